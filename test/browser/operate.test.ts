@@ -91,10 +91,10 @@ suite('an operator at a browser', () => {
 
     it('sees which source fails and why, and has it asked', () =>
       asOperator('/operate/sources', async (page) => {
-        expect(await page.locator('main').textContent()).toContain('answered 404');
+        expect(await page.locator('main').textContent()).toContain('responded with 404');
         await page.getByRole('button', { name: 'Ask now: watermelon of platform' }).click();
         await page.waitForURL(/\/operate\/sources/);
-        expect(await page.locator('main').textContent()).toContain('answered 404');
+        expect(await page.locator('main').textContent()).toContain('responded with 404');
       }));
 
     it('makes a token, whose secret is shown once, and revokes it', () =>

@@ -52,7 +52,7 @@ const INTERNAL = [
   ['localhost', 'a name'],
 ] as const;
 
-describe('the guard of addresses', () => {
+describe('AddressGuard', () => {
   it.each(INTERNAL)('refuses %s (%s)', (address) => {
     expect(guard.allows(address)).toBe(false);
   });
@@ -69,7 +69,7 @@ describe('the guard of addresses', () => {
     expect(guard.allows(address)).toBe(true);
   });
 
-  it('lets be asked what the operator names, however it is written, and nothing beside it', () => {
+  it('allows the configured addresses in every notation, and no others', () => {
     const own = new AddressGuard(['10.1.0.0/16', '127.0.0.1', 'fd12::/16', '2002::/16']);
     for (const address of [
       '10.1.255.1',
@@ -87,7 +87,7 @@ describe('the guard of addresses', () => {
     expect(new AddressGuard('all').allows('169.254.169.254')).toBe(true);
   });
 
-  it('says which ranges are none', () => {
+  it('reports invalid ranges', () => {
     expect(
       invalidRanges([
         '10.0.0.0/8',
@@ -104,14 +104,14 @@ describe('the guard of addresses', () => {
     expect(() => new AddressGuard(['host'])).toThrow(RangeError);
   });
 
-  it('checks hosts that are addresses, for which nothing is looked up', () => {
+  it('checks hosts that are literal addresses', () => {
     expect(() => guard.checkHost('169.254.169.254')).toThrow(SourceFailure);
     expect(() => guard.checkHost('[::1]')).toThrow('[::1] is not an address of the public Internet');
     expect(() => guard.checkHost('1.1.1.1')).not.toThrow();
     expect(() => guard.checkHost('vendor.example')).not.toThrow();
   });
 
-  it('connects to none but the addresses of a name that it allows', async () => {
+  it('connects to the allowed addresses of a name only', async () => {
     const answers: Record<string, LookupAddress[]> = {
       'mixed.example': [
         { address: '10.0.0.1', family: 4 },

@@ -4,7 +4,7 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { printable } from '@krmhub/schema/network-reason';
 import { SourceFailure } from './failure.js';
 
-/** How a name is looked up: every address that it has. */
+/** A DNS lookup that returns all addresses of a name. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 /** IPv4 ranges that are not the public Internet (IANA IPv4 Special-Purpose Address Registry, and multicast). */
@@ -25,11 +25,11 @@ const SPECIAL_IPV4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Everything public is in it (IANA IPv6 Global Unicast Address Assignments) … */
+/** All public addresses (IANA IPv6 Global Unicast Address Assignments), … */
 const GLOBAL_IPV6 = ['2000::/3'];
-/** … but for these (IANA IPv6 Special-Purpose Address Registry): Teredo, benchmarks, documentation, 6to4. */
+/** … except these (IANA IPv6 Special-Purpose Address Registry): Teredo, benchmarks, documentation, 6to4. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
-/** The last 32 bits are an IPv4 address, which is where the packets go (RFC 4291, RFC 6052). */
+/** Addresses whose last 32 bits are the real IPv4 address (RFC 4291, RFC 6052). */
 const EMBEDDED_IPV4 = ['::ffff:0:0/96', '64:ff9b::/96'];
 
 const specialIpv4 = rangesOf(SPECIAL_IPV4);
@@ -38,14 +38,14 @@ const specialIpv6 = rangesOf(SPECIAL_IPV6);
 const embeddedIpv4 = rangesOf(EMBEDDED_IPV4);
 
 /**
- * Says which addresses may be connected to: public ones, and those that the operator names. Names are judged by what
- * they resolve to in the moment in which the connection is made, so that an answer of DNS that changes gains nothing.
+ * Restricts connections to public addresses and to those that the operator allows. Names are resolved and checked at the
+ * time of the connection, which prevents DNS rebinding.
  */
 export class AddressGuard {
   readonly #allowed: BlockList | 'all';
   readonly #resolve: Resolve;
 
-  /** Throws a RangeError for what `invalidRanges` names. */
+  /** Throws a RangeError for an invalid range (see `invalidRanges`). */
   constructor(allowed: readonly string[] | 'all', resolve: Resolve = systemResolve) {
     this.#allowed = allowed === 'all' ? 'all' : rangesOf(allowed);
     this.#resolve = resolve;
@@ -60,13 +60,13 @@ export class AddressGuard {
     return globalIpv6.check(judged, 'ipv6') && !specialIpv6.check(judged, 'ipv6');
   }
 
-  /** For a host that is an address already, for which no name is looked up. Throws a SourceFailure. */
+  /** Checks a host that is a literal address, for which there is no DNS lookup. Throws a SourceFailure. */
   checkHost(host: string): void {
     const address = unbracketed(host);
     if (isIP(address) !== 0 && !this.allows(address)) throw forbidden(host, [address]);
   }
 
-  /** The addresses of a host that may be connected to. Rejects with a SourceFailure where none may, or DNS knows none. */
+  /** Returns the allowed addresses of a host. Rejects with a SourceFailure if none is allowed, or with ENOTFOUND. */
   async resolve(host: string): Promise<LookupAddress[]> {
     const literal = unbracketed(host);
     const family = isIP(literal);
@@ -82,7 +82,7 @@ export class AddressGuard {
     throw Object.assign(new Error(`no address for ${host}`), { code: 'ENOTFOUND' });
   }
 
-  /** What `node:net` calls before it connects to a name. */
+  /** The lookup function for `node:net`. */
   readonly lookup: LookupFunction = (hostname, options, callback) => {
     this.resolve(hostname).then(
       (found) => {
@@ -101,7 +101,7 @@ export class AddressGuard {
   };
 }
 
-/** Those of a list of addresses and CIDR ranges that are neither. */
+/** Returns the entries that are not addresses or CIDR ranges. */
 export function invalidRanges(entries: readonly string[]): string[] {
   return entries.filter((entry) => readRange(entry) === undefined);
 }
@@ -118,7 +118,7 @@ function rangesOf(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
     const range = readRange(entry);
-    if (range === undefined) throw new RangeError(`"${entry}" is neither an address nor a CIDR range`);
+    if (range === undefined) throw new RangeError(`"${entry}" is not an address or a CIDR range`);
     list.addSubnet(range.address, range.bits, range.family);
   }
   return list;
@@ -136,7 +136,7 @@ function readRange(entry: string): { address: string; bits: number; family: 'ipv
   };
 }
 
-/** An IPv4 address that is written, or carried, as an IPv6 one is judged as what it is; zones say nothing. */
+/** Converts an IPv4 address in IPv6 notation to IPv4, and removes the zone. */
 function plainAddress(address: string): string {
   const bare = address.split('%')[0]!;
   if (isIP(bare) !== 6 || !embeddedIpv4.check(bare, 'ipv6')) return bare;
@@ -158,7 +158,7 @@ function forbidden(host: string, addresses: readonly string[]): SourceFailure {
     'forbidden-address',
     `${printable(host)}${is} is not an address of the public Internet`,
     {
-      hint: 'Sources in private networks have to be allowed by whoever runs this, by address or CIDR range.',
+      hint: 'Ask the operator to allow the address or its CIDR range.',
     },
   );
 }

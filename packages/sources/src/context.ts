@@ -3,55 +3,55 @@ import type { AddressGuard, Resolve } from './address-guard.js';
 import type { Deadline } from './deadline.js';
 import type { SourceLimits } from './limits.js';
 
-/** What is kept for an origin: a name and a password, or a bearer token. For OCI a token is an identity token. */
+/** Credentials for an origin: basic authentication, or a bearer token. For OCI the token is an identity token. */
 export type SourceCredentials = { username: string; password: string } | { token: string };
 
 export interface FetchRequest {
   address: SourceAddress;
-  /** Of the last answer for this address; those of another address are left alone. */
+  /** Validators of the last response. They are ignored if they belong to another address. */
   validators?: Record<string, string>;
-  /** Look for signatures beside it. */
+  /** Whether to fetch signature bundles. */
   bundles: boolean;
   signal?: AbortSignal;
-  /** Bytes of the catalog that have come. */
+  /** Called with the number of received bytes of the catalog. */
   onProgress?(bytes: number): void;
 }
 
 export interface FetchedCatalog {
-  /** Absent: nothing changed since the validators. */
+  /** Absent if the catalog is unchanged since the validators. */
   bytes?: Uint8Array;
-  /** What a later request is made conditional by. */
+  /** For a later conditional request. */
   validators: Record<string, string>;
-  /** Those that stand beside it now, whether or not the catalog changed; nothing was checked. */
+  /** Current bundles, also if the catalog is unchanged. They are not verified. */
   bundles: Uint8Array[];
-  /** Digest of an OCI manifest, of which a signature may speak instead of the bytes. */
+  /** Digest of the OCI manifest, which may be signed instead of the bytes. */
   manifest?: string;
 }
 
 export interface FetcherOptions {
   userAgent: string;
   limits?: Partial<SourceLimits>;
-  /** CIDR ranges and addresses beside the public ones that may be connected to; `all` for a user's own machine. */
+  /** Allowed CIDR ranges and addresses besides public ones; `all` for the command line of a user. */
   allowedAddresses: readonly string[] | 'all';
-  /** By origin, such as `https://host`. They are sent there and nowhere else, whatever it redirects to. */
+  /** Returns the credentials for an origin, for example `https://host`. They are not sent to redirect targets. */
   credentials?(origin: string): Promise<SourceCredentials | undefined>;
-  /** `file:` sources are read below this folder; refused where it is absent. */
+  /** Folder for `file:` sources. Without it they are rejected. */
   fileFolder?: string;
-  /** By which git may fetch. */
+  /** Protocols that git may use. */
   protocols: readonly ('https' | 'http' | 'ssh')[];
-  /** Where a repository stands while it is read; it is made where it is missing. */
+  /** Folder for temporary git repositories. It is created if it is missing. */
   temporaryFolder: string;
-  /** Hosts, with or without a port, of OCI registries that are spoken to without TLS; this machine always is. */
+  /** OCI registries without TLS: hosts with or without a port. Loopback addresses never use TLS. */
   plainHttpRegistries?: readonly string[];
-  /** Folders in which `git`, `sh` and `ssh` are, as in PATH. */
+  /** PATH for `git`, `sh` and `ssh`. */
   programFolders?: string;
-  /** The socket of the agent that has the keys for ssh. */
+  /** Socket of the ssh agent. */
   sshAgentSocket?: string;
-  /** The system's way by default. */
+  /** Default: the DNS lookup of the system. */
   resolve?: Resolve;
 }
 
-/** What every kind of source has at hand for one fetch. */
+/** The context of one fetch, for every type of source. */
 export interface SourceContext {
   options: FetcherOptions;
   limits: SourceLimits;

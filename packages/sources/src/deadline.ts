@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SourceFailure } from './failure.js';
 
-/** The end of everything that one fetch does: by time, or because whoever asked has called it off. */
+/** Ends one fetch after a timeout, or when the caller aborts it. */
 export class Deadline {
   readonly #controller = new AbortController();
   readonly #end: number;
   readonly #timer: NodeJS.Timeout;
   readonly #outer: AbortSignal | undefined;
-  readonly #onOuter = () => this.#stop(new SourceFailure('internal', 'the fetch was called off'));
+  readonly #onOuter = () => this.#stop(new SourceFailure('internal', 'the fetch was aborted'));
 
-  /** `place` is what messages call the other side. */
+  /** `place` names the server in messages. */
   constructor(place: string, milliseconds: number, outer?: AbortSignal) {
     this.#end = performance.now() + milliseconds;
     this.#timer = setTimeout(() => {
       this.#stop(
-        new SourceFailure('too-slow', `${place} took longer than ${seconds(milliseconds)} altogether`, {
-          hint: 'It is asked again later. If it stays so, fetch it from a mirror that is nearer.',
+        new SourceFailure('too-slow', `${place} took longer than ${seconds(milliseconds)} in total`, {
+          hint: 'The next sync tries again. If it fails again, use a faster mirror.',
         }),
       );
     }, milliseconds);
@@ -29,22 +29,22 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Why it is over; undefined while it is not. */
+  /** The reason if the fetch was ended. */
   get failure(): SourceFailure | undefined {
     return this.signal.aborted ? (this.signal.reason as SourceFailure) : undefined;
   }
 
-  /** Milliseconds. */
+  /** Remaining milliseconds. */
   get remaining(): number {
     return Math.max(this.#end - performance.now(), 0);
   }
 
-  /** Rejects with the failure where it ends before that. */
+  /** Waits. Rejects with the failure if the fetch ends before. */
   async wait(milliseconds: number): Promise<void> {
     await this.race(sleep(milliseconds, undefined, { signal: this.signal }));
   }
 
-  /** What was promised, unless the end comes before it: then the failure. */
+  /** Returns the result of the promise. Rejects with the failure if the fetch ends before. */
   async race<Result>(promise: Promise<Result>): Promise<Result> {
     promise.catch(() => undefined);
     this.signal.throwIfAborted();

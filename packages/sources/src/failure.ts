@@ -26,12 +26,12 @@ export interface FailureOptions {
   isTemporary?: boolean;
 }
 
-/** Why a source could not be fetched, in words for those who run the registry. */
+/** The failure of a fetch. The message is for operators. */
 export class SourceFailure extends KrmhubError {
   readonly problem: SourceProblem;
-  /** For how long the other side wants to be left alone, where it says so. */
+  /** From the Retry-After header. */
   readonly retryAfterMilliseconds: number | undefined;
-  /** It may be gone in a moment. */
+  /** Whether a retry may succeed. */
   readonly isTemporary: boolean;
 
   constructor(problem: SourceProblem, message: string, options: FailureOptions = {}) {
@@ -43,7 +43,7 @@ export class SourceFailure extends KrmhubError {
   }
 }
 
-/** The failure that an error is, or that caused it, where libraries wrap what our hooks throw. */
+/** Finds a SourceFailure in the causes of an error, because libraries wrap what hooks throw. */
 export function findFailure(error: unknown): SourceFailure | undefined {
   for (let at = error, depth = 0; depth < 5 && at instanceof Error; depth++, at = at.cause) {
     if (at instanceof SourceFailure) return at;
@@ -51,15 +51,15 @@ export function findFailure(error: unknown): SourceFailure | undefined {
   return undefined;
 }
 
-/** What nobody foresaw, as a failure. Its message is for whoever runs this, and not for everybody who reads a report. */
+/** Wraps an unexpected error. Its message is in the cause only, because reports are public. */
 export function unexpectedFailure(error: unknown): SourceFailure {
   const { code } = (error ?? {}) as { code?: unknown };
-  const reason = typeof code === 'string' ? printable(code, 50) : 'of an internal error';
-  return new SourceFailure('internal', `it could not be fetched, because ${reason}`, { cause: error });
+  const reason = typeof code === 'string' ? printable(code, 50) : 'internal error';
+  return new SourceFailure('internal', `fetch failed: ${reason}`, { cause: error });
 }
 
 export function tooLargeFailure(what: string, maxBytes: number): SourceFailure {
   return new SourceFailure('too-large', `${what} is larger than ${maxBytes} bytes`, {
-    hint: 'More than that is not read; ask whoever serves it for less.',
+    hint: 'Ask the publisher of the catalog to reduce its size.',
   });
 }

@@ -6,16 +6,16 @@ import { Deadline } from './deadline.js';
 import { findFailure, unexpectedFailure } from './failure.js';
 import { SOURCE_LIMITS, type SourceLimits } from './limits.js';
 
-/** Of whom validators are: those of another address say nothing of this one. */
+/** Key of the address in validators: validators of another address are ignored. */
 const ADDRESS = 'address';
 
-/** Fetches catalogs from where others keep them. What it gives is nobody's word yet: it is not read here, nor verified. */
+/** Fetches upstream catalogs. It does not parse or verify them. */
 export class SourceFetcher {
   readonly #options: FetcherOptions;
   readonly #limits: SourceLimits;
   readonly #guard: AddressGuard;
 
-  /** Throws a RangeError for an allowed address that is none (`invalidRanges`). */
+  /** Throws a RangeError for an invalid allowed address (see `invalidRanges`). */
   constructor(options: FetcherOptions) {
     this.#options = options;
     this.#limits = { ...SOURCE_LIMITS, ...options.limits };
@@ -42,7 +42,7 @@ export class SourceFetcher {
   }
 }
 
-/** Only what a kind of source takes is loaded. */
+/** Loads only the modules for the type of source. */
 async function read(request: FetchRequest, context: SourceContext): Promise<FetchedCatalog> {
   const { address } = request;
   switch (address.type) {

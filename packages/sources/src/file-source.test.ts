@@ -18,8 +18,8 @@ function asking(file: string, more: Partial<FetchRequest> = {}): FetchRequest {
   return { address: { type: 'file', path: file }, bundles: false, ...more };
 }
 
-describe('a catalog in a file', () => {
-  it('is read below its folder, with the bundles beside it, and again when it changes', async () => {
+describe('a file source', () => {
+  it('is read with its bundles, and again after a change', async () => {
     const { bytes, bundles, validators } = await fetcher.fetch(
       asking('team/catalog.yaml', { bundles: true }),
     );
@@ -38,11 +38,11 @@ describe('a catalog in a file', () => {
     expect(absolute.bytes).toBeDefined();
   });
 
-  it('is refused where no folder is named, outside of it, and by links that lead out', async () => {
+  it('is rejected without a folder, outside of the folder, and through links to other folders', async () => {
     const nowhere = testFetcher(folder);
     expect(await catchFailure(nowhere.fetch(asking('team/catalog.yaml')))).toMatchObject({
       problem: 'forbidden-address',
-      message: '"team/catalog.yaml" is a file, and no files are read here',
+      message: 'file sources are disabled: "team/catalog.yaml"',
     });
     symlinkSync('../secret', path.join(sources, 'link'));
     symlinkSync('..', path.join(sources, 'up'));
@@ -59,17 +59,17 @@ describe('a catalog in a file', () => {
     ]) {
       expect([file, await catchFailure(fetcher.fetch(asking(file)))]).toMatchObject([
         file,
-        { problem: 'forbidden-address', message: `"${file}" is not below the folder of sources` },
+        { problem: 'forbidden-address', message: `"${file}" is outside of the folder for file sources` },
       ]);
     }
     expect((await fetcher.fetch(asking('inside'))).bytes).toBeDefined();
   });
 
-  it('is no folder, no pipe, and not missing', async () => {
+  it('must be an existing regular file', async () => {
     execFileSync('mkfifo', [path.join(sources, 'pipe')]);
     expect(await catchFailure(fetcher.fetch(asking('pipe')))).toMatchObject({
       problem: 'bad-answer',
-      message: '"pipe" is no regular file',
+      message: '"pipe" is not a regular file',
     });
     expect(await catchFailure(fetcher.fetch(asking('team')))).toMatchObject({
       problem: 'bad-answer',
@@ -80,7 +80,7 @@ describe('a catalog in a file', () => {
     }
   });
 
-  it('is not larger than what is read', async () => {
+  it('is rejected above the size limit', async () => {
     const large = path.join(sources, 'large.yaml');
     writeFileSync(large, '');
     truncateSync(large, 1e12);

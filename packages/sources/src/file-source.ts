@@ -8,7 +8,7 @@ import type { FetchedCatalog, FetchRequest, SourceContext } from './context.js';
 import { SourceFailure, tooLargeFailure } from './failure.js';
 import { siblingBundleNames } from './sibling-bundles.js';
 
-/** A catalog in the folder of sources, and the bundles beside it. Rejects with SourceFailures only. */
+/** Reads a catalog file and its bundles from the folder for file sources. Rejects with SourceFailures only. */
 export async function fetchFile(
   address: Extract<SourceAddress, { type: 'file' }>,
   { validators = {}, bundles, onProgress }: FetchRequest,
@@ -16,16 +16,12 @@ export async function fetchFile(
 ): Promise<FetchedCatalog> {
   const { limits, options } = context;
   if (options.fileFolder === undefined) {
-    throw new SourceFailure(
-      'forbidden-address',
-      `${quote(address.path)} is a file, and no files are read here`,
-      {
-        hint: 'Whoever runs this has to name a folder of sources.',
-      },
-    );
+    throw new SourceFailure('forbidden-address', `file sources are disabled: ${quote(address.path)}`, {
+      hint: 'Ask the operator to configure a folder for file sources.',
+    });
   }
   const folder = await realpath(options.fileFolder).catch((error: unknown) => {
-    throw new SourceFailure('internal', `the folder of sources cannot be read: ${reason(error)}`, {
+    throw new SourceFailure('internal', `cannot read the folder for file sources: ${reason(error)}`, {
       cause: error,
     });
   });
@@ -60,14 +56,14 @@ async function readFileBelow(
   const real = await realpath(wanted).catch((error: unknown) => {
     throw unreadable(name, error);
   });
-  // What a link leads to counts, and not where the link is.
+  // The target of a link has to be below the folder.
   const below = path.relative(folder, real);
   if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
-    throw new SourceFailure('forbidden-address', `${quote(name)} is not below the folder of sources`, {
-      hint: 'Links that lead out of the folder are not followed.',
+    throw new SourceFailure('forbidden-address', `${quote(name)} is outside of the folder for file sources`, {
+      hint: 'Use a file in the folder: links to other folders are not followed.',
     });
   }
-  // Without waiting for who writes to a pipe, and without a link that was put there meanwhile.
+  // Do not wait for the writer of a pipe, and do not follow a link that was created after the check.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
   const file = await open(real, flags).catch((error: unknown) => {
     throw unreadable(name, error);
@@ -87,15 +83,15 @@ async function readWhole(
 ): Promise<Uint8Array> {
   const status = await file.stat();
   if (!status.isFile()) {
-    const what = status.isDirectory() ? 'a folder' : 'no regular file';
+    const what = status.isDirectory() ? 'a folder' : 'not a regular file';
     throw new SourceFailure('bad-answer', `${quote(name)} is ${what}`, {
-      hint: 'Name the file of the catalog.',
+      hint: 'Use the path of the catalog file.',
     });
   }
   if (status.size > maxBytes) throw tooLargeFailure(quote(name), maxBytes);
   const pieces: Uint8Array[] = [];
   let size = 0;
-  // One that grows while it is read ends at the limit too.
+  // A file that grows during the read ends at the limit too.
   for await (const piece of file.createReadStream({ autoClose: false, end: maxBytes, signal })) {
     size += piece.byteLength;
     pieces.push(piece);
@@ -107,18 +103,18 @@ async function readWhole(
 function unreadable(name: string, error: unknown): SourceFailure {
   const code = (error as { code?: unknown }).code;
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return new SourceFailure('not-found', `${quote(name)} is not in the folder of sources`, {
+    return new SourceFailure('not-found', `${quote(name)} does not exist in the folder for file sources`, {
       cause: error,
-      hint: 'Files are read below the folder of sources of a registry, and by a build below that of the recipe.',
+      hint: 'Paths are relative to the folder for file sources of the registry, or in a build to the folder of the recipe.',
     });
   }
   if (code === 'EACCES' || code === 'EPERM') {
-    return new SourceFailure('unauthorized', `${quote(name)} may not be read by the user that this runs as`, {
+    return new SourceFailure('unauthorized', `no permission to read ${quote(name)}`, {
       cause: error,
     });
   }
-  if (code === 'ENXIO') return new SourceFailure('bad-answer', `${quote(name)} is no regular file`);
-  return new SourceFailure('bad-answer', `${quote(name)} cannot be read: ${reason(error)}`, { cause: error });
+  if (code === 'ENXIO') return new SourceFailure('bad-answer', `${quote(name)} is not a regular file`);
+  return new SourceFailure('bad-answer', `cannot read ${quote(name)}: ${reason(error)}`, { cause: error });
 }
 
 function quote(name: string): string {

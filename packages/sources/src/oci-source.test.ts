@@ -55,8 +55,8 @@ const hostOf = ({ port }: TestServer) => `127.0.0.1:${port}`;
 const text = (bytes: Uint8Array | undefined) =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();
 
-describe('a catalog in a registry', () => {
-  it('is read by its manifest, and not again while that is the same', async () => {
+describe('an OCI source', () => {
+  it('is not read again while its manifest is unchanged', async () => {
     const server = await registry(catalogAnswers());
     const progress: number[] = [];
     const first = await fetcher().fetch(
@@ -71,7 +71,7 @@ describe('a catalog in a registry', () => {
     expect(server.asked.slice(before).map(({ url }) => url)).toEqual(['/v2/team/catalog/manifests/v1']);
   });
 
-  it('comes with the bundles that refer to it, and not with what refers to something else', async () => {
+  it('is read with its bundles, and without referrers of other manifests', async () => {
     const subject = { mediaType: MEDIA_TYPES.image, digest: manifest.digest, size: manifest.body.length };
     const bundled = (body: string, of = subject) => {
       const bytes = Buffer.from(body);
@@ -124,13 +124,13 @@ describe('a catalog in a registry', () => {
     expect(none.bundles).toEqual([]);
   });
 
-  it('is told by what it is not', async () => {
+  it('is rejected if it is not a catalog', async () => {
     const other = manifestOf([layer], 'definition');
     const two = manifestOf([layer, layer]);
     const server = await registry({ 'manifests/v1': other });
     expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
       problem: 'bad-answer',
-      message: `${hostOf(server)}/team/catalog:v1 is no catalog, but of the type definition`,
+      message: `${hostOf(server)}/team/catalog:v1 is not a catalog but of the type definition`,
     });
     const several = await registry({ 'manifests/v1': two });
     expect(await catchFailure(fetcher().fetch(asking(hostOf(several))))).toMatchObject({
@@ -139,7 +139,7 @@ describe('a catalog in a registry', () => {
     const empty = await registry({});
     expect(await catchFailure(fetcher().fetch(asking(hostOf(empty))))).toMatchObject({
       problem: 'not-found',
-      message: expect.stringMatching(/^.+:.+ is not there: .+ answered 404/),
+      message: expect.stringMatching(/^.+:.+ not found: .+ responded with 404/),
     });
     const page = await registry({ 'manifests/v1': { type: 'text/html', body: Buffer.from('<html>') } });
     expect(await catchFailure(fetcher().fetch(asking(hostOf(page))))).toMatchObject({
@@ -148,8 +148,8 @@ describe('a catalog in a registry', () => {
   });
 });
 
-describe('a registry that means harm', () => {
-  it('is told by bytes that are not those of their digest, or more than they should be', async () => {
+describe('a hostile registry', () => {
+  it('is detected by a wrong digest or size', async () => {
     for (const body of ['kind: KRMFunctionCatalog!', 'short', 'x'.repeat(10_000)]) {
       const server = await registry({
         ...catalogAnswers(),
@@ -166,7 +166,7 @@ describe('a registry that means harm', () => {
     ).toMatchObject({ problem: 'bad-answer' });
   });
 
-  it('is not asked for a layer that says to be too large, nor read beyond what it said', async () => {
+  it('cannot send more than the declared size or the limit', async () => {
     const large = manifestOf([{ digest: layer.digest, size: 1e12 }]);
     const server = await registry({ 'manifests/v1': large });
     expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
@@ -201,7 +201,7 @@ describe('a registry that means harm', () => {
     });
   });
 
-  it('does not send us inside, by redirects or for tokens', async () => {
+  it('cannot redirect to private addresses, also not for tokens', async () => {
     for (const inside of ['http://169.254.169.254/token', 'http://10.0.0.1/token', 'http://[::1]:1/token']) {
       const tokens = await registry({
         'manifests/v1': (response) =>
@@ -229,7 +229,7 @@ describe('a registry that means harm', () => {
     });
   });
 
-  it('does not send us around', async () => {
+  it('cannot cause endless redirects', async () => {
     const server = await registry({
       'manifests/v1': (response) =>
         response.writeHead(307, { Location: '/v2/team/catalog/manifests/v1' }).end(),
@@ -240,7 +240,7 @@ describe('a registry that means harm', () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  it('does not get the credentials of another', async () => {
+  it('does not get credentials of another registry', async () => {
     const elsewhere = await registry({});
     const server = await registry({
       ...catalogAnswers(),
@@ -264,7 +264,7 @@ describe('a registry that means harm', () => {
     expect(stranger.hint).not.toContain('docker');
   });
 
-  it('that is slow or stands still is given up', async () => {
+  it('fails at the timeout', async () => {
     const still = await rawServer(() => undefined);
     servers.push(still);
     const idle = fetcher({ limits: { idleMilliseconds: 100, totalMilliseconds: 700 } });
@@ -273,7 +273,7 @@ describe('a registry that means harm', () => {
     const total = fetcher({ limits: { totalMilliseconds: 300 } });
     expect(await catchFailure(total.fetch(asking(hostOf(still))))).toMatchObject({
       problem: 'too-slow',
-      message: `${hostOf(still)} took longer than 0.3 s altogether`,
+      message: `${hostOf(still)} took longer than 0.3 s in total`,
     });
     const drips = await registry({
       ...catalogAnswers(),
@@ -285,12 +285,12 @@ describe('a registry that means harm', () => {
     expect(await catchFailure(total.fetch(asking(hostOf(drips))))).toMatchObject({ problem: 'too-slow' });
   });
 
-  it('is not waited for beyond the end where it asks to be left alone', async () => {
+  it('cannot delay the fetch beyond the deadline with Retry-After', async () => {
     const busy = await registry({
       'manifests/v1': (response) => response.writeHead(503, { 'Retry-After': '3600' }).end(),
     });
     expect(
       await catchFailure(fetcher({ limits: { totalMilliseconds: 300 } }).fetch(asking(hostOf(busy)))),
-    ).toMatchObject({ problem: 'unreachable', message: expect.stringContaining('answered 503') });
+    ).toMatchObject({ problem: 'unreachable', message: expect.stringContaining('responded with 503') });
   });
 });

@@ -31,7 +31,7 @@ import { guardedAgents } from './http/guarded-agents.js';
 
 type Place = Pick<Reference, 'registry' | 'repository'>;
 
-/** A catalog artifact in a registry, and the bundles that refer to it. Rejects with SourceFailures only. */
+/** Fetches a catalog artifact and its bundles (referrers) from an OCI registry. Rejects with SourceFailures only. */
 export async function fetchOci(
   { reference: text }: Extract<SourceAddress, { type: 'oci' }>,
   { validators = {}, bundles, onProgress }: FetchRequest,
@@ -51,9 +51,9 @@ export async function fetchOci(
       if (type !== 'catalog' || manifest.kind !== 'image') {
         throw new SourceFailure(
           'bad-answer',
-          `${printable(text)} is no catalog${describeOther(type, manifest.kind)}`,
+          `${printable(text)} is not a catalog${describeOther(type, manifest.kind)}`,
           {
-            hint: `A catalog is an artifact of the type ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
+            hint: `Use an artifact of the type ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
           },
         );
       }
@@ -83,12 +83,12 @@ function createClient({ options, limits, guard, deadline }: SourceContext): OciC
       const { origin } = new URL(`${plainHttp(registry) ? 'http' : 'https'}://${registry}`);
       return ociCredentials(await deadline.race(credentialsFor(origin, options)));
     },
-    // Asked for every connection: to the registry, its token service and whatever it redirects to.
+    // Called for every connection: registry, token service and redirect targets.
     agent: async (url) => agents.for(url),
     idleMilliseconds: limits.idleMilliseconds,
     maxRedirects: limits.maxRedirects,
     signal: deadline.signal,
-    // To wait for the end says less than what the registry said.
+    // The error of the registry is more useful than a timeout.
     onRetry: (error, milliseconds) => {
       if (milliseconds >= deadline.remaining) throw error;
     },
@@ -107,7 +107,7 @@ function isPlain(registry: string, named: readonly string[]): boolean {
   return loopback || named.includes(registry) || named.includes(host);
 }
 
-/** Undefined where it is larger than that. */
+/** Returns undefined if the blob is larger than `maxBytes`. */
 function readBlob(
   client: OciClient,
   place: Place,
@@ -134,7 +134,7 @@ async function* countBytes(
   }
 }
 
-/** Those that say they are bundles come first; whoever may push can add others. */
+/** Reads referrers with the artifact type of bundles first: anyone with push access can add other referrers. */
 async function fetchBundles(
   client: OciClient,
   { registry, repository }: Place,
@@ -156,7 +156,7 @@ async function fetchBundles(
   return found;
 }
 
-/** A referrer that is broken is no signature; a registry that fails says nothing about it. */
+/** Ignores a broken referrer, but rejects if the registry fails. */
 async function fetchBundle(
   client: OciClient,
   place: Place,
@@ -176,7 +176,7 @@ async function fetchBundle(
   }
 }
 
-/** The client's errors speak to who logs in at a terminal. */
+/** Converts errors of the OCI client, whose hints are for the command line. */
 function toSourceFailure(
   { registry, reference }: { registry: string; reference: string },
   error: unknown,
@@ -191,37 +191,37 @@ function toSourceFailure(
   if (error instanceof TooManyRedirects) return failure('too-many-redirects');
   const cause = error.cause as { code?: unknown } | undefined;
   if (cause?.code === IDLE_TIMEOUT) {
-    const message = `nothing came from ${printable(registry)} for ${seconds(limits.idleMilliseconds)}`;
-    return failure('too-slow', 'It is asked again later.', message);
+    const message = `no data from ${printable(registry)} for ${seconds(limits.idleMilliseconds)}`;
+    return failure('too-slow', 'The next sync tries again.', message);
   }
   switch (error.code) {
     case 'unauthorized':
     case 'forbidden':
-      return failure('unauthorized', `It may want credentials for ${printable(registry)}, or others.`);
+      return failure('unauthorized', `Check the credentials for ${printable(registry)}.`);
     case 'not-found':
     case 'gone':
       return failure(
         'not-found',
-        'Is the reference right, and the catalog still there?',
-        `${printable(reference)} is not there: ${error.message}`,
+        'Check the reference and that the catalog still exists.',
+        `${printable(reference)} not found: ${error.message}`,
       );
     case 'too-large':
       return failure('too-large');
     case 'unavailable':
-      return failure('unreachable', 'It cannot answer now, and is asked again later.');
+      return failure('unreachable', 'The server is temporarily unavailable. The next sync tries again.');
     case 'unreachable':
-      // What a registry says wrongly has no cause below it.
+      // An unexpected response has no cause, a network error has one.
       return error.cause === undefined
         ? failure('bad-answer')
-        : failure('unreachable', 'Does it answer from here, and does it speak TLS?');
+        : failure('unreachable', 'Check that the registry is reachable from this network and supports TLS.');
     default:
-      return failure('bad-answer', 'Is that the reference of a catalog?');
+      return failure('bad-answer', 'Check that the reference is a catalog.');
   }
 }
 
 function describeOther(type: string | undefined, kind: 'image' | 'index'): string {
-  if (type === 'catalog') return ', but an index of several';
+  if (type === 'catalog') return ' but an index of catalogs';
   return type === undefined
-    ? `, but ${kind === 'index' ? 'an index' : 'an artifact'} of something else`
-    : `, but of the type ${type}`;
+    ? ` but ${kind === 'index' ? 'an index' : 'an artifact'} of another type`
+    : ` but of the type ${type}`;
 }

@@ -6,8 +6,8 @@ import { SourceFailure } from './failure.js';
 import { networkFailure } from './http/exchange.js';
 
 /**
- * An address of a host that takes connections on a port and may be connected to: for programs that are told where to
- * connect, and do not ask us. Rejects with SourceFailures only.
+ * Returns an allowed address of a host that accepts connections on the port, for programs that cannot use the guard.
+ * Rejects with SourceFailures only.
  */
 export async function reachableAddress(host: string, port: number, context: SourceContext): Promise<string> {
   const { guard, deadline, limits } = context;
@@ -19,7 +19,7 @@ export async function reachableAddress(host: string, port: number, context: Sour
         'too-slow',
         `${host} took longer than ${seconds(limits.connectMilliseconds)} to connect`,
         {
-          hint: 'Does it answer on that port, and does a firewall let it through?',
+          hint: 'Check the port and the firewall.',
         },
       ),
     );

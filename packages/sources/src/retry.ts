@@ -2,7 +2,7 @@ import type { Deadline } from './deadline.js';
 import { SourceFailure } from './failure.js';
 import type { SourceLimits } from './limits.js';
 
-/** Does work of which nothing stays where it fails, again where the failure may pass, as long as there is time. */
+/** Retries an idempotent operation after temporary failures, within the deadline. */
 export async function withRetries<Result>(
   work: () => Promise<Result>,
   { deadline, limits }: { deadline: Deadline; limits: SourceLimits },
@@ -14,7 +14,7 @@ export async function withRetries<Result>(
       if (!(error instanceof SourceFailure) || !error.isTemporary || attempt >= limits.maxAttempts)
         throw error;
       const backoff = limits.firstRetryMilliseconds * 2 ** (attempt - 1);
-      // Many that fail together do not come back together.
+      // Random delay, so that clients do not retry at the same time.
       const wait = error.retryAfterMilliseconds ?? backoff * (1 + Math.random() / 2);
       if (wait >= deadline.remaining) throw error;
       await deadline.wait(wait);
@@ -22,7 +22,7 @@ export async function withRetries<Result>(
   }
 }
 
-/** Milliseconds that a Retry-After asks for (RFC 9110, 10.2.3); `now` is milliseconds since 1970. */
+/** Parses Retry-After (RFC 9110, 10.2.3) to milliseconds; `now` is milliseconds since 1970. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;

@@ -1,4 +1,4 @@
-/** Under which names a signature may stand beside a catalog: as krmhub serves it, and as `cosign sign-blob` is mostly told to. */
+/** Returns the names of bundles in the folder of a catalog: of krmhub, and the usual one for `cosign sign-blob`. */
 export function siblingBundleNames(file: string): string[] {
   return ['snapshot.sigstore.json', ...(file === '' ? [] : [`${file}.sigstore.json`])];
 }

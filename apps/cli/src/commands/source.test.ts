@@ -95,7 +95,7 @@ describe('sources', () => {
       `${server.origin}/gone.yaml`,
       isTime,
       'not-found',
-      expect.stringContaining('answered 404 for /gone.yaml'),
+      expect.stringContaining('responded with 404 for /gone.yaml'),
     ]);
     const json = JSON.parse((await run(['source', 'list', '-o', 'json'])).out());
     expect(json.sources).toHaveLength(4);
@@ -103,7 +103,7 @@ describe('sources', () => {
     for (const line of shown.out().split('\n'))
       expect(line.length).toBeLessThanOrEqual(80 + '\u001b[1m\u001b[22m'.length);
     expect(shown.out()).toMatch(
-      /\n\nplatform\/gone: not-found, first .+\n {2}http:.+\/gone\.yaml\n {2}.+ answered 404 for \/gone\.yaml\n {2}hint: /,
+      /\n\nplatform\/gone: not-found, first .+\n {2}http:.+\/gone\.yaml\n {2}.+ responded with 404 for \/gone\.yaml\n {2}hint: /,
     );
   });
 

@@ -45,7 +45,7 @@ it('pins the name and sends credentials to one origin', () => {
   expect(Object.keys(environment)).not.toContain('GIT_SSH_COMMAND');
 });
 
-it('pins the address of ssh, and knows its key by the name', () => {
+it('pins the address of ssh, and checks the host key by name', () => {
   const remote = { protocol: 'ssh', address: '192.0.2.1' } as const;
   const usual = environmentOf({ ...remote, url: new URL('ssh://git@vendor.example/x.git'), port: 22 });
   expect(usual.GIT_SSH_COMMAND).toMatch(/^ssh -F \/dev\/null /);

@@ -5,11 +5,11 @@ import { authorization } from '../http/get-file.js';
 import type { SourceLimits } from '../limits.js';
 
 export interface Remote {
-  /** As git is told it. */
+  /** The URL for git. */
   url: URL;
   protocol: 'https' | 'http' | 'ssh';
   port: number;
-  /** The only address that git may connect to; absent where nothing is fetched. */
+  /** The only address that git may connect to; absent if nothing is fetched. */
   address?: string;
   credentials?: SourceCredentials | undefined;
 }
@@ -17,8 +17,8 @@ export interface Remote {
 const PROGRAM_FOLDERS = '/usr/local/bin:/usr/bin:/bin';
 
 /**
- * Everything that git and what it starts see of the machine. Nothing of the environment that we run in is in it: no
- * configuration, credential helper, proxy or hook of whoever runs this takes part.
+ * Returns the complete environment of git and its child processes. It does not inherit the environment of krmhub, so that
+ * no configuration, credential helper, proxy or hook of the user takes effect.
  */
 export function gitEnvironment(options: {
   folder: string;
@@ -49,18 +49,18 @@ export function gitEnvironment(options: {
     ...configEnvironment([
       ['protocol.allow', 'never'],
       [`protocol.${protocol}.allow`, 'always'],
-      // What a server may name to be fetched from elsewhere, and programs of the machine.
+      // Servers must not redirect git to other servers or run programs.
       ['http.followRedirects', 'false'],
       ['transfer.bundleURI', 'false'],
       ['fetch.recurseSubmodules', 'false'],
       ['credential.helper', ''],
       ['core.hooksPath', '/dev/null'],
       ['core.fsmonitor', 'false'],
-      // Nothing goes on when the command has ended.
+      // No background processes.
       ['gc.auto', '0'],
       ['maintenance.auto', 'false'],
       ['fetch.writeCommitGraph', 'false'],
-      // One file instead of one for each object, one thread, and no big file whole in memory.
+      // One pack file instead of loose objects, one thread, and no large file in memory.
       ['fetch.unpackLimit', '1'],
       ['pack.threads', '1'],
       ['core.bigFileThreshold', '4m'],
@@ -75,7 +75,7 @@ export function gitEnvironment(options: {
   };
 }
 
-/** In the environment, since the arguments of a program can be read by everybody on the machine. */
+/** Passes the configuration in the environment, because other users can read the arguments of a process. */
 function configEnvironment(entries: readonly (readonly [string, string])[]): Record<string, string> {
   return Object.fromEntries([
     ['GIT_CONFIG_COUNT', String(entries.length)],
@@ -86,7 +86,7 @@ function configEnvironment(entries: readonly (readonly [string, string])[]): Rec
   ]);
 }
 
-/** The name is not looked up again, so that it cannot mean another address than the one that was judged. */
+/** Pins the checked address, so that git does not resolve the name again (DNS rebinding). */
 function pinAddress({ url, port, address }: Remote): [string, string][] {
   const host = unbracketed(url.hostname);
   if (address === undefined || isIP(host) !== 0) return [];
@@ -98,7 +98,7 @@ function authorizationHeader({ url, protocol, credentials }: Remote): [string, s
   return [[`http.${url.origin}/.extraHeader`, `Authorization: ${authorization(credentials)}`]];
 }
 
-/** The keys and known hosts of the user that this runs as, and nothing else of that user's configuration. */
+/** ssh uses the keys and known hosts of the user, but no other configuration. */
 function sshEnvironment(
   { url, port, address }: Remote,
   limits: SourceLimits,
@@ -116,7 +116,7 @@ function sshEnvironment(
     ConnectTimeout: Math.max(Math.ceil(limits.connectMilliseconds / 1_000), 1),
     ServerAliveInterval: Math.max(Math.ceil(limits.idleMilliseconds / 2_000), 1),
     ServerAliveCountMax: 2,
-    // As it stands in the file of known hosts; the address is only where to connect.
+    // The name in known_hosts; the address is only for the connection.
     HostKeyAlias: port === 22 ? host : `[${host}]:${port}`,
     HostName: address ?? host,
   };

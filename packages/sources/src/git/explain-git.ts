@@ -11,91 +11,91 @@ interface Explanation {
   isTemporary?: boolean;
 }
 
-/** What git says in the C locale, and what that means here. The first that fits is told. */
+/** Error messages of git in the C locale, and their meaning. The first match counts. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     pattern: /\bgit: not found|git: No such file/,
     problem: 'internal',
-    message: 'cannot be read: git is not installed',
-    hint: 'git has to be installed where this runs.',
+    message: 'cannot be fetched: git is not installed',
+    hint: 'Install git on this machine.',
   },
   {
     pattern: /\bssh: not found|cannot run ssh/,
     problem: 'internal',
     message: 'cannot be reached: ssh is not installed',
-    hint: 'ssh has to be installed where this runs, or the repository be named by https.',
+    hint: 'Install ssh on this machine, or use an https URL.',
   },
   {
     pattern: /died of signal (?:25|SIGXFSZ)|File too large|File size limit exceeded/,
     problem: 'too-large',
-    message: 'gives a repository that is too large',
-    hint: 'Serve the catalog from a repository of its own, or by http.',
+    message: 'has a repository that is too large',
+    hint: 'Serve the catalog from a separate repository, or with HTTP.',
   },
   {
     pattern:
       /[Oo]ut of memory|malloc failed|mmap failed|Cannot allocate memory|died of signal (?:9|24|SIGXCPU|SIGKILL)|invalid index-pack output/,
     problem: 'too-large',
-    message: 'gives a repository that takes too much memory or time to read',
-    hint: 'Serve the catalog from a repository of its own, or by http.',
+    message: 'has a repository that needs too much memory or time',
+    hint: 'Serve the catalog from a separate repository, or with HTTP.',
   },
-  { pattern: /No space left on device/, problem: 'internal', message: 'cannot be read: the disk is full' },
+  { pattern: /No space left on device/, problem: 'internal', message: 'cannot be fetched: the disk is full' },
   {
     pattern: /couldn't find remote ref|not our ref|unadvertised object|remote ref .* not found/,
     problem: 'not-found',
     message: 'has no such branch, tag or commit',
-    hint: 'Commits are named by all of their digits.',
+    hint: 'Use the full commit hash.',
   },
   {
     pattern: /Host key verification failed/,
     problem: 'unauthorized',
-    message: 'shows a key that is not among the known hosts',
-    hint: 'Add its key to the known_hosts of the user that this runs as.',
+    message: 'has an ssh host key that is not in known_hosts',
+    hint: 'Add the key to the known_hosts file of the user that runs krmhub.',
   },
   {
     pattern:
       /Authentication failed|could not read (?:Username|Password)|Permission denied|returned error: 40[13]/,
     problem: 'unauthorized',
-    message: 'does not let us read the repository',
-    hint: 'It may want credentials for that origin, or has no such repository: some servers do not tell which.',
+    message: 'denies access to the repository',
+    hint: 'Check the credentials for that origin and the repository name: some servers report both the same way.',
   },
   {
     pattern:
       /returned error: 4(?:04|10)|[Rr]epository (?:'.*' )?not found|does not appear to be a git repository/,
     problem: 'not-found',
     message: 'has no such repository',
-    hint: 'Is that the address of the repository, as `git clone` takes it, with // after it?',
+    hint: 'Check the repository URL, as for `git clone`, followed by // and the path.',
   },
   {
     pattern: /returned error: 3\d\d|redirect/i,
     problem: 'bad-answer',
     message: 'redirects to another address',
-    hint: 'Write the address where the repository is now.',
+    hint: 'Use the current URL of the repository.',
   },
   {
     pattern: /Operation too slow|Operation timed out|Connection timed out|Timeout, server/,
     problem: 'too-slow',
-    message: 'stood still while git was reading',
-    hint: 'It is asked again later.',
+    message: 'sent no data to git',
+    hint: 'The next sync tries again.',
   },
   {
     pattern: /dumb http transport/,
     problem: 'bad-answer',
-    message: 'serves the files of a repository, and does not speak the protocol of git',
-    hint: 'Name the file itself by http instead.',
+    message: 'serves the files of a repository without the git protocol',
+    hint: 'Use the HTTP URL of the file instead.',
   },
   {
     pattern:
       /not valid: is this a git repository|invalid (?:server response|literal)|bad line length|protocol error/,
     problem: 'bad-answer',
-    message: 'does not answer as a server of git does',
-    hint: 'Is that the address of the repository, as `git clone` takes it?',
+    message: 'is not a git server',
+    hint: 'Check the repository URL, as for `git clone`.',
   },
   {
     pattern:
       /returned error: (?:408|429|5\d\d)|Connection reset|early EOF|hung up|RPC failed|Empty reply|unexpected disconnect/,
     problem: 'unreachable',
-    message: 'broke off while git was reading',
-    hint: 'It is asked again later.',
+    message: 'closed the connection to git',
+    hint: 'The next sync tries again.',
     isTemporary: true,
   },
   {
@@ -108,18 +108,18 @@ const EXPLANATIONS: readonly Explanation[] = [
     pattern: /SSL|TLS|certificate/,
     problem: 'unreachable',
     message: 'cannot be reached by git: TLS fails',
-    hint: 'git trusts the certificates of the system that this runs on.',
+    hint: 'Add the certificate authority to the system: git uses its trust store.',
   },
 ];
 
-/** Why git failed, in words for those who never see it run. */
-export function explainGitError(host: string, said: string): SourceFailure {
-  const known = EXPLANATIONS.find((explanation) => explanation.pattern.test(said));
-  const cause = new Error(printable(said, 2_000));
+/** Converts the error output of git. */
+export function explainGitError(host: string, stderr: string): SourceFailure {
+  const known = EXPLANATIONS.find((explanation) => explanation.pattern.test(stderr));
+  const cause = new Error(printable(stderr, 2_000));
   if (known === undefined) {
     return new SourceFailure(
       'bad-answer',
-      `${printable(host)} cannot be read by git: ${firstErrorLine(said)}`,
+      `git cannot fetch from ${printable(host)}: ${firstErrorLine(stderr)}`,
       { cause },
     );
   }
@@ -132,7 +132,7 @@ export function explainGitError(host: string, said: string): SourceFailure {
   );
 }
 
-function firstErrorLine(said: string): string {
-  const lines = said.split('\n').filter((line) => line !== '');
-  return printable(lines.find((line) => /^(?:fatal|error):/.test(line)) ?? lines[0] ?? 'it does not say why');
+function firstErrorLine(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line !== '');
+  return printable(lines.find((line) => /^(?:fatal|error):/.test(line)) ?? lines[0] ?? 'no error message');
 }

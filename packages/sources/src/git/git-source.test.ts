@@ -26,7 +26,7 @@ afterEach(() => {
 });
 afterAll(() => repositories.stop());
 
-describe('a catalog in a git repository', () => {
+describe('a git source', () => {
   it('is read at the default branch, a branch, a tag or a commit', async () => {
     const [one, two] = [git('rev-parse', 'HEAD~1'), git('rev-parse', 'HEAD')];
     const commits = {
@@ -42,7 +42,7 @@ describe('a catalog in a git repository', () => {
     }
   });
 
-  it('is read from servers that speak only the first protocol', async () => {
+  it('is read from servers with git protocol version 0', async () => {
     repositories.instead = (request) => {
       delete request.headers['git-protocol'];
       return false;
@@ -53,7 +53,7 @@ describe('a catalog in a git repository', () => {
     }
   });
 
-  it('is read from repositories that count in SHA-256', async () => {
+  it('is read from SHA-256 repositories', async () => {
     const newer = new TestRepositories();
     try {
       await newer.start('sha256');
@@ -64,7 +64,7 @@ describe('a catalog in a git repository', () => {
     }
   });
 
-  it('costs one question where its commit is the same, and no question where a commit is named', async () => {
+  it('needs one request if the commit is unchanged, and none if the ref is that commit', async () => {
     const target = at('team/catalog.yaml');
     const { asked } = repositories.server;
     const first = await fetcher().fetch(asking(target, { bundles: true }));
@@ -82,7 +82,7 @@ describe('a catalog in a git repository', () => {
     expect(asked).toHaveLength(count);
   });
 
-  it('comes without the other files of the repository, where the server can leave them out', async () => {
+  it('is fetched without other files if the server supports partial clones', async () => {
     const small = fetcher({ limits: { maxRepositoryBytes: 1_000_000 } });
     expect(text((await small.fetch(asking(at('team/catalog.yaml')))).bytes)).toBe(CATALOG);
     repositories.publish('whole.git', false);
@@ -91,7 +91,7 @@ describe('a catalog in a git repository', () => {
     expect(text((await fetcher().fetch(asking(whole))).bytes)).toBe(CATALOG);
   });
 
-  it('comes with the bundles beside it, whether or not it changed', async () => {
+  it('is read with its bundles, changed or not', async () => {
     repositories.write('team/snapshot.sigstore.json', 'snapshot');
     repositories.write('team/catalog.yaml.sigstore.json', 'file');
     repositories.commit('signed');
@@ -103,7 +103,7 @@ describe('a catalog in a git repository', () => {
     expect([second.bytes, second.bundles.map(text)]).toEqual([undefined, ['snapshot', 'file']]);
   });
 
-  it('is read with credentials that nobody else sees', async () => {
+  it('is read with credentials that other processes cannot see', async () => {
     const asked: (string | undefined)[] = [];
     repositories.instead = (request, response) => {
       asked.push(request.headers.authorization);
@@ -114,7 +114,7 @@ describe('a catalog in a git repository', () => {
     const target = at('team/catalog.yaml');
     expect(await catchFailure(fetcher().fetch(asking(target)))).toMatchObject({
       problem: 'unauthorized',
-      message: `${repositories.host} does not let us read the repository`,
+      message: `${repositories.host} denies access to the repository`,
     });
     const known = fetcher({ credentials: async () => ({ username: 'reader', password: 'secret' }) });
     expect(text((await known.fetch(asking(target))).bytes)).toBe(CATALOG);
@@ -122,11 +122,11 @@ describe('a catalog in a git repository', () => {
   });
 });
 
-describe('a catalog that cannot be read by git', () => {
-  it('is told by what is not there', async () => {
+describe('a failing git source', () => {
+  it('reports missing paths and refs', async () => {
     const failures = {
-      'team/none.yaml': `there is no "team/none.yaml" in that repository of ${repositories.host}`,
-      'none/catalog.yaml': `there is no "none/catalog.yaml" in that repository of ${repositories.host}`,
+      'team/none.yaml': `"team/none.yaml" not found in the repository of ${repositories.host}`,
+      'none/catalog.yaml': `"none/catalog.yaml" not found in the repository of ${repositories.host}`,
       'team/catalog.yaml?ref=none': `${repositories.host} has no branch or tag "none" in that repository`,
       [`team/catalog.yaml?ref=${'a'.repeat(40)}`]: `${repositories.host} has no such branch, tag or commit`,
     };
@@ -146,13 +146,13 @@ describe('a catalog that cannot be read by git', () => {
     });
   });
 
-  it('is told by a server that is none of git, or only has the files', async () => {
+  it('reports a server without git, or with the files only', async () => {
     const page = await rawServer((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>\n</html>\n'),
     );
     expect(await catchFailure(fetcher().fetch(asking(`${page.origin}/x.git//catalog.yaml`)))).toMatchObject({
       problem: 'bad-answer',
-      message: `127.0.0.1:${page.port} does not answer as a server of git does`,
+      message: `127.0.0.1:${page.port} is not a git server`,
     });
     await page.close();
     const bare = path.join(repositories.root, 'functions.git');
@@ -165,12 +165,12 @@ describe('a catalog that cannot be read by git', () => {
     const dumb = `${files.origin}/functions.git//team/catalog.yaml`;
     expect(await catchFailure(fetcher().fetch(asking(dumb)))).toMatchObject({
       problem: 'bad-answer',
-      message: `127.0.0.1:${files.port} serves the files of a repository, and does not speak the protocol of git`,
+      message: `127.0.0.1:${files.port} serves the files of a repository without the git protocol`,
     });
     await files.close();
   });
 
-  it('is asked for again where the server cannot answer now', async () => {
+  it('is retried after a temporary failure', async () => {
     let times = 0;
     repositories.instead = (_, response) => {
       if (++times > 2) return false;
@@ -181,12 +181,12 @@ describe('a catalog that cannot be read by git', () => {
     times = -10;
     expect(await catchFailure(fetcher().fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'unreachable',
-      message: `${repositories.host} broke off while git was reading`,
+      message: `${repositories.host} closed the connection to git`,
     });
     expect(times).toBe(-7);
   });
 
-  it('is told by a certificate that nobody vouches for', async () => {
+  it('reports an untrusted certificate', async () => {
     const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(repositories.folder, name)) as [
       string,
       string,
@@ -218,30 +218,30 @@ describe('a catalog that cannot be read by git', () => {
     server.close();
   });
 
-  it('is told by programs that are missing or too old', async () => {
+  it('reports missing and outdated programs', async () => {
     const programs = path.join(repositories.folder, 'programs');
     mkdirSync(programs);
     const asked = asking(at('team/catalog.yaml'));
     expect(await catchFailure(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
       problem: 'internal',
-      message: 'git cannot be started',
+      message: 'cannot start git',
     });
     writeFileSync(path.join(programs, 'sh'), '#!/bin/sh\nexec /bin/sh "$@"\n');
     chmodSync(path.join(programs, 'sh'), 0o755);
     expect(await catchFailure(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
       problem: 'internal',
-      message: `${repositories.host} cannot be read: git is not installed`,
+      message: `${repositories.host} cannot be fetched: git is not installed`,
     });
     writeFileSync(path.join(programs, 'git'), '#!/bin/sh\necho git version 2.36.9\n');
     chmodSync(path.join(programs, 'git'), 0o755);
     expect(await catchFailure(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
       problem: 'internal',
-      message: 'git version 2.36.9 is too old to fetch with',
-      hint: 'git 2.37 or newer is needed where this runs.',
+      message: 'git version 2.36.9 is too old',
+      hint: 'Install git 2.37 or newer.',
     });
   });
 
-  it('is told by a server that does not speak ssh', async ({ skip }) => {
+  it('reports a server without ssh', async ({ skip }) => {
     if (!existsSync('/usr/bin/ssh')) skip('ssh is not installed');
     const silent = await rawServer(() => undefined);
     const target = `ssh://git@127.0.0.1:${silent.port}/x.git//catalog.yaml`;

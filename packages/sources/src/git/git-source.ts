@@ -11,10 +11,10 @@ import { TemporaryRepository } from './temporary-repository.js';
 type GitAddress = Extract<SourceAddress, { type: 'git' }>;
 
 const PORTS = { https: 443, http: 80, ssh: 22 };
-/** Hosts as they may stand in the options of ssh, which a shell reads. */
+/** Hosts that are safe in the ssh command, which a shell interprets. */
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\])$/;
 
-/** A file at a commit of a git repository, and the bundles beside it. Rejects with SourceFailures only. */
+/** Fetches a catalog and its bundles from a git repository. Rejects with SourceFailures only. */
 export async function fetchGit(
   address: GitAddress,
   request: FetchRequest,
@@ -22,14 +22,14 @@ export async function fetchGit(
 ): Promise<FetchedCatalog> {
   const { options, limits, deadline } = context;
   const remote = parseRemote(address, options.protocols);
-  // ssh has keys of its own, and its addresses have no origin.
+  // ssh uses its own keys, and its URLs have no origin.
   const credentials =
     remote.protocol === 'ssh' ? undefined : await deadline.race(credentialsFor(remote.url.origin, options));
   const { host, hostname } = remote.url;
   return withRetries(async () => {
     const connected = await reachableAddress(hostname, remote.port, context);
     const folder = await TemporaryRepository.create(options.temporaryFolder, {
-      what: `what git fetches from ${host}`,
+      what: `the repository of ${host}`,
       maxBytes: limits.maxRepositoryBytes,
       everyMilliseconds: limits.repositoryCheckMilliseconds,
     });
@@ -59,7 +59,7 @@ async function readCatalog(
 ): Promise<FetchedCatalog> {
   await repository.checkVersion();
   const found = await repository.resolveRef(ref);
-  // Where no bundle stood beside it at this commit, none does now.
+  // The commit is known and had no bundles, so there are none now.
   if (found.commit === validators.commit && (!bundles || validators.bundles === '0')) {
     return { validators, bundles: [] };
   }
@@ -86,23 +86,20 @@ function parseRemote({ repository }: GitAddress, allowed: SourceContext['options
   const url = URL.canParse(repository) ? new URL(repository) : undefined;
   const protocol = (['https', 'http', 'ssh'] as const).find((name) => url?.protocol === `${name}:`);
   if (url === undefined || protocol === undefined) {
-    throw new SourceFailure(
-      'forbidden-address',
-      'a repository is fetched by https or ssh, and by nothing else',
-    );
+    throw new SourceFailure('forbidden-address', 'git repositories require an https or ssh URL');
   }
   if (!allowed.includes(protocol)) {
-    throw new SourceFailure('forbidden-address', `git may not fetch by ${protocol} here`, {
-      hint: `Allowed is ${allowed.join(', ') || 'nothing'}; whoever runs this can allow it.`,
+    throw new SourceFailure('forbidden-address', `git over ${protocol} is not allowed`, {
+      hint: `Use an allowed protocol (${allowed.join(', ') || 'none'}), or ask the operator to allow ${protocol}.`,
     });
   }
-  // curl would not find what is pinned for the same name without the dot.
+  // curl does not apply the pinned address to a name with a trailing dot.
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
   if (
     !HOST.test(url.hostname) ||
     (url.username !== '' && !/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(url.username))
   ) {
-    throw new SourceFailure('forbidden-address', 'the host or user of the repository is no name');
+    throw new SourceFailure('forbidden-address', 'invalid host or user in the repository URL');
   }
   return { url, protocol, port: url.port === '' ? PORTS[protocol] : Number(url.port) };
 }

@@ -28,8 +28,8 @@ async function silentServer(): Promise<TestServer> {
   return server;
 }
 
-describe('what a repository holds', () => {
-  it('is not followed where it is a link or a submodule', async () => {
+describe('the content of a repository', () => {
+  it('is rejected if it is a link or a submodule', async () => {
     symlinkSync('/etc/passwd', path.join(repositories.work, 'passwd'));
     symlinkSync('team', path.join(repositories.work, 'alias'));
     const touched = path.join(repositories.folder, 'touched');
@@ -48,7 +48,7 @@ describe('what a repository holds', () => {
       'alias/catalog.yaml': '"alias" of HOST is a symbolic link, which is not followed',
       module: '"module" of HOST is a submodule, which is not followed',
       'module/catalog.yaml': '"module" of HOST is a submodule, which is not followed',
-      team: '"team" of HOST is a folder, and no file',
+      team: '"team" of HOST is a folder',
     };
     for (const [target, message] of Object.entries(cases)) {
       expect(await catchFailure(fetcher().fetch(asking(at(target, 'links.git'))))).toMatchObject({
@@ -60,7 +60,7 @@ describe('what a repository holds', () => {
     expect(readdirSync(repositories.folder)).not.toContain('touched');
   });
 
-  it('is not taken for a bundle where it is a link', async () => {
+  it('is not used as a bundle if it is a link', async () => {
     symlinkSync('catalog.yaml', path.join(repositories.work, 'team/snapshot.sigstore.json'));
     repositories.commit('linked bundle');
     repositories.publish('linked.git');
@@ -70,7 +70,7 @@ describe('what a repository holds', () => {
     expect(bundles).toEqual([]);
   });
 
-  it('is not read past the limit of a catalog, however well it is packed', async () => {
+  it('is read up to the size limit, also if it is compressed', async () => {
     repositories.write('huge.yaml', Buffer.alloc(100_000_000));
     repositories.commit('huge');
     repositories.publish('huge.git');
@@ -81,7 +81,7 @@ describe('what a repository holds', () => {
     });
   });
 
-  it('does not fill the disk, neither in one file nor in many', async () => {
+  it('cannot fill the disk with one file or with many', async () => {
     repositories.write('noise', randomBytes(20_000_000));
     repositories.commit('noise');
     repositories.publish('noise.git', false);
@@ -89,7 +89,7 @@ describe('what a repository holds', () => {
     const small = fetcher({ limits: { maxRepositoryBytes: 2_000_000 } });
     const failure = await catchFailure(small.fetch(asking(at('team/catalog.yaml', 'noise.git'))));
     expect(failure.problem).toBe('too-large');
-    expect(failure.message).toMatch(/gives a repository that is too large|larger than 2000000 bytes/);
+    expect(failure.message).toMatch(/has a repository that is too large|larger than 2000000 bytes/);
 
     const many = await TemporaryRepository.create(repositories.scratch, {
       what: 'it',
@@ -108,7 +108,7 @@ describe('what a repository holds', () => {
     await many.remove();
   });
 
-  it('is cleared away after a process was killed, and nothing else is', async () => {
+  it('is removed after a process was killed, but other folders are not', async () => {
     const options = { what: 'it', maxBytes: 1, everyMilliseconds: 1_000 };
     const folder = path.join(repositories.folder, 'leftovers');
     await removeLeftovers(folder);
@@ -121,7 +121,7 @@ describe('what a repository holds', () => {
   });
 });
 
-describe('the address of a repository', () => {
+describe('the URL of a repository', () => {
   it.each([
     'file:///etc',
     '/etc',
@@ -142,7 +142,7 @@ describe('the address of a repository', () => {
     });
   });
 
-  it('has paths and refs that are taken for nothing else', async () => {
+  it('cannot inject options with paths and refs', async () => {
     const repository = `${repositories.server.origin}/functions.git`;
     for (const [file, ref] of [
       ['--upload-pack=touch', undefined],
@@ -162,13 +162,13 @@ describe('the address of a repository', () => {
     }
   });
 
-  it('is not asked by a protocol that is not allowed, nor where nobody may go', async () => {
+  it('is rejected for other protocols and private addresses', async () => {
     const { asked } = repositories.server;
     const encrypted = fetcher({ protocols: ['https'] });
     expect(await catchFailure(encrypted.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'forbidden-address',
-      message: 'git may not fetch by http here',
-      hint: 'Allowed is https; whoever runs this can allow it.',
+      message: 'git over http is not allowed',
+      hint: 'Use an allowed protocol (https), or ask the operator to allow http.',
     });
     const before = asked.length;
     for (const host of [
@@ -187,7 +187,7 @@ describe('the address of a repository', () => {
     expect(asked).toHaveLength(before);
   });
 
-  it('is asked at the address that was judged, whatever its name means later', async () => {
+  it('is fetched from the checked address, also if DNS changes', async () => {
     const here = { resolve: async () => [{ address: '127.0.0.1', family: 4 }] };
     // No DNS server knows the name: git gets there because it does not look it up.
     for (const host of ['functions.invalid', 'functions.invalid.']) {
@@ -201,8 +201,8 @@ describe('the address of a repository', () => {
   });
 });
 
-describe('a server of git', () => {
-  it('is not followed elsewhere', async () => {
+describe('a git server', () => {
+  it('cannot redirect git', async () => {
     const elsewhere = await gitServer(repositories.root);
     servers.push(elsewhere);
     repositories.instead = (request, response) => {
@@ -216,7 +216,7 @@ describe('a server of git', () => {
     expect(elsewhere.asked).toEqual([]);
   });
 
-  it('does not list without end', async () => {
+  it('cannot send an endless list', async () => {
     repositories.instead = (_, response) => {
       const line = `003f${'a'.repeat(40)} refs/heads/${'b'.repeat(7)}\n`;
       response.writeHead(200, { 'Content-Type': 'application/x-git-upload-pack-advertisement' });
@@ -228,11 +228,11 @@ describe('a server of git', () => {
     const bounded = fetcher({ limits: { maxGitMemoryBytes: 300_000_000, idleMilliseconds: 5_000 } });
     expect(await catchFailure(bounded.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'too-large',
-      message: `${repositories.host} gives a repository that takes too much memory or time to read`,
+      message: `${repositories.host} has a repository that needs too much memory or time`,
     });
   });
 
-  it('that stands still is killed with everything that git started, and sees no secret among the programs', async () => {
+  it('that sends no data leads to the end of git and its child processes, which show no secrets', async () => {
     const silent = await silentServer();
     /** False where the time was over before git had started all that it starts. */
     const isKilledAfter = async (seconds: number): Promise<boolean> => {
@@ -260,7 +260,7 @@ describe('a server of git', () => {
       }
       expect(await fetching).toMatchObject({
         problem: 'too-slow',
-        message: `127.0.0.1:${silent.port} took longer than ${seconds} s altogether`,
+        message: `127.0.0.1:${silent.port} took longer than ${seconds} s in total`,
       });
       return running.length >= 2;
     };
@@ -268,23 +268,23 @@ describe('a server of git', () => {
     expect((await isKilledAfter(2)) || (await isKilledAfter(10)) || (await isKilledAfter(40))).toBe(true);
   }, 120_000);
 
-  it('that stands still for long enough is given up before the end', async () => {
+  it('that sends no data fails at the idle timeout', async () => {
     const silent = await silentServer();
     expect(await catchFailure(fetcher().fetch(asking(`${silent.origin}/x.git//catalog.yaml`)))).toMatchObject(
       {
         problem: 'too-slow',
-        message: `127.0.0.1:${silent.port} stood still while git was reading`,
+        message: `127.0.0.1:${silent.port} sent no data to git`,
       },
     );
   });
 
-  it('is not waited for where whoever asked calls it off', async () => {
+  it('is not waited for after an abort', async () => {
     const silent = await silentServer();
     const asked = asking(`${silent.origin}/x.git//catalog.yaml`, { signal: AbortSignal.timeout(300) });
-    expect(await catchFailure(fetcher().fetch(asked))).toMatchObject({ message: 'the fetch was called off' });
+    expect(await catchFailure(fetcher().fetch(asked))).toMatchObject({ message: 'the fetch was aborted' });
   });
 
-  it('whose name is never found is given up when no connection stands', async () => {
+  it('fails at the connect timeout if DNS does not respond', async () => {
     const lost = fetcher({
       limits: { connectMilliseconds: 200 },
       resolve: () => new Promise(() => undefined),

@@ -3,12 +3,12 @@ import { SourceFailure, tooLargeFailure } from '../failure.js';
 import { explainGitError } from './explain-git.js';
 import { type GitRun, runGit } from './run-git.js';
 
-/** `http.curloptResolve`, on which it depends that git connects to the address that was judged, came with it. */
+/** The first version with `http.curloptResolve`, which pins the checked address. */
 const MIN_GIT_VERSION = [2, 37] as const;
-/** What is fetched stands under this name. */
+/** Local ref of the fetched commit. */
 const FETCHED_REF = 'refs/krmhub/source';
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-/** What servers say that leave out files and do not give them one by one. */
+/** Errors of servers with partial clones that do not serve single objects. */
 const MISSING_OBJECT = /unadvertised object|not our ref|not advertised|unknown object/;
 const LINK = '120000';
 const SUBMODULE = '160000';
@@ -20,13 +20,13 @@ interface Entry {
 }
 
 /**
- * One commit of a repository elsewhere, in a bare repository here. Objects are asked for and never checked out, so that
- * no hook, filter, link or submodule of the repository means anything. Rejects with SourceFailures only.
+ * One commit of a remote repository, fetched into a bare repository. Objects are read without a checkout, so that hooks,
+ * filters, links and submodules have no effect. Rejects with SourceFailures only.
  */
 export class RemoteRepository {
   readonly #url: URL;
   readonly #run: GitRun;
-  /** What was fetched without its files, which may have to be fetched with them. */
+  /** Ref that was fetched without file contents, for a second fetch with them. */
   #ref: string | undefined;
 
   constructor(url: URL, run: GitRun) {
@@ -39,15 +39,15 @@ export class RemoteRepository {
     const [, major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(said) ?? []).map(Number);
     const [wantedMajor, wantedMinor] = MIN_GIT_VERSION;
     if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return;
-    throw new SourceFailure('internal', `${printable(said.trim(), 50)} is too old to fetch with`, {
-      hint: `git ${MIN_GIT_VERSION.join('.')} or newer is needed where this runs.`,
+    throw new SourceFailure('internal', `${printable(said.trim(), 50)} is too old`, {
+      hint: `Install git ${MIN_GIT_VERSION.join('.')} or newer.`,
     });
   }
 
-  /** What a branch, a tag, a commit or, without any of them, the default branch is now. */
+  /** Resolves a branch, a tag or a commit; by default the default branch. */
   async resolveRef(name: string | undefined): Promise<{ ref: string; commit: string }> {
     if (name !== undefined && COMMIT.test(name)) return { ref: name, commit: name };
-    // As git itself would read a short name (gitrevisions): a tag wins over a branch.
+    // Like git for short names (gitrevisions): a tag has precedence over a branch.
     const wanted =
       name === undefined
         ? ['HEAD']
@@ -69,13 +69,13 @@ export class RemoteRepository {
       {
         hint:
           name === undefined
-            ? 'Is that the address of the repository, as `git clone` takes it?'
-            : 'Name a branch, a tag or a commit by all of its digits, as ?ref=.',
+            ? 'Check the repository URL, as for `git clone`.'
+            : 'Use a branch, a tag or a full commit hash as ?ref=.',
       },
     );
   }
 
-  /** Fetches one commit, where the server can without its files, and says which it is. */
+  /** Fetches one commit, if possible without file contents, and returns its hash. */
   async fetch(ref: string, commit: string): Promise<string> {
     const format = commit.length === 64 ? 'sha256' : 'sha1';
     await this.#git(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`]);
@@ -84,12 +84,12 @@ export class RemoteRepository {
     const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED_REF}^{commit}`], this.#run);
     const fetched = output.toString('latin1').trim();
     if (ok && COMMIT.test(fetched)) return fetched;
-    throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#url.host} is no commit`, {
-      hint: 'Name a branch, a tag or a commit as ?ref=.',
+    throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#url.host} is not a commit`, {
+      hint: 'Use a branch, a tag or a commit as ?ref=.',
     });
   }
 
-  /** The bytes of a regular file. */
+  /** Reads a regular file. */
   async readFile(commit: string, path: string, maxBytes: number): Promise<Uint8Array> {
     const entry = await this.#findEntry(commit, path);
     if (entry === undefined) throw await this.#missingPathFailure(commit, path);
@@ -101,14 +101,14 @@ export class RemoteRepository {
     return this.#git(['cat-file', 'blob', object], maxBytes);
   }
 
-  /** Undefined where there is nothing, or no regular file. */
+  /** Returns undefined if there is no regular file with this path. */
   async readFileIfExists(commit: string, path: string, maxBytes: number): Promise<Uint8Array | undefined> {
     const entry = await this.#findEntry(commit, path);
     if (entry === undefined || !FILES.includes(entry.mode)) return undefined;
     return this.readFile(commit, path, maxBytes);
   }
 
-  /** Fetches one commit to where `FETCHED_REF` says. */
+  /** Fetches one commit to `FETCHED_REF`. */
   async #fetch(ref: string, options: readonly string[]): Promise<void> {
     await this.#git([
       'fetch',
@@ -125,7 +125,7 @@ export class RemoteRepository {
     ]);
   }
 
-  /** The size of a file, which git asks for now where the server left it out before. */
+  /** Returns the size of a file. git fetches the object if the partial clone lacks it. */
   async #readSize(object: string): Promise<number> {
     const ask = ['cat-file', '-s', object];
     const { ok, output, stderr: said } = await runGit(ask, this.#run);
@@ -147,15 +147,14 @@ export class RemoteRepository {
 
   #checkKind({ mode }: Entry, path: string): void {
     if (FILES.includes(mode)) return;
-    const what =
-      mode === LINK ? 'a symbolic link' : mode === SUBMODULE ? 'a submodule' : 'a folder, and no file';
+    const what = mode === LINK ? 'a symbolic link' : mode === SUBMODULE ? 'a submodule' : 'a folder';
     const why = mode === LINK || mode === SUBMODULE ? ', which is not followed' : '';
     throw new SourceFailure('bad-answer', `"${printable(path)}" of ${this.#url.host} is ${what}${why}`, {
-      hint: 'Name the path of the file of the catalog itself.',
+      hint: 'Use the path of the catalog file itself.',
     });
   }
 
-  /** Which part of a path is not there. */
+  /** Explains why a path does not exist. */
   async #missingPathFailure(commit: string, path: string): Promise<SourceFailure> {
     const parts = path.split('/');
     for (let length = 1; length < parts.length; length++) {
@@ -166,8 +165,8 @@ export class RemoteRepository {
     }
     return new SourceFailure(
       'not-found',
-      `there is no "${printable(path)}" in that repository of ${this.#url.host}, at ${commit.slice(0, 12)}`,
-      { hint: 'Is the path right, from the top of the repository, and the ref the one that has it?' },
+      `"${printable(path)}" not found in the repository of ${this.#url.host} at ${commit.slice(0, 12)}`,
+      { hint: 'Check the path, relative to the repository root, and the ref.' },
     );
   }
 

@@ -7,26 +7,26 @@ export interface GitRun {
   environment: Record<string, string>;
   folder: string;
   limits: SourceLimits;
-  /** Aborted with what is then thrown. */
+  /** The reason of the abort is thrown. */
   signal: AbortSignal;
 }
 
 export interface GitResult {
   ok: boolean;
   output: Buffer;
-  /** What it said, with how it ended where a signal ended it. */
+  /** Error output, and the signal that ended git. */
   stderr: string;
 }
 
 const MAX_STDERR_BYTES = 65_536;
-/** Milliseconds that what has been killed may need to be gone. */
+/** Milliseconds until the output of a killed process group is closed. */
 const KILL_TIMEOUT_MILLISECONDS = 5_000;
-/** Niceness: who publishes and reads goes first. */
+/** Niceness: requests have priority over syncs. */
 const PRIORITY = 10;
 
 /**
- * Runs git in a group of its own, bounded in time, memory, files and output. However it ends, nothing that it started
- * goes on. Rejects with SourceFailures only.
+ * Runs git in its own process group, with limits for time, memory, file size and output. Kills the whole group at the
+ * end. Rejects with SourceFailures only.
  */
 export async function runGit(
   args: readonly string[],
@@ -48,23 +48,23 @@ export async function runGit(
   const onAbort = () => stop(signal.reason);
   signal.addEventListener('abort', onAbort);
   const output = new OutputBuffer(maxOutputBytes, () =>
-    stop(tooLargeFailure('what git lists', maxOutputBytes)),
+    stop(tooLargeFailure('the output of git', maxOutputBytes)),
   );
-  const said = new OutputBuffer(MAX_STDERR_BYTES);
+  const stderr = new OutputBuffer(MAX_STDERR_BYTES);
   child.stdout.on('data', (piece) => output.add(piece));
-  child.stderr.on('data', (piece) => said.add(piece));
+  child.stderr.on('data', (piece) => stderr.add(piece));
   lowerPriority(child);
   try {
     const { code, endedBy } = await waitForExit(child);
     if (failure !== undefined) throw failure;
-    const how = endedBy === null ? '' : `\ngit died of signal ${endedBy}`;
-    return { ok: code === 0, output: output.bytes(), stderr: `${said.bytes().toString('utf8')}${how}` };
+    const ending = endedBy === null ? '' : `\ngit died of signal ${endedBy}`;
+    return { ok: code === 0, output: output.bytes(), stderr: `${stderr.bytes().toString('utf8')}${ending}` };
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
 }
 
-/** Limits that a shell cannot set here are left to the others: the time, and the looks at the folder. */
+/** Ignores limits that the shell does not support: the timeout and the size check of the folder remain. */
 function ulimits(limits: SourceLimits): string {
   const each = {
     c: 0,
@@ -74,24 +74,24 @@ function ulimits(limits: SourceLimits): string {
     t: Math.max(Math.ceil(limits.totalMilliseconds / 1_000), 1),
   };
   const set = Object.entries(each).map(([what, most]) => `ulimit -${what} ${most} 2>/dev/null || :;`);
-  // A program that is not killed for writing too much says that it could not.
+  // Without SIGXFSZ, git reports that the file is too large.
   return [...set, "trap '' XFSZ 2>/dev/null || :;"].join(' ');
 }
 
-/** Resolves when it and everything that holds its output is gone. */
+/** Resolves when git and all processes with its output have ended. */
 function waitForExit(child: ChildProcess): Promise<{ code: number | null; endedBy: string | null }> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     child.on('error', (error) => {
       reject(
-        new SourceFailure('internal', 'git cannot be started', {
+        new SourceFailure('internal', 'cannot start git', {
           cause: error,
-          hint: 'git and sh have to be installed where this runs.',
+          hint: 'Install git and sh on this machine.',
         }),
       );
     });
     child.on('exit', (code, endedBy) => {
-      // What it left behind still belongs to its group.
+      // Remaining child processes are still in the process group.
       timer = setTimeout(() => {
         killGroup(child);
         child.stdout?.destroy();
@@ -110,7 +110,7 @@ function killGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // The group has already ended.
   }
 }
 
@@ -119,7 +119,7 @@ function lowerPriority({ pid }: ChildProcess): void {
   try {
     setPriority(pid, PRIORITY);
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }
 

@@ -4,10 +4,7 @@ import { tooLargeFailure } from '../failure.js';
 
 const PREFIX = 'krmhub-git-';
 
-/**
- * Removes what fetches left behind that a process was killed in. For who has the folder to itself, before the first
- * fetch.
- */
+/** Removes folders of fetches that were killed. Call it before the first fetch, if no other process uses the folder. */
 export async function removeLeftovers(temporaryFolder: string): Promise<void> {
   const names = await readdir(temporaryFolder).catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'ENOENT') return [];
@@ -18,7 +15,7 @@ export async function removeLeftovers(temporaryFolder: string): Promise<void> {
   }
 }
 
-/** A folder for one bare repository, watched while it grows. */
+/** A temporary folder for one bare repository, with a size limit. */
 export class TemporaryRepository {
   readonly folder: string;
   readonly #controller = new AbortController();
@@ -45,12 +42,12 @@ export class TemporaryRepository {
     );
   }
 
-  /** Aborted with a SourceFailure when it is too large. */
+  /** Aborted with a SourceFailure if the folder is too large. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** To be called when nothing writes to it any more. */
+  /** Call it after all writers have ended. */
   async remove(): Promise<void> {
     clearInterval(this.#timer);
     await this.#checking;
@@ -58,7 +55,7 @@ export class TemporaryRepository {
   }
 
   async #checkSize(what: string, maxBytes: number): Promise<void> {
-    // A folder that changes meanwhile is looked at again.
+    // A folder that changes during the check is checked again later.
     const size = await folderSize(this.folder).catch(() => 0);
     if (size > maxBytes) this.#controller.abort(tooLargeFailure(what, maxBytes));
   }
@@ -68,7 +65,7 @@ async function folderSize(folder: string): Promise<number> {
   let size = 0;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    // Files come and go while git works.
+    // git creates and deletes files during the check.
     const status = await lstat(path.join(entry.parentPath, entry.name)).catch(() => undefined);
     size += status?.size ?? 0;
   }

@@ -6,13 +6,13 @@ import { seconds } from '../deadline.js';
 import { findFailure, SourceFailure } from '../failure.js';
 import type { GuardedAgents } from './guarded-agents.js';
 
-/** What comes back by itself: a name or address that is wrong stays wrong. */
+/** Errors that a retry may fix. A wrong name or address is not one of them. */
 const TEMPORARY_ERROR_CODES = ['ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'ERR_STREAM_PREMATURE_CLOSE'];
 const NOT_HTTP_CODES = /^(?:HPE_|Z_|ERR__ERROR_FORMAT)/;
 
 /**
- * One request, and what `read` makes of its answer. `touch` is to be called for everything that comes. Nothing of the
- * connection is left afterwards. Rejects with SourceFailures only.
+ * Sends one request and returns the result of `read`, which has to call `touch` for each received chunk. Closes the
+ * connection afterwards. Rejects with SourceFailures only.
  */
 export async function exchange<Result>(
   url: URL,
@@ -49,7 +49,7 @@ export async function exchange<Result>(
         broken ??= error;
         reject(error);
       });
-      // An answer that wants another protocol ends without either.
+      // A protocol upgrade ends without a response or an error.
       request.on('close', () => reject(Object.assign(new Error('no answer'), { code: 'HPE_NO_ANSWER' })));
       request.on('socket', (socket) => socket.once(encrypted ? 'secureConnect' : 'connect', touch));
       request.end();
@@ -57,7 +57,7 @@ export async function exchange<Result>(
     response.on('error', (error) => (broken ??= error));
     touch();
     const result = await read(response, touch);
-    // What follows an answer that said to be shorter.
+    // For example data after the end of the response.
     if (broken !== undefined) throw broken;
     return result;
   } catch (error) {
@@ -70,7 +70,7 @@ export async function exchange<Result>(
   }
 }
 
-/** Why a connection brought nothing. */
+/** Converts a network error. */
 export function networkFailure(host: string, error: unknown): SourceFailure {
   const known = findFailure(error);
   if (known !== undefined) return known;
@@ -78,7 +78,7 @@ export function networkFailure(host: string, error: unknown): SourceFailure {
   if (NOT_HTTP_CODES.test(code)) {
     return new SourceFailure(
       'bad-answer',
-      `${printable(host)} does not answer as a web server does: ${networkReason(error)}`,
+      `invalid HTTP response of ${printable(host)}: ${networkReason(error)}`,
       {
         cause: error,
       },
@@ -93,19 +93,19 @@ export function networkFailure(host: string, error: unknown): SourceFailure {
 
 function hintForCode(code: string): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return 'A name that only an internal DNS server knows has to be known where this runs.';
+    return 'Check the host name and the DNS server of this machine.';
   }
-  if (code === 'CERT_HAS_EXPIRED') return 'Whoever serves it has to renew the certificate.';
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Write the name that its certificate is for.';
+  if (code === 'CERT_HAS_EXPIRED') return 'Ask the operator of the server to renew the certificate.';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Use the host name of the certificate.';
   if (/CERT|SIGNATURE/.test(code)) {
-    return 'NODE_EXTRA_CA_CERTS names a file of further certificates to trust, where this runs.';
+    return 'Set NODE_EXTRA_CA_CERTS to a file with the certificate authority.';
   }
-  if (code === 'EPROTO') return 'Write the address with the protocol and the port that it speaks.';
-  return 'Does it answer from here, on that port?';
+  if (code === 'EPROTO') return 'Check the protocol and the port of the URL.';
+  return 'Check that the server is running and the port is reachable.';
 }
 
 function idleFailure(url: URL, milliseconds: number): SourceFailure {
-  return new SourceFailure('too-slow', `nothing came from ${url.host} for ${seconds(milliseconds)}`, {
-    hint: 'It is asked again later.',
+  return new SourceFailure('too-slow', `no data from ${url.host} for ${seconds(milliseconds)}`, {
+    hint: 'The next sync tries again.',
   });
 }

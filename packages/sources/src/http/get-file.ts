@@ -10,7 +10,7 @@ import { readBody } from './read-body.js';
 export interface GetOptions {
   agents: GuardedAgents;
   context: SourceContext;
-  /** Headers that make it conditional; without any, 304 is no answer. */
+  /** Headers of a conditional request. Without them, a 304 response is an error. */
   conditions?: Record<string, string>;
   maxBytes: number;
   onProgress?: ((bytes: number) => void) | undefined;
@@ -21,10 +21,10 @@ export type GetResult =
   | { changed: false };
 
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** What a server says that cannot answer now. */
+/** HTTP statuses that a retry may fix. */
 const TEMPORARY_STATUSES = [408, 429, 500, 502, 503, 504];
 
-/** A file by http(s), following redirects. Rejects with SourceFailures only. */
+/** Fetches a file with HTTP and follows redirects. Rejects with SourceFailures only. */
 export function getFile(first: URL, options: GetOptions): Promise<GetResult> {
   return withRetries(() => follow(first, options), options.context);
 }
@@ -40,12 +40,12 @@ async function follow(first: URL, options: GetOptions): Promise<GetResult> {
     if (redirects >= context.limits.maxRedirects) {
       throw new SourceFailure(
         'too-many-redirects',
-        `${first.host} redirects more than ${context.limits.maxRedirects} times`,
-        { hint: 'Write the address where the catalog is in the end.' },
+        `${first.host}: more than ${context.limits.maxRedirects} redirects`,
+        { hint: 'Use the final URL of the catalog.' },
       );
     }
     checkRedirect(url, got);
-    // Not even where it leads back: somebody else chose the way there.
+    // Not even after a redirect back to the first origin, because another server chose the target.
     own &&= got.origin === first.origin;
     url = got;
   }
@@ -85,22 +85,25 @@ export function authorization(credentials: SourceCredentials): string {
 
 function redirectTarget(from: URL, status: number, location: string | undefined): URL {
   if (location !== undefined && URL.canParse(location, from.href)) return new URL(location, from);
-  throw new SourceFailure('bad-answer', `${from.host} answered ${status} without a place to go`);
+  throw new SourceFailure(
+    'bad-answer',
+    `${from.host} responded with ${status}, but without a valid Location header`,
+  );
 }
 
 function checkRedirect(from: URL, to: URL): void {
   const refused = (why: string) =>
     new SourceFailure('forbidden-address', `${from.host} redirects to ${printable(to.origin)}, ${why}`, {
-      hint: 'Write the address where the catalog is in the end, if you trust it.',
+      hint: 'If you trust it, use the final URL of the catalog.',
     });
   if (to.protocol !== 'https:' && to.protocol !== 'http:') {
     throw new SourceFailure(
       'forbidden-address',
-      `${from.host} redirects to ${printable(to.href, 100)}, which is no web address`,
+      `${from.host} redirects to ${printable(to.href, 100)}, which is not an http or https URL`,
     );
   }
-  if (to.username + to.password !== '') throw refused('with credentials in it');
-  if (from.protocol === 'https:' && to.protocol === 'http:') throw refused('which is not encrypted');
+  if (to.username + to.password !== '') throw refused('which contains credentials');
+  if (from.protocol === 'https:' && to.protocol === 'http:') throw refused('which does not use TLS');
 }
 
 function statusFailure(
@@ -109,30 +112,30 @@ function statusFailure(
   headers: IncomingHttpHeaders,
   known: boolean,
 ): SourceFailure {
-  const what = `${url.host} answered ${status} for ${printable(url.pathname, 100)}`;
+  const what = `${url.host} responded with ${status} for ${printable(url.pathname, 100)}`;
   if (status === 401 || status === 403) {
     return new SourceFailure('unauthorized', what, {
       hint: known
-        ? `The credentials for ${url.origin} are not enough.`
-        : `It may want credentials for ${url.origin}.`,
+        ? `Check that the credentials for ${url.origin} permit access.`
+        : `Configure credentials for ${url.origin} if the server requires them.`,
     });
   }
   if (status === 404 || status === 410) {
     return new SourceFailure('not-found', what, {
-      hint: 'Is the address right, and the catalog still there?',
+      hint: 'Check the URL and that the catalog still exists.',
     });
   }
   if (TEMPORARY_STATUSES.includes(status)) {
     const wait = parseRetryAfter(headers['retry-after'], Date.now());
-    const asks = wait === undefined ? '' : `, and asks to be left alone for ${Math.ceil(wait / 1_000)} s`;
+    const asks = wait === undefined ? '' : `, Retry-After ${Math.ceil(wait / 1_000)} s`;
     return new SourceFailure('unreachable', `${what}${asks}`, {
-      hint: 'It cannot answer now, and is asked again later.',
+      hint: 'The server is temporarily unavailable. The next sync tries again.',
       isTemporary: true,
       retryAfterMilliseconds: wait,
     });
   }
   if (status === 304) {
-    return new SourceFailure('bad-answer', `${what}: "not modified", without being asked whether it is`);
+    return new SourceFailure('bad-answer', `${what}, but the request was not conditional`);
   }
-  return new SourceFailure('bad-answer', `${what}, where 200 was expected`);
+  return new SourceFailure('bad-answer', `${what}, expected 200`);
 }

@@ -5,7 +5,7 @@ import type { AddressGuard } from '../address-guard.js';
 import { seconds } from '../deadline.js';
 import { SourceFailure } from '../failure.js';
 
-/** Agents that connect only where the guard lets them, within the time for it. No connection is used twice. */
+/** HTTP agents that connect to allowed addresses only, with a connect timeout and without keep-alive. */
 export interface GuardedAgents {
   for(url: URL): HttpAgent;
 }
@@ -46,7 +46,7 @@ function withConnectTimeout<Connection extends Duplex | null | undefined>(
   const timer = setTimeout(() => {
     connection?.destroy(
       new SourceFailure('too-slow', `${host} took longer than ${seconds(milliseconds)} to connect`, {
-        hint: 'Does it answer on that port, and does a firewall let it through?',
+        hint: 'Check the port and the firewall.',
       }),
     );
   }, milliseconds);

@@ -43,8 +43,8 @@ const fetcher = testFetcher(folder);
 const text = (bytes: Uint8Array | undefined) =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();
 
-describe('a catalog by http', () => {
-  it('comes with what a later request is made conditional by', async () => {
+describe('an HTTP source', () => {
+  it('returns validators for conditional requests', async () => {
     const server = await serving(
       httpServer((request, response) => {
         if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end();
@@ -74,7 +74,7 @@ describe('a catalog by http', () => {
     expect(text(other.bytes)).toBe(CATALOG);
   });
 
-  it('is unpacked', async () => {
+  it('is decompressed', async () => {
     const server = await serving(
       httpServer((request, response) => {
         expect(request.headers['accept-encoding']).toBe('gzip, identity');
@@ -84,7 +84,7 @@ describe('a catalog by http', () => {
     expect(text((await fetcher.fetch(asking(server.origin))).bytes)).toBe(CATALOG);
   });
 
-  it('comes with the bundles beside it, whether or not it changed', async () => {
+  it('is read with its bundles, changed or not', async () => {
     const files: Record<string, string> = {
       '/team/catalog.yaml': CATALOG,
       '/team/snapshot.sigstore.json': 'snapshot',
@@ -112,7 +112,7 @@ describe('a catalog by http', () => {
     expect(second.bundles.map(text)).toEqual(['snapshot']);
   });
 
-  it('has no bundle where a server has a page for everything, or tells nobody what is not there', async () => {
+  it('has no bundles if the server responds with a page or with 403', async () => {
     const server = await serving(
       httpServer((request, response) => {
         if (request.url === '/catalog.yaml') response.end(CATALOG);
@@ -124,7 +124,7 @@ describe('a catalog by http', () => {
     expect(bundles).toEqual([]);
   });
 
-  it('is no catalog without its bundles where the server fails to say whether there are any, or they are too large', async () => {
+  it('fails if a bundle cannot be fetched or is too large', async () => {
     let status = 500;
     const server = await serving(
       httpServer((request, response) => {
@@ -140,7 +140,7 @@ describe('a catalog by http', () => {
   });
 });
 
-describe('a server that answers something else', () => {
+describe('an unexpected response', () => {
   it.each([
     [401, 'unauthorized', 'unauthorized'],
     [403, 'unauthorized', 'unauthorized'],
@@ -155,11 +155,11 @@ describe('a server that answers something else', () => {
     const server = await serving(httpServer((_, response) => response.writeHead(status).end()));
     const failure = await catchFailure(fetcher.fetch(asking(`${server.origin}/catalog.yaml`)));
     expect(failure).toMatchObject({ problem, code });
-    expect(failure.message).toContain(`127.0.0.1:${server.port} answered ${status} for /catalog.yaml`);
+    expect(failure.message).toContain(`127.0.0.1:${server.port} responded with ${status} for /catalog.yaml`);
     expect(server.asked).toHaveLength(1);
   });
 
-  it('is told that a web page is no catalog', async () => {
+  it('is reported if it is a web page', async () => {
     const server = await serving(
       httpServer((_, response) =>
         response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end('<html>'),
@@ -168,12 +168,12 @@ describe('a server that answers something else', () => {
     const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure).toMatchObject({
       problem: 'bad-answer',
-      message: `127.0.0.1:${server.port} answered with a web page, and no catalog`,
+      message: `127.0.0.1:${server.port} responded with a web page instead of a catalog`,
     });
     expect(failure.hint).toContain('"raw"');
   });
 
-  it('is asked again while the failure may pass', async () => {
+  it('is retried if the failure is temporary', async () => {
     let times = 0;
     const server = await serving(
       httpServer((_, response) => {
@@ -190,17 +190,17 @@ describe('a server that answers something else', () => {
     expect(server.asked).toHaveLength(6);
   });
 
-  it('is left alone for as long as it asks, and not waited for beyond the end', async () => {
+  it('is retried after Retry-After, but not beyond the deadline', async () => {
     const server = await serving(
       httpServer((_, response) => response.writeHead(429, { 'Retry-After': '3600' }).end()),
     );
     const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure).toMatchObject({ problem: 'unreachable', retryAfterMilliseconds: 3_600_000 });
-    expect(failure.message).toContain('asks to be left alone for 3600 s');
+    expect(failure.message).toContain('Retry-After 3600 s');
     expect(server.asked).toHaveLength(1);
   });
 
-  it('cannot write into our messages what a terminal would act on', async () => {
+  it('cannot put terminal escapes into messages', async () => {
     const server = await serving(saying('HTTP/1.1 302 Found\r\nLocation: ftp://\u001b[31m/x\r\n\r\n'));
     const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure.message).toMatch(/^[\x20-\x7e]*$/);
@@ -229,7 +229,7 @@ describe('a server that answers something else', () => {
     expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
   });
 
-  it('is told by the end of a packed body that is missing', async () => {
+  it('is reported if a compressed body is truncated', async () => {
     const packed = gzipSync('x'.repeat(10_000)).subarray(0, 20);
     const server = await serving(
       saying(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`, packed),
@@ -238,24 +238,24 @@ describe('a server that answers something else', () => {
   });
 });
 
-describe('a server that lies about its length', () => {
-  it('and sends less is told by the end', async () => {
+describe('a wrong Content-Length', () => {
+  it('is reported if the body is shorter', async () => {
     const server = await serving(saying('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nkind: x'));
     const failure = await catchFailure(fetcher.fetch(asking(`${server.origin}/c.yaml`)));
     expect(failure).toMatchObject({
       problem: 'bad-answer',
-      message: `127.0.0.1:${server.port}/c.yaml was announced with 1000 bytes, and ended after 7`,
+      message: `127.0.0.1:${server.port}/c.yaml ended after 7 of 1000 bytes`,
     });
   });
 
-  it('and sends more is told by what follows', async () => {
+  it('is reported if the body is longer', async () => {
     const server = await serving(
       saying('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkind: something longer\n'),
     );
     expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
   });
 
-  it('and says more than is read is not read at all', async () => {
+  it('above the limit is rejected before the body is read', async () => {
     const server = await serving(
       rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\nkind')),
     );
@@ -263,7 +263,7 @@ describe('a server that lies about its length', () => {
     expect(failure).toMatchObject({ problem: 'too-large', code: 'too-large' });
   });
 
-  it('is told by pieces that end in the middle', async () => {
+  it('is reported if chunks are truncated', async () => {
     let asked = 0;
     const server = await serving(
       rawServer((socket) => {
@@ -278,8 +278,8 @@ describe('a server that lies about its length', () => {
   });
 });
 
-describe('a server that gives too much', () => {
-  it('ends an endless body at the limit', async () => {
+describe('a response that is too large', () => {
+  it('is read up to the limit if it is endless', async () => {
     let sent = 0;
     const endless = (socket: Socket) => {
       const piece = Buffer.alloc(65_536, 'x');
@@ -303,7 +303,7 @@ describe('a server that gives too much', () => {
     expect(sent).toBeLessThan(50_000_000);
   });
 
-  it('ends a small body that unpacks to a big one at the limit', async () => {
+  it('is read up to the limit after decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     expect(bomb.length).toBeLessThan(100_000);
     const server = await serving(
@@ -316,12 +316,12 @@ describe('a server that gives too much', () => {
   });
 });
 
-describe('a server that is slow', () => {
+describe('a slow server', () => {
   const impatient = testFetcher(folder, {
     limits: { connectMilliseconds: 400, idleMilliseconds: 300, totalMilliseconds: 900 },
   });
 
-  it('and never answers is given up when nothing comes', async () => {
+  it('fails at the idle timeout without a response', async () => {
     let closed: Promise<unknown> | undefined;
     const server = await serving(
       rawServer((socket) => {
@@ -331,13 +331,13 @@ describe('a server that is slow', () => {
     const failure = await catchFailure(impatient.fetch(asking(server.origin)));
     expect(failure).toMatchObject({
       problem: 'too-slow',
-      message: `nothing came from 127.0.0.1:${server.port} for 0.3 s`,
+      message: `no data from 127.0.0.1:${server.port} for 0.3 s`,
     });
     // The connection is not left to the other side.
     await closed;
   });
 
-  it('and sends a byte now and then is given up in the end', async () => {
+  it('fails at the total timeout if the body trickles', async () => {
     const server = await serving(
       rawServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n');
@@ -348,11 +348,11 @@ describe('a server that is slow', () => {
     const failure = await catchFailure(impatient.fetch(asking(server.origin)));
     expect(failure).toMatchObject({
       problem: 'too-slow',
-      message: `127.0.0.1:${server.port} took longer than 0.9 s altogether`,
+      message: `127.0.0.1:${server.port} took longer than 0.9 s in total`,
     });
   });
 
-  it('and sends its headers byte by byte is given up when no answer comes', async () => {
+  it('fails at the idle timeout if the headers trickle', async () => {
     const server = await serving(
       rawServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\nX: ');
@@ -363,7 +363,7 @@ describe('a server that is slow', () => {
     expect(await catchFailure(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
   });
 
-  it('and says that it will go on again and again is given up', async () => {
+  it('fails at the timeout if it repeats 100 Continue', async () => {
     const server = await serving(
       rawServer((socket) => {
         const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 50);
@@ -373,7 +373,7 @@ describe('a server that is slow', () => {
     expect(await catchFailure(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
   });
 
-  it('and does not begin with TLS is given up when no connection stands', async () => {
+  it('fails at the connect timeout without a TLS handshake', async () => {
     const server = await serving(rawServer(() => undefined));
     const url = `https://127.0.0.1:${server.port}/`;
     const failure = await catchFailure(impatient.fetch(asking(url)));
@@ -383,7 +383,7 @@ describe('a server that is slow', () => {
     });
   });
 
-  it('and whose name is never found is given up when no connection stands', async () => {
+  it('fails at the connect timeout if DNS does not respond', async () => {
     const lost = testFetcher(folder, {
       limits: { connectMilliseconds: 200 },
       resolve: () => new Promise(() => undefined),
@@ -394,24 +394,24 @@ describe('a server that is slow', () => {
     });
   });
 
-  it('is not waited for where whoever asked calls it off', async () => {
+  it('is not waited for after an abort', async () => {
     const server = await serving(rawServer(() => undefined));
     const asked = asking(server.origin, { signal: AbortSignal.timeout(50) });
     const failure = await catchFailure(impatient.fetch(asked));
-    expect(failure).toMatchObject({ problem: 'internal', message: 'the fetch was called off' });
+    expect(failure).toMatchObject({ problem: 'internal', message: 'the fetch was aborted' });
     const over = asking(server.origin, { signal: AbortSignal.abort() });
     expect(await catchFailure(impatient.fetch(over))).toMatchObject({ problem: 'internal' });
   });
 });
 
-describe('a server that is not there', () => {
-  it('is told by its port and its name', async () => {
+describe('an unreachable server', () => {
+  it('is reported with host, port and reason', async () => {
     const server = await httpServer(() => undefined);
     await server.close();
     expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({
       problem: 'unreachable',
       message: `cannot reach 127.0.0.1:${server.port}: connection refused`,
-      hint: 'Does it answer from here, on that port?',
+      hint: 'Check that the server is running and the port is reachable.',
     });
     const nameless = testFetcher(folder, {
       resolve: async () => {
@@ -421,7 +421,7 @@ describe('a server that is not there', () => {
     expect(await catchFailure(nameless.fetch(asking('http://vendor.invalid/c.yaml')))).toMatchObject({
       problem: 'unreachable',
       message: 'cannot reach vendor.invalid: no such host',
-      hint: expect.stringContaining('internal DNS server'),
+      hint: expect.stringContaining('the DNS server of this machine'),
     });
   });
 });

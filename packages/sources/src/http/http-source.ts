@@ -7,10 +7,10 @@ import { siblingBundleNames } from '../sibling-bundles.js';
 import { type GetOptions, getFile } from './get-file.js';
 import { type GuardedAgents, guardedAgents } from './guarded-agents.js';
 
-/** Characters of a validator that is kept and sent again. Longer ones do without. */
+/** Characters of a stored validator. Longer ones are dropped. */
 const MAX_VALIDATOR_LENGTH = 1_024;
 
-/** A catalog at a web address, and the bundles beside it. Rejects with SourceFailures only. */
+/** Fetches a catalog and its bundles with HTTP. Rejects with SourceFailures only. */
 export async function fetchHttp(
   { url: text }: Extract<SourceAddress, { type: 'http' }>,
   { validators = {}, bundles, onProgress }: FetchRequest,
@@ -26,8 +26,8 @@ export async function fetchHttp(
     onProgress,
   });
   if (got.changed && got.html) {
-    throw new SourceFailure('bad-answer', `${url.host} answered with a web page, and no catalog`, {
-      hint: 'Write the address of the file itself, such as the "raw" one of a forge. It may also be a login page.',
+    throw new SourceFailure('bad-answer', `${url.host} responded with a web page instead of a catalog`, {
+      hint: 'Use the URL of the file itself, for example the "raw" URL of a git host. It may also be a login page.',
     });
   }
   const found = bundles ? await fetchSiblingBundles(url, agents, context) : [];
@@ -38,7 +38,10 @@ export async function fetchHttp(
 function webAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password === '') return url;
-  throw new SourceFailure('forbidden-address', `${printable(text)} is no web address without credentials`);
+  throw new SourceFailure(
+    'forbidden-address',
+    `${printable(text)} is not an http or https URL without credentials`,
+  );
 }
 
 function toConditions({ etag, lastModified }: Record<string, string>): Record<string, string> {
@@ -72,14 +75,14 @@ async function fetchSiblingBundles(
   return found;
 }
 
-/** Undefined where there is none. A server that fails says nothing of that, and neither does this. */
+/** Returns undefined if there is no bundle. Rejects if the server fails. */
 async function fetchBundle(url: URL, options: GetOptions): Promise<Uint8Array | undefined> {
   try {
     const got = await getFile(url, options);
-    // Some servers have a page for whatever is not there.
+    // Some servers return a web page instead of 404.
     return got.changed && !got.html ? got.bytes : undefined;
   } catch (error) {
-    // Stores of files answer 403 for what is not there, to whoever may not list them.
+    // Object stores respond with 403 for a missing file if the client may not list files.
     if (error instanceof SourceFailure && ['not-found', 'unauthorized'].includes(error.problem))
       return undefined;
     throw error;

@@ -5,29 +5,29 @@ import { printable } from '@krmhub/schema/network-reason';
 import { SourceFailure, tooLargeFailure } from '../failure.js';
 
 export interface BodyOptions {
-  /** What messages call it. */
+  /** Name in messages. */
   what: string;
-  /** Of the bytes as they come, and unpacked. */
+  /** Limit for the compressed and for the decompressed body. */
   maxBytes: number;
   touch(): void;
   onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** The bytes of an answer, unpacked; the limit holds while they come. */
+/** Reads and decompresses a response body, and checks the limit while reading. */
 export async function readBody(response: IncomingMessage, options: BodyOptions): Promise<Uint8Array> {
   const { what, maxBytes, touch, onProgress } = options;
-  const said = response.headers['content-length'];
-  if (said !== undefined && Number(said) > maxBytes) throw tooLargeFailure(what, maxBytes);
+  const contentLength = response.headers['content-length'];
+  if (contentLength !== undefined && Number(contentLength) > maxBytes) throw tooLargeFailure(what, maxBytes);
   const packed = isCompressed(response, what);
-  let came = 0;
+  let received = 0;
   let size = 0;
   const pieces: Uint8Array[] = [];
   const arriving = async function* (source: AsyncIterable<Uint8Array>) {
     for await (const piece of source) {
       touch();
-      came += piece.byteLength;
-      if (came > maxBytes) throw tooLargeFailure(what, maxBytes);
-      onProgress?.(came);
+      received += piece.byteLength;
+      if (received > maxBytes) throw tooLargeFailure(what, maxBytes);
+      onProgress?.(received);
       yield piece;
     }
   };
@@ -43,12 +43,12 @@ export async function readBody(response: IncomingMessage, options: BodyOptions):
       ? pipeline(response, arriving, createGunzip(), collect)
       : pipeline(response, arriving, collect));
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'ECONNRESET' && said !== undefined) {
+    if ((error as { code?: unknown }).code === 'ECONNRESET' && contentLength !== undefined) {
       throw new SourceFailure(
         'bad-answer',
-        `${what} was announced with ${Number(said)} bytes, and ended after ${came}`,
+        `${what} ended after ${received} of ${Number(contentLength)} bytes`,
         {
-          hint: 'Something between here and there cuts its answers, or it counts them wrong.',
+          hint: 'Check the server and proxies: the response is shorter than its Content-Length.',
           cause: error,
           isTemporary: true,
         },
@@ -65,6 +65,6 @@ function isCompressed(response: IncomingMessage, what: string): boolean {
   if (coding === 'gzip' || coding === 'x-gzip') return true;
   throw new SourceFailure(
     'bad-answer',
-    `${what} came packed as "${printable(coding, 50)}", which was not asked for`,
+    `${what} has the unsupported content coding "${printable(coding, 50)}"`,
   );
 }

@@ -38,18 +38,18 @@ function asking(url: string): FetchRequest {
 const loopback: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }];
 
 describe('redirects', () => {
-  it('are followed three times and no more', async () => {
+  it('are followed three times at most', async () => {
     const server = await serving((path) => (path === '/0' ? undefined : `/${Number(path.slice(1)) - 1}`));
     const fetcher = testFetcher(folder);
     const { bytes } = await fetcher.fetch(asking(`${server.origin}/3`));
     expect(Buffer.from(bytes!).toString()).toBe('from /0');
     expect(await catchFailure(fetcher.fetch(asking(`${server.origin}/4`)))).toMatchObject({
       problem: 'too-many-redirects',
-      message: `127.0.0.1:${server.port} redirects more than 3 times`,
+      message: `127.0.0.1:${server.port}: more than 3 redirects`,
     });
   });
 
-  it('that go around are told, and not asked again', async () => {
+  it('in a loop are reported without a retry', async () => {
     const server = await serving(() => '/');
     expect(await catchFailure(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
       problem: 'too-many-redirects',
@@ -83,7 +83,7 @@ describe('redirects', () => {
     },
   );
 
-  it('to a name that turns out to be inside are not followed', async () => {
+  it('to a name with a private address are not followed', async () => {
     const server = await serving(() => 'http://looks-public.example/');
     const names: string[] = [];
     const fetcher = testFetcher(folder, {
@@ -99,7 +99,7 @@ describe('redirects', () => {
     expect(names).toEqual(['looks-public.example']);
   });
 
-  it('gain nothing by a name whose address changes between two looks', async () => {
+  it('cannot use DNS rebinding', async () => {
     const server = await serving((path) => (path === '/' ? '/again' : undefined));
     let looks = 0;
     const fetcher = testFetcher(folder, {
@@ -111,7 +111,7 @@ describe('redirects', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('do not lead out of encryption', async () => {
+  it('from https to http are not followed', async () => {
     const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(folder, name)) as [string, string];
     execFileSync(
       'openssl',
@@ -147,7 +147,7 @@ describe('redirects', () => {
       process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
       expect(await catchFailure(testFetcher(folder).fetch(asking(url)))).toMatchObject({
         problem: 'forbidden-address',
-        message: `127.0.0.1:${port} redirects to http://127.0.0.1:1, which is not encrypted`,
+        message: `127.0.0.1:${port} redirects to http://127.0.0.1:1, which does not use TLS`,
       });
     } finally {
       delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
@@ -159,7 +159,7 @@ describe('redirects', () => {
 describe('credentials', () => {
   const credentials = async () => ({ username: 'reader', password: 'secret' });
 
-  it('are sent to their origin, and nobody else is told, not even on the way back', async () => {
+  it('are sent to their origin only, and not after a redirect back to it', async () => {
     const names = { resolve: async () => loopback };
     const second = await serving((path) =>
       path === '/back' ? `http://first.example:${first.port}/end` : undefined,
@@ -194,14 +194,14 @@ describe('credentials', () => {
     expect(asked).toEqual([origin, origin, origin]);
   });
 
-  it('may be a token, and a refusal says whether there were any', async () => {
+  it('can be a token, and the hint says whether there were any', async () => {
     const server = await httpServer((_, response) => response.writeHead(401).end());
     servers.push(server);
     const known = testFetcher(folder, { credentials: async () => ({ token: 'abc' }) });
     const failure = await catchFailure(known.fetch(asking(server.origin)));
     expect(server.asked[0]!.headers.authorization).toBe('Bearer abc');
-    expect(failure.hint).toBe(`The credentials for ${server.origin} are not enough.`);
+    expect(failure.hint).toBe(`Check that the credentials for ${server.origin} permit access.`);
     const stranger = await catchFailure(testFetcher(folder).fetch(asking(server.origin)));
-    expect(stranger.hint).toBe(`It may want credentials for ${server.origin}.`);
+    expect(stranger.hint).toBe(`Configure credentials for ${server.origin} if the server requires them.`);
   });
 });

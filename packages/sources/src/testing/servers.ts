@@ -9,7 +9,7 @@ import type { FetcherOptions } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { SourceFetcher } from '../fetcher.js';
 
-/** What tests give a fetcher unless they say otherwise: this machine may be asked, nothing is waited for long. */
+/** Default options for tests: localhost is allowed, timeouts are short. */
 export const TEST_OPTIONS: Omit<FetcherOptions, 'temporaryFolder'> = {
   userAgent: 'krmhub/test',
   allowedAddresses: ['127.0.0.1'],
@@ -31,7 +31,7 @@ export function testFetcher(temporaryFolder: string, options: Partial<FetcherOpt
   });
 }
 
-/** The failure that a fetch ends with; throws where it ends otherwise. */
+/** Returns the failure of a fetch; throws if the fetch succeeds or fails otherwise. */
 export async function catchFailure(fetching: Promise<unknown>): Promise<SourceFailure> {
   try {
     await fetching;
@@ -54,7 +54,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** HTTP as it should be. `asked` gets every request. */
+/** An HTTP server that records requests in `asked`. */
 export async function httpServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<TestServer & { asked: { url: string; headers: IncomingMessage['headers'] }[] }> {
@@ -66,7 +66,7 @@ export async function httpServer(
   return { ...(await listening(server)), asked };
 }
 
-/** Says what a test wants, whether or not that is HTTP, to whatever is asked. */
+/** A TCP server that responds to every request with any bytes. */
 export function rawServer(answer: (socket: Socket, request: string) => void): Promise<TestServer> {
   return listening(
     createServer((socket) => {
@@ -101,7 +101,7 @@ async function listening(server: Server): Promise<TestServer> {
   };
 }
 
-/** Repositories below a folder, by `git http-backend`. `before` may answer instead. */
+/** Serves repositories below a folder with `git http-backend`. `before` can handle a request instead. */
 export function gitServer(
   root: string,
   before: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
