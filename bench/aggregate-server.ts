@@ -8,17 +8,17 @@ import type { Tools } from './tools.js';
 import type { Upstreams } from './upstreams.js';
 
 export const CATALOG = 'merged';
-/** Between two looks for a snapshot: what is asked too often is slowed down by it. */
+/** Pause between two requests for a snapshot: frequent requests slow the build down. */
 const LOOK_MILLISECONDS = 10;
 const DEADLINE_MILLISECONDS = 900_000;
 
-/** How long something took until its snapshot was served, and how much of it the cut was: milliseconds. */
+/** Milliseconds until the snapshot was served, and how many of them the build took. */
 export interface Step {
   whole: number;
   cut: number;
 }
 
-/** A registry whose catalog takes everything from upstreams. */
+/** A registry with a catalog that takes all its entries from upstreams. */
 export class AggregateServer {
   readonly server: Server;
   readonly #upstreams: Upstreams;
@@ -34,7 +34,7 @@ export class AggregateServer {
     return new AggregateServer(await startServer(tools, folder, { core: 'any', env }), upstreams);
   }
 
-  /** Applies a recipe that was never applied before, until there is a snapshot of it. */
+  /** Applies a new recipe and waits for its first snapshot. */
   async apply(functions: number): Promise<Step> {
     const before = await newestSnapshot(this.server, CATALOG).catch(() => undefined);
     return this.#step(async () => {
@@ -46,7 +46,7 @@ export class AggregateServer {
     });
   }
 
-  /** Refreshes an upstream, until the catalog's entry of one of its functions has the marker. */
+  /** Refreshes an upstream and waits until the catalog's entry of one of its functions has the marker. */
   async refresh(number: number, { group, kind }: SyntheticEntry, marker: string): Promise<Step> {
     const target = fillPath('refreshSource', { name: CATALOG, source: sourceName(number) });
     const entry = this.server.url + fillPath('catalogEntry', { name: CATALOG, group, kind });
@@ -56,7 +56,7 @@ export class AggregateServer {
     });
   }
 
-  /** Until the newest snapshot is known to searches. */
+  /** Waits until search shows the newest snapshot. */
   async settle(): Promise<void> {
     const headers = { Authorization: `Bearer ${this.server.token}` };
     await until(async () => {
@@ -65,8 +65,8 @@ export class AggregateServer {
         headers,
       });
       const text = await answer.text();
-      // It may take longer than an answer may.
-      if (!answer.ok && answer.status !== 503) throw new Error(`a cut of ${CATALOG}: ${text}`);
+      // It may take longer than one response may.
+      if (!answer.ok && answer.status !== 503) throw new Error(`a build of ${CATALOG}: ${text}`);
       return answer.ok;
     });
   }
@@ -74,12 +74,12 @@ export class AggregateServer {
   async #step(work: () => Promise<void>): Promise<Step> {
     const before = await this.#cutSeconds();
     const whole = await timed(work);
-    // Cuts are counted after their snapshots are served.
+    // A build is counted after its snapshot is served.
     await this.settle();
     return { whole, cut: ((await this.#cutSeconds()) - before) * 1_000 };
   }
 
-  /** Of all cuts since the start. */
+  /** Total of all builds since the start. */
   async #cutSeconds(): Promise<number> {
     const text = await this.#ask('GET', fillPath('metrics', {}));
     return Number(/^krmhub_cut_duration_seconds_sum (\S+)/m.exec(text)?.[1] ?? 0);
@@ -110,7 +110,7 @@ function sourceName(number: number): string {
 async function until(isThere: () => Promise<boolean>): Promise<void> {
   const started = performance.now();
   while (!(await isThere())) {
-    if (performance.now() - started > DEADLINE_MILLISECONDS) throw new Error(`${CATALOG} is never cut`);
+    if (performance.now() - started > DEADLINE_MILLISECONDS) throw new Error(`${CATALOG} was not built`);
     await setTimeout(LOOK_MILLISECONDS);
   }
 }

@@ -9,21 +9,22 @@ import { searchPath } from './queries.js';
 import type { Bench } from './row.js';
 import type { Upstreams } from './upstreams.js';
 
-/** More than are ever in flight: a server that stands still must not hold up who asks it. */
+/** More connections than requests in flight: a blocked server must not delay the clients. */
 const CONNECTIONS = 32;
 const PER_SECOND = { reads: 100, searches: 20, publishes: 10 } as const;
 const SECONDS = 6;
 const MOST_ROUNDS = 3;
-/** Entries, and words, that are asked for in turns. */
+/** Entries and words that are requested in turn. */
 const ASKED = 100;
 
 export type Client = keyof typeof PER_SECOND;
-/** What each kind of client waits for. */
+/** The request that each kind of client makes. */
 export type Waits = Record<Client, Latency>;
 
 /**
- * Readers, searchers and publishers of a registry in rounds: of one that has nothing else to do, and of one that
- * refreshes all upstreams, in which everything is new, and cuts their catalog anew all the time.
+ * Measures readers, searchers and publishers of a registry in rounds: once while the registry is otherwise
+ * idle, and once while it refreshes all upstreams, in which everything is new, and rebuilds their catalog
+ * all the time.
  */
 export async function measureStalls(
   { tools, folders, effort }: Bench,
@@ -39,7 +40,7 @@ export async function measureStalls(
     const whole = { origin: server.url, connections: CONNECTIONS, ...plan };
     return latency((await clientLoad(tools, whole, await folders.scratch(), 'any')).milliseconds);
   };
-  // `default` has something in it from the start.
+  // `default` has an entry from the start.
   await run({ requests: publishes(20) });
   await registry.settle();
   const sampled = upstreams.catalogs.flatMap(({ entries }) => entries.slice(0, ASKED / 20));

@@ -2,17 +2,17 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type BetterSqlite3 from 'better-sqlite3';
 
-/** The built tree: what is measured is what users run. This file stands in bench/dist when it runs. */
+/** Imports from the built tree, because users run that. This file is in bench/dist when it runs. */
 export const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
 export const command = path.join(root, 'apps/cli/dist/main.js');
-/** What npm links as `krmhub`. */
+/** The path that npm links as `krmhub`. */
 export const linkedCommand = path.join(root, 'apps/cli/bin/krmhub.js');
 export const benchFile = (name: string): string => path.join(root, 'bench/dist', name);
 
 const store = (name: string): Promise<unknown> =>
   import(new URL(`../../apps/registry/dist/store/${name}.js`, import.meta.url).href);
 
-/** The registry's stores, which its package keeps to itself. */
+/** The registry's stores, which its package does not export. */
 export async function registryStores() {
   const { openSqliteStore } = (await store(
     'sqlite/store',
@@ -26,7 +26,7 @@ export async function registryStores() {
   return { openSqliteStore, openBlobFolder, releaseArtifact };
 }
 
-/** SQLite with nothing of the registry around it. */
+/** SQLite without the registry around it. */
 export async function sqlite(): Promise<typeof BetterSqlite3> {
   const { Database } = (await store(
     'sqlite/driver',
@@ -34,7 +34,7 @@ export async function sqlite(): Promise<typeof BetterSqlite3> {
   return Database;
 }
 
-/** Imports what makes a full-text expression of a query. */
+/** Imports the function that turns a query into a full-text expression. */
 export async function searchText() {
   return (await store('../search/text')) as typeof import('../apps/registry/src/search/text.js');
 }

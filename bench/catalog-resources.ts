@@ -4,11 +4,11 @@ import type { FilledFolder } from './folders.js';
 import type { HttpResource } from './peer-http.js';
 import { applyRecipe, type Server } from './server.js';
 
-/** Sizes of catalogs in bytes, by the names that they are applied under. */
+/** Sizes of catalogs in bytes, by catalog name. */
 export const CATALOGS = { small: 6_000, medium: 64_000, large: 645_000 } as const;
 export type CatalogSize = keyof typeof CATALOGS;
 
-/** As few as the smallest registries hold: a catalog cannot have more. */
+/** The size of the smallest registries: a catalog cannot have fewer functions. */
 const MOST_FUNCTIONS = 400;
 const COMPRESSED_MILLISECONDS = 30_000;
 
@@ -20,7 +20,7 @@ interface Answer {
   bytes: Buffer;
 }
 
-/** A GET without anything that a client adds or decodes by itself. */
+/** A GET without headers or decoding that a client adds by itself. */
 export function get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { headers, agent: false }, (answer) => {
@@ -41,7 +41,7 @@ export function get(url: string, headers: Record<string, string> = {}): Promise<
   });
 }
 
-/** Makes catalogs of about these sizes from functions of the registry, and gives what it answers for each. */
+/** Makes catalogs of about these sizes from functions of the registry, and returns the response for each. */
 export async function makeCatalogs(
   server: Server,
   { corpus }: FilledFolder,
@@ -69,7 +69,7 @@ export async function makeCatalogs(
   return resources;
 }
 
-/** Waits for the compressed form, which may be made after the catalog is shown. */
+/** Waits for the compressed rendition, which may be made after the catalog is served. */
 async function resourceOf({ url }: Server, path: string): Promise<HttpResource> {
   const deadline = performance.now() + COMPRESSED_MILLISECONDS;
   for (;;) {
@@ -85,7 +85,7 @@ async function resourceOf({ url }: Server, path: string): Promise<HttpResource> 
         gzip: zipped.bytes.toString('base64'),
       };
     }
-    if (performance.now() > deadline) throw new Error(`${path} is never compressed`);
+    if (performance.now() > deadline) throw new Error(`${path} was not compressed`);
     await setTimeout(100);
   }
 }

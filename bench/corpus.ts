@@ -1,21 +1,21 @@
 import type { SyntheticRelease } from './synthetic/definitions.js';
 
-/** What can be asked of a filled registry. */
+/** Queries and names to request from a filled registry. */
 export interface Corpus {
-  /** Words of one to three descriptions. */
+  /** Words that occur in one to three descriptions. */
   rareWords: string[];
-  /** The words that stand in most descriptions. */
+  /** The words that occur in most descriptions. */
   commonWords: string[];
   tags: string[];
-  /** Kinds of many groups. */
+  /** Kinds that occur in many groups. */
   kinds: string[];
   /** Groups, the largest first. */
   groups: string[];
-  /** Of functions all over the registry. */
+  /** Functions from all over the registry. */
   names: { group: string; kind: string }[];
 }
 
-/** Counts what is filled in, so that queries can be chosen by what they find. */
+/** Counts the generated words, kinds and groups, so that queries can be chosen by their number of results. */
 export class CorpusCounter {
   readonly #words = new Map<string, number>();
   readonly #tags = new Map<string, number>();
@@ -36,7 +36,7 @@ export class CorpusCounter {
     const rare = words.filter(([word, count]) => count <= 3 && word.length >= 6).map(([word]) => word);
     return {
       rareWords: spreadOver(rare, 50),
-      // The most frequent ones are asked for by nobody: articles and prepositions.
+      // No one searches for the most frequent words: articles and prepositions.
       commonWords: words
         .filter(([word]) => word.length >= 5)
         .slice(0, 20)

@@ -1,6 +1,6 @@
 import type { Latency } from './measure.js';
 
-/** Figures as people read them: three digits that count, thousands apart. */
+/** Figures for people: three significant digits, thousands separated. */
 export function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });

@@ -12,11 +12,11 @@ import { CorpusCounter } from './corpus.js';
 import { SyntheticFunctions, type SyntheticRelease } from './synthetic/definitions.js';
 
 /**
- * Fills a data folder with synthetic functions: `node fill.js COUNT FOLDER`. Plans and stores are the registry's
- * own, so that rows, index and facets are what its server would have made.
+ * Fills a data folder with synthetic functions: `node fill.js COUNT FOLDER`. Uses the planner and the
+ * stores of the registry, so that rows, index and facets are the same as those of its server.
  */
 
-/** Definitions planned and made durable side by side; commits follow one another. */
+/** Definitions planned and made durable in parallel; commits are sequential. */
 const BATCH = 200;
 
 const count = Number(process.argv[2]);

@@ -10,9 +10,9 @@ import { startServer, untilCut } from './server.js';
 import { GENERATOR_VERSION } from './synthetic/definitions.js';
 import type { Tools } from './tools.js';
 
-/** How the first cut of `default` went. */
+/** How the first build of `default` went. */
 export interface FirstCut {
-  /** Undefined where it was not done in time. */
+  /** Undefined if it did not finish in time. */
   seconds?: number;
   allowedSeconds: number;
 }
@@ -24,8 +24,8 @@ export interface FilledFolder {
 }
 
 /**
- * Data folders full of synthetic functions. Filling takes minutes for many, so they are kept from one run to the
- * next, and filled anew where the tables, the published bytes or the catalogs' would be others.
+ * Data folders full of synthetic functions. Filling many takes minutes, so folders are cached between runs.
+ * They are filled again if the tables, the published bytes or the catalogs' bytes would differ.
  */
 export class Folders {
   readonly #base: string;
@@ -41,7 +41,7 @@ export class Folders {
     this.#allowedSeconds = parts.allowedSeconds;
   }
 
-  /** A filled folder, to be copied and never to be served itself. */
+  /** A filled folder; copy it, never serve it. */
   async filled(functions: number): Promise<FilledFolder> {
     const folder = path.join(this.#base, `registry-${functions}-${fillKey()}`);
     if (!existsSync(folder)) await this.#fill(functions, folder);
@@ -53,7 +53,7 @@ export class Folders {
     };
   }
 
-  /** A copy that a server may change. Blobs are linked: their files are replaced, never written. */
+  /** A copy that a server may change. Blobs are hard links: their files are replaced, never written. */
   async copy({ folder }: FilledFolder): Promise<string> {
     const copy = await this.scratch();
     await copyTree(folder, copy, false);
@@ -67,7 +67,7 @@ export class Folders {
     return folder;
   }
 
-  /** Removes the copies of this run, and those that runs left which were killed. */
+  /** Removes the copies of this run, and those that killed runs left. */
   async removeCopies(): Promise<void> {
     for (const name of await readdir(this.#base).catch(() => [])) {
       const owner = /^work-(\d+)-/.exec(name)?.[1];
@@ -79,7 +79,7 @@ export class Folders {
   async #fill(functions: number, folder: string): Promise<void> {
     await mkdir(this.#base, { recursive: true });
     for (const name of await readdir(this.#base)) {
-      // Filled by another version of the registry, or not to the end.
+      // Filled by another version of the registry, or incomplete.
       if (name.startsWith(`registry-${functions}-`))
         await rm(path.join(this.#base, name), { recursive: true, force: true });
     }
@@ -88,10 +88,11 @@ export class Folders {
     await runProcess([process.execPath, [benchFile('fill.js'), String(functions), unfinished]], {
       error: 'inherit',
     });
-    this.#say(`cutting ${functions} functions for the first time`);
+    this.#say(`building a catalog of ${functions} functions for the first time`);
     const server = await startServer(this.#tools, unfinished, { core: 'any' });
     const seconds = await untilCut(server, functions, this.#allowedSeconds);
-    // Compressed forms may come after the catalog is shown, and are not to be made again in every measurement.
+    // Compressed renditions may come after the catalog is served; do not make them again in every
+    // measurement.
     await untilStill(unfinished, this.#allowedSeconds);
     await server.stop();
     const cut: FirstCut = {
@@ -103,7 +104,7 @@ export class Folders {
   }
 }
 
-/** Changes with the tables, with what is generated, and with the packages that make documents and catalogs. */
+/** Changes with the tables, the generated functions, and the packages that make documents and catalogs. */
 function fillKey(): string {
   const hash = createHash('sha256').update(String(GENERATOR_VERSION));
   for (const folder of ['migrations/sqlite', 'bench/dist/synthetic', 'packages/catalog/dist']) {
@@ -125,7 +126,7 @@ async function copyTree(from: string, to: string, linked: boolean): Promise<void
   }
 }
 
-/** Bytes of the files below a folder. */
+/** Returns the bytes of the files below a folder. */
 export async function folderBytes(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -137,7 +138,7 @@ export async function folderBytes(folder: string): Promise<number> {
 
 const STILL_SECONDS = 4;
 
-/** Until a server writes no more forms of catalogs into its data folder, but no longer than `seconds`. */
+/** Waits until a server stops writing renditions into its data folder, at most `seconds`. */
 export async function untilStill(folder: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1_000;
   const bytes = () => folderBytes(path.join(folder, 'forms')).catch(() => -1);
@@ -145,7 +146,7 @@ export async function untilStill(folder: string, seconds: number): Promise<void>
   for (let still = 0; still < STILL_SECONDS && performance.now() < deadline; still++) {
     await setTimeout(1_000);
     const now = await bytes();
-    // Files come and go while they are looked at.
+    // Files may appear and disappear during the walk.
     if (now !== last || now === -1) still = -1;
     last = now;
   }

@@ -11,26 +11,26 @@ export interface LoadRequest {
 
 export interface LoadPlan {
   origin: string;
-  /** Asked in this order; anew from the first where there is a time to fill. */
+  /** Requested in this order; starts over if there is a time to fill. */
   requests: LoadRequest[];
   /** Requests in flight. */
   connections: number;
-  /** How long to go on; without it each request is made once. */
+  /** How long to run; without it each request is made once. */
   milliseconds?: number;
-  /** At most; without it as fast as answers come. */
+  /** Upper limit of the rate; without it as fast as responses come. */
   perSecond?: number;
 }
 
 export interface LoadResult {
-  /** Of each request, from its start to the end of its answer. */
+  /** Per request, from its start to the end of its response. */
   milliseconds: number[];
-  /** From the first request to the end of the last answer. */
+  /** From the first request to the end of the last response. */
   seconds: number;
-  /** The first answer that was no success. */
+  /** The first response without success. */
   failure?: string;
 }
 
-/** Makes the requests of a plan and writes what it measured as JSON: `node load-client.js PLAN`. */
+/** Makes the requests of a plan and writes its measurements as JSON: `node load-client.js PLAN`. */
 const plan = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as LoadPlan;
 const agent = new Agent({ keepAlive: true, maxSockets: plan.connections });
 const { hostname, port } = new URL(plan.origin);

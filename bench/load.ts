@@ -16,7 +16,7 @@ export interface Throughput {
   p99: number;
 }
 
-/** wrk tells what it measured through a script; one that only reports does not slow it down. */
+/** wrk reports its measurements through a script; a script that only reports does not slow it down. */
 const REPORT = `
 done = function(summary, latency, requests)
   local errors = summary.errors
@@ -38,8 +38,8 @@ end
 `;
 
 /**
- * GETs, or HEADs, of one server over kept connections for a time, one after the other on each, from a process
- * of its own. Several paths are asked for in turns.
+ * Sends GETs, or HEADs, to one server over keep-alive connections for a time, sequentially on each
+ * connection, from a separate process. Several paths are requested in turn.
  */
 export async function getLoad(
   tools: Tools,
@@ -50,12 +50,12 @@ export async function getLoad(
     headers?: Record<string, string>;
     milliseconds: number;
     scratch: string;
-    /** Where the server uses every core, load takes its share of each. */
+    /** Where the server uses every core, the load shares the cores. */
     core?: 'load' | 'any';
   },
 ): Promise<Throughput> {
   const { origin, paths, method = 'GET', headers = {}, milliseconds, scratch, core = 'load' } = load;
-  // wrk waits for the body of an answer to HEAD.
+  // wrk waits for the body of a response to HEAD.
   if (tools.load === 'node' || method === 'HEAD') {
     const requests = paths.map((one) => ({ method, path: one, headers }));
     const result = await clientLoad(
@@ -94,7 +94,7 @@ export async function getLoad(
 
 let plans = 0;
 
-/** Requests of any kind from a process of its own; rejects where one is not answered with success. */
+/** Sends requests of any kind from a separate process; rejects if a response is not a success. */
 export async function clientLoad(
   tools: Tools,
   plan: LoadPlan,
@@ -109,7 +109,7 @@ export async function clientLoad(
   return result;
 }
 
-/** Pushes of new blobs to a registry, from a process of its own; rejects where one fails. */
+/** Pushes new blobs to a registry from a separate process; rejects if a push fails. */
 export async function pushLoad(tools: Tools, plan: PushPlan, scratch: string): Promise<PushResult> {
   const file = path.join(scratch, `plan-${++plans}.json`);
   await writeFile(file, JSON.stringify(plan));

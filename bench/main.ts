@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   try {
     options = readOptions(process.argv.slice(2), NAMES);
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\nnpm run bench -- --help says more.\n`);
+    process.stderr.write(`${(error as Error).message}\nrun npm run bench -- --help\n`);
     return 2;
   }
   if (options.help) process.stdout.write(HELP);
@@ -73,7 +73,7 @@ async function run(options: Options): Promise<number> {
   return measured.some(({ failed }) => failed) ? 1 : 0;
 }
 
-/** Every row at every size. A row that fails says so in the table and stops no other. */
+/** Runs every row at every size. The table shows the failure of a row, and the other rows still run. */
 async function measure(options: Options): Promise<{ results: Results; failed: boolean }> {
   const say = (text: string) => process.stderr.write(`${text}\n`);
   const tools = findTools(options.load);
@@ -115,6 +115,6 @@ function machineOf(tools: Tools): string {
     `${process.platform} ${process.arch}`,
     `Node.js ${process.versions.node}`,
     `load of GETs by ${load}, ${CONNECTIONS} connections`,
-    tools.pinned ? 'server and load each on a core of its own.' : 'server and load share the cores.',
+    tools.pinned ? 'server and load on separate cores.' : 'server and load share the cores.',
   ].join(', ');
 }

@@ -1,4 +1,4 @@
-/** What several rounds gave. */
+/** The spread of several rounds. */
 export interface Spread {
   median: number;
   low: number;
@@ -12,7 +12,7 @@ export function spread(values: readonly number[]): Spread {
   return { median, low: sorted[0] ?? Number.NaN, high: sorted.at(-1) ?? Number.NaN };
 }
 
-/** Of values in ascending order, the nearest rank from below; NaN where there are none. */
+/** Returns the nearest rank from below of values in ascending order; NaN if there are none. */
 export function quantile(sorted: readonly number[], fraction: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN;
 }
@@ -29,14 +29,14 @@ export function latency(milliseconds: readonly number[]): Latency {
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), count: sorted.length };
 }
 
-/** Ratio of what was measured in the same round, so that what slows the machine for a while slows both sides. */
+/** Ratio of measurements of the same round, so that whatever slows the machine slows both sides. */
 export function ratio(ours: readonly number[], theirs: readonly number[]): Spread {
   return spread(ours.map((value, round) => value / theirs[round]!));
 }
 
 /**
- * Measures sides in turns, in every round each once, and another one first in each. Gives what each measured,
- * round by round.
+ * Measures the sides in turn, each once per round, and starts each round with another side. Returns the
+ * measurements of each side by round.
  */
 export async function alternate<Side extends string, Measured>(
   rounds: number,
@@ -53,7 +53,7 @@ export async function alternate<Side extends string, Measured>(
   return measured;
 }
 
-/** Milliseconds that a piece of work takes. */
+/** Returns the milliseconds that some work takes. */
 export async function timed(work: () => unknown): Promise<number> {
   const started = performance.now();
   await work();

@@ -13,11 +13,11 @@ export interface Options {
   effort: Effort;
   load?: LoadTool;
   workers: number;
-  /** Where filled registries are kept. */
+  /** Folder that caches filled registries. */
   folder: string;
-  /** Seconds that a first cut may take. */
+  /** Seconds that the first build may take. */
   cutSeconds: number;
-  /** Files of earlier results. */
+  /** Files with earlier results. */
   from: string[];
   json?: string;
   write?: string;
@@ -35,20 +35,20 @@ export const HELP = `Measures krmhub against peers in the same run and shows the
 
   --only ROWS        rows to measure, with commas
   --sizes COUNTS     functions in the registry, with commas
-  --full             every size, and as long as it takes
-  --quick            one short round, without targets: shows that the bench works
+  --full             every size, however long it takes
+  --quick            one short round, without targets: checks that the bench works
   --rounds COUNT     rounds of each measurement, 5 by default
-  --load wrk|node    what makes load; wrk where it is installed
+  --load wrk|node    program that makes load; wrk if it is installed
   --workers COUNT    processes in the row about several
-  --folder FOLDER    where filled registries are kept, .bench by default
-  --cut-seconds N    how long a first cut may take, 900 by default
+  --folder FOLDER    folder that caches filled registries, .bench by default
+  --cut-seconds N    how long the first build may take, 900 by default
   --json FILE        writes the results as JSON
   --from FILES       shows results of earlier runs beside those of this one; measures only what --only names
   --write FILE       puts the table between the markers of a document
-  --list             says what would be measured
+  --list             lists what would be measured
 `;
 
-/** Throws an Error that says what is wrong. */
+/** Parses the arguments; throws an Error that describes the first problem. */
 export function readOptions(args: readonly string[], rowNames: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -74,9 +74,9 @@ export function readOptions(args: readonly string[], rowNames: readonly string[]
   const rows = values.only?.split(',') ?? (from.length > 0 ? [] : [...rowNames]);
   const unknown = rows.filter((row) => !rowNames.includes(row));
   if (unknown.length > 0)
-    throw new Error(`--only: there is no row ${unknown.join(', ')}; rows are ${rowNames.join(', ')}`);
+    throw new Error(`--only: unknown row ${unknown.join(', ')}; rows are ${rowNames.join(', ')}`);
   if (values.load !== undefined && values.load !== 'wrk' && values.load !== 'node') {
-    throw new Error(`--load: "${values.load}" is neither wrk nor node`);
+    throw new Error(`--load: "${values.load}" must be wrk or node`);
   }
   const usual = quick ? '100' : full ? '1000,10000,100000' : '1000,10000';
   return {
@@ -101,6 +101,6 @@ export function readOptions(args: readonly string[], rowNames: readonly string[]
 }
 
 function count(option: string, text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`${option}: "${text}" is no whole number above 0`);
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(`${option}: "${text}" must be a whole number above 0`);
   return Number(text);
 }

@@ -5,7 +5,7 @@ import { type Spread, spread } from './measure.js';
 const CHROMIUM = [process.env.KRMHUB_TEST_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
   (file) => file !== undefined && existsSync(file),
 );
-/** A phone in a slow mobile network, as Lighthouse has it. */
+/** A phone in a slow mobile network, with the settings of Lighthouse. */
 const NETWORK = {
   offline: false,
   latency: 150,
@@ -14,10 +14,10 @@ const NETWORK = {
 };
 const PROCESSOR_SLOWDOWN = 4;
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-/** Milliseconds after which nothing larger comes. */
+/** Milliseconds to wait for a larger content. */
 const SETTLED_MILLISECONDS = 500;
 
-/** Milliseconds until the largest content of each page is painted; undefined where there is no Chromium. */
+/** Milliseconds until the largest content of each page is painted; undefined without Chromium. */
 export async function largestPaint<Name extends string>(
   urls: Readonly<Record<Name, string>>,
   rounds: number,
@@ -40,7 +40,7 @@ export async function largestPaint<Name extends string>(
   }
 }
 
-/** A context of its own has nothing from before. */
+/** A new context has an empty cache. */
 async function paintOnce(browser: Browser, url: string): Promise<number> {
   const context = await browser.newContext(PHONE);
   try {

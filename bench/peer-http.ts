@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An answer that is given as it is. */
+/** A response that is served unchanged. */
 export interface HttpResource {
   path: string;
-  /** Of the answer without a coding, in lower case. */
+  /** Of the response without a coding, in lower case. */
   headers: Record<string, string>;
   /** base64. */
   identity: string;

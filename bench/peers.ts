@@ -14,13 +14,13 @@ export interface Peer {
   stop(): Promise<void>;
 }
 
-/** Headers of an answer that the peer's own HTTP machinery sets. */
+/** Headers that the HTTP implementation of the peer sets. */
 const OWN_HEADERS = new Set([
   ...['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding', 'content-encoding'],
   ...['content-type', 'etag', 'vary'],
 ]);
 
-/** Node's HTTP server with nothing around it: the bytes and headers that our server answered with, from memory. */
+/** Node's HTTP server alone: it serves the bytes and headers of our server's responses from memory. */
 export async function startNodePeer(
   tools: Tools,
   scratch: string,
@@ -115,7 +115,7 @@ http {
   return { origin, pid: started.pid, etag: (of) => tags.get(of)!, stop: () => started.stop() };
 }
 
-/** Distribution's registry with its blobs in a folder, without users. */
+/** The registry of the distribution project with its blobs in a folder, without users. */
 export async function startDockerRegistry(
   tools: Tools,
   scratch: string,
@@ -124,7 +124,7 @@ export async function startDockerRegistry(
   await mkdir(folder);
   const address = `127.0.0.1:${await freePort()}`;
   const configuration = path.join(folder, 'config.json');
-  // YAML, of which JSON is a part.
+  // JSON is also YAML.
   const settings = {
     version: 0.1,
     log: { level: 'info', accesslog: { disabled: true } },
@@ -144,6 +144,6 @@ async function freePort(): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port is free');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
   return address.port;
 }

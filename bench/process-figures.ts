@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux tells of a process and of all that it started. */
+/** Figures from Linux about a process and its descendants. */
 
 export const hasProcessFigures = existsSync('/proc/self/status');
 
@@ -8,9 +8,9 @@ export const hasProcessFigures = existsSync('/proc/self/status');
 const TICK_MICROSECONDS = 10_000;
 
 export interface Memory {
-  /** Bytes in physical memory; what several processes share is counted for each. */
+  /** Bytes in physical memory; memory that several processes share is counted for each. */
   now: number;
-  /** The most that it ever was. */
+  /** The peak so far. */
   peak: number;
 }
 
@@ -26,13 +26,13 @@ export function memoryOf(pid: number): Memory {
   return memory;
 }
 
-/** Microseconds for which processors worked for it since it started; NaN where the system does not tell. */
+/** Microseconds of processor time since the process started; NaN where the system does not report it. */
 export function processorTimeOf(pid: number): number {
   if (!hasProcessFigures) return Number.NaN;
   let ticks = 0;
   for (const one of withChildren(pid)) {
     const text = readFileSync(`/proc/${one}/stat`, 'utf8');
-    // proc(5): the name in brackets may hold anything; user and system time are fields 14 and 15.
+    // proc(5): the name in brackets may contain any character; user and system time are fields 14 and 15.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     ticks += Number(fields[11]) + Number(fields[12]);
   }

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 
 export interface Started {
   pid: number;
-  /** What the pattern matched in its output. */
+  /** The match of the pattern in its output. */
   said: RegExpExecArray;
   stop(): Promise<void>;
 }
@@ -15,7 +15,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a program that goes on, and waits until its output, which goes to a file, matches. */
+/** Starts a program that keeps running, and waits until its output, which goes to a file, matches. */
 export async function startProcess(
   [program, args]: readonly [string, string[]],
   options: { output: string; until: RegExp; env?: NodeJS.ProcessEnv; milliseconds?: number },
@@ -25,7 +25,7 @@ export async function startProcess(
   closeSync(file);
   running.add(child);
   const ended = once(child, 'exit').finally(() => running.delete(child));
-  // The one who waits for it is told; nobody else asks.
+  // Only the caller that awaits it handles the rejection.
   ended.catch(() => undefined);
   const deadline = performance.now() + (options.milliseconds ?? 60_000);
   for (;;) {
@@ -56,7 +56,7 @@ async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> 
   await killer;
 }
 
-/** Runs a program to its end and gives what it wrote. */
+/** Runs a program to its end and returns its output. */
 export async function runProcess(
   [program, args]: readonly [string, string[]],
   options: { env?: NodeJS.ProcessEnv; cwd?: string; error?: 'inherit' } = {},

@@ -6,7 +6,7 @@ export interface PushPlan {
   origin: string;
   repository: string;
   authorization?: string;
-  /** Of each blob. */
+  /** Per blob. */
   bytes: number;
   count: number;
   /** Pushes in flight. */
@@ -15,13 +15,13 @@ export interface PushPlan {
 
 export interface PushResult {
   digests: string[];
-  /** From the first request to the end of the last answer. */
+  /** From the first request to the end of the last response. */
   seconds: number;
-  /** The first answer that was no success. */
+  /** The first response without success. */
   failure?: string;
 }
 
-/** Pushes blobs that nobody has, as clients do: a session, and one PUT. Writes what it measured as JSON. */
+/** Pushes new blobs as clients do: a session and one PUT. Writes its measurements as JSON. */
 const plan = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as PushPlan;
 const agent = new Agent({ keepAlive: true, maxSockets: plan.connections });
 const { hostname, port } = new URL(plan.origin);

@@ -4,7 +4,7 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { searchText, sqlite } from './built.js';
 import type { Corpus } from './corpus.js';
 
-/** What people ask a search for. */
+/** The search queries of typical users. */
 export interface Query {
   text?: string;
   tag?: string;
@@ -15,10 +15,10 @@ export interface Query {
 
 export type QueryClass = 'text, rare' | 'text, common' | 'tag' | 'kind' | 'group' | 'combined';
 
-/** Results on a page, on both sides. */
+/** Results per page, on both sides. */
 export const PAGE = 20;
 
-/** Many different ones of each class, so that no answer is only remembered. */
+/** Many different queries of each class, so that a cache cannot serve them all. */
 export function queriesOf({
   rareWords,
   commonWords,
@@ -49,19 +49,19 @@ export function searchPath({ text, ...filters }: Query): string {
   return `/api/v1/functions?${parameters}`;
 }
 
-/** How a statement orders what a text finds. */
+/** How a statement orders the matches of a text. */
 export type Order = 'weighed' | 'by place';
 
 export interface BareSearch {
-  /** The first page of a query, as group and kind. */
+  /** Returns the first page of a query, as group and kind. */
   rows(query: Query, order: Order): string[];
   close(): void;
 }
 
 /**
- * The same rows by one prepared statement over a copy of the registry's own tables, ordered as a search orders
- * them: no facets, no total, no HTTP, no JSON. Texts that find much are ordered by where they are found alone.
- * The copy gets the indexes that whoever searched by SQL would make.
+ * Finds the same rows with one prepared statement on a copy of the registry's own tables, in the order of a
+ * search: no facets, no total, no HTTP, no JSON. A text with many matches is ordered only by the field that
+ * matches. The copy gets the indexes that a SQL user would create.
  */
 export async function openBareSearch(registryDatabase: string, scratch: string): Promise<BareSearch> {
   const Database = await sqlite();

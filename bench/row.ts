@@ -7,18 +7,18 @@ export interface Line {
   /** The row that it belongs to. */
   row: string;
   what: string;
-  /** Functions in the registry; absent where their number means nothing. */
+  /** Functions in the registry; absent where their number has no effect. */
   functions?: number;
-  /** What krmhub did, with its unit. */
+  /** The figure of krmhub, with its unit. */
   ours: string;
-  /** The peer of the ratio, and what it did. */
+  /** The peer of the ratio, and its figure. */
   against?: string;
-  /** What krmhub did divided by what its peer did in the same round. */
+  /** The figure of krmhub divided by that of its peer in the same round. */
   ratio?: Spread;
   /** Other figures of the same run, or why one is missing. */
   beside?: string;
   target?: Target;
-  /** The figures as numbers, whose names say the units. */
+  /** The figures as numbers; their names contain the units. */
   figures: Record<string, number>;
 }
 
@@ -32,9 +32,9 @@ export interface Effort {
   rounds: number;
   /** Milliseconds of load for one side in one round. */
   milliseconds: number;
-  /** Whether the largest size is measured wholly, whatever time it takes. */
+  /** Whether the largest size is measured completely, however long it takes. */
   full: boolean;
-  /** Measure little, to see that the bench itself works. */
+  /** Measure little, to check that the bench itself works. */
   quick: boolean;
 }
 
@@ -43,20 +43,20 @@ export interface Bench {
   effort: Effort;
   tools: Tools;
   folders: Folders;
-  /** Server processes of the row about several of them. */
+  /** Server processes of the row about several processes. */
   workers: number;
-  /** Tells what goes on. */
+  /** Reports progress. */
   say(text: string): void;
 }
 
 export interface Row {
   name: string;
   title: string;
-  /** Measures at one size. Rejects with an Unmeasured where that cannot be. */
+  /** Measures at one size. Rejects with an Unmeasured if it cannot. */
   run(bench: Bench, functions: number): Promise<Line[]>;
 }
 
-/** Why a row has no figures: told in the table, and no failure of the bench. */
+/** Why a row has no figures: the table shows it, and the bench does not fail. */
 export class Unmeasured extends Error {
   override readonly name = 'Unmeasured';
 }

@@ -9,20 +9,20 @@ export interface Server {
   url: string;
   pid: number;
   folder: string;
-  /** The administrator's. */
+  /** The administrator token. */
   token: string;
   stop(): Promise<void>;
 }
 
 /**
- * No peer writes a log of requests, and one client makes the load of many: its limits would be measured. Settings of
- * the caller win.
+ * Peers write no request log, and one client makes the load of many: its limits would be measured. Settings
+ * of the caller take precedence.
  */
 const SETTINGS = {
   KRMHUB_LOG_LEVEL: 'warn',
   KRMHUB_REQUESTS_PER_MINUTE: '0',
   KRMHUB_WRITES_PER_MINUTE: '0',
-  // As the container and the systemd unit have it.
+  // The settings of the container and the systemd unit.
   MALLOC_ARENA_MAX: '2',
 };
 
@@ -50,7 +50,7 @@ export async function startServer(
     milliseconds: 600_000,
   });
   return {
-    // `localhost` may be another address first, and is looked up each time.
+    // `localhost` may resolve to another address first, and is looked up for every connection.
     url: started.said[1]!.replace('localhost', '127.0.0.1'),
     pid: started.pid,
     folder,
@@ -63,7 +63,7 @@ interface CatalogDetail {
   newest?: { serial: number; functions: number };
 }
 
-/** The newest snapshot of a catalog; undefined where there is none yet. */
+/** Returns the newest snapshot of a catalog; undefined if there is none yet. */
 export async function newestSnapshot(
   { url, token }: Server,
   catalog: string,
@@ -75,7 +75,7 @@ export async function newestSnapshot(
   return ((await response.json()) as CatalogDetail).newest;
 }
 
-/** Seconds until `default` holds as many functions; undefined where that takes longer than `seconds`. */
+/** Returns the seconds until `default` has this number of functions; undefined after `seconds`. */
 export async function untilCut(
   server: Server,
   functions: number,
@@ -91,7 +91,7 @@ export async function untilCut(
   return undefined;
 }
 
-/** Applies a recipe and waits until its catalog is cut. */
+/** Applies a recipe and waits until its catalog is built. */
 export async function applyRecipe(server: Server, name: string, recipe: string): Promise<void> {
   const headers = { Authorization: `Bearer ${server.token}`, 'Content-Type': 'application/yaml' };
   const url = `${server.url}/api/v1/catalogs/${name}`;

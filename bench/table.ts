@@ -1,9 +1,9 @@
 import { number } from './figures.js';
 import type { Line } from './row.js';
 
-/** What one or more runs gave. */
+/** The results of one or more runs. */
 export interface Results {
-  /** What the machine was, for whoever compares figures. */
+  /** The machine, for readers who compare figures. */
   machine: string;
   lines: Line[];
 }

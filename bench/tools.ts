@@ -3,15 +3,15 @@ import { availableParallelism } from 'node:os';
 
 export type LoadTool = 'wrk' | 'node';
 
-/** What of the outside this machine has. */
+/** External programs and settings of this machine. */
 export interface Tools {
-  /** What makes HTTP load. */
+  /** The program that makes HTTP load. */
   load: LoadTool;
   nginx: boolean;
   dockerRegistry: boolean;
   /** Whether there is a Python whose PyYAML has the parser written in C. */
   pyYaml: boolean;
-  /** Whether server and load are kept apart, each on a core of its own. */
+  /** Whether server and load run on separate cores. */
   pinned: boolean;
 }
 
@@ -38,7 +38,7 @@ function succeeds(program: string, args: readonly string[]): boolean {
 
 export type Core = 'server' | 'load' | 'any';
 
-/** A command line that runs on the core of servers, or on that of load. */
+/** Returns a command line that runs on the core of servers, or on that of load. */
 export function onCore({ pinned }: Tools, core: Core, commandLine: readonly string[]): [string, string[]] {
   const line =
     pinned && core !== 'any' ? ['taskset', '-c', core === 'server' ? '0' : '1', ...commandLine] : commandLine;

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 
 /**
- * Serves the files 0.yaml, 1.yaml … of a folder, each on a port of its own as if it were another host, with an ETag:
- * `node upstream-server.js FOLDER COUNT`. A file that is replaced is another one from then on.
+ * Serves the files 0.yaml, 1.yaml … of a folder, each on a separate port as if it were another host, with
+ * an ETag: `node upstream-server.js FOLDER COUNT`. A replaced file is served with a new ETag.
  */
 const folder = process.argv[2]!;
 const count = Number(process.argv[3]);

@@ -7,13 +7,13 @@ import { onCore, type Tools } from './tools.js';
 
 const MOST_UPSTREAMS = 20;
 
-/** Catalogs of others on this machine, served by a process of their own. */
+/** Upstream catalogs on this machine, served by a separate process. */
 export interface Upstreams {
   catalogs: SyntheticCatalog[];
   urls: string[];
   /** Of all catalogs together. */
   bytes: number;
-  /** Changes the first so many entries of one of them, or of all; resolves once it is served so. */
+  /** Changes the first `count` entries of one catalog, or of all; resolves once the server serves them. */
   change(number: number | 'all', entries: number): Promise<{ marker: string }>;
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function startUpstreams(tools: Tools, folder: string, functions: nu
   });
   const put = async (number: number): Promise<number> => {
     const text = catalogs[number]!.text();
-    // Never half a file.
+    // A rename, so that the server never reads half a file.
     await writeFile(path.join(folder, 'next'), text);
     await rename(path.join(folder, 'next'), path.join(folder, `${number}.yaml`));
     return Buffer.byteLength(text);

@@ -1,6 +1,6 @@
-// Joins the built program and what it imports into a few files. Node takes most of the time of a start to find and
-// read modules, of which a registry has some 900. `apps/cli/bin/krmhub.js` runs the bundle while it is newer than
-// everything it was made from, so that `tsc -b` alone is enough to try a change.
+// Bundles the built program and its imports into a few files. Node spends most of its start time on finding
+// and reading modules, of which a registry has some 900. `apps/cli/bin/krmhub.js` runs the bundle while it
+// is newer than everything it was made from, so that `tsc -b` alone is enough to try a change.
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -22,29 +22,32 @@ const changed = [fileURLToPath(import.meta.url), ...workspaces.map((name) => `${
 const bundled = modified('apps/cli/dist/bundle/krmhub.js');
 if (bundled !== undefined && changed.every((file) => (modified(file) ?? 0) <= bundled)) process.exit(0);
 
-/** Files that run in threads and processes of their own, by the names by which the program asks for them. */
+/** Files that run in separate threads and processes, by the names that the program starts them with. */
 const registry = JSON.parse(readFileSync(path.join(root, 'apps/registry/package.json'), 'utf8'));
 const entries = Object.entries(registry.exports)
   .filter(([, file]) => typeof file === 'string')
   .map(([name, file]) => [name.slice('./'.length), path.join(root, 'apps/registry', file)]);
 
-/** Modules that stay files of their own: drivers that load a binary, and a logger that finds its threads by path. */
+/**
+ * Modules that stay separate files: drivers that load a binary, and a logger that finds its threads by
+ * path.
+ */
 const EXTERNAL = ['better-sqlite3', 'better-sqlite3-13', 'pino'];
 
 const PURE = /[/\\]packages[/\\][^/\\]+[/\\]dist[/\\]/;
 const RESOLVED = Symbol('resolved');
 
-/** What a module reads beside itself stays where the module was built. */
+/** Files that a module reads stay next to the module. */
 const ownModules = {
   name: 'own-modules',
   setup({ onLoad, onResolve, resolve }) {
-    // Importing one of the pure packages does nothing by itself, so what is not used of it is left out.
+    // The pure packages have no side effects on import, so the bundle leaves out their unused code.
     onResolve({ filter: /^(?:@krmhub\/|\.)/ }, async ({ path: name, pluginData, ...from }) => {
       if (pluginData === RESOLVED) return undefined;
       const found = await resolve(name, { ...from, pluginData: RESOLVED });
       return PURE.test(found.path) ? { path: found.path, sideEffects: false } : undefined;
     });
-    // Messages of its validation in English alone.
+    // Only the English messages of its validation.
     onLoad({ filter: /[/\\]zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, () => ({
       contents: "export { default as en } from './en.js';",
     }));
@@ -77,7 +80,7 @@ await build({
   platform: 'node',
   target: 'node20.17',
   external: EXTERNAL,
-  // Libraries that are CommonJS require modules of Node.
+  // CommonJS libraries call `require` for Node modules.
   banner: {
     js: "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);",
   },

@@ -1,5 +1,6 @@
-// The whole flow on real input: a registry on a free port with a temporary folder, definitions published,
-// found, shown and read back as a catalog. Leaves nothing behind. Needs a built checkout (`npm run demo` builds).
+// Shows the whole flow on real input: starts a registry on a free port with a temporary folder, publishes
+// definitions, finds and shows them, and reads them back as a catalog. Leaves nothing behind. Needs a built
+// checkout (`npm run demo` builds).
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,9 +38,9 @@ run(
     (file) => file !== next,
   ),
 );
-say('The next release drops an API version: that is told, and done on purpose');
+say('The next release drops an API version: krmhub reports it, and we allow it');
 run('publish', next, '--allow-breaking');
-say('A script that no version is tagged on, under a release that we name');
+say('A script without a version in its tag, under a release that we name');
 run('publish', path.join(fixtures, 'functions/rename-images/0.2.0.yaml'), '--release', '0.2.0');
 say('A hand-written catalog: one function for each entry');
 run('publish', path.join(fixtures, 'catalogs/example-co.yaml'));
@@ -49,7 +50,7 @@ if (existsSync(kptMetadata)) {
   run('convert', kptMetadata, '--out', path.join(folder, 'converted'));
   run('publish', path.join(folder, 'converted'));
 } else {
-  say('No kpt metadata beside this checkout: that part of the demo is left out');
+  say('No kpt metadata beside this checkout: the demo skips that part');
 }
 
 say('Find a function');
@@ -74,7 +75,7 @@ console.log(`${response.status}, ${Buffer.byteLength(text)} bytes, ETag ${respon
 const again = await fetch(`${url}/catalogs/default/catalog.yaml`, {
   headers: { 'if-none-match': response.headers.get('etag') },
 });
-console.log(`asked again with that ETag: ${again.status}`);
+console.log(`status of the request with that ETag: ${again.status}`);
 
 server.kill('SIGTERM');
 await new Promise((resolve) => server.once('close', resolve));

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Generates the reference documents and some source files from the built packages.
- * With --check it writes nothing and ends with 1 if one of them is out of date.
+ * With --check it writes nothing and exits with 1 if one of them is out of date.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Every generated file: its path, and what renders its text. */
+/** Every generated file: its path, and the function that renders its text. */
 const DOCUMENTS = [
   { path: 'docs/lint-rules.md', render: renderLintRules },
   { path: 'docs/compatibility.md', render: renderCompatibility },

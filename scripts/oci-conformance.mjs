@@ -1,6 +1,6 @@
-// Runs the conformance suite of the OCI distribution-spec, a program of its own, against a registry on a free port with a
-// temporary folder, and counts what it says: `npm run oci-conformance`. Leaves nothing behind. Exit code 1 where something
-// failed, 2 where the suite is not there.
+// Runs the conformance suite of the OCI distribution-spec, a separate program, against a registry on a free
+// port with a temporary folder, and counts its results: `npm run oci-conformance`. Leaves nothing behind.
+// Exit code 1 if a test failed, 2 if the suite is not installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,10 +10,10 @@ import { parseArgs } from 'node:util';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MODULE = 'github.com/opencontainers/distribution-spec/conformance@967efdc079b9';
-/** Seconds for which the suite may run: ten times what it takes to push, pull and delete everything that it has. */
+/** Seconds that the suite may run: ten times what it needs to push, pull and delete everything. */
 const SECONDS = 600;
 const USAGE =
-  'Usage: npm run oci-conformance -- [--version 1.1|dev] [--seconds N]; 1.1 is the specification, dev what may be in the next.';
+  'Usage: npm run oci-conformance -- [--version 1.1|dev] [--seconds N]; 1.1 is the specification, dev its next version.';
 
 const { version, seconds } = readArguments();
 const suite = findSuite();
@@ -21,8 +21,8 @@ if (suite === undefined) {
   const named = process.env.OCI_CONFORMANCE;
   console.error(
     named
-      ? `OCI_CONFORMANCE names no program: ${named}`
-      : 'The conformance suite is not there: no program `conformance` is on PATH, and OCI_CONFORMANCE names none.',
+      ? `OCI_CONFORMANCE is not a program: ${named}`
+      : 'Conformance suite not found: no program `conformance` on PATH, and OCI_CONFORMANCE is not set.',
   );
   console.error(`Install it with: go install ${MODULE}`);
   process.exit(2);
@@ -58,8 +58,8 @@ function readArguments() {
   try {
     const { values } = parseArgs({ options: { version: { type: 'string' }, seconds: { type: 'string' } } });
     const { version = '1.1', seconds = String(SECONDS) } = values;
-    if (!['1.1', 'dev'].includes(version)) throw new Error(`--version is 1.1 or dev, not ${version}`);
-    if (!/^[1-9]\d{0,5}$/.test(seconds)) throw new Error(`--seconds is a whole number, not ${seconds}`);
+    if (!['1.1', 'dev'].includes(version)) throw new Error(`--version must be 1.1 or dev, not ${version}`);
+    if (!/^[1-9]\d{0,5}$/.test(seconds)) throw new Error(`--seconds must be a whole number, not ${seconds}`);
     return { version, seconds: Number(seconds) };
   } catch (error) {
     console.error(`${error.message}\n${USAGE}`);
@@ -94,7 +94,7 @@ async function serve() {
       ...['serve', '--host', '127.0.0.1', '--port', '0', '--data', data],
     ],
     {
-      // The suite asks as fast as it can.
+      // The suite has no pause between requests: no rate limits.
       env: { ...without('KRMHUB_'), KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
@@ -114,16 +114,16 @@ async function serve() {
   return { url, closed };
 }
 
-/** Settings of the suite that somebody has in the environment would test something else. */
+/** Settings of the suite in the user's environment would test something else. */
 function without(prefix) {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith(prefix)));
 }
 
-/** Gives the exit code; undefined where the time was up. */
+/** Returns the exit code; undefined after a timeout. */
 async function runSuite() {
   console.error(`Running ${suite} (OCI_VERSION=${version}) against ${url} …`);
   running = spawn(suite, [], {
-    // It looks for a configuration file where it is started.
+    // It looks for a configuration file in its working directory.
     cwd: results,
     env: {
       ...without('OCI_'),
@@ -137,7 +137,7 @@ async function runSuite() {
       OCI_RESULTS_DIR: results,
     },
     stdio: ['ignore', 2, 2],
-    // A group of its own, so that what it started ends with it.
+    // A process group, so that its children end with it.
     detached: true,
   });
   let timer;
@@ -173,7 +173,7 @@ function report(code) {
   const missing = ['results.yaml', 'junit.xml'].filter((name) => read(name) === undefined);
   if (missing.length > 0) {
     console.error(
-      `The suite ended with ${code} and wrote no ${missing.join(' and no ')}: it did not test what it should have.`,
+      `The suite ended with ${code} and did not write ${missing.join(' or ')}: not all tests ran.`,
     );
     return 1;
   }
@@ -185,7 +185,7 @@ function report(code) {
     if (counted !== 'passed') console.error(`${counted}: ${attribute(element, 'name')}`);
   }
   if (count.failed === 0 && code !== 0)
-    console.error(`The suite ended with ${code}, and names nothing that failed.`);
+    console.error(`The suite ended with ${code}, but reports no failed test.`);
   if (count.passed === 0) console.error('Nothing passed.');
   console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
   return count.failed > 0 || count.passed === 0 || code !== 0 ? 1 : 0;

@@ -1,11 +1,11 @@
-// Lays out what a container image or a server needs to run krmhub, and nothing else: the built packages, their
+// Copies what a container image or a server needs to run krmhub, and nothing else: the built packages, their
 // production dependencies as installed here, the migrations. Needs a built checkout (`npm run package` builds).
 //
-//   build/image/krmhub/node_modules   other people's packages, which change seldom
-//   build/image/krmhub/program        krmhub; it runs where it stands
+//   build/image/krmhub/node_modules   third-party packages, which seldom change
+//   build/image/krmhub/program        krmhub; it runs in place
 //   build/image/state/krmhub          an empty data folder, for the image
 //
-// The same checkout gives the same bytes, modes and times: layers of an image change when their content does.
+// The same checkout gives the same bytes, modes and times: layers of an image change only with their content.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -27,7 +27,7 @@ import { fileURLToPath } from 'node:url';
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const [output = path.join(root, 'build/image'), ...rest] = process.argv.slice(2);
 if (output.startsWith('-') || rest.length > 0) {
-  console.error('usage: node scripts/package.mjs [FOLDER]\nFOLDER is replaced; without it build/image is.');
+  console.error('usage: node scripts/package.mjs [FOLDER]\nFOLDER is replaced; the default is build/image.');
   process.exit(2);
 }
 const workspaces = [
@@ -47,7 +47,7 @@ if (unbuilt.length > 0) {
 }
 const marker = 'state/krmhub';
 if (existsSync(output) && readdirSync(output).length > 0 && !existsSync(path.join(output, marker))) {
-  console.error(`${output} holds something else. Name a folder that is empty or was made by this script.`);
+  console.error(`${output} has other content. Name an empty folder, or one that this script made.`);
   process.exit(1);
 }
 const installed = path.join(output, 'krmhub');
@@ -89,7 +89,7 @@ console.log(
     `${megabytes(path.join(installed, 'node_modules'))} MB of dependencies`,
 );
 
-/** Folders below node_modules, as npm resolved them, workspaces and types left out. */
+/** Folders below node_modules as npm resolved them, without workspaces and types. */
 function productionPackages() {
   const listed = execFileSync('npm', ['ls', '--omit=dev', '--all', '--parseable'], {
     cwd: root,
@@ -105,22 +105,22 @@ function productionPackages() {
 }
 
 /**
- * better-sqlite3 13 brings compiled bindings for every Linux and every Node from 22 on. The other one, for Node 20,
- * was compiled here, so it is of use only where it was compiled on Linux with Node 20.
+ * better-sqlite3 13 has compiled bindings for every Linux and every Node from 22 on. The binding for Node
+ * 20 was compiled here, so it is useful only if it was compiled on Linux with Node 20.
  */
 function isDriverOfAnotherNode(name) {
   const here = Number(process.versions.node.split('.')[0]) < 22 && process.platform === 'linux';
   return name.endsWith('node_modules/better-sqlite3') && !here;
 }
 
-/** What is read when a dependency runs: no types, source maps, C sources, bindings of other systems. */
+/** Files that a running dependency reads: no types, source maps, C sources, bindings of other systems. */
 function isNeeded(name) {
   if (/\.(?:d\.[cm]?ts|ts|map|[ch]|gypi?)$/.test(name) || /(^|\/)node_modules(\/|$)/.test(name)) return false;
   if (/^(?:deps|src\/.*\.[ch]pp|prebuilds\/(?!linux).*)$/.test(name)) return false;
   return !/^build\/(?!Release(?:\/better_sqlite3\.node)?$)/.test(name);
 }
 
-/** What stands in the sources still, less tests and what only they use. */
+/** Source files that still exist, without tests and their dependencies. */
 function isProgram(name, from) {
   if (lstatSync(path.join(from, name)).isDirectory()) return path.basename(name) !== 'testing';
   if (!name.endsWith('.js') || name.endsWith('.test.js')) return false;
@@ -149,7 +149,7 @@ function copy(from, to, wanted = () => true) {
   visit('');
 }
 
-/** One time and two modes for everything, whatever the checkout's clock and umask were. */
+/** Sets one time and two modes on all files, whatever the checkout's clock and umask were. */
 function settle(folder) {
   const seconds = Number(process.env.SOURCE_DATE_EPOCH ?? 315_532_800);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -1,5 +1,5 @@
-// Makes a checkout runnable: installs the locked dependencies where they are missing or other ones
-// are there, then builds what changed. `npm start`, `npm test` and `npm run demo` begin with it.
+// Makes a checkout runnable: installs the locked dependencies if they are missing or differ, then builds
+// the changes. `npm start`, `npm test` and `npm run demo` start with it.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ if (major < 20 || (major === 20 && minor < 17)) {
   process.exit(1);
 }
 
-// The compiled SQLite binding belongs to one Node version, so that is part of what is installed.
+// The compiled SQLite binding belongs to one Node version, so the version is part of the comparison.
 const wanted = createHash('sha256')
   .update(readFileSync(path.join(root, 'package-lock.json')))
   .update(process.versions.modules)
@@ -29,7 +29,7 @@ if (read(stamp) !== wanted) {
 console.error('Building …');
 run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b']);
 run(process.execPath, [path.join(root, 'scripts/bundle.mjs')]);
-// For action/krmhub.sh, which runs checkouts that nobody changes and looks no closer.
+// For action/krmhub.sh, which runs unchanged checkouts and does not check further.
 writeFileSync(path.join(path.dirname(stamp), 'krmhub-built'), '');
 
 function read(file) {

@@ -123,7 +123,7 @@ describe('bench', () => {
   });
 
   it.each([
-    [['--only', 'serach'], 'there is no row serach'],
+    [['--only', 'serach'], 'unknown row serach'],
     [['--sizes', '0'], '--sizes: "0"'],
     [['--load', 'ab'], '--load: "ab"'],
     [['--fast'], '--fast'],

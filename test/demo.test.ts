@@ -13,6 +13,6 @@ it('npm run demo shows the whole flow and leaves nothing behind', () => {
   });
   expect(status, stderr).toBe(0);
   expect(stdout).toContain('SetLabels');
-  expect(stdout).toContain('asked again with that ETag: 304');
+  expect(stdout).toContain('status of the request with that ETag: 304');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('krmhub-demo-'))).toEqual([]);
 }, 70_000);

@@ -14,13 +14,13 @@ import { startUpstreams, type Upstreams } from '../upstreams.js';
 const TARGET_FULL_MILLISECONDS = 5_000;
 const TARGET_INCREMENTAL_MILLISECONDS = 500;
 const TARGET_BYTES = 500_000_000;
-/** The size that the targets are given for. */
+/** The size that the targets are defined for. */
 const TARGET_FUNCTIONS = 10_000;
-/** Entries of an upstream that are others in the smaller of two changes. */
+/** Changed entries of an upstream in the smaller of two changes. */
 const FEW = 10;
-/** Of many functions, each round takes minutes. */
+/** With many functions, each round takes minutes. */
 const MOST_ROUNDS_OF_MANY = 1;
-/** Longest wait for what a registry does after a cut. */
+/** Longest wait for the work after a build. */
 const STILL_SECONDS = 120;
 
 interface Round {
@@ -28,10 +28,10 @@ interface Round {
   anew: Step;
   few: Step;
   all: Step;
-  /** Bytes; the most that the server ever had. */
+  /** Bytes; the peak of the server. */
   peak: number;
 }
-/** What is measured of krmhub in milliseconds. */
+/** The measurements of krmhub in milliseconds. */
 type StepName = Exclude<keyof Round, 'peak'>;
 
 export const aggregate: Row = {
@@ -45,7 +45,7 @@ export const aggregate: Row = {
       const output = path.join(await folders.scratch(), 'merged.yaml');
       const sides = {
         krmhub: () => measureRound(bench, upstreams, functions),
-        // Its seconds for many functions are those for fewer, multiplied, and many.
+        // Its duration grows in proportion to the number of functions, and is long.
         ...(tools.pyYaml && (functions <= TARGET_FUNCTIONS || effort.full)
           ? { pyYaml: () => mergeWithPython(bench, output, upstreams, functions) }
           : {}),
@@ -70,12 +70,12 @@ export const aggregate: Row = {
   },
 };
 
-/** A new registry each time: what it has stored once is stored sooner a second time. */
+/** A new registry each time: content that is already stored is stored faster the second time. */
 async function measureRound(bench: Bench, upstreams: Upstreams, functions: number): Promise<Round> {
   const { tools, folders, effort } = bench;
   const folder = await folders.scratch();
   const registry = await AggregateServer.start(tools, folder, upstreams);
-  // Big forms are compressed after the snapshot is served.
+  // Large renditions are compressed after the snapshot is served.
   const settle = async () => {
     if (!effort.quick) await untilStill(folder, STILL_SECONDS);
   };

@@ -11,7 +11,7 @@ const IMAGE = 'application/vnd.oci.image.manifest.v1+json';
 /** Pushes in flight. */
 const AT_A_TIME = 2;
 const MEGABYTE = 1_000_000;
-/** Blobs of a size that a round pushes: more of it would measure the disk alone. */
+/** Total size of blobs that a round pushes: more would measure only the disk. */
 const SIZES: readonly { bytes: number; count: number }[] = [
   { bytes: MEGABYTE, count: 40 },
   { bytes: 10 * MEGABYTE, count: 8 },
@@ -104,7 +104,7 @@ async function measureManifests(
   return lines;
 }
 
-/** An artifact of one blob, under the tag `v1`. */
+/** Pushes an artifact of one blob, with the tag `v1`. */
 async function putManifest(
   push: (plan: Parameters<typeof pushLoad>[1]) => ReturnType<typeof pushLoad>,
   { origin, authorization }: Side,
@@ -123,7 +123,7 @@ async function putManifest(
   if (answer.status !== 201) throw new Error(`${origin}: manifest: ${answer.status} ${await answer.text()}`);
 }
 
-/** What a push of a gigabyte takes of the server's memory, for a blob is never in it as a whole. */
+/** Server memory during a push of a gigabyte; a blob is never in memory as a whole. */
 async function measureMemory(
   { tools, effort, say }: Bench,
   scratch: string,

@@ -13,7 +13,7 @@ export interface Case {
   path: string;
   coding: 'identity' | 'gzip';
   conditional: boolean;
-  /** Whether there is a target; others are for information. */
+  /** Whether there is a target; the others are informational. */
   counts: boolean;
 }
 
@@ -49,7 +49,7 @@ export function catalogSizes({ effort }: Bench): CatalogSize[] {
   return effort.quick ? ['small'] : (Object.keys(CATALOGS) as CatalogSize[]);
 }
 
-/** Every catalog as it is, one that is not modified, and for information compressed. */
+/** Every catalog as it is, once not modified, and compressed for information. */
 export function casesOf(resources: readonly HttpResource[], compressed: boolean): Case[] {
   const sized = resources.map(({ path, identity }) => ({
     path,
@@ -73,12 +73,12 @@ export function casesOf(resources: readonly HttpResource[], compressed: boolean)
 }
 
 interface Side extends Throughput {
-  /** Microseconds for which processors worked for one request; NaN where the system does not tell. */
+  /** Microseconds of processor time per request; NaN where the system does not report it. */
   processorTime: number;
 }
 type Sides = Record<string, Side[]>;
 
-/** Load on our server and on each peer in turns, after a check that they answer the same. */
+/** Loads our server and each peer in turn, after a check that their responses are the same. */
 export async function measureCase(
   { tools, effort }: Bench,
   one: Case,
@@ -109,7 +109,7 @@ export async function measureCase(
       return { ...throughput, processorTime: (processorTimeOf(pid) - before) / throughput.requests };
     };
   }
-  // Once without counting, so that code is compiled and files are in memory on every side.
+  // One warm-up without counting: compiles the code and caches the files on every side.
   if (!effort.quick) for (const warm of Object.values(sides)) await warm();
   return alternate(effort.rounds, sides);
 }
@@ -124,7 +124,7 @@ async function checkAnswer(
   const expected = one.conditional ? Buffer.alloc(0) : Buffer.from(resource[one.coding], 'base64');
   if (answer.status !== (one.conditional ? 304 : 200) || !answer.bytes.equals(expected)) {
     throw new Error(
-      `${url} answers ${answer.status} with ${answer.bytes.byteLength} bytes, not what our server does`,
+      `${url} returns ${answer.status} with ${answer.bytes.byteLength} bytes, unlike our server`,
     );
   }
 }
@@ -133,7 +133,7 @@ export function rates(measured: Sides, side: string): number[] {
   return measured[side]!.map(({ perSecond }) => perSecond);
 }
 
-/** Less disturbed by what else the machine does than a rate is. */
+/** Other activity on the machine disturbs it less than it disturbs a rate. */
 export function processorTimes(measured: Sides): string {
   const times = Object.entries(measured).map(([name, rounds]) => {
     const { median } = spread(rounds.map(({ processorTime }) => processorTime));

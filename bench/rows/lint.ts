@@ -5,7 +5,7 @@ import { alternate, ratio, spread, timed } from '../measure.js';
 import { atMost, type Row } from '../row.js';
 import { SyntheticFunctions } from '../synthetic/definitions.js';
 
-/** More say no more, and take minutes. */
+/** More definitions add no information, and take minutes. */
 const MOST = 10_000;
 
 export const lint: Row = {
@@ -30,7 +30,7 @@ export const lint: Row = {
           for (const file of files) parse(file.toString());
         }),
     };
-    // What is compiled on the way is counted on neither side.
+    // Warm-up, so that compilation counts on neither side.
     await alternate(1, sides);
     const measured = await alternate(effort.rounds, sides);
     const [ours, theirs] = [spread(measured.krmhub).median, spread(measured.yaml).median];

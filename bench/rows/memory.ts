@@ -11,11 +11,11 @@ import { startServer, untilCut } from '../server.js';
 const TARGET_BYTES = 150_000_000;
 
 interface Memory {
-  /** Bytes in physical memory after everything below, and some seconds of rest. */
+  /** Bytes in physical memory after everything below, and some idle seconds. */
   settled: number;
-  /** The most that it ever had. */
+  /** The peak. */
   peak: number;
-  /** Bytes right after the start, before anybody asked for something. */
+  /** Bytes right after the start, before the first request. */
   started: number;
 }
 
@@ -54,7 +54,7 @@ export const memory: Row = {
   },
 };
 
-/** Starts a server, lets it do what servers do, and looks at its memory. */
+/** Starts a server, sends it typical work, and reads its memory. */
 async function measure(
   { tools, effort }: Bench,
   folder: string,

@@ -13,14 +13,17 @@ const TARGET_P99_MILLISECONDS = 30;
 const TARGET_BYTES = 60_000;
 const TARGET_SCRIPT_BYTES = 10_000;
 const TARGET_PAINT_MILLISECONDS = 1_000;
-/** Different pages of each kind, so that no answer is only remembered. */
+/** Different pages of each kind, so that a cache cannot serve them all. */
 const PAGES = 200;
-/** Milliseconds in which at least a few slow answers are seen. */
+/** Milliseconds that are long enough to include a few slow responses. */
 const LEAST_MILLISECONDS = 2_500;
 
 type Kind = 'home' | 'search' | 'function' | 'catalog';
 
-/** Node's HTTP server that has the finished pages in memory is the peer: what a page costs above that is ours. */
+/**
+ * The peer is Node's HTTP server with the finished pages in memory: the difference is the cost of
+ * rendering.
+ */
 export const pages: Row = {
   name: 'pages',
   title: 'web pages',
@@ -104,7 +107,7 @@ async function measurePages(
   }
 }
 
-/** Pages are rendered when they are asked for, and so have no length before. */
+/** Pages are rendered per request, so their length is not known before. */
 async function resourcesOf(server: Server, list: readonly string[]): Promise<HttpResource[]> {
   const resources: HttpResource[] = [];
   for (const path of new Set(list)) {
@@ -174,7 +177,7 @@ async function paintLines(
   });
 }
 
-/** The page that shows what the search of the API finds. */
+/** The page of the same search as the API request. */
 function pageOfSearch(path: string): string {
   const { searchParams } = new URL(path, 'http://localhost');
   searchParams.delete('limit');

@@ -71,7 +71,7 @@ export const publish: Row = {
   },
 };
 
-/** One row and one commit for each definition, as durable as the registry's. */
+/** One row and one commit per definition, as durable as the registry's. */
 async function openBareCommits(file: string): Promise<{ add(bytes: Buffer): void; close(): void }> {
   const Database = await sqlite();
   const database = new Database(file);

@@ -20,10 +20,13 @@ const TARGET_P99_MILLISECONDS = 15;
 /** Searches in flight in the mixed load. */
 const SEARCHERS = 4;
 const PUBLISHES_PER_SECOND = 10;
-/** Milliseconds in which at least a few slow answers are seen. */
+/** Milliseconds that are long enough to include a few slow responses. */
 const LEAST_MILLISECONDS = 1_500;
 
-/** The statement that our server runs is not asked for: who finds the same rows with one of SQLite's is the peer. */
+/**
+ * The peer does not run our server's statement: it is the fastest SQLite statement that finds the same
+ * rows.
+ */
 export const search: Row = {
   name: 'search',
   title: 'search with facets',
@@ -95,7 +98,7 @@ async function oneAtATime({ tools, effort }: Bench, asked: Asked): Promise<Line>
     ratio: ratio(rounds.krmhub, rounds.sqlite),
     beside: [
       `${found.count} searches`,
-      ...(differing > 0 ? [`other rows than SQLite's for ${differing} of ${list.length} queries`] : []),
+      ...(differing > 0 ? [`different rows than SQLite for ${differing} of ${list.length} queries`] : []),
       ...(empty > 0 ? [`${empty} of ${list.length} queries find nothing`] : []),
     ].join('; '),
     target: p99Target(found),
@@ -103,7 +106,7 @@ async function oneAtATime({ tools, effort }: Bench, asked: Asked): Promise<Line>
   };
 }
 
-/** The same queries in this process, one after the other. */
+/** The same queries in this process, sequentially. */
 function bareRound(
   bare: BareSearch,
   list: readonly Query[],
@@ -170,7 +173,7 @@ async function mixed(
   };
 }
 
-/** For each query the order that gives the server's page, and what there is to tell of the pages. */
+/** For each query: the order that gives the server's page, and a note about the pages. */
 async function comparePages(
   server: Server,
   bare: BareSearch,

@@ -17,9 +17,9 @@ import { alternate, ratio, spread, timed } from '../measure.js';
 import type { Line, Row } from '../row.js';
 import { SyntheticFunctions, type SyntheticRelease } from '../synthetic/definitions.js';
 
-/** More say no more. */
+/** More definitions add no information. */
 const MOST = 1_000;
-/** Snapshots verified in one round: one alone takes too little to be measured. */
+/** Snapshots verified in one round: one alone is too fast to measure. */
 const SNAPSHOTS = 200;
 
 const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
@@ -48,7 +48,7 @@ function syntheticReleases(count: number): SyntheticRelease[] {
   return releases.slice(0, count);
 }
 
-/** From the bytes of a definition and of its bundle to a verdict; the peer checks the signature, and nothing else. */
+/** From the bytes of a definition and its bundle to a verdict; the peer checks only the signature. */
 async function definitions(releases: readonly SyntheticRelease[], rounds: number): Promise<Line> {
   const signed = await Promise.all(
     releases.map(async ({ text, group, kind, release }) => {
@@ -72,7 +72,7 @@ async function definitions(releases: readonly SyntheticRelease[], rounds: number
           };
           const verdict = evaluateSignatures([policy], name, [signature]);
           if (claim !== 'signature' || verdict?.trusted !== true)
-            throw new Error('a good signature is refused');
+            throw new Error('a valid signature was rejected');
         }
       }),
     crypto: () => timed(() => bare(signed)),
@@ -80,7 +80,10 @@ async function definitions(releases: readonly SyntheticRelease[], rounds: number
   return compared(`${signed.length} definitions`, signed.length, await measured(rounds, sides));
 }
 
-/** From the bytes of a snapshot's files to a verdict; the peer hashes the same bytes and checks the signature. */
+/**
+ * From the bytes of a snapshot's files to a verdict; the peer hashes the same bytes and checks the
+ * signature.
+ */
 async function snapshots(releases: readonly SyntheticRelease[], rounds: number): Promise<Line> {
   const catalog = Buffer.from(releases.map(({ text }) => text).join('---\n'));
   const listing = Buffer.from(
@@ -99,7 +102,7 @@ async function snapshots(releases: readonly SyntheticRelease[], rounds: number):
           const { signed } = verifySnapshot(bundle, [key]);
           const same = signed?.digests.get('catalog.yaml') === sha256(catalog);
           if (!same || signed.digests.get('snapshot.json') !== sha256(listing)) {
-            throw new Error('a good snapshot is refused');
+            throw new Error('a valid snapshot was rejected');
           }
         }
       }),
@@ -121,11 +124,11 @@ async function snapshots(releases: readonly SyntheticRelease[], rounds: number):
 
 function bare(signed: readonly { encoded: Buffer; signature: Buffer }[]): void {
   for (const { encoded, signature } of signed) {
-    if (!verify('sha256', encoded, key.key, signature)) throw new Error('a good signature is refused');
+    if (!verify('sha256', encoded, key.key, signature)) throw new Error('a valid signature was rejected');
   }
 }
 
-/** What is signed (DSSE, "Protocol"), and the signature. */
+/** The signed bytes (DSSE, "Protocol"), and the signature. */
 function signatureIn(bundle: Uint8Array): { encoded: Buffer; signature: Buffer } {
   const { dsseEnvelope } = JSON.parse(Buffer.from(bundle).toString('utf8')) as {
     dsseEnvelope: { payload: string; signatures: { sig: string }[] };
@@ -141,7 +144,7 @@ function signatureIn(bundle: Uint8Array): { encoded: Buffer; signature: Buffer }
 type Sides = { krmhub: () => Promise<number>; crypto: () => Promise<number> };
 
 async function measured(rounds: number, sides: Sides): Promise<Record<keyof Sides, number[]>> {
-  // What is compiled on the way is counted on neither side.
+  // Warm-up, so that compilation counts on neither side.
   await alternate(1, sides);
   return alternate(rounds, sides);
 }

@@ -13,13 +13,13 @@ import { newestSnapshot, type Server, startServer, untilCut } from '../server.js
 import type { SyntheticRelease } from '../synthetic/definitions.js';
 
 const TARGET_MILLISECONDS = 1_000;
-/** The size that the target is given for. */
+/** The size that the target is defined for. */
 const TARGET_FUNCTIONS = 10_000;
-/** Cuts after which the forms of old snapshots are forgotten as fast as new ones are made. */
+/** Builds after which renditions of old snapshots are evicted as fast as new ones are made. */
 const SETTLING = 4;
 const MEASURED = 8;
 const AT_ONCE = 20;
-/** Longest wait for the work behind a cut. */
+/** Longest wait for the work behind a build. */
 const STILL_SECONDS = 120;
 const DEADLINE_MILLISECONDS = 600_000;
 
@@ -88,7 +88,7 @@ export const visible: Row = {
   },
 };
 
-/** Milliseconds from the request that publishes to the answer of `default` that holds the release. */
+/** Milliseconds from the publish request to the response with `default` that contains the release. */
 async function untilVisible(server: Server, release: SyntheticRelease): Promise<number> {
   const { method, path: target, headers, body } = publishRequest(server, release, '?wait=true');
   const started = performance.now();
@@ -97,7 +97,7 @@ async function untilVisible(server: Server, release: SyntheticRelease): Promise<
   await answer.arrayBuffer();
   const { group, kind } = release;
   const entry = server.url + fillPath('catalogEntry', { name: 'default', group, kind });
-  // `wait` gives up after its time; whoever wants the function asks on.
+  // `wait` times out; a client that needs the function retries.
   while ((await get(entry)).status !== 200) {
     if (performance.now() - started > DEADLINE_MILLISECONDS)
       throw new Error(`${group}/${kind} never became visible`);
@@ -106,7 +106,7 @@ async function untilVisible(server: Server, release: SyntheticRelease): Promise<
   return performance.now() - started;
 }
 
-/** How many snapshots several publishes at once make. */
+/** How many snapshots several concurrent publishes make. */
 async function cutsOfMany(
   { tools, folders }: Bench,
   server: Server,
@@ -119,14 +119,17 @@ async function cutsOfMany(
   for (;;) {
     const now = await newestSnapshot(server, 'default');
     if (now!.functions >= before!.functions + AT_ONCE) return now!.serial - before!.serial;
-    if (performance.now() > deadline) throw new Error('publishes at once never became visible');
+    if (performance.now() > deadline) throw new Error('concurrent publishes never became visible');
     await setTimeout(50);
   }
 }
 
-/** Bytes on the disk once SQLite's log is written back: its length says nothing of what was added. */
+/**
+ * Bytes on the disk after a checkpoint of the SQLite log: the length of the log does not show what was
+ * added.
+ */
 async function diskBytes({ effort }: Bench, { folder }: Server): Promise<number> {
-  // The last answer comes before forms are compressed and old ones deleted.
+  // The last response comes before renditions are compressed and old ones deleted.
   if (!effort.quick) await untilStill(folder, STILL_SECONDS);
   const Database = await sqlite();
   const database = new Database(path.join(folder, 'registry.db'));

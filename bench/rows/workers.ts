@@ -8,7 +8,7 @@ import { atLeast, type Row, Unmeasured } from '../row.js';
 import { startServer } from '../server.js';
 import { casesOf, catalogSizes, measureCase, processorTimes, rates } from './http.js';
 
-/** Servers and load share every core: with a core for each process there would be none left for load. */
+/** Servers and load share every core: one core per process would leave none for the load. */
 export const workers: Row = {
   name: 'workers',
   title: 'GET catalog.yaml, several processes',

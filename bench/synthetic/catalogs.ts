@@ -1,9 +1,9 @@
 import { SyntheticFunctions } from './definitions.js';
 import { toYaml } from './yaml-text.js';
 
-/** With which entries of about 2 KB come out of it. */
+/** Gives entries of about 2 KB. */
 const SCHEMA_BYTES = [50, 700] as const;
-/** Stands in every entry where its generation comes. */
+/** Placeholder of the generation in every entry. */
 const GENERATION = 'GENERATION';
 const LIST_START = 'spec:\n  krmFunctions:\n';
 
@@ -14,7 +14,7 @@ export interface SyntheticEntry {
   text: string;
 }
 
-/** A catalog of somebody else, the same one for the same number, whose groups no other number has. */
+/** An upstream catalog: the same one for the same number, with groups that no other number has. */
 export class SyntheticCatalog {
   readonly entries: SyntheticEntry[];
   readonly #head: string;
@@ -36,7 +36,7 @@ export class SyntheticCatalog {
     this.#generations = this.entries.map(() => 0);
   }
 
-  /** Makes the first so many entries others than they ever were; what is new in them is the marker. */
+  /** Changes the first `count` entries to new content: the marker. */
   change(entries: number): { marker: string } {
     const next = Math.max(...this.#generations) + 1;
     this.#generations.fill(next, 0, entries);

@@ -4,7 +4,7 @@ import { functionConfigSchema, sentence } from './schema.js';
 import { LICENSES, PROSE, QUALIFIERS, SUBJECTS, TAGS, VERBS } from './vocabulary.js';
 import { toYaml } from './yaml-text.js';
 
-/** Is part of the name of filled registries: to be raised with every change of what is generated. */
+/** Part of the name of filled registries: increment it with every change of the generated functions. */
 export const GENERATOR_VERSION = 1;
 
 export interface SyntheticRelease {
@@ -12,18 +12,18 @@ export interface SyntheticRelease {
   kind: string;
   release: string;
   text: string;
-  /** What the text defines. */
+  /** The function that the text defines. */
   definition: JsonObject;
   description: string;
   tags: string[];
 }
 
 export interface SyntheticOptions {
-  /** Stands at the end of every kind, and keeps the functions of one source apart from those of another. */
+  /** Suffix of every kind; separates the functions of one source from those of another. */
   mark?: string;
-  /** In which all groups are. */
+  /** Parent domain of all groups. */
   domain?: string;
-  /** Of the schemas of one function in YAML, about: the least, and how many more there may be. */
+  /** Approximate YAML bytes of the schemas of one function: the minimum, and the range above it. */
   schemaBytes?: readonly [number, number];
 }
 
@@ -38,9 +38,9 @@ const HEADER = `# Licensed under the Apache License, Version 2.0 (the "License")
 `;
 
 /**
- * Releases of synthetic functions, the same ones for the same seed: definitions of 2 to 6 KB, most of them nearer
- * to 2, of about 1,000 groups of which few hold most. Every one passes lint without errors. A tenth of the
- * functions have a second release, which follows the first.
+ * Releases of synthetic functions, the same ones for the same seed: definitions of 2 to 6 KB, most of them
+ * nearer to 2, in about 1,000 groups, few of which have most functions. Every definition passes lint
+ * without errors. A tenth of the functions have a second release.
  */
 export class SyntheticFunctions {
   readonly #random: Random;
@@ -57,7 +57,7 @@ export class SyntheticFunctions {
     this.#schemaBytes = schemaBytes;
   }
 
-  /** The releases of one function, the oldest first. */
+  /** Returns the releases of one function, the oldest first. */
   next(): SyntheticRelease[] {
     const random = this.#random;
     const { group, name: publisher } = this.#groups.pick(random);
@@ -101,7 +101,7 @@ export class SyntheticFunctions {
     });
   }
 
-  /** Kinds differ within their group by more than case; frequent ones stand in many groups. */
+  /** Kinds differ within their group by more than case; frequent kinds occur in many groups. */
   #freshKind(group: string): string {
     const random = this.#random;
     for (let attempt = 0; ; attempt++) {
@@ -116,7 +116,7 @@ export class SyntheticFunctions {
   }
 }
 
-/** Of API versions: most functions have one. */
+/** Number of API versions: most functions have one. */
 function pickCount(random: Random): number {
   const number = random.next();
   return number < 0.75 ? 1 : number < 0.95 ? 2 : 3;

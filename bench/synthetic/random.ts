@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, not including, 1. */
+  /** From 0 to 1, excluding 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number from `low` to `high`, both possible. */
+  /** A whole number from `low` to `high`, both included. */
   between(low: number, high: number): number {
     return low + Math.floor(this.next() * (high - low + 1));
   }
@@ -36,7 +36,7 @@ export class Random {
   }
 }
 
-/** Picks items by Zipf's law: the n-th is as frequent as 1/n to the power of the exponent. */
+/** Picks items by Zipf's law: the frequency of the n-th is 1/n to the power of the exponent. */
 export class Zipf<Item> {
   readonly items: readonly Item[];
   readonly #sums: Float64Array;

@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from '@krmhub/schema';
 import type { Random } from './random.js';
 import { FIELD_FORMS, FIELD_NOUNS, PROSE } from './vocabulary.js';
 
-/** Words by Zipf's law as a sentence. */
+/** Returns a sentence of words by Zipf's law. */
 export function sentence(random: Random, count: number): string {
   const text = Array.from({ length: count }, () => PROSE.pick(random)).join(' ');
   return `${text[0]!.toUpperCase()}${text.slice(1)}.`;
 }
 
-/** The schema of a functionConfig: as varied as people write them, and of about this many bytes in YAML. */
+/** Returns the schema of a functionConfig: as varied as real ones, and of about this many bytes in YAML. */
 export function functionConfigSchema(random: Random, bytes: number): JsonObject {
   const properties: JsonObject = {
     apiVersion: { type: 'string' },
@@ -80,7 +80,7 @@ function restriction(random: Random): JsonObject {
   return kind < 0.42 ? { default: PROSE.pick(random) } : {};
 }
 
-/** A field with a default is never missing, so nobody requires one. */
+/** A field with a default is never missing, so it is not required. */
 function hasDefault(property: JsonValue | undefined): boolean {
   return typeof property === 'object' && property !== null && 'default' in property;
 }
@@ -92,7 +92,7 @@ function freshName(random: Random, taken: JsonObject): string {
   }
 }
 
-/** About: each level is two spaces deeper, each scalar a line. */
+/** An estimate: each level is two spaces deeper, each scalar a line. */
 function sizeInYaml(value: JsonValue, level: number): number {
   if (value === null || typeof value !== 'object') return String(value).length + 1;
   let size = 1;

@@ -1,8 +1,9 @@
 import { Random, Zipf } from './random.js';
 
 /**
- * The words of synthetic definitions. Descriptions follow Zipf's law as written language does: few words stand in
- * most of them, thousands in one or two, and so a search text can be common or rare.
+ * The words of synthetic definitions. Descriptions follow Zipf's law as written language does: most of them
+ * contain the same few words, and thousands of words occur in one or two. So a search text can be common or
+ * rare.
  */
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
@@ -29,7 +30,7 @@ const SYLLABLES = words(`
   ka kel ki kor la le li lo lum ma mel mi mo na nel ni no nor o pa pel pi por qua ra rel ri ro sa sel si sol ta
   tel ti tor u va vel vi vor wa wel wi xe ya yel zi zor`);
 
-/** Product and project names, such as people give: pronounceable, and each in few descriptions only. */
+/** Product and project names: pronounceable, and each in few descriptions only. */
 function coined(count: number): string[] {
   const random = new Random(7);
   const found = new Set<string>();
@@ -76,7 +77,7 @@ export const LICENSES = new Zipf(
   1.2,
 );
 
-/** Names of fields of a functionConfig; put together they give thousands. */
+/** Names of fields of a functionConfig; combined they give thousands. */
 export const FIELD_NOUNS = words(`
   label name namespace selector target source image tag digest value key path port host prefix suffix pattern rule
   policy chart release template version owner team region zone class limit request replica schedule timeout retry

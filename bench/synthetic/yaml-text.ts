@@ -1,6 +1,6 @@
 import type { JsonValue } from '@krmhub/schema';
 
-/** Block YAML as authors lay it out, plain scalars where they can be. */
+/** Block YAML in the layout of authors, with plain scalars where possible. */
 export function toYaml(value: JsonValue): string {
   return `${block(value, '')}\n`.slice(1);
 }
