@@ -57,21 +57,21 @@ export async function openStoredBlob(
 
 /** The bytes of a small blob, whole; undefined where the repository does not have it. */
 export async function storedBytes(
-  parts: StoredBlobDeps,
+  deps: StoredBlobDeps,
   repository: string,
   digest: OciDigest,
 ): Promise<Uint8Array | undefined> {
-  const blob = await parts.store.blob(repository, digest);
-  return blob && readBlobBytes(parts, repository, blob);
+  const blob = await deps.store.blob(repository, digest);
+  return blob && readBlobBytes(deps, repository, blob);
 }
 
 /** As `openStoredBlob`, for a blob that fits into memory. */
 export async function readBlobBytes(
-  parts: StoredBlobDeps,
+  deps: StoredBlobDeps,
   repository: string,
   blob: RepositoryBlob,
 ): Promise<Uint8Array | undefined> {
-  const read = await openStoredBlob(parts, repository, blob);
+  const read = await openStoredBlob(deps, repository, blob);
   if (read === undefined) return undefined;
   const pieces: Uint8Array[] = [];
   for await (const piece of read({ start: 0, end: blob.size })) pieces.push(piece);

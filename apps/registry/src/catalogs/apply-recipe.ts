@@ -74,14 +74,14 @@ export function checkRecipe(
 
 /** Stores the recipe, then starts the sync of its sources and a build. Rejects like `storeRecipe`. */
 export async function applyRecipe(
-  parts: ApplyRecipeDeps,
+  deps: ApplyRecipeDeps,
   given: SubmittedRecipe,
   application: Application,
 ): Promise<ApplyResult['outcome']> {
-  const outcome = await storeRecipe(parts, given, application);
+  const outcome = await storeRecipe(deps, given, application);
   if (outcome !== 'unchanged') {
-    if (upstreamSources(given.recipe).length > 0) parts.refresher.wake();
-    parts.snapshotBuilder.wake();
+    if (upstreamSources(given.recipe).length > 0) deps.refresher.wake();
+    deps.snapshotBuilder.wake();
   }
   return outcome;
 }

@@ -11,7 +11,7 @@ import { snapshotArtifact } from '../artifacts/release-artifact.js';
 import { SERVER_LIMITS } from '../limits.js';
 import {
   changedFunctions,
-  type SigningParts,
+  type SigningDeps,
   signSnapshot,
   snapshotDigests,
 } from '../signatures/sign-snapshot.js';
@@ -23,7 +23,7 @@ import { storedRecipe } from './stored-recipe.js';
 export interface BuildSnapshotDeps {
   store: EntryStore & Pick<ArtifactStore, 'commitSnapshot'>;
   renditions: SnapshotRenditions;
-  signing: SigningParts;
+  signing: SigningDeps;
   clock: () => Date;
 }
 
@@ -32,12 +32,12 @@ export interface BuildSnapshotDeps {
  * are rendered. Returns the new snapshot, or undefined if there is none.
  */
 export async function buildSnapshot(
-  parts: BuildSnapshotDeps,
+  deps: BuildSnapshotDeps,
   name: string,
 ): Promise<SnapshotRecord | undefined> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     try {
-      return await tryBuildSnapshot(parts, name);
+      return await tryBuildSnapshot(deps, name);
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
     }
@@ -45,8 +45,8 @@ export async function buildSnapshot(
   throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
 }
 
-async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
-  const { store, renditions: forms, signing, clock } = parts;
+async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
+  const { store, renditions: forms, signing, clock } = deps;
   // Read before the recipe: a recipe that is applied in between then counts as newer than this build.
   const throughEvent = await store.lastEvent();
   const catalog = await store.catalog(name);

@@ -70,8 +70,8 @@ export class SnapshotBuilder implements CatalogBuilder {
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: SnapshotBuilderDeps) {
-    this.#deps = parts;
+  constructor(deps: SnapshotBuilderDeps) {
+    this.#deps = deps;
   }
 
   /** Starts with a pass over all catalogs: an earlier process may have left events. */

@@ -32,13 +32,13 @@ interface BlobRoute {
 }
 
 /** GET and HEAD of a blob (distribution-spec, "Pulling blobs"), whole or one range of it. */
-export async function readBlob(c: RegistryContext, parts: OciDeps, route: BlobRoute): Promise<Response> {
+export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
-  const found = await findBlob(parts, route);
+  const found = await findBlob(deps, route);
   const tag = `"${digest}"`;
   const headers = new Headers(blobHeaders(digest));
   if (c.req.method === 'HEAD') {
-    await seen(c, parts, repository, found);
+    await seen(c, deps, repository, found);
     headers.set('Content-Length', String(found.size));
     return new Response(null, { headers });
   }
@@ -59,7 +59,7 @@ export async function readBlob(c: RegistryContext, parts: OciDeps, route: BlobRo
   if (start === end) return new Response(new Uint8Array(), { status, headers });
   const read = await found.open();
   if (read === undefined)
-    throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
+    throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
   return new Response(streamOf(read({ start, end })), { status, headers });
 }
 
@@ -69,38 +69,38 @@ interface FoundBlob {
   open(): Promise<PartReader | undefined>;
 }
 
-async function findBlob(parts: OciDeps, route: BlobRoute): Promise<FoundBlob> {
+async function findBlob(deps: OciDeps, route: BlobRoute): Promise<FoundBlob> {
   const { repository, digest } = route;
-  const row = await parts.store.blob(repository, digest);
-  if (row !== undefined) return { size: row.size, row, open: () => openStoredBlob(parts, repository, row) };
-  if (await isPushedBlob(parts.store, repository, digest)) {
+  const row = await deps.store.blob(repository, digest);
+  if (row !== undefined) return { size: row.size, row, open: () => openStoredBlob(deps, repository, row) };
+  if (await isPushedBlob(deps.store, repository, digest)) {
     const pieces: PartReader = async function* ({ start, end }) {
       yield EMPTY_CONFIG.subarray(start, end);
     };
     return { size: EMPTY_CONFIG.byteLength, open: async () => pieces };
   }
-  throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
+  throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
 }
 
 /** Records that a pushing client saw the blob: the blob must last until the manifest arrives. */
 async function seen(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   repository: string,
   { row }: FoundBlob,
 ): Promise<void> {
   if (row === undefined) return;
-  const now = parts.clock();
+  const now = deps.clock();
   if (now.getTime() - Date.parse(row.seenAt) < SERVER_LIMITS.blobSeenMilliseconds) return;
-  if (!(await parts.access.mayPush(c, repository))) return;
-  await parts.store.touchBlob(repository, row.digest, now.toISOString());
+  if (!(await deps.access.mayPush(c, repository))) return;
+  await deps.store.touchBlob(repository, row.digest, now.toISOString());
 }
 
 /** DELETE of a blob. A blob that a manifest names is refused, because the manifest would break. */
-export async function deleteBlob(c: RegistryContext, parts: OciDeps, route: BlobRoute): Promise<Response> {
+export async function deleteBlob(c: RegistryContext, deps: OciDeps, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
-  await parts.access.authorize(c, repository, 'delete');
-  const outcome = await parts.store.deleteBlob(repository, digest);
+  await deps.access.authorize(c, repository, 'delete');
+  const outcome = await deps.store.deleteBlob(repository, digest);
   if (outcome === 'unknown') throw new OciError('BLOB_UNKNOWN', 'blob not found in this repository');
   if (outcome === 'named') {
     throw new OciError('UNSUPPORTED', 'a manifest refers to this blob', {

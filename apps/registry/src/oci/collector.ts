@@ -34,13 +34,13 @@ export interface Collected {
  * The work can stop at any point without damage.
  */
 export class Collector {
-  readonly #parts: CollectorDeps;
+  readonly #deps: CollectorDeps;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: CollectorDeps) {
-    this.#parts = parts;
+  constructor(deps: CollectorDeps) {
+    this.#deps = deps;
   }
 
   /** Collects at intervals until `stop`. */
@@ -56,12 +56,12 @@ export class Collector {
 
   /** Removes the file of a failed push, unless another repository has it. */
   removeSoon(file: Digest): void {
-    void this.#run(() => deleteFilesUnnamed(this.#parts, [file]));
+    void this.#run(() => deleteFilesUnnamed(this.#deps, [file]));
   }
 
   async collect(): Promise<Collected> {
     return this.#run(async () => {
-      const { store, uploads, clock, config } = this.#parts;
+      const { store, uploads, clock, config } = this.#deps;
       const now = clock().getTime();
       const collected: Collected = { uploads: await uploads.expire(), manifests: 0, blobs: 0, files: 0 };
       const days = config.untaggedDays ?? 0;
@@ -83,7 +83,7 @@ export class Collector {
         after = page.last;
         await setImmediate();
       }
-      collected.files = await deleteUnnamedFiles(this.#parts);
+      collected.files = await deleteUnnamedFiles(this.#deps);
       return collected;
     });
   }
@@ -92,7 +92,7 @@ export class Collector {
   #run<Result>(work: () => Promise<Result>): Promise<Result> {
     const running = this.#running.then(work);
     this.#running = running.catch((error: unknown) => {
-      this.#parts.log.error({ err: error }, 'cannot remove unused artifacts');
+      this.#deps.log.error({ err: error }, 'cannot remove unused artifacts');
     });
     return running;
   }
@@ -104,7 +104,7 @@ export class Collector {
       void this.collect()
         .then(
           (collected) => {
-            const { log } = this.#parts;
+            const { log } = this.#deps;
             if (Object.values(collected).some((count) => count > 0))
               log.info(collected, 'unused artifacts removed');
           },

@@ -56,15 +56,15 @@ function nameIn(repository: string, reference: string): string {
 /** DELETE of a tag, or of a manifest with its tags. Releases and snapshots cannot be deleted. */
 export async function deleteManifest(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   named: { repository: string; reference: string },
 ): Promise<Response> {
-  await parts.access.authorize(c, named.repository, 'delete');
+  await deps.access.authorize(c, named.repository, 'delete');
   const kind = repositoryKind(named.repository);
-  const remove = () => removeManifest(parts, named, kind);
+  const remove = () => removeManifest(deps, named, kind);
   // A manifest that is not a release yet may become one at the same time.
   if (kind.of === 'function') {
-    await parts.functionLocks.run(functionLockKey({ group: kind.group, kind: kind.kindFolded }), remove);
+    await deps.functionLocks.run(functionLockKey({ group: kind.group, kind: kind.kindFolded }), remove);
   } else await remove();
   return c.body(null, 202, { 'Content-Length': '0' });
 }

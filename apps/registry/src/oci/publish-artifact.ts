@@ -36,23 +36,23 @@ interface FunctionRepository {
  * Returns the release as GROUP/KIND@RELEASE.
  */
 export async function publishArtifact(
-  parts: OciDeps,
+  deps: OciDeps,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
   { tag, token }: { tag: string; token: TokenRecord },
 ): Promise<string> {
-  const artifact = await readArtifact(parts, repository, pushed, tag);
-  const change = changeOf(parts, token);
+  const artifact = await readArtifact(deps, repository, pushed, tag);
+  const change = changeOf(deps, token);
   const keep = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
-    return await parts.functionLocks.run(functionLockKey(name), async () => {
+    return await deps.functionLocks.run(functionLockKey(name), async () => {
       const { record: manifest, needed } = pushed;
       // Under the lock, so that no one can delete the bundles before they are evidence.
-      const bundles = await referrerBundles(parts, repository, manifest.digest);
+      const bundles = await referrerBundles(deps, repository, manifest.digest);
       const submission = { ...artifact, bundles, bundlesMayFail: true };
       const published = await refuseUnknown(() =>
-        publishRelease(parts, name, submission, {
+        publishRelease(deps, name, submission, {
           by: token.name,
           dryRun: false,
           allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
@@ -62,7 +62,7 @@ export async function publishArtifact(
       );
       if (published.outcome === 'unchanged') {
         await refuseUnknown(() =>
-          withinQuota(repository, () => parts.store.putManifest(repository, pushed.record, keep)),
+          withinQuota(repository, () => deps.store.putManifest(repository, pushed.record, keep)),
         );
       }
       const { group, kind, release } = published.release;
@@ -75,14 +75,14 @@ export async function publishArtifact(
 
 /** Reads the definition and the README of an artifact from blobs that were pushed before. */
 async function readArtifact(
-  parts: OciDeps,
+  deps: OciDeps,
   repository: string,
   { manifest }: PushedManifest,
   tag: string,
 ): Promise<Submission> {
   const type: ArtifactType | undefined = getArtifactType(manifest);
   if (manifest.kind !== 'image' || type !== 'definition') {
-    const stands = await parts.store.manifestDescriptor(repository, canonicalRelease(tag) ?? tag);
+    const stands = await deps.store.manifestDescriptor(repository, canonicalRelease(tag) ?? tag);
     if (stands !== undefined) {
       throw new OciError('DENIED', `release ${tag} already exists with ${stands.digest}`);
     }
@@ -110,21 +110,21 @@ async function readArtifact(
   }
   const readme = readmes[0];
   return {
-    bytes: await layerBytes(parts, repository, layer, DOCUMENT_LIMITS.maxDefinitionBytes),
+    bytes: await layerBytes(deps, repository, layer, DOCUMENT_LIMITS.maxDefinitionBytes),
     mediaType: layer.annotations?.[TITLE]?.endsWith('.json') ? 'application/json' : 'application/yaml',
     ...(readme !== undefined && {
-      readme: await layerBytes(parts, repository, readme, PUBLISH_LIMITS.maxReadmeBytes),
+      readme: await layerBytes(deps, repository, readme, PUBLISH_LIMITS.maxReadmeBytes),
     }),
   };
 }
 
 async function layerBytes(
-  parts: OciDeps,
+  deps: OciDeps,
   repository: string,
   { digest, mediaType }: { digest: OciDigest; mediaType: string },
   maxBytes: number,
 ): Promise<Uint8Array> {
-  const blob = await parts.store.blob(repository, digest);
+  const blob = await deps.store.blob(repository, digest);
   const unknown = () =>
     new OciError(
       'MANIFEST_BLOB_UNKNOWN',
@@ -141,7 +141,7 @@ async function layerBytes(
       `layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, the limit is ${maxBytes}`,
     );
   }
-  const bytes = await readBlobBytes(parts, repository, blob);
+  const bytes = await readBlobBytes(deps, repository, blob);
   if (bytes === undefined) throw unknown();
   return bytes;
 }

@@ -12,8 +12,8 @@ import type { Upload } from './uploads.js';
  * POST of an upload (distribution-spec, "Pushing Blobs"): starts a session, stores a whole blob, or mounts
  * one.
  */
-export async function startUpload(c: RegistryContext, parts: OciDeps, repository: string): Promise<Response> {
-  const token = await authorizeUpload(c, parts, repository);
+export async function startUpload(c: RegistryContext, deps: OciDeps, repository: string): Promise<Response> {
+  const token = await authorizeUpload(c, deps, repository);
   const { mount, from, digest } = c.req.query();
   if (mount !== undefined) {
     const mounted = parseDigest(mount);
@@ -21,20 +21,20 @@ export async function startUpload(c: RegistryContext, parts: OciDeps, repository
       throw new OciError('NAME_INVALID', 'invalid name of the repository to mount from');
     }
     const done = await withinQuota(repository, () =>
-      parts.store.mountBlob(from, repository, mounted, changeOf(parts, token)),
+      deps.store.mountBlob(from, repository, mounted, changeOf(deps, token)),
     );
     if (done) return created(c, repository, mounted);
   }
   const wanted = digest === undefined ? undefined : parseDigest(digest);
-  const upload = await parts.uploads.start(repository, token.id);
+  const upload = await deps.uploads.start(repository, token.id);
   if (wanted === undefined) return progress(c, upload, 202);
   try {
-    return await parts.uploads.exclusive(upload, () =>
-      receiveLast(c, parts, { upload, digest: wanted, token }),
+    return await deps.uploads.exclusive(upload, () =>
+      receiveLast(c, deps, { upload, digest: wanted, token }),
     );
   } catch (error) {
     // The client does not know the session, so it cannot continue it.
-    await parts.uploads.end(upload);
+    await deps.uploads.end(upload);
     throw error;
   }
 }
@@ -42,23 +42,23 @@ export async function startUpload(c: RegistryContext, parts: OciDeps, repository
 /** GET of an upload: its progress. */
 export async function uploadStatus(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  await parts.access.authorize(c, repository, 'push');
-  return progress(c, parts.uploads.find(repository, id), 204);
+  await deps.access.authorize(c, repository, 'push');
+  return progress(c, deps.uploads.find(repository, id), 204);
 }
 
 /** PATCH: a chunk with its range, or a stream without one. */
 export async function continueUpload(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  const token = await authorizeUpload(c, parts, repository);
-  const upload = parts.uploads.find(repository, id);
-  return parts.uploads.exclusive(upload, async () => {
-    await receive(c, parts, upload, token);
+  const token = await authorizeUpload(c, deps, repository);
+  const upload = deps.uploads.find(repository, id);
+  return deps.uploads.exclusive(upload, async () => {
+    await receive(c, deps, upload, token);
     return progress(c, upload, 202);
   });
 }
@@ -66,62 +66,57 @@ export async function continueUpload(
 /** PUT: the end of an upload, with or without its last bytes. */
 export async function finishUpload(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  const token = await authorizeUpload(c, parts, repository);
-  const upload = parts.uploads.find(repository, id);
+  const token = await authorizeUpload(c, deps, repository);
+  const upload = deps.uploads.find(repository, id);
   const { digest } = c.req.query();
   if (digest === undefined) {
     throw new OciError('DIGEST_INVALID', 'missing digest: finish the upload with ?digest=sha256:…');
   }
   const wanted = parseDigest(digest);
-  return parts.uploads.exclusive(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
+  return deps.uploads.exclusive(upload, () => receiveLast(c, deps, { upload, digest: wanted, token }));
 }
 
 export async function cancelUpload(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  await parts.access.authorize(c, repository, 'push');
-  const upload = parts.uploads.find(repository, id);
-  await parts.uploads.exclusive(upload, () => parts.uploads.end(upload));
+  await deps.access.authorize(c, repository, 'push');
+  const upload = deps.uploads.find(repository, id);
+  await deps.uploads.exclusive(upload, () => deps.uploads.end(upload));
   return c.body(null, 204);
 }
 
-async function authorizeUpload(c: RegistryContext, parts: OciDeps, repository: string): Promise<TokenRecord> {
+async function authorizeUpload(c: RegistryContext, deps: OciDeps, repository: string): Promise<TokenRecord> {
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
-  return parts.access.authorize(c, repository, 'push');
+  return deps.access.authorize(c, repository, 'push');
 }
 
-async function receive(
-  c: RegistryContext,
-  parts: OciDeps,
-  upload: Upload,
-  token: TokenRecord,
-): Promise<void> {
+async function receive(c: RegistryContext, deps: OciDeps, upload: Upload, token: TokenRecord): Promise<void> {
   const range = c.req.header('content-range');
   if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
-  const { quota } = changeOf(parts, token);
-  const stored = quota === undefined ? 0 : await parts.store.countBytes(upload.repository);
+  const { quota } = changeOf(deps, token);
+  const stored = quota === undefined ? 0 : await deps.store.countBytes(upload.repository);
   const refuse = (size: number): void => {
     if (size > SERVER_LIMITS.maxBlobBytes) {
       throw new OciError('SIZE_INVALID', `the blob exceeds ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }
     if (quota === undefined) return;
     // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
-    const bytes = stored + parts.uploads.bytesFor(upload.repository) - upload.size + size;
+    const bytes = stored + deps.uploads.bytesFor(upload.repository) - upload.size + size;
     if (bytes > quota) throw quotaRefusal(upload.repository, { bytes, quota });
   };
   try {
     refuse(upload.size + Number(c.req.header('content-length') ?? 0));
-    await parts.uploads.receive(upload, bodyPieces(c), refuse);
+    await deps.uploads.receive(upload, bodyPieces(c), refuse);
   } catch (error) {
     // Only a client that sends chunks with ranges continues after a failure. If a refused client learned that
     // the session is still open, it would retry, and some clients retry forever.
-    if (range === undefined || error instanceof OciError) await parts.uploads.end(upload);
+    if (range === undefined || error instanceof OciError) await deps.uploads.end(upload);
     throw error;
   }
 }
@@ -148,25 +143,25 @@ function checkPlace(header: string, upload: Upload, length: string | undefined):
 
 async function receiveLast(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   { upload, digest, token }: { upload: Upload; digest: OciDigest; token: TokenRecord },
 ): Promise<Response> {
   const { repository } = upload;
-  await receive(c, parts, upload, token);
-  const { file, size, writer } = await parts.uploads.verify(upload, digest);
+  await receive(c, deps, upload, token);
+  const { file, size, writer } = await deps.uploads.verify(upload, digest);
   let kept = false;
   try {
-    await parts.bytesLock.read(async () => {
+    await deps.bytesLock.read(async () => {
       // Durable before the row that names it.
       await writer.commit();
       kept = true;
-      const change = changeOf(parts, token);
+      const change = changeOf(deps, token);
       await withinQuota(repository, () =>
-        parts.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),
+        deps.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),
       );
     });
   } catch (error) {
-    if (kept) parts.collector.removeSoon(file);
+    if (kept) deps.collector.removeSoon(file);
     else await writer.discard();
     throw error;
   }

@@ -24,12 +24,12 @@ import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 /** PUT of a manifest (distribution-spec, "Pushing Manifests"). A tag of a function publishes a release. */
 export async function putManifest(
   c: RegistryContext,
-  parts: OciDeps,
+  deps: OciDeps,
   { repository, reference }: { repository: string; reference: string },
 ): Promise<Response> {
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
-  const token = await parts.access.authorize(c, repository, 'push');
+  const token = await deps.access.authorize(c, repository, 'push');
   const bytes = await receiveManifest(c);
   const pushed = checkedManifest(bytes, c.req.header('content-type'), reference);
   const { record } = pushed;
@@ -42,7 +42,7 @@ export async function putManifest(
       throw new OciError('DENIED', 'a release has exactly one tag');
     }
     published = await publishArtifact(
-      parts,
+      deps,
       { repository, group: kind.group, kindFolded: kind.kindFolded },
       pushed,
       {
@@ -51,14 +51,14 @@ export async function putManifest(
       },
     );
   } else if (
-    !(kind.of === 'function' && (await attachPushed(parts, { repository, ...kind }, pushed, { tags, token })))
+    !(kind.of === 'function' && (await attachPushed(deps, { repository, ...kind }, pushed, { tags, token })))
   ) {
-    const change = changeOf(parts, token);
+    const change = changeOf(deps, token);
     await refuseUnknown(() =>
       withinQuota(repository, async () => {
         for (const tag of tags.length === 0 ? [undefined] : tags) {
           const options = { ...change, needed: pushed.needed, ...(tag === undefined ? {} : { tag }) };
-          await parts.store.putManifest(repository, record, options);
+          await deps.store.putManifest(repository, record, options);
         }
       }),
     );

@@ -11,11 +11,11 @@ import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
 /** Returns the bundles that refer to a manifest. Skips invalid and oversized ones. */
 export async function referrerBundles(
-  parts: OciDeps,
+  deps: OciDeps,
   repository: string,
   subject: OciDigest,
 ): Promise<SubmittedBundle[]> {
-  const { store } = parts;
+  const { store } = deps;
   const referrers = await store.referrers(repository, subject, {
     after: '',
     limit: BUNDLE_LIMITS.maxPerRelease,
@@ -25,7 +25,7 @@ export async function referrerBundles(
   for (const { digest, mediaType } of referrers) {
     const stored = await store.manifest(repository, digest);
     if (stored === undefined) continue;
-    const bytes = await bundleIn(parts, repository, readManifest(stored.bytes, mediaType));
+    const bytes = await bundleIn(deps, repository, readManifest(stored.bytes, mediaType));
     if (bytes === undefined) continue;
     total += bytes.byteLength;
     if (total > BUNDLE_LIMITS.maxBytesPerTag) break;
@@ -35,13 +35,13 @@ export async function referrerBundles(
 }
 
 async function bundleIn(
-  parts: OciDeps,
+  deps: OciDeps,
   repository: string,
   manifest: PushedManifest['manifest'],
 ): Promise<Uint8Array | undefined> {
   const layer = manifest.kind === 'image' ? bundleLayer(manifest.image) : undefined;
   if (layer === undefined || layer.size > BUNDLE_LIMITS.maxBytes) return undefined;
-  return storedBytes(parts, repository, layer.digest);
+  return storedBytes(deps, repository, layer.digest);
 }
 
 /**
@@ -50,16 +50,16 @@ async function bundleIn(
  * it is stored as any other manifest. If a policy covers the release, an invalid bundle is DENIED.
  */
 export async function attachPushed(
-  parts: OciDeps,
+  deps: OciDeps,
   { repository, group, kindFolded }: { repository: string; group: string; kindFolded: string },
   pushed: PushedManifest,
   { tags, token }: { tags: readonly string[]; token: TokenRecord },
 ): Promise<boolean> {
   const { record, manifest, needed } = pushed;
   if (record.subject === undefined) return false;
-  const bytes = await bundleIn(parts, repository, manifest);
+  const bytes = await bundleIn(deps, repository, manifest);
   if (bytes === undefined) return false;
-  const releases = (await parts.store.listManifestTags(repository, record.subject)).filter(
+  const releases = (await deps.store.listManifestTags(repository, record.subject)).filter(
     (tag) => !isFallbackTag(tag),
   );
   const artifact = { repository, tags, manifest: record, needed, blobs: [] };
@@ -71,14 +71,14 @@ export async function attachPushed(
     const name = { group, kind: kindFolded, release };
     try {
       const { outcome } = await refuseUnknown(() =>
-        parts.functionLocks.run(functionLockKey(name), () =>
-          attachBundle(parts, name, given, { by: token.name, pushed: artifact }),
+        deps.functionLocks.run(functionLockKey(name), () =>
+          attachBundle(deps, name, given, { by: token.name, pushed: artifact }),
         ),
       );
       isStored ||= outcome === 'changed';
     } catch (error) {
       if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
-      if (applicablePolicies(parts.trust.policies, name).length > 0) refusal ??= error;
+      if (applicablePolicies(deps.trust.policies, name).length > 0) refusal ??= error;
     }
   }
   if (isStored || refusal === undefined) return isStored;

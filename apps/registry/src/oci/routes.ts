@@ -77,22 +77,22 @@ const PREFIX = '/v2';
 
 /** Adds the OCI registry (distribution-spec 1.1) at `/v2/`. This file parses the paths, not the framework. */
 export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
-  const parts: OciDeps = { ...registry, access: new RepositoryAccess(registry) };
+  const deps: OciDeps = { ...registry, access: new RepositoryAccess(registry) };
   const answer = async (c: RegistryContext): Promise<Response> => {
     try {
-      const response = await serve(c, parts);
+      const response = await serve(c, deps);
       for (const [name, value] of Object.entries(OCI_API_VERSION)) response.headers.set(name, value);
       return response;
     } catch (error) {
       await discardBody(c);
-      return refusalResponse(c, error, parts);
+      return refusalResponse(c, error, deps);
     }
   };
   app.all(PREFIX, answer);
   app.all(`${PREFIX}/*`, answer);
 }
 
-async function serve(c: RegistryContext, parts: OciDeps): Promise<Response> {
+async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {
   const { method } = c.req;
   c.set('route', `${PREFIX}/…`);
   // The undecoded path: a percent-encoded name is not valid.
@@ -112,34 +112,34 @@ async function serve(c: RegistryContext, parts: OciDeps): Promise<Response> {
   }
   const reads = method === 'GET' || method === 'HEAD';
   c.get('limits').countBy(c, reads || route.what === 'upload' ? READ_CLASSES[route.what] : 'write');
-  return dispatch(c, parts, route);
+  return dispatch(c, deps, route);
 }
 
-async function dispatch(c: RegistryContext, parts: OciDeps, route: OciRoute): Promise<Response> {
+async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Promise<Response> {
   const { method } = c.req;
   switch (route.what) {
     case 'base':
-      await parts.access.checkCredentials(c);
+      await deps.access.checkCredentials(c);
       return c.json({}, 200, { 'Cache-Control': 'no-store' });
     case 'token':
-      return c.json(await parts.access.issue(c), 200, { 'Cache-Control': 'no-store' });
+      return c.json(await deps.access.issue(c), 200, { 'Cache-Control': 'no-store' });
     case 'repositories':
-      return listRepositories(c, parts);
+      return listRepositories(c, deps);
     case 'tags':
-      return listTags(c, parts, route);
+      return listTags(c, deps, route);
     case 'referrers':
-      return listReferrers(c, parts, route);
+      return listReferrers(c, deps, route);
     case 'manifest':
-      if (method === 'PUT') return putManifest(c, parts, route);
-      return method === 'DELETE' ? deleteManifest(c, parts, route) : manifestResponse(c, parts, route);
+      if (method === 'PUT') return putManifest(c, deps, route);
+      return method === 'DELETE' ? deleteManifest(c, deps, route) : manifestResponse(c, deps, route);
     case 'blob':
-      return method === 'DELETE' ? deleteBlob(c, parts, route) : readBlob(c, parts, route);
+      return method === 'DELETE' ? deleteBlob(c, deps, route) : readBlob(c, deps, route);
     case 'uploads':
-      return startUpload(c, parts, route.repository);
+      return startUpload(c, deps, route.repository);
     case 'upload':
-      if (method === 'PATCH') return continueUpload(c, parts, route);
-      if (method === 'PUT') return finishUpload(c, parts, route);
-      return method === 'DELETE' ? cancelUpload(c, parts, route) : uploadStatus(c, parts, route);
+      if (method === 'PATCH') return continueUpload(c, deps, route);
+      if (method === 'PUT') return finishUpload(c, deps, route);
+      return method === 'DELETE' ? cancelUpload(c, deps, route) : uploadStatus(c, deps, route);
   }
 }
 

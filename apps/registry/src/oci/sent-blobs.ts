@@ -35,8 +35,8 @@ const MAX_FREE = 16;
  * copying pieces costs as much as everything else. All other requests go to the routes, which respond the
  * same way.
  */
-export function sentBlobs(parts: Deps, routes: RequestListener): RequestListener {
-  const { log, metrics, config } = parts;
+export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener {
+  const { log, metrics, config } = deps;
   const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
   const common = { ...commonHeaders(config.publicUrl), ...READ_HEADERS, ...OCI_API_VERSION };
   const free: Buffer[] = [];
@@ -83,7 +83,7 @@ export function sentBlobs(parts: Deps, routes: RequestListener): RequestListener
     const path = request.method === 'GET' ? BLOB.exec(request.url ?? '')?.[1] : undefined;
     if (path === undefined) return routes(request, response);
     // The routes respond if the blob is missing or the store fails.
-    findBlob(parts, request, path)
+    findBlob(deps, request, path)
       .catch(() => undefined)
       .then((found) => (found === undefined ? routes(request, response) : send(request, response, found)))
       .catch((error) => {

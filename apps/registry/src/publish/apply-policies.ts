@@ -42,16 +42,16 @@ const MAX_CHANGES = 100;
 
 /** Replaces the policies, and reports which releases become trusted or untrusted; `dryRun` only reports. */
 export async function applyPolicies(
-  parts: ApplyPoliciesDeps,
+  deps: ApplyPoliciesDeps,
   { text, policies }: { text: string; policies: SigningPolicy[] },
   { by, dryRun, remove }: { by: string; dryRun: boolean; remove: boolean },
 ): Promise<Omit<PolicyResult, 'diagnostics'>> {
-  const { store, trust, clock } = parts;
+  const { store, trust, clock } = deps;
   const stored = await store.policies();
   const result = { dryRun, policies: policies.length };
   const before = trust.policies;
   if (stored?.text === text) {
-    const { coverage } = await changesOf(parts, before, before);
+    const { coverage } = await changesOf(deps, before, before);
     return { outcome: 'unchanged', ...result, changes: [], changed: 0, coverage };
   }
   if (!remove) refuseRemovals(before, policies);
@@ -78,9 +78,9 @@ export async function applyPolicies(
       });
     }
     await trust.reload(store);
-    await recognize(parts, before);
+    await recognize(deps, before);
   }
-  return { outcome: 'changed', ...result, ...(await changesOf(parts, before, policies)) };
+  return { outcome: 'changed', ...result, ...(await changesOf(deps, before, policies)) };
 }
 
 async function changesOf(
@@ -124,16 +124,16 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
 }
 
 /** Verifies bundles by unknown keys again if new policies name keys, or cover their groups. */
-async function recognize(parts: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
+async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
   const known = new Set(keysOf(before));
-  const isNew = keysOf(parts.trust.policies).some((key) => !known.has(key));
-  for await (const fn of parts.store.allFunctions()) {
+  const isNew = keysOf(deps.trust.policies).some((key) => !known.has(key));
+  for await (const fn of deps.store.allFunctions()) {
     for (const release of fn.releases) {
       const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
       const name = { group: fn.group, kind: fn.kind, release: release.release };
-      if (!unknown || applicablePolicies(parts.trust.policies, name).length === 0) continue;
+      if (!unknown || applicablePolicies(deps.trust.policies, name).length === 0) continue;
       if (!isNew && applicablePolicies(before, name).length > 0) continue;
-      await parts.functionLocks.run(functionLockKey(fn), () => recognizeRelease(parts, name));
+      await deps.functionLocks.run(functionLockKey(fn), () => recognizeRelease(deps, name));
     }
   }
 }
@@ -145,13 +145,13 @@ function keysOf(policies: readonly SigningPolicy[]): string[] {
 }
 
 async function recognizeRelease(
-  parts: ApplyPoliciesDeps,
+  deps: ApplyPoliciesDeps,
   name: { group: string; kind: string; release: string },
 ): Promise<void> {
-  const { store, clock } = parts;
+  const { store, clock } = deps;
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const { fn, release } = await findRelease(store, name);
-    const bundles = await recognizeBundles(parts, release);
+    const bundles = await recognizeBundles(deps, release);
     const changed: ReleaseRecord = { ...release, bundles };
     const shown = await findDisplayedRelease(store, fn, changed);
     try {
@@ -178,8 +178,8 @@ async function recognizeRelease(
   }
 }
 
-async function recognizeBundles(parts: ApplyPoliciesDeps, release: ReleaseRecord): Promise<ReleaseBundle[]> {
-  const { signed } = await signedRelease(parts.store, release);
+async function recognizeBundles(deps: ApplyPoliciesDeps, release: ReleaseRecord): Promise<ReleaseBundle[]> {
+  const { signed } = await signedRelease(deps.store, release);
   const repository = functionRepository(release);
   const bundles: ReleaseBundle[] = [];
   for (const bundle of release.bundles ?? []) {
@@ -187,11 +187,11 @@ async function recognizeBundles(parts: ApplyPoliciesDeps, release: ReleaseRecord
       bundles.push(bundle);
       continue;
     }
-    const bytes = await storedBytes(parts, repository, bundle.digest);
+    const bytes = await storedBytes(deps, repository, bundle.digest);
     const found =
       bytes === undefined
         ? { problem: 'its bytes are missing' }
-        : verifySubmittedBundle(parts.trust, signed, { bytes });
+        : verifySubmittedBundle(deps.trust, signed, { bytes });
     if ('problem' in found || found.signer === undefined) {
       bundles.push(bundle);
       continue;

@@ -41,25 +41,25 @@ export interface AttachDeps {
  * not evidence.
  */
 export async function attachBundle(
-  parts: AttachDeps,
+  deps: AttachDeps,
   name: FunctionName & { release: string },
   given: SubmittedBundle,
   { by, pushed }: { by: string; pushed?: Artifact },
 ): Promise<{ outcome: 'changed' | 'unchanged'; release: ReleaseRecord }> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-    const { fn, release } = await findRelease(parts.store, name);
-    const planned = await plan(parts, fn, release, given, by);
+    const { fn, release } = await findRelease(deps.store, name);
+    const planned = await plan(deps, fn, release, given, by);
     if (planned.change === undefined) return { outcome: 'unchanged', release };
     const { change, artifact = pushed } = planned;
-    await refuseFull(parts, artifact);
+    await refuseFull(deps, artifact);
     try {
-      await parts.bytesLock.read(async () => {
-        if (given.manifest === undefined) await parts.artifacts.put(given.bytes);
-        await parts.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
+      await deps.bytesLock.read(async () => {
+        if (given.manifest === undefined) await deps.artifacts.put(given.bytes);
+        await deps.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
       });
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
-      await parts.trust.reload(parts.store);
+      await deps.trust.reload(deps.store);
       continue;
     }
     return { outcome: 'changed', release: change.release };

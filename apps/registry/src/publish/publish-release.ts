@@ -63,12 +63,12 @@ export interface PublishOptions {
 
 /** Publishes a release, or reports what that would do. The caller holds the lock of the function. */
 export async function publishRelease(
-  parts: PublishDeps,
+  deps: PublishDeps,
   { group, kind, release }: FunctionName & { release: string },
   submission: Submission,
   { by, dryRun, allowBreaking, kindFolded, artifact }: PublishOptions,
 ): Promise<PublishResult> {
-  const { store, clock, metrics, snapshotBuilder: cutter } = parts;
+  const { store, clock, metrics, snapshotBuilder: cutter } = deps;
   const answer = (
     outcome: PublishResult['outcome'],
     record: ReleaseRecord,
@@ -77,7 +77,7 @@ export async function publishRelease(
     outcome,
     dryRun,
     release: {
-      ...releaseSummary(parts.trust.policies, record, record),
+      ...releaseSummary(deps.trust.policies, record, record),
       group: record.group,
       kind: record.kind,
     },
@@ -89,7 +89,7 @@ export async function publishRelease(
     const current = await store.function(group, kind);
     const named = async (name: string) => current && store.release(current.group, current.kind, name);
     const predecessor = findPredecessor(current, release);
-    const plan = await parts.planner.plan({
+    const plan = await deps.planner.plan({
       ...(kindFolded === true
         ? { name: { group, kind: current?.kind ?? kind }, kindFolded: current === undefined }
         : { name: { group, kind } }),
@@ -108,25 +108,18 @@ export async function publishRelease(
     if (plan.outcome === 'conflict') throw plan.error;
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
-    const { change, artifacts, bundles } = await signed(
-      parts,
-      plan.change,
-      current,
-      submission,
-      artifact,
-      by,
-    );
+    const { change, artifacts, bundles } = await signed(deps, plan.change, current, submission, artifact, by);
     if (dryRun) return answer('created', change.release, plan.diagnostics);
     try {
-      await parts.bytesLock.read(async () => {
+      await deps.bytesLock.read(async () => {
         // Durable before the transaction that names them.
-        for (const blob of plan.blobs) await parts.blobs.put(blob);
-        for (const bundle of bundles) await parts.artifacts.put(bundle);
+        for (const blob of plan.blobs) await deps.blobs.put(blob);
+        for (const bundle of bundles) await deps.artifacts.put(bundle);
         await store.commitFunction(change, artifacts);
       });
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
-      await parts.trust.reload(store);
+      await deps.trust.reload(store);
       continue;
     }
     cutter.wake();

@@ -20,8 +20,8 @@ import { findRelease } from '../store/find-record.js';
 /** The routes of signatures and attestations of releases. */
 type BundleDeps = AttachDeps & StoredBlobDeps & Authority & { functionLocks: KeyedMutex };
 
-export function bundleRoutes(app: RegistryApp, parts: BundleDeps): void {
-  const { store, trust } = parts;
+export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
+  const { store, trust } = deps;
 
   serveRoute(app, ROUTES.bundles, async (c, { params }) => {
     const { release } = await findRelease(store, params);
@@ -42,7 +42,7 @@ export function bundleRoutes(app: RegistryApp, parts: BundleDeps): void {
       mediaType: BUNDLE_MEDIA_TYPE,
       cacheControl: CACHE_FOREVER,
       find: async () => {
-        const bytes = await storedBytes(parts, functionRepository(fn), bundle.digest);
+        const bytes = await storedBytes(deps, functionRepository(fn), bundle.digest);
         if (bytes === undefined) throw lost(bundle.digest, 'they are missing');
         return uncompressed(bytes);
       },
@@ -50,10 +50,10 @@ export function bundleRoutes(app: RegistryApp, parts: BundleDeps): void {
   });
 
   serveRoute(app, ROUTES.attach, async (c, { params }) => {
-    const { name: by } = await authorize(c, parts, 'publish', params.group);
+    const { name: by } = await authorize(c, deps, 'publish', params.group);
     const bytes = await readBundleBody(c);
-    const { release } = await parts.functionLocks.run(functionLockKey(params), () =>
-      attachBundle(parts, params, { bytes }, { by }),
+    const { release } = await deps.functionLocks.run(functionLockKey(params), () =>
+      attachBundle(deps, params, { bytes }, { by }),
     );
     return c.json(bundleList(trust.policies, release));
   });

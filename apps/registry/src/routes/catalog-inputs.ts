@@ -26,11 +26,11 @@ interface CatalogInputsDeps extends Authority {
   store: Authority['store'] & SnapshotStore & SourceStore & Pick<EventStore, 'events'>;
 }
 
-export function catalogInputsRoute(app: RegistryApp, parts: CatalogInputsDeps): void {
-  const { store } = parts;
+export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): void {
+  const { store } = deps;
   const streams = new LineStreams();
   serveRoute(app, ROUTES.catalogInputs, async (c, { params }) => {
-    await authorize(c, parts, 'admin');
+    await authorize(c, deps, 'admin');
     const catalog = await findCatalog(store, params.name);
     const sources = await store.sources(catalog.name);
     const since = await store.events(catalog.throughEvent, MAX_SINCE);

@@ -34,8 +34,8 @@ type CatalogDeps = Authority &
     config: PublicAddress;
   };
 
-export function catalogRoutes(app: RegistryApp, parts: CatalogDeps): void {
-  const { store, snapshotBuilder: cutter } = parts;
+export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
+  const { store, snapshotBuilder: cutter } = deps;
 
   serveRoute(app, ROUTES.catalogs, async (c) => {
     const result: CatalogList = { catalogs: (await store.catalogs()).map(catalogDetail) };
@@ -47,27 +47,27 @@ export function catalogRoutes(app: RegistryApp, parts: CatalogDeps): void {
   );
 
   serveRoute(app, ROUTES.applyCatalog, async (c, { params: { name } }) => {
-    const { name: by } = await authorize(c, parts, 'admin');
+    const { name: by } = await authorize(c, deps, 'admin');
     refuseBuiltIn(name);
     const bytes = await readYamlBody(c, RECIPE_LIMITS.maxBytes, {
       what: 'A recipe',
       hint: 'Send it as application/yaml.',
     });
     const { diagnostics, ...given } = checkRecipe(bytes, name);
-    const outcome = await applyRecipe(parts, given, { by });
+    const outcome = await applyRecipe(deps, given, { by });
     const result: ApplyResult = {
       outcome,
       catalog: catalogDetail(await findCatalog(store, name)),
       diagnostics,
     };
     if (outcome !== 'created') return c.json(result);
-    return c.json(result, 201, { Location: publicAddress(parts.config, fillPath('catalog', { name })) });
+    return c.json(result, 201, { Location: publicAddress(deps.config, fillPath('catalog', { name })) });
   });
 
   serveRoute(app, ROUTES.cut, async (c, { params: { name } }) => {
-    await authorize(c, parts, 'admin');
+    await authorize(c, deps, 'admin');
     await findCatalog(store, name);
-    await waitUntilSynced(parts, name);
+    await waitUntilSynced(deps, name);
     await cutter.buildNow(name);
     return c.json(catalogDetail(await findCatalog(store, name)));
   });
@@ -86,7 +86,7 @@ async function waitUntilSynced(
 }
 
 /** Creates the catalog `default`, or updates its recipe if another version of the program wrote it. */
-export async function ensureDefaultCatalog(parts: StoreRecipeDeps): Promise<void> {
+export async function ensureDefaultCatalog(deps: StoreRecipeDeps): Promise<void> {
   const recipe = storedRecipe({ name: DEFAULT_CATALOG, recipe: DEFAULT_RECIPE_TEXT });
-  await storeRecipe(parts, { text: DEFAULT_RECIPE_TEXT, recipe }, { by: 'krmhub' });
+  await storeRecipe(deps, { text: DEFAULT_RECIPE_TEXT, recipe }, { by: 'krmhub' });
 }

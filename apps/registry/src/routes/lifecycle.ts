@@ -41,16 +41,16 @@ interface LifecycleDeps extends Authority {
   snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
 }
 
-export function lifecycleRoutes(app: RegistryApp, parts: LifecycleDeps): void {
+export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
   for (const action of ['yank', 'unyank', 'deprecate'] as const) {
     serveRoute(app, ROUTES[action], async (c, { params }) => {
-      const { name: by } = await authorize(c, parts, 'yank', params.group);
+      const { name: by } = await authorize(c, deps, 'yank', params.group);
       const fallback = action === 'unyank' ? { reason: 'unyanked' } : undefined;
       const { reason } = await readJsonBody(c, ReasonRequest, fallback);
-      const release = await parts.functionLocks.run(functionLockKey(params), () =>
-        setLifecycle(parts, action, params, reason, by),
+      const release = await deps.functionLocks.run(functionLockKey(params), () =>
+        setLifecycle(deps, action, params, reason, by),
       );
-      return c.json(releaseDetail(parts.trust.policies, release));
+      return c.json(releaseDetail(deps.trust.policies, release));
     });
   }
 }

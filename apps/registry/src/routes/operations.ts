@@ -14,11 +14,11 @@ interface OperationDeps {
   config: PublicAddress;
 }
 
-export function operationRoutes(app: RegistryApp, parts: OperationDeps): void {
+export function operationRoutes(app: RegistryApp, deps: OperationDeps): void {
   // Generated on the first request: it takes long, and most registries of tests never need it.
   let generated: { document: Uint8Array; digest: Digest } | undefined;
   const generate = () => {
-    const document = new TextEncoder().encode(JSON.stringify(openApiDocument(parts.config.publicUrl)));
+    const document = new TextEncoder().encode(JSON.stringify(openApiDocument(deps.config.publicUrl)));
     return { document, digest: sha256(document) };
   };
   serveRoute(app, ROUTES.openapi, (c) => {
@@ -36,11 +36,11 @@ export function operationRoutes(app: RegistryApp, parts: OperationDeps): void {
   serveRoute(app, ROUTES.healthz, (c) => c.json({ status: 'ok' }, 200, noStore));
 
   serveRoute(app, ROUTES.readyz, async (c) => {
-    const result = await parts.readiness();
+    const result = await deps.readiness();
     return c.json(result, result.status === 'ok' ? 200 : 503, noStore);
   });
 
   serveRoute(app, ROUTES.metrics, async (c) =>
-    c.body(await parts.metrics.render(), 200, { 'Content-Type': parts.metrics.contentType, ...noStore }),
+    c.body(await deps.metrics.render(), 200, { 'Content-Type': deps.metrics.contentType, ...noStore }),
   );
 }

@@ -13,23 +13,23 @@ import { applyPolicies } from '../publish/apply-policies.js';
 /** Routes of signing policies. Reading is public, because the policies show which signers this registry trusts. */
 type PolicyDeps = ApplyPoliciesDeps & Authority;
 
-export function policyRoutes(app: RegistryApp, parts: PolicyDeps): void {
+export function policyRoutes(app: RegistryApp, deps: PolicyDeps): void {
   serveRoute(app, ROUTES.policies, async (c) => {
-    const stored = await parts.store.policies();
+    const stored = await deps.store.policies();
     const result: PolicySet = {
       text: stored?.text ?? '',
       ...(stored === undefined ? {} : { appliedAt: stored.appliedAt, appliedBy: stored.appliedBy }),
-      policies: parts.trust.policies.map((policy) => ({ ...policy })),
+      policies: deps.trust.policies.map((policy) => ({ ...policy })),
     };
     return c.json(result);
   });
 
   serveRoute(app, ROUTES.applyPolicies, async (c, { query }) => {
-    const { name: by } = await authorize(c, parts, 'admin');
+    const { name: by } = await authorize(c, deps, 'admin');
     const { text, policies, diagnostics } = await readPolicyBody(c);
     // One change at a time, and no publish sees policies that are half replaced.
-    const result = await parts.functionLocks.run('policies', () =>
-      applyPolicies(parts, { text, policies }, { by, ...query }),
+    const result = await deps.functionLocks.run('policies', () =>
+      applyPolicies(deps, { text, policies }, { by, ...query }),
     );
     return c.json({ ...result, diagnostics });
   });

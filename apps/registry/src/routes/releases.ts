@@ -36,32 +36,32 @@ type ReleaseDeps = PublishDeps &
     config: PublicAddress;
   };
 
-export function releaseRoutes(app: RegistryApp, parts: ReleaseDeps): void {
-  const { store, blobs } = parts;
+export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
+  const { store, blobs } = deps;
 
   serveRoute(app, ROUTES.release, async (c, { params }) => {
     const { release } = await findRelease(store, params);
-    return c.json(releaseDetail(parts.trust.policies, release));
+    return c.json(releaseDetail(deps.trust.policies, release));
   });
 
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
-    const { name: by } = await authorize(c, parts, 'publish', params.group);
+    const { name: by } = await authorize(c, deps, 'publish', params.group);
     const submission = await readSubmission(c);
-    const result = await parts.functionLocks.run(functionLockKey(params), async () => {
-      const published = await publishRelease(parts, params, submission, { by, ...query });
+    const result = await deps.functionLocks.run(functionLockKey(params), async () => {
+      const published = await publishRelease(deps, params, submission, { by, ...query });
       // Bundles that come with an existing release are added to it, never dropped silently.
       if (published.outcome === 'unchanged' && !query.dryRun) {
-        for (const bundle of submission.bundles ?? []) await attachBundle(parts, params, bundle, { by });
+        for (const bundle of submission.bundles ?? []) await attachBundle(deps, params, bundle, { by });
       }
       return published;
     });
     if (query.wait && !query.dryRun) {
-      await parts.snapshotBuilder.waitFor(await store.lastEvent());
-      result.catalogs = await snapshotsWithRelease(parts, result.release, result.release.release);
+      await deps.snapshotBuilder.waitFor(await store.lastEvent());
+      result.catalogs = await snapshotsWithRelease(deps, result.release, result.release.release);
     }
     if (result.outcome !== 'created' || result.dryRun) return c.json(result);
     const { group, kind, release } = result.release;
-    const Location = publicAddress(parts.config, fillPath('release', { group, kind, release }));
+    const Location = publicAddress(deps.config, fillPath('release', { group, kind, release }));
     return c.json(result, 201, { Location });
   });
 

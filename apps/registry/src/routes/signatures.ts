@@ -16,9 +16,9 @@ interface SignatureDeps extends SnapshotFinderDeps {
   keys: RegistryKeys;
 }
 
-export function signatureRoutes(app: RegistryApp, parts: SignatureDeps): void {
-  const { store, keys } = parts;
-  const { newestSnapshot, currentSnapshot: standingSnapshot } = snapshotFinder(parts);
+export function signatureRoutes(app: RegistryApp, deps: SignatureDeps): void {
+  const { store, keys } = deps;
+  const { newestSnapshot, currentSnapshot: standingSnapshot } = snapshotFinder(deps);
 
   serveRoute(app, ROUTES.snapshotBundle, async (c, { params }) =>
     bundleResponse(c, await standingSnapshot(params), CACHE_SHORT),

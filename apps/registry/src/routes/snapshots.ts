@@ -29,10 +29,10 @@ interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps {
   renditions: SnapshotRenditions;
 }
 
-export function snapshotRoutes(app: RegistryApp, parts: SnapshotDeps): void {
-  const { store, renditions: forms, config } = parts;
-  const { newestSnapshot, currentSnapshot: standingSnapshot, namedSnapshot } = snapshotFinder(parts);
-  const profiles = profileResponses(parts);
+export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
+  const { store, renditions: forms, config } = deps;
+  const { newestSnapshot, currentSnapshot: standingSnapshot, namedSnapshot } = snapshotFinder(deps);
+  const profiles = profileResponses(deps);
 
   serveRoute(app, ROUTES.catalogYaml, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);

@@ -22,8 +22,8 @@ type SourceDeps = Authority &
     copies: Pick<BlobStore, 'get'>;
   };
 
-export function sourceRoutes(app: RegistryApp, parts: SourceDeps): void {
-  const { store, copies } = parts;
+export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
+  const { store, copies } = deps;
 
   serveRoute(app, ROUTES.sources, async (c, { query: { catalog } }) => {
     if (catalog !== undefined) await findCatalog(store, catalog);
@@ -32,13 +32,13 @@ export function sourceRoutes(app: RegistryApp, parts: SourceDeps): void {
   });
 
   serveRoute(app, ROUTES.refreshSource, async (c, { params }) => {
-    await authorize(c, parts, 'admin');
-    return c.json(sourceDetail(await syncSource(parts, params)));
+    await authorize(c, deps, 'admin');
+    return c.json(sourceDetail(await syncSource(deps, params)));
   });
 
   serveRoute(app, ROUTES.sourceCopy, async (c, { params }) => {
     // The source may be private.
-    await authorize(c, parts, 'admin');
+    await authorize(c, deps, 'admin');
     const { copy } = await findSource(store, params);
     const bytes = copy && (await copies.get(copy.digest));
     if (copy === undefined || bytes === undefined) {

@@ -23,16 +23,16 @@ type TakedownRoutesDeps = TakedownDeps &
     snapshotBuilder: Pick<CatalogBuilder, 'wake' | 'waitFor'>;
   };
 
-export function takedownRoutes(app: RegistryApp, parts: TakedownRoutesDeps): void {
+export function takedownRoutes(app: RegistryApp, deps: TakedownRoutesDeps): void {
   serveRoute(app, ROUTES.takedown, async (c, { params, query: { dryRun } }) => {
-    const token = await authorize(c, parts, 'admin');
+    const token = await authorize(c, deps, 'admin');
     const { reason } = await readJsonBody(c, ReasonRequest);
-    const mark = { at: parts.clock().toISOString(), by: token.name, reason };
-    const result = await parts.functionLocks.run(functionLockKey(params), async () => {
-      const earlier = (await parts.store.takedowns(params.group, params.kind)).find(
+    const mark = { at: deps.clock().toISOString(), by: token.name, reason };
+    const result = await deps.functionLocks.run(functionLockKey(params), async () => {
+      const earlier = (await deps.store.takedowns(params.group, params.kind)).find(
         ({ release }) => release === params.release,
       );
-      if (earlier === undefined) return apply(parts, params, mark, { dryRun, token: token.id });
+      if (earlier === undefined) return apply(deps, params, mark, { dryRun, token: token.id });
       return {
         outcome: 'unchanged' as const,
         takedowns: [earlier],
@@ -44,20 +44,20 @@ export function takedownRoutes(app: RegistryApp, parts: TakedownRoutesDeps): voi
     const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
     if (dryRun) return c.json(answer);
     // Builds that were planned earlier are refused now, so nothing they left survives the deletion.
-    await parts.snapshotBuilder.waitFor(await parts.store.lastEvent());
-    answer.catalogs = await newestSnapshots(parts, new Set(result.withdrawn.map(({ catalog }) => catalog)));
-    answer.erased = await finishTakedowns(parts);
+    await deps.snapshotBuilder.waitFor(await deps.store.lastEvent());
+    answer.catalogs = await newestSnapshots(deps, new Set(result.withdrawn.map(({ catalog }) => catalog)));
+    answer.erased = await finishTakedowns(deps);
     return c.json(answer);
   });
 }
 
 async function apply(
-  parts: TakedownRoutesDeps,
+  deps: TakedownRoutesDeps,
   name: FunctionName & { release: string },
   mark: { at: string; by: string; reason: string },
   options: { dryRun: boolean; token: string },
 ): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>> {
-  const { release } = await findRelease(parts.store, name);
+  const { release } = await findRelease(deps.store, name);
   const takedown = {
     group: release.group,
     kind: release.kind,
@@ -65,8 +65,8 @@ async function apply(
     digest: release.digest,
     ...mark,
   };
-  const { takedowns, reach } = await takeDown(parts, takedown, options);
-  if (!options.dryRun) parts.snapshotBuilder.wake();
+  const { takedowns, reach } = await takeDown(deps, takedown, options);
+  if (!options.dryRun) deps.snapshotBuilder.wake();
   const { blobs, withdrawn, repositories } = reach;
   return { outcome: 'taken-down', takedowns, blobs, withdrawn, repositories };
 }

@@ -18,25 +18,25 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 
 type TokenRoutesDeps = TokenDeps & Authority & { config: PublicAddress };
 
-export function tokenRoutes(app: RegistryApp, parts: TokenRoutesDeps): void {
-  const { store, clock, log } = parts;
+export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
+  const { store, clock, log } = deps;
 
   serveRoute(app, ROUTES.whoami, async (c) =>
-    c.json(tokenDetail(await authenticate(c, parts)), 200, NO_STORE),
+    c.json(tokenDetail(await authenticate(c, deps)), 200, NO_STORE),
   );
 
   serveRoute(app, ROUTES.listTokens, async (c) => {
-    await authorize(c, parts, 'admin');
+    await authorize(c, deps, 'admin');
     const result: TokenList = { tokens: (await store.tokens()).map(tokenDetail) };
     return c.json(result, 200, NO_STORE);
   });
 
   serveRoute(app, ROUTES.createToken, async (c) => {
-    const { name: by } = await authorize(c, parts, 'admin');
+    const { name: by } = await authorize(c, deps, 'admin');
     const wanted = await readJsonBody(c, CreateTokenRequest);
-    const { token, secret } = await issueToken(parts, wanted, by);
+    const { token, secret } = await issueToken(deps, wanted, by);
     const result: CreatedToken = { ...tokenDetail(token), token: secret };
-    const Location = publicAddress(parts.config, fillPath('token', { id: token.id }));
+    const Location = publicAddress(deps.config, fillPath('token', { id: token.id }));
     return c.json(result, 201, { ...NO_STORE, Location });
   });
 
@@ -60,7 +60,7 @@ export function tokenRoutes(app: RegistryApp, parts: TokenRoutesDeps): void {
   });
 
   serveRoute(app, ROUTES.revokeToken, async (c, { params: { id } }) => {
-    await authorize(c, parts, 'admin');
-    return c.json(tokenDetail(await revokeToken(parts, id)), 200, NO_STORE);
+    await authorize(c, deps, 'admin');
+    return c.json(tokenDetail(await revokeToken(deps, id)), 200, NO_STORE);
   });
 }

@@ -57,7 +57,7 @@ export interface OpenOptions {
   /** Absent for a planner with the limits of SERVER_LIMITS. */
   planner?: Planner;
   /** Sizes of the rendition caches; absent for those of SERVER_LIMITS. */
-  cacheSizes?: { maxCacheBytes?: number; maxCompressedFirstBytes?: number; maxBytesOfOld?: number };
+  cacheSizes?: { maxCacheBytes?: number; maxCompressedFirstBytes?: number };
 }
 
 export type OpenRegistry = Awaited<ReturnType<typeof openRegistry>>;

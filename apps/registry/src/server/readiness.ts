@@ -13,8 +13,8 @@ interface ReadinessDeps {
 }
 
 /** Returns a readiness check. Its result is reused for SERVER_LIMITS.readinessMilliseconds. */
-export function readinessChecks(parts: ReadinessDeps): () => Promise<Readiness> {
-  return reused(() => checkReadiness(parts));
+export function readinessChecks(deps: ReadinessDeps): () => Promise<Readiness> {
+  return reused(() => checkReadiness(deps));
 }
 
 async function checkReadiness({

@@ -13,19 +13,19 @@ export class RegistryKeys {
   /** Milliseconds since the epoch. */
   #readAt: number;
 
-  private constructor(parts: KeyParts, keys: readonly RegistryKey[]) {
-    this.#folder = parts.folder;
-    this.#clock = parts.clock;
-    this.#log = parts.log;
+  private constructor(deps: KeyDeps, keys: readonly RegistryKey[]) {
+    this.#folder = deps.folder;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
     this.#keys = keys;
-    this.#readAt = parts.clock().getTime();
+    this.#readAt = deps.clock().getTime();
   }
 
   /** Rejects with `unavailable` if there is no key, or one is damaged. */
-  static async open(parts: KeyParts): Promise<RegistryKeys> {
-    const keys = await readKeyFiles(parts.folder);
-    if (keys.length === 0) throw missing(parts.folder);
-    return new RegistryKeys(parts, keys);
+  static async open(deps: KeyDeps): Promise<RegistryKeys> {
+    const keys = await readKeyFiles(deps.folder);
+    if (keys.length === 0) throw missing(deps.folder);
+    return new RegistryKeys(deps, keys);
   }
 
   /** Returns all keys, newest first. The first ones may sign only from a later time. */
@@ -50,7 +50,7 @@ export class RegistryKeys {
   }
 }
 
-export interface KeyParts {
+export interface KeyDeps {
   folder: string;
   clock: () => Date;
   log: Log;

@@ -5,14 +5,14 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
+import { type SigningDeps, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
 
-export interface RenewalParts {
+export interface RenewalDeps {
   store: Pick<
     RegistryStore,
     'catalogs' | 'manifestDescriptor' | 'renewSignature' | 'snapshotEntryRows' | 'snapshotSignature'
   >;
-  signing: SigningParts;
+  signing: SigningDeps;
   metrics: Pick<Metrics, 'signatureExpires'>;
   log: Log;
 }
@@ -22,13 +22,13 @@ export interface RenewalParts {
  * serial. Other snapshots keep their signature.
  */
 export class SignatureRenewal {
-  readonly #parts: RenewalParts;
+  readonly #deps: RenewalDeps;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: RenewalParts) {
-    this.#parts = parts;
+  constructor(deps: RenewalDeps) {
+    this.#deps = deps;
   }
 
   /** Renews every minute, until it is stopped. */
@@ -47,12 +47,12 @@ export class SignatureRenewal {
    * that cannot be signed is logged, and the others continue.
    */
   async renew({ thorough = false } = {}): Promise<number> {
-    const { store, log } = this.#parts;
+    const { store, log } = this.#deps;
     let renewed = 0;
     for (const catalog of await store.catalogs()) {
       if (this.#stopped) break;
       try {
-        if (await renewCatalog(this.#parts, catalog, thorough)) renewed += 1;
+        if (await renewCatalog(this.#deps, catalog, thorough)) renewed += 1;
       } catch (error) {
         log.error({ err: error, catalog: catalog.name }, 'cannot renew the signature of a snapshot');
       }
@@ -64,7 +64,7 @@ export class SignatureRenewal {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
       this.#running = this.renew()
-        .catch((error: unknown) => this.#parts.log.error({ err: error }, 'cannot renew signatures'))
+        .catch((error: unknown) => this.#deps.log.error({ err: error }, 'cannot renew signatures'))
         .finally(() => this.#schedule());
     }, SERVER_LIMITS.renewEveryMilliseconds);
     this.#timer.unref();
@@ -72,12 +72,12 @@ export class SignatureRenewal {
 }
 
 async function renewCatalog(
-  parts: RenewalParts,
+  deps: RenewalDeps,
   { newest }: CatalogRecord,
   thorough: boolean,
 ): Promise<boolean> {
   if (newest === undefined || newest.withdrawn !== undefined) return false;
-  const { store, signing, metrics, log } = parts;
+  const { store, signing, metrics, log } = deps;
   const { catalog, serial } = newest;
   const repository = catalogRepository(catalog);
   const manifest = await store.manifestDescriptor(repository, String(serial));
@@ -86,7 +86,7 @@ async function renewCatalog(
   // Also if the renewal fails, so that operators see the expiry.
   if (known !== undefined) metrics.signatureExpires(catalog, Date.parse(known.expiresAt));
   if (known !== undefined && (await isGood(signing, known))) {
-    if (!thorough || (await signedDigests(parts, known)) !== undefined) {
+    if (!thorough || (await signedDigests(deps, known)) !== undefined) {
       // Clients that may push can delete the referrer.
       const artifact = signatureArtifact(known, manifest);
       if ((await store.manifestDescriptor(repository, artifact.manifest.digest)) === undefined) {
@@ -96,7 +96,7 @@ async function renewCatalog(
     }
   }
   const digests =
-    (await signedDigests(parts, known)) ??
+    (await signedDigests(deps, known)) ??
     snapshotDigests(newest, await store.snapshotEntryRows(catalog, serial), manifest);
   const { signature, artifact } = await signSnapshot(signing, newest, digests, manifest);
   if (!(await store.renewSignature(signature, artifact))) return false;
@@ -107,7 +107,7 @@ async function renewCatalog(
 }
 
 async function isGood(
-  { keys, clock, validDays }: SigningParts,
+  { keys, clock, validDays }: SigningDeps,
   signature: SnapshotSignature,
 ): Promise<boolean> {
   if (signature.key !== (await keys.signing()).publicKey.fingerprint) return false;
@@ -119,7 +119,7 @@ async function isGood(
 
 /** Returns the digests of the previous signature if it is ours: only the expiry changes. */
 async function signedDigests(
-  { signing, log }: RenewalParts,
+  { signing, log }: RenewalDeps,
   known: SnapshotSignature | undefined,
 ): Promise<Record<string, string> | undefined> {
   if (known === undefined) return undefined;

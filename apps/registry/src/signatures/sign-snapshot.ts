@@ -28,7 +28,7 @@ import type { RegistryKeys } from './registry-keys.js';
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
-export interface SigningParts {
+export interface SigningDeps {
   keys: RegistryKeys;
   clock: () => Date;
   /** Days for which a signature states that its snapshot is the newest. */
@@ -59,7 +59,7 @@ export function snapshotDigests(
 
 /** Signs a snapshot with the current key. */
 export async function signSnapshot(
-  { keys, clock, validDays }: SigningParts,
+  { keys, clock, validDays }: SigningDeps,
   { catalog, serial, previous }: Named,
   digests: Readonly<Record<string, string>>,
   manifest: Manifest,

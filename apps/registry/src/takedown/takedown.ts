@@ -57,16 +57,16 @@ export interface TakenDown {
  * result without changes.
  */
 export async function takeDown(
-  parts: TakedownDeps,
+  deps: TakedownDeps,
   takedown: Takedown,
   options: { dryRun?: boolean; token?: string } = {},
 ): Promise<TakenDown> {
-  const { log } = parts;
-  if (options.dryRun === true) return commit(parts, takedown, options);
-  return runExclusive(parts, async () => {
-    const committed = await commit(parts, takedown, options);
+  const { log } = deps;
+  if (options.dryRun === true) return commit(deps, takedown, options);
+  return runExclusive(deps, async () => {
+    const committed = await commit(deps, takedown, options);
     log.warn({ takedowns: committed.takedowns, token: options.token }, 'release taken down');
-    await attempt(parts, () => deleteFiles(parts));
+    await attempt(deps, () => deleteFiles(deps));
     return committed;
   });
 }
@@ -75,8 +75,8 @@ export async function takeDown(
  * Erases the remaining bytes of takedowns from the disk. Returns true if none are left. After a failure, the next
  * takedown and the next start try again.
  */
-export function finishTakedowns(parts: TakedownDeps): Promise<boolean> {
-  return attempt(parts, () => runExclusive(parts, () => erase(parts)));
+export function finishTakedowns(deps: TakedownDeps): Promise<boolean> {
+  return attempt(deps, () => runExclusive(deps, () => erase(deps)));
 }
 
 export interface AppliedTakedowns {
@@ -92,12 +92,12 @@ export interface AppliedTakedowns {
  * are removed again. If the backup is older than the release, its name and digest are tombstoned.
  */
 export async function applyTakedowns(
-  parts: TakedownDeps,
+  deps: TakedownDeps,
   takedowns: readonly Takedown[],
 ): Promise<AppliedTakedowns> {
-  const { store, log } = parts;
+  const { store, log } = deps;
   const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
-  await runExclusive(parts, async () => {
+  await runExclusive(deps, async () => {
     for (const takedown of takedowns) {
       const tombstones = await store.takedowns(takedown.group, takedown.kind);
       if (tombstones.some(({ release }) => release === takedown.release)) {
@@ -105,7 +105,7 @@ export async function applyTakedowns(
         continue;
       }
       try {
-        await commit(parts, takedown, {});
+        await commit(deps, takedown, {});
         result.applied.push(takedown);
       } catch (error) {
         if (!(error instanceof KrmhubError && error.code === 'conflict')) throw error;
@@ -113,7 +113,7 @@ export async function applyTakedowns(
         result.differing.push(takedown);
       }
     }
-    await attempt(parts, () => erase(parts));
+    await attempt(deps, () => erase(deps));
   });
   if (result.applied.length > 0) {
     log.warn({ takedowns: result.applied }, 'applied takedowns again: the database is older');
@@ -122,9 +122,9 @@ export async function applyTakedowns(
 }
 
 /** Runs at every start: completes the database and the record from each other, and erases the files. */
-export async function finishPendingTakedowns(parts: TakedownDeps): Promise<void> {
-  const { store, takedownRecord } = parts;
-  await applyTakedowns(parts, await takedownRecord.read());
+export async function finishPendingTakedowns(deps: TakedownDeps): Promise<void> {
+  const { store, takedownRecord } = deps;
+  await applyTakedowns(deps, await takedownRecord.read());
   await takedownRecord.add(await store.allTakedowns());
 }
 
@@ -171,8 +171,8 @@ async function commit(
 }
 
 /** Requires the write lock. */
-async function erase(parts: TakedownDeps): Promise<void> {
-  if (await deleteFiles(parts)) await parts.store.finishTakedowns();
+async function erase(deps: TakedownDeps): Promise<void> {
+  if (await deleteFiles(deps)) await deps.store.finishTakedowns();
 }
 
 /**

@@ -54,7 +54,6 @@ export async function openTestRegistry(
     maxCompressedFirstBytes?: number;
     /** Which upstream catalogs may be fetched. */
     sources?: FetchSettings;
-    maxBytesOfOld?: number;
     planner?: Planner;
   } = {},
 ): Promise<TestRegistry> {

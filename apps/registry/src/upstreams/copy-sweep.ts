@@ -8,24 +8,24 @@ import { SERVER_LIMITS } from '../limits.js';
  * replaced, so unused copies are stored for a while.
  */
 export class CopySweep {
-  readonly #parts: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; copiesLock: RwLock };
+  readonly #deps: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; copiesLock: RwLock };
   /** When each copy was first found unused: milliseconds since the epoch. */
   readonly #unnamed = new Map<Digest, number>();
   #next = 0;
 
-  constructor(parts: {
+  constructor(deps: {
     store: Pick<SourceStore, 'sourceCopyDigests'>;
     copies: BlobStore;
     copiesLock: RwLock;
   }) {
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   /** Does nothing if the last sweep was recent. */
   async sweep(now: number): Promise<void> {
     if (now < this.#next) return;
     this.#next = now + SERVER_LIMITS.refreshLookMilliseconds;
-    const { store, copies, copiesLock } = this.#parts;
+    const { store, copies, copiesLock } = this.#deps;
     const stored = new Set<Digest>();
     for await (const digest of copies.list()) stored.add(digest);
     const named = await store.sourceCopyDigests();

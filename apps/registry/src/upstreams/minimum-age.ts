@@ -4,17 +4,17 @@ import type { Log } from '../log.js';
 
 /** Moves the clock of a catalog forward when entries reach their minimum age, so that the next build includes them. */
 export class MinimumAgeScheduler {
-  readonly #parts: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log };
+  readonly #deps: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log };
   /** Minimum ages by catalog, with the recipe that sets them. */
   readonly #ages = new Map<string, { recipe: string; ages: ReadonlyMap<string, number> }>();
 
-  constructor(parts: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log }) {
-    this.#parts = parts;
+  constructor(deps: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log }) {
+    this.#deps = deps;
   }
 
   /** Returns when the next entry is due, in milliseconds since the epoch like `now`; Infinity if none is. */
   async applyDue(now: number, onEvent: () => void): Promise<number> {
-    const { store, log } = this.#parts;
+    const { store, log } = this.#deps;
     const at = new Date(now).toISOString();
     const catalogs = await store.catalogs();
     let next = Number.POSITIVE_INFINITY;
@@ -54,7 +54,7 @@ export class MinimumAgeScheduler {
       }
     } catch (error) {
       // The catalog is not built either, and the builder reports the error.
-      this.#parts.log.error({ err: error, catalog: name }, 'cannot read the minimum ages of a recipe');
+      this.#deps.log.error({ err: error, catalog: name }, 'cannot read the minimum ages of a recipe');
     }
     this.#ages.set(name, { recipe, ages });
     return ages;

@@ -56,13 +56,13 @@ export interface Refreshed {
  * longer has the source. Rejects only if the registry itself fails; an upstream failure is part of the result.
  */
 export async function refreshSource(
-  parts: RefreshDeps,
+  deps: RefreshDeps,
   name: { catalog: string; source: string },
   signal: AbortSignal,
 ): Promise<Refreshed | undefined> {
   for (let attempt = 0; attempt < SERVER_LIMITS.refreshAttempts; attempt++) {
     try {
-      return await refreshOnce(parts, name, signal);
+      return await refreshOnce(deps, name, signal);
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
     }
@@ -71,18 +71,18 @@ export async function refreshSource(
 }
 
 async function refreshOnce(
-  parts: RefreshDeps,
+  deps: RefreshDeps,
   { catalog, source }: { catalog: string; source: string },
   signal: AbortSignal,
 ): Promise<Refreshed | undefined> {
-  const { store, clock } = parts;
+  const { store, clock } = deps;
   const record = await store.source(catalog, source);
   const applied = await store.catalog(catalog);
   if (record === undefined || applied === undefined) return undefined;
   const recipe = storedRecipe(applied);
   const upstream = findUpstream(recipe, record);
   const known = await store.sourceEntries(catalog, source);
-  const look = await pollSource(parts, { record, recipe, known }, signal);
+  const look = await pollSource(deps, { record, recipe, known }, signal);
   signal.throwIfAborted();
   const { outcome } = look;
   const refresh = planRefresh({
@@ -92,10 +92,10 @@ async function refreshOnce(
     known,
     outcome,
     now: clock().toISOString(),
-    jitter: parts.random(),
+    jitter: deps.random(),
   });
-  const event = await parts.copiesLock.read(async () => {
-    if (look.bytes !== undefined) await parts.copies.put(look.bytes);
+  const event = await deps.copiesLock.read(async () => {
+    if (look.bytes !== undefined) await deps.copies.put(look.bytes);
     for (let start = 0; start < look.rendered.length; start += SERVER_LIMITS.cutBatch) {
       await store.storeEntries(look.rendered.slice(start, start + SERVER_LIMITS.cutBatch));
     }
@@ -138,15 +138,15 @@ interface Known {
   known: readonly UpstreamEntryName[];
 }
 
-async function pollSource(parts: RefreshDeps, before: Known, signal: AbortSignal): Promise<PollResult> {
+async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal): Promise<PollResult> {
   const { record, recipe } = before;
   const read = readSourceAddress(record.url);
   if (!read.ok) return failed({ problem: 'forbidden-address', message: read.reason });
-  const held = await storedCopy(parts.copies, record.copy);
-  if (record.failure === undefined) parts.reader.warm();
+  const held = await storedCopy(deps.copies, record.copy);
+  if (record.failure === undefined) deps.reader.warm();
   let fetched: FetchedCatalog;
   try {
-    fetched = await parts.fetcher.fetch({
+    fetched = await deps.fetcher.fetch({
       address: read.address,
       // If the local copy is lost, the whole catalog is fetched again.
       ...(held === undefined || record.copy?.formerUrl !== undefined
@@ -165,7 +165,7 @@ async function pollSource(parts: RefreshDeps, before: Known, signal: AbortSignal
   if (bytes === undefined) {
     return failed({ problem: 'bad-answer', message: 'unexpected response 304 Not Modified' });
   }
-  return evaluateFetched(parts, before, fetched, bytes, held !== undefined);
+  return evaluateFetched(deps, before, fetched, bytes, held !== undefined);
 }
 
 async function evaluateFetched(

@@ -61,7 +61,7 @@ interface Failure {
  * so that a slow or hostile source delays others by its timeout at most.
  */
 export class Refresher implements CatalogRefresher {
-  readonly #parts: RefresherDeps;
+  readonly #deps: RefresherDeps;
   readonly #minimumAges: MinimumAgeScheduler;
   readonly #sweep: CopySweep;
   readonly #polls = new Map<string, RunningPoll>();
@@ -73,10 +73,10 @@ export class Refresher implements CatalogRefresher {
   #woken = true;
   #wakeLoop: () => void = () => undefined;
 
-  constructor(parts: RefresherDeps) {
-    this.#parts = parts;
-    this.#minimumAges = new MinimumAgeScheduler(parts);
-    this.#sweep = new CopySweep(parts);
+  constructor(deps: RefresherDeps) {
+    this.#deps = deps;
+    this.#minimumAges = new MinimumAgeScheduler(deps);
+    this.#sweep = new CopySweep(deps);
   }
 
   /** Starts with a pass over the whole schedule. */
@@ -104,7 +104,7 @@ export class Refresher implements CatalogRefresher {
     for (;;) {
       const changed = this.#nextChange(until - performance.now());
       try {
-        const waiting = (await this.#parts.store.sources(catalog)).filter(isUnrequested);
+        const waiting = (await this.#deps.store.sources(catalog)).filter(isUnrequested);
         if (waiting.length === 0) return true;
         if (this.#isStopping || performance.now() >= until) return false;
         for (const one of waiting) this.#failures.delete(sourceKey(one));
@@ -120,7 +120,7 @@ export class Refresher implements CatalogRefresher {
     this.#stopping.abort();
     this.#wakeLoop();
     this.#notifyWatchers();
-    await this.#parts.reader.close();
+    await this.#deps.reader.close();
     await this.#running;
     await Promise.all([...this.#polls.values()].map(({ done }) => done));
     for (const demand of [...this.#requests.values()].flat()) demand.reject(stopped());
@@ -140,7 +140,7 @@ export class Refresher implements CatalogRefresher {
         next = await this.#pass();
         failures = 0;
       } catch (error) {
-        this.#parts.log.error({ err: error }, 'cannot sync sources');
+        this.#deps.log.error({ err: error }, 'cannot sync sources');
         failures += 1;
         next = this.#now() + retryDelay(failures);
       }
@@ -150,7 +150,7 @@ export class Refresher implements CatalogRefresher {
 
   /** Starts the syncs that are due and allowed. Returns the time of the next pass. */
   async #pass(): Promise<number> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const now = this.#now();
     const sources = await store.sources();
     const urls = new Map(sources.map((record) => [sourceKey(record), record.url]));
@@ -207,11 +207,11 @@ export class Refresher implements CatalogRefresher {
     demands: readonly SyncRequest[],
     end: AbortSignal,
   ): Promise<void> {
-    const { log, metrics } = this.#parts;
+    const { log, metrics } = this.#deps;
     const key = sourceKey({ catalog, source });
     const signal = AbortSignal.any([this.#stopping.signal, end]);
     try {
-      const refreshed = await refreshSource(this.#parts, { catalog, source }, signal);
+      const refreshed = await refreshSource(this.#deps, { catalog, source }, signal);
       this.#failures.delete(key);
       if (refreshed !== undefined) {
         metrics.refresh(catalog, source, pollOutcome(refreshed));
@@ -238,7 +238,7 @@ export class Refresher implements CatalogRefresher {
   }
 
   #changed(): void {
-    this.#parts.onChange();
+    this.#deps.onChange();
     this.#notifyWatchers();
   }
 
@@ -276,7 +276,7 @@ export class Refresher implements CatalogRefresher {
   }
 
   #now(): number {
-    return this.#parts.clock().getTime();
+    return this.#deps.clock().getTime();
   }
 }
 

@@ -45,13 +45,13 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
 };
 
 /** The pages for people; to be called after the routes of the API, whose paths stand where both could match. */
-export function webRoutes(app: RegistryApp, parts: WebDeps): void {
-  assetRoutes(app, parts.site.assets);
-  homeRoutes(app, parts);
-  functionPageRoutes(app, parts);
-  feedRoutes(app, parts);
-  searchRoutes(app, parts);
-  catalogPageRoutes(app, parts);
-  discoveryRoutes(app, parts);
-  operateRoutes(app, parts);
+export function webRoutes(app: RegistryApp, deps: WebDeps): void {
+  assetRoutes(app, deps.site.assets);
+  homeRoutes(app, deps);
+  functionPageRoutes(app, deps);
+  feedRoutes(app, deps);
+  searchRoutes(app, deps);
+  catalogPageRoutes(app, deps);
+  discoveryRoutes(app, deps);
+  operateRoutes(app, deps);
 }

@@ -56,7 +56,7 @@ it('limits the bytes of regenerated renditions, and serves all of them', async (
   };
   const serials = old.map(({ serial }) => serial).slice(-2);
   const roomy = new SnapshotRenditions({ store, blobs, maxCacheBytes: 0 });
-  const tight = new SnapshotRenditions({ store, blobs, maxCacheBytes: 0, maxMadeAgainBytes: 0 });
+  const tight = new SnapshotRenditions({ store, blobs, maxCacheBytes: 0, maxRegeneratedBytes: 0 });
   const before = await count();
   for (const serial of serials) expect(await whole(tight, serial)).toBeGreaterThan(0);
   expect((await count()) - before).toBe(1);

@@ -32,19 +32,19 @@ export class ProfileRenditions {
   /** Sizes in bytes of profiles of older snapshots, by digest of the snapshot, the oldest first. */
   readonly #old = new Map<Digest, number>();
 
-  constructor(parts: {
+  constructor(deps: {
     store: SnapshotStore & RenditionStore;
     /** Blobs of the renditions. */
     blobs: BlobStore;
     renditions: SnapshotRenditions;
     bytesLock: RwLock;
-    maxBytesOfOld?: number;
+    maxRegeneratedBytes?: number;
   }) {
-    this.#store = parts.store;
-    this.#blobs = parts.blobs;
-    this.#renditions = parts.renditions;
-    this.#bytesLock = parts.bytesLock;
-    this.#maxOldBytes = parts.maxBytesOfOld ?? SERVER_LIMITS.maxRegeneratedBytes;
+    this.#store = deps.store;
+    this.#blobs = deps.blobs;
+    this.#renditions = deps.renditions;
+    this.#bytesLock = deps.bytesLock;
+    this.#maxOldBytes = deps.maxRegeneratedBytes ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 
   /** Returns the stored profile of a snapshot, or writes it. Rejects with `gone` if the snapshot is withdrawn. */

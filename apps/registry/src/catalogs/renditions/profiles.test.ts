@@ -182,7 +182,7 @@ describe('a stored profile', () => {
   it('is evicted for old snapshots beyond a total size', async () => {
     const { store, renditions, bytesLock } = registry.parts;
     const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
-    const tight = new ProfileRenditions({ store, blobs, renditions, bytesLock, maxBytesOfOld: 0 });
+    const tight = new ProfileRenditions({ store, blobs, renditions, bytesLock, maxRegeneratedBytes: 0 });
     const [newest, second, third] = await store.snapshots('default', 3);
     await tight.get(newest!, 'kep');
     await tight.get(second!, 'kep');

@@ -34,21 +34,21 @@ export class SnapshotRenditions {
   /** Regenerated renditions of old snapshots with their sizes in bytes, the oldest first. */
   readonly #regenerated = new Map<Digest, number>();
 
-  constructor(parts: {
+  constructor(deps: {
     store: SnapshotStore & RenditionStore;
     blobs: BlobStore;
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;
-    maxMadeAgainBytes?: number;
+    maxRegeneratedBytes?: number;
   }) {
-    const { maxCacheBytes = SERVER_LIMITS.maxFormCacheBytes } = parts;
-    const { maxCompressedFirstBytes = SERVER_LIMITS.maxFormCompressedFirstBytes } = parts;
-    this.#store = parts.store;
-    this.#blobs = parts.blobs;
+    const { maxCacheBytes = SERVER_LIMITS.maxFormCacheBytes } = deps;
+    const { maxCompressedFirstBytes = SERVER_LIMITS.maxFormCompressedFirstBytes } = deps;
+    this.#store = deps.store;
+    this.#blobs = deps.blobs;
     this.#cache = new BytesCache(maxCacheBytes);
     this.#maxBytesInMemory = maxCacheBytes / 2;
     this.#maxBytesCompressedFirst = maxCompressedFirstBytes;
-    this.#maxRegeneratedBytes = parts.maxMadeAgainBytes ?? SERVER_LIMITS.maxRegeneratedBytes;
+    this.#maxRegeneratedBytes = deps.maxRegeneratedBytes ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 
   /**

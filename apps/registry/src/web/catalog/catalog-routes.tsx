@@ -113,14 +113,14 @@ export type CatalogPageDeps = ReadCatalogDeps &
   ReadSignatureDeps &
   SnapshotFinderDeps & { store: SnapshotStore; site: Site };
 
-export function catalogPageRoutes(app: RegistryApp, parts: CatalogPageDeps): void {
-  const { store, site } = parts;
+export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void {
+  const { store, site } = deps;
   const counts = new CachedCounts(store);
   const comparer = new SnapshotComparer(store);
-  const { currentSnapshot: standingSnapshot } = snapshotFinder(parts);
+  const { currentSnapshot: standingSnapshot } = snapshotFinder(deps);
 
   servePage(app, CATALOG_PAGE_ROUTES.catalogsPage, {}, async (c, { query: { after } }) => {
-    const all = await readCatalogs(parts);
+    const all = await readCatalogs(deps);
     const rest = after === undefined ? all : all.filter(({ catalog }) => catalog.name > after);
     const views = rest.slice(0, CATALOGS_OF_PAGE);
     const next = rest.length > views.length ? views.at(-1)?.catalog.name : undefined;
@@ -137,7 +137,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: CatalogPageDeps): voi
   });
 
   servePage(app, CATALOG_PAGE_ROUTES.catalogPage, {}, async (c, { params: { name }, query }) => {
-    const view = await readCatalog(parts, name);
+    const view = await readCatalog(deps, name);
     const { newest } = view.catalog;
     const { q, source, after } = query;
     const contents: EntryPage =
@@ -174,7 +174,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: CatalogPageDeps): voi
           contents={contents}
           snapshots={await rowsOf(snapshots, SNAPSHOTS_OF_PAGE)}
           isMore={snapshots.length > SNAPSHOTS_OF_PAGE}
-          signing={newest === undefined ? { keys: [] } : await readSigning(parts, newest)}
+          signing={newest === undefined ? { keys: [] } : await readSigning(deps, newest)}
         />
       ),
     });
@@ -185,7 +185,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: CatalogPageDeps): voi
     CATALOG_PAGE_ROUTES.reportPage,
     {},
     async (c, { params: { name }, query: { of, after } }) => {
-      const view = await readCatalog(parts, name);
+      const view = await readCatalog(deps, name);
       const remarks: readonly ReportRemark[] = of === undefined ? REPORT_REMARKS : [of];
       const pages: Partial<Record<ReportRemark, EntryPage>> = {};
       for (const remark of remarks) {

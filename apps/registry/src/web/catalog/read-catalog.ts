@@ -56,16 +56,16 @@ export interface ReadSignatureDeps {
 }
 
 /** Rejects with `not-found`. */
-export async function readCatalog(parts: ReadCatalogDeps, name: string): Promise<CatalogView> {
-  const catalog = await findCatalog(parts.store, name);
-  return viewOf(parts, catalog, await parts.store.sources(name));
+export async function readCatalog(deps: ReadCatalogDeps, name: string): Promise<CatalogView> {
+  const catalog = await findCatalog(deps.store, name);
+  return viewOf(deps, catalog, await deps.store.sources(name));
 }
 
-export async function readCatalogs(parts: ReadCatalogDeps): Promise<CatalogView[]> {
-  const [catalogs, sources] = [await parts.store.catalogs(), await parts.store.sources()];
+export async function readCatalogs(deps: ReadCatalogDeps): Promise<CatalogView[]> {
+  const [catalogs, sources] = [await deps.store.catalogs(), await deps.store.sources()];
   return catalogs.map((catalog) =>
     viewOf(
-      parts,
+      deps,
       catalog,
       sources.filter((source) => source.catalog === catalog.name),
     ),

@@ -12,11 +12,11 @@ export function errorResponse(
   c: RegistryContext,
   failure: unknown,
   site: Site,
-  parts: ProblemDeps,
+  deps: ProblemDeps,
 ): Response | Promise<Response> {
-  if (!errorsWithPage(c)) return problemResponse(c, failure, parts);
+  if (!errorsWithPage(c)) return problemResponse(c, failure, deps);
   const told = failure instanceof TooManyRequests ? failure : (countedPage(c) ?? failure);
-  const { problem, status, headers } = failureResponse(c, told, parts);
+  const { problem, status, headers } = failureResponse(c, told, deps);
   const { 'Cache-Control': cacheControl = 'no-store', ...others } = headers;
   if (isOverLimit(c)) {
     // A page would cost what the limit is there to save.

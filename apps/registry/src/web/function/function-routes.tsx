@@ -49,9 +49,9 @@ export interface FunctionPageDeps extends ReadFunctionDeps {
   site: Site;
 }
 
-export function functionPageRoutes(app: RegistryApp, parts: FunctionPageDeps): void {
-  const { site, store, trust } = parts;
-  const views = new CachedViews(parts.blobs);
+export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): void {
+  const { site, store, trust } = deps;
+  const views = new CachedViews(deps.blobs);
 
   servePage(app, FUNCTION_PAGE_ROUTES.functionPage, {}, (c, { params, query }) =>
     answer(c, { ...params, ...query }, functionPath(params)),
@@ -66,7 +66,7 @@ export function functionPageRoutes(app: RegistryApp, parts: FunctionPageDeps): v
     asked: string,
   ): Promise<Response> {
     const { version, ...rest } = wanted;
-    const view = await readFunction(parts, views, version === undefined ? rest : { ...rest, version });
+    const view = await readFunction(deps, views, version === undefined ? rest : { ...rest, version });
     const { name, known, definition } = view;
     const path = functionPath(name);
     const right = wanted.release === undefined ? path : releasePath({ ...name, release: wanted.release });

@@ -76,11 +76,11 @@ export interface ReadFunctionDeps {
 
 /** `release` is canonical; without it the one that stands for the function. Rejects with `not-found` and `gone`. */
 export async function readFunction(
-  parts: ReadFunctionDeps,
+  deps: ReadFunctionDeps,
   views: CachedViews,
   wanted: FunctionName & { release?: string; version?: string },
 ): Promise<FunctionView> {
-  const { store } = parts;
+  const { store } = deps;
   const { group, kind } = wanted;
   const fn = await store.function(group, kind);
   const entries = await store.servedEntries(group, kind);
@@ -95,7 +95,7 @@ export async function readFunction(
   const name = fn ?? first!;
   const known =
     fn &&
-    (await readRelease(parts, views, {
+    (await readRelease(deps, views, {
       name: fn,
       releases: fn.releases,
       release: wanted.release ?? displayedRelease(fn.releases).release,
@@ -108,9 +108,9 @@ export async function readFunction(
     ...(known === undefined ? {} : { known }),
     releases: fn?.releases ?? [],
     takedowns,
-    catalogs: await readMemberships(parts, name),
+    catalogs: await readMemberships(deps, name),
     entries,
-    ...readVersion(parts, views, { digest, definition, name, ...pickRelease(wanted.version) }),
+    ...readVersion(deps, views, { digest, definition, name, ...pickRelease(wanted.version) }),
   };
 }
 

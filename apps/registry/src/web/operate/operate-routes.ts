@@ -18,16 +18,16 @@ export const OPERATE_ROUTES = {
 export type OperateDeps = OperatorPagesDeps & OverviewDeps & SourcePageDeps & TokenPageDeps & RecipeDeps;
 
 /** The operators' pages, which are for who has signed in with a token of the registry. */
-export function operateRoutes(app: RegistryApp, parts: OperateDeps): void {
+export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   // Also of what is not there, or refused.
   app.use(`${OPERATE}/*`, async (c, next) => {
     c.set('isPrivate', true);
     await next();
   });
-  const pages = new OperatorPages(app, parts);
-  signInRoutes(app, parts, pages);
-  overviewRoutes(parts, pages);
-  sourcePageRoutes(parts, pages);
-  tokenPageRoutes(parts, pages);
-  recipeRoutes(parts, pages);
+  const pages = new OperatorPages(app, deps);
+  signInRoutes(app, deps, pages);
+  overviewRoutes(deps, pages);
+  sourcePageRoutes(deps, pages);
+  tokenPageRoutes(deps, pages);
+  recipeRoutes(deps, pages);
 }

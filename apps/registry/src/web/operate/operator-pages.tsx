@@ -57,14 +57,14 @@ export interface OperatorPagesDeps extends Authority {
 /** Pages for who is signed in, and nobody else. Neither do they look at Authorization, nor others at their cookie. */
 export class OperatorPages {
   readonly #app: RegistryApp;
-  readonly #parts: OperatorPagesDeps;
+  readonly #deps: OperatorPagesDeps;
   readonly #sessions = new Sessions();
   readonly #cookie: SessionCookie;
 
-  constructor(app: RegistryApp, parts: OperatorPagesDeps) {
+  constructor(app: RegistryApp, deps: OperatorPagesDeps) {
     this.#app = app;
-    this.#parts = parts;
-    this.#cookie = sessionCookie(parts.site);
+    this.#deps = deps;
+    this.#cookie = sessionCookie(deps.site);
   }
 
   /** A page to look at. */
@@ -91,7 +91,7 @@ export class OperatorPages {
     ) => Promise<Answer>,
   ): void {
     servePage(this.#app, route, { rateLimitClass: 'write' }, async (c, input) => {
-      const { site } = this.#parts;
+      const { site } = this.#deps;
       refuseCrossOrigin(c, site);
       const operator = await this.operator(c);
       // What came is not read: anybody could send it.
@@ -121,7 +121,7 @@ export class OperatorPages {
       return undefined;
     }
     try {
-      return { session, token: await authenticateHash(c, this.#parts, session.tokenHash, HINT) };
+      return { session, token: await authenticateHash(c, this.#deps, session.tokenHash, HINT) };
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
       this.#sessions.end(id);
@@ -132,7 +132,7 @@ export class OperatorPages {
 
   /** Rejects as `authenticateSecret`. */
   async signIn(c: RegistryContext, secret: string): Promise<void> {
-    const token = await authenticateSecret(c, this.#parts, secret, HINT);
+    const token = await authenticateSecret(c, this.#deps, secret, HINT);
     this.#end(c);
     const now = this.#now();
     const { id, session } = this.#sessions.begin(token, hashSecret(secret), now);
@@ -152,7 +152,7 @@ export class OperatorPages {
   #toSignIn(c: RegistryContext): Response {
     const from = c.req.path + new URL(c.req.url).search;
     const hasEnded = this.#cookie.read(c) !== undefined;
-    return c.redirect(this.#parts.site.at(signInPath(from, { hasEnded })), 303);
+    return c.redirect(this.#deps.site.at(signInPath(from, { hasEnded })), 303);
   }
 
   async #answered(
@@ -167,7 +167,7 @@ export class OperatorPages {
           {page.body}
         </Frame>
       );
-      return privateResponse(c, this.#parts.site, { ...page, body });
+      return privateResponse(c, this.#deps.site, { ...page, body });
     };
     try {
       if (needs !== undefined) refuseLacking(operator.token, needs);
@@ -181,7 +181,7 @@ export class OperatorPages {
   }
 
   #now(): number {
-    return this.#parts.clock().getTime();
+    return this.#deps.clock().getTime();
   }
 }
 

@@ -21,12 +21,12 @@ export interface OverviewDeps {
   readiness: () => Promise<Readiness>;
 }
 
-export function overviewRoutes(parts: OverviewDeps, pages: OperatorPages): void {
-  const { store, snapshotBuilder: cutter } = parts;
+export function overviewRoutes(deps: OverviewDeps, pages: OperatorPages): void {
+  const { store, snapshotBuilder: cutter } = deps;
 
   pages.page(OVERVIEW_ROUTES.operatePage, {}, async () => {
     const overview = {
-      readiness: await parts.readiness(),
+      readiness: await deps.readiness(),
       failing: cutter.status().failing,
       sources: (await store.sources()).map(sourceDetail),
       catalogs: (await store.catalogs()).length,

@@ -69,8 +69,8 @@ export type RecipeDeps = ApplyRecipeDeps & {
   site: Site;
 };
 
-export function recipeRoutes(parts: RecipeDeps, pages: OperatorPages): void {
-  const { store, snapshotBuilder: cutter, site } = parts;
+export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
+  const { store, snapshotBuilder: cutter, site } = deps;
 
   const recipe = async (
     name: string,
@@ -139,7 +139,7 @@ export function recipeRoutes(parts: RecipeDeps, pages: OperatorPages): void {
           const would = stored === undefined ? 'create' : stored.recipe === form.text ? 'leave' : 'change';
           return recipe(name, { diagnostics, form, outcome: { is: 'checked', would } });
         }
-        await applyRecipe(parts, given, { by: operator.token.name, expected: form.expected });
+        await applyRecipe(deps, given, { by: operator.token.name, expected: form.expected });
         return c.redirect(site.at(`${recipePath(name)}?applied=true`), 303);
       } catch (error) {
         if (!(error instanceof KrmhubError)) throw error;

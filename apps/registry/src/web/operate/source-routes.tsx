@@ -38,8 +38,8 @@ export const SOURCE_PAGE_ROUTES = {
 
 export type SourcePageDeps = SyncSourceDeps & { store: Pick<SourceStore, 'sources'>; site: Site };
 
-export function sourcePageRoutes(parts: SourcePageDeps, pages: OperatorPages): void {
-  const { store, site } = parts;
+export function sourcePageRoutes(deps: SourcePageDeps, pages: OperatorPages): void {
+  const { store, site } = deps;
 
   pages.page(SOURCE_PAGE_ROUTES.sourcesPage, {}, async (_, { query }) => {
     const { catalog, page } = query;
@@ -62,7 +62,7 @@ export function sourcePageRoutes(parts: SourcePageDeps, pages: OperatorPages): v
     { needs: CHANGES, form: z.object({}) },
     async (c, { params: { name, source } }) => {
       try {
-        await syncSource(parts, { name, source });
+        await syncSource(deps, { name, source });
       } catch (error) {
         // It goes on being asked, and the page says how it stands.
         if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;

@@ -64,8 +64,8 @@ export interface TokenPageDeps extends TokenDeps {
   site: Site;
 }
 
-export function tokenPageRoutes(parts: TokenPageDeps, pages: OperatorPages): void {
-  const { store, clock, site } = parts;
+export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void {
+  const { store, clock, site } = deps;
   const needs = CHANGES;
 
   const shown = (token: TokenRecord): TokenWithState => ({
@@ -91,7 +91,7 @@ export function tokenPageRoutes(parts: TokenPageDeps, pages: OperatorPages): voi
   pages.action(TOKEN_PAGE_ROUTES.makeToken, { needs, form: TokenForm }, async (_, { form }, operator) => {
     const typed = { ...form, scopes: form.scopes ?? [] };
     try {
-      const { token, secret } = await issueToken(parts, wantedToken(typed), operator.token.name);
+      const { token, secret } = await issueToken(deps, wantedToken(typed), operator.token.name);
       return {
         head: { title: 'Token', path: NEW_TOKEN },
         body: <CreatedTokenPage token={{ ...tokenDetail(token), token: secret }} />,
@@ -118,7 +118,7 @@ export function tokenPageRoutes(parts: TokenPageDeps, pages: OperatorPages): voi
   });
 
   pages.action(TOKEN_PAGE_ROUTES.revokeTokenNow, { needs, form: z.object({}) }, async (c, { params }) => {
-    const token = await revokeToken(parts, params.id);
+    const token = await revokeToken(deps, params.id);
     return c.redirect(site.at(`${TOKENS}?${new URLSearchParams({ revoked: token.id })}`), 303);
   });
 }
