@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTest } from '../apps/cli/src/testing/command-line.js';
 import {
   cleanEnvironment,
   fixtures,
@@ -153,9 +154,24 @@ function forThisRun(example: string): string {
     .replace(/(krmhub serve)( --port \d+)?( --data \S+)?/, '$1 --port 0 --data served');
 }
 
+/** The arguments of a command, and the file of its stdin; undefined where it takes a shell to run it, or a signal to end it. */
+function wordsOf(script: string): { args: string[]; stdin?: string } | undefined {
+  const [, line, stdin] = /^krmhub ([^<]*?)(?: < (\S+))?$/.exec(script) ?? [];
+  if (line === undefined || /[|&;$`()*?\\>"]/.test(line) || line.startsWith('serve')) return undefined;
+  const args = [...line.matchAll(/'([^']*)'|([^\s']+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+  return { args, ...(stdin === undefined ? {} : { stdin }) };
+}
+
+/** Most run in the process of this test, which takes a tenth of the time; these as users run them, besides all that need a shell. */
+const realProcesses = new Set(examples.filter((_, at) => at % 8 === 0));
+
 describe('the examples of the help', () => {
   it('are found', () => {
     expect(examples.length).toBeGreaterThan(30);
+    const inProcess = examples.filter(
+      (one) => wordsOf(forThisRun(one)) !== undefined && !realProcesses.has(one),
+    );
+    expect(inProcess.length).toBeGreaterThan(examples.length / 2);
   });
 
   it.for(examples)('%s', async (example, { skip }) => {
@@ -176,6 +192,14 @@ describe('the examples of the help', () => {
     const script = /^krmhub login https/.test(example)
       ? `${forThisRun(example)} < data/admin.token`
       : forThisRun(example);
+    const { args, stdin } = wordsOf(script) ?? {};
+    if (args !== undefined && !realProcesses.has(example)) {
+      const given = stdin === undefined ? {} : { stdin: readFileSync(path.join(cwd, stdin)) };
+      const variables = Object.entries(env).filter((one): one is [string, string] => one[1] !== undefined);
+      const io = await runTest(args, { cwd, env: Object.fromEntries(variables), ...given });
+      expect([io.exitCode, io.exitCode === 0 ? '' : io.err()]).toEqual([0, '']);
+      return;
+    }
     const child = spawn(
       'bash',
       ['--norc', '-euo', 'pipefail', '-c', script.startsWith('krmhub serve') ? `exec ${script}` : script],
