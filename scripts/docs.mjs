@@ -118,7 +118,7 @@ async function renderConfiguration() {
   const { SETTINGS } = await import('@krmhub/registry');
   const { SERVER_LIMITS } = await built('apps/registry/dist/limits.js');
   const { REQUEST_LIMITS } = await built('packages/api/dist/parameters.js');
-  const { DOCUMENT_LIMITS } = await built('packages/schema/dist/limits.js');
+  const { DOCUMENT_LIMITS } = await built('packages/schema/dist/documents/limits.js');
   const { SOURCE_LIMITS } = await built('packages/sources/dist/limits.js');
   const { BUNDLE_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import('@krmhub/catalog');
   const lines = [
@@ -168,7 +168,7 @@ async function renderConfiguration() {
     'You cannot change these limits. The name of a limit says whether it is a maximum.',
   );
   const limits = [
-    ['Documents', DOCUMENT_LIMITS, 'packages/schema/src/limits.ts'],
+    ['Documents', DOCUMENT_LIMITS, 'packages/schema/src/documents/limits.ts'],
     ['Publishing', PUBLISH_LIMITS, 'packages/catalog/src/plan/publish-codes.ts'],
     ['Catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe/recipe.ts'],
     ['Bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan/attach.ts'],

@@ -1,4 +1,4 @@
-/** Limits of the server: the unit and the reason for each. Limits on documents are in packages/schema/src/limits.ts. */
+/** Limits of the server: the unit and the reason for each. Limits on documents are in packages/schema/src/documents/limits.ts. */
 export const SERVER_LIMITS = {
   /** Size of a multipart body beyond its parts: boundaries and part headers. */
   maxMultipartOverheadBytes: 16_384,

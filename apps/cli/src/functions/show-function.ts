@@ -124,7 +124,7 @@ async function similarFunctions(
   kind: string,
   group: string | undefined,
 ): Promise<SearchItem[]> {
-  const { suggest } = await import('@krmhub/schema/lint/suggest');
+  const { suggest } = await import('@krmhub/schema/suggest');
   const words = kebabCase(kind).split('-').slice(0, 4);
   const items = new Map<string, SearchItem>();
   // Beginnings of words, so that what is misspelt towards the end of one is found as well.

@@ -1,6 +1,6 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
-import { suggest } from '@krmhub/schema/lint/suggest';
+import { suggest } from '@krmhub/schema/suggest';
 import type { RateLimitClass, RegistryApp, RegistryContext } from './context.js';
 
 type ParamsOf<Route> = Route extends { request: { params: infer Params extends z.ZodType } }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Diagnostic, hasErrors, KrmhubError, type YamlDocument } from '@krmhub/schema';
-import { suggest } from '@krmhub/schema/lint/suggest';
+import { suggest } from '@krmhub/schema/suggest';
 import { readYaml } from '@krmhub/schema/yaml';
 import {
   CONFIG_VARIABLE,

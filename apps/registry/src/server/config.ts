@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
-import { suggest } from '@krmhub/schema/lint/suggest';
+import { suggest } from '@krmhub/schema/suggest';
 import { invalidRanges } from '@krmhub/sources';
 import { readTrustedProxies } from '../http/client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from '../http/public-address.js';

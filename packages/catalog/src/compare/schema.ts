@@ -11,9 +11,9 @@ import {
   typeOf,
 } from '@krmhub/schema/json-schema/open-api';
 import { canonicalContent } from './content.js';
+import { withImplicitFields } from './implicit-fields.js';
 import { compareValues, type NodeReport } from './keywords.js';
 import { compareRestrictions } from './restrictions.js';
-import { withImplicitFields } from './root.js';
 import type { Report } from './rules.js';
 
 /** Schemas inside a schema that are compared; a larger one is told as not compared. */

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 import { evaluateSignatures, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time } from '../ports/records.js';
-import { displayedRelease, releaseSignatures, searchDocument } from './newest.js';
+import { displayedRelease, releaseSignatures, searchDocument } from './displayed-release.js';
 import { signerMismatch } from './trust.js';
 
 /** Limits on bundles: each with its unit. */

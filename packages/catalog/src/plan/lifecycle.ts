@@ -7,7 +7,7 @@ import type {
   ReleaseSummary,
   Time,
 } from '../ports/records.js';
-import { displayedRelease, searchDocument } from './newest.js';
+import { displayedRelease, searchDocument } from './displayed-release.js';
 
 export type LifecycleAction = 'yank' | 'unyank' | 'deprecate';
 

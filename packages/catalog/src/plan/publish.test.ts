@@ -11,7 +11,7 @@ import {
   NOW,
   releaseRecord,
 } from '../testing/records.js';
-import { displayedRelease, findPredecessor } from './newest.js';
+import { displayedRelease, findPredecessor } from './displayed-release.js';
 import { type PublishInput, type PublishPlan, planPublish } from './publish.js';
 import { PUBLISH_CODES, PUBLISH_LIMITS } from './publish-codes.js';
 

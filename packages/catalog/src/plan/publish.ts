@@ -23,7 +23,7 @@ import type {
 import { checkCompatibility } from './check-compatibility.js';
 import { checkSubmission } from './check-submission.js';
 import { definitionFacts } from './definition-facts.js';
-import { displayedRelease, findPredecessor, searchDocument } from './newest.js';
+import { displayedRelease, findPredecessor, searchDocument } from './displayed-release.js';
 import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
 import { tombstoneConflict } from './takedown.js';
 

@@ -1,6 +1,6 @@
 import { type Digest, KrmhubError, type Takedown } from '@krmhub/schema';
 import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
-import { displayedRelease, searchDocument } from './newest.js';
+import { displayedRelease, searchDocument } from './displayed-release.js';
 
 export interface TakedownInput {
   /** The function as it stands; undefined where nothing of it does. */

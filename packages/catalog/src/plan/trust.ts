@@ -13,7 +13,7 @@ import type {
   ReleaseSignature,
   Signer,
 } from '../ports/records.js';
-import { releaseSignatures } from './newest.js';
+import { releaseSignatures } from './displayed-release.js';
 
 /**
  * What publishing a release does with the bundles that came with it, or the error `untrusted` where it may not be

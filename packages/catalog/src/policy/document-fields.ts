@@ -8,7 +8,7 @@ import {
   type Target,
   type YamlDocument,
 } from '@krmhub/schema';
-import { suggest } from '@krmhub/schema/lint/suggest';
+import { suggest } from '@krmhub/schema/suggest';
 
 /** Names of catalogs, sources and policies (RFC 1123). */
 export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -1,5 +1,5 @@
 import { type Digest, type FunctionName, matchesGlob, type PublicKey, readPublicKey } from '@krmhub/schema';
-import { loadRe2 } from '@krmhub/schema/lint/libraries';
+import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
 import semver from 'semver';
 import type { ReleaseSignature, Signer, Time } from '../ports/records.js';
 

@@ -7,9 +7,9 @@ import {
   RUNTIME_KINDS,
   type RuntimeKind,
 } from '@krmhub/schema';
-import { normalizeLicense } from '@krmhub/schema/dialects/license';
-import { licenseHint } from '@krmhub/schema/lint/documents';
-import { suggest } from '@krmhub/schema/lint/suggest';
+import { licenseHint } from '@krmhub/schema/licenses/expressions';
+import { normalizeLicense } from '@krmhub/schema/licenses/spdx-identifiers';
+import { suggest } from '@krmhub/schema/suggest';
 import type { RecipeFields } from './fields.js';
 import { type DenyRule, RECIPE_LIMITS, type Selector } from './recipe.js';
 

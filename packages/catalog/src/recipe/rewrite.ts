@@ -1,5 +1,5 @@
 import { type FunctionVersion, parseImageReference } from '@krmhub/schema';
-import { shortened } from './policy.js';
+import { shortened } from './evaluate-policy.js';
 import type { RewriteRule } from './recipe.js';
 
 /** A reference as a recipe's rules make it; the first rule that fits does. What follows the prefix, digests too, stays. */

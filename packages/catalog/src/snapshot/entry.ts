@@ -1,5 +1,5 @@
 import type { Digest, EntryVersion, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
-import { newestByRelease } from '../plan/newest.js';
+import { newestByRelease } from '../plan/displayed-release.js';
 import type { Selection } from '../ports/records.js';
 import type { Recipe, RewriteRule } from '../recipe/recipe.js';
 import { rewriteVersion } from '../recipe/rewrite.js';

@@ -7,10 +7,10 @@ import {
   type Refused,
 } from '@krmhub/schema';
 import semver from 'semver';
-import { newestByRelease, releaseSignatures } from '../plan/newest.js';
+import { newestByRelease, releaseSignatures } from '../plan/displayed-release.js';
 import type { ReleaseSummary, Selection, Time } from '../ports/records.js';
 import type { SourceSignature, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
-import { evaluatePolicy } from '../recipe/policy.js';
+import { evaluatePolicy } from '../recipe/evaluate-policy.js';
 import {
   type Recipe,
   type RecipeSource,

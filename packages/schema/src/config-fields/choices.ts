@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../definition.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { isObject } from '../json/access.js';
 import { keyword, OPEN_API_TYPES, requiredOf } from '../json-schema/open-api.js';
-import { isObject } from '../lint/json-access.js';
 
 /** What an `anyOf`, `oneOf` or `not` says, where words for it are known. */
 export interface Choice {

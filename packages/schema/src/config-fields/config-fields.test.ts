@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FunctionDefinition, JsonObject } from '../definition.js';
-import { KrmhubError } from '../error.js';
+import { KrmhubError } from '../diagnostics/error.js';
+import type { FunctionDefinition, JsonObject } from '../documents/definition.js';
 import { type ConfigField, describeConfig } from './describe.js';
 import { exampleConfig } from './example.js';
 import { FURTHER_RULES } from './rules.js';

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../definition.js';
+import type { JsonValue } from '../documents/definition.js';
 import { keyword } from '../json-schema/open-api.js';
 import { branchTypes } from './choices.js';
-import { declaredFields, expandAllOf, innerSchemas, type SchemaParts, valueType } from './parts.js';
+import { declaredFields, expandAllOf, innerSchemas, type SchemaParts, valueType } from './schema-parts.js';
 
 const MAX_TYPE_DEPTH = 6;
 

@@ -1,7 +1,8 @@
-import type { FunctionDefinition } from '../definition.js';
-import { formatPath } from '../diagnostic.js';
+import { formatPath } from '../diagnostics/diagnostic.js';
+import type { FunctionDefinition } from '../documents/definition.js';
 import { versionNamed } from '../json-schema/function-config.js';
 import { describeType, elementType } from './describe-type.js';
+import { type ConfigRule, describeRules, findDefault, findDescription, isDeprecated } from './rules.js';
 import {
   declaredFields,
   expandAllOf,
@@ -11,8 +12,7 @@ import {
   requiredFields,
   type SchemaParts,
   valueType,
-} from './parts.js';
-import { type ConfigRule, describeRules, findDefault, findDescription, isDeprecated } from './rules.js';
+} from './schema-parts.js';
 import { TextBudget } from './text-budget.js';
 
 /** The fields of a functionConfig of one API version, as people read them. */

@@ -1,7 +1,7 @@
-import type { JsonValue } from '../definition.js';
+import type { JsonValue } from '../documents/definition.js';
 import { isSet, keyword } from '../json-schema/open-api.js';
-import type { PatternSet } from '../lint/structural/pattern-set.js';
-import type { SchemaParts } from './parts.js';
+import type { PatternSet } from '../json-schema/pattern-set.js';
+import type { SchemaParts } from './schema-parts.js';
 
 /** Texts of the formats that Kubernetes knows; addresses and names are those kept free for documents. */
 const BY_FORMAT: Readonly<Record<string, string>> = {

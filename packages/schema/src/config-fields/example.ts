@@ -1,10 +1,10 @@
-import type { FunctionDefinition, JsonObject, JsonValue } from '../definition.js';
+import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
+import { isObject } from '../json/access.js';
 import { functionConfigSchema, versionNamed } from '../json-schema/function-config.js';
 import { keyword, PROTOTYPE_NAMES, requiredOf } from '../json-schema/open-api.js';
+import { PatternSet } from '../json-schema/pattern-set.js';
 import { countValues, firstErrors, validateEach, withoutUnusedProperties } from '../json-schema/validate.js';
-import { kebabCase } from '../kebab-case.js';
-import { isObject } from '../lint/json-access.js';
-import { PatternSet } from '../lint/structural/pattern-set.js';
+import { kebabCase } from '../names/kebab-case.js';
 import { exampleNumber, exampleText, givenValue, minimumCount } from './example-values.js';
 import {
   declaredFields,
@@ -13,7 +13,7 @@ import {
   requiredFields,
   type SchemaParts,
   valueType,
-} from './parts.js';
+} from './schema-parts.js';
 
 /** A functionConfig to begin with, made from the schema. */
 export interface ConfigExample {

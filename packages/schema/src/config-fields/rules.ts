@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from '../definition.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { textField } from '../json/access.js';
 import {
   isKeywordValue,
   isSet,
@@ -6,10 +7,9 @@ import {
   OPEN_API_KEYWORDS,
   OPEN_API_TYPES,
 } from '../json-schema/open-api.js';
-import { textField } from '../lint/json-access.js';
 import { describeChoices } from './choices.js';
-import type { SchemaParts } from './parts.js';
-import { isAnySet } from './parts.js';
+import type { SchemaParts } from './schema-parts.js';
+import { isAnySet } from './schema-parts.js';
 import type { TextBudget } from './text-budget.js';
 
 /** Something that holds for a value, in text: "at least", and values that stand after them as code. */

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../definition.js';
+import type { JsonValue } from '../documents/definition.js';
 
 /** Words that some reader of YAML takes for something else than text. */
 const AMBIGUOUS = /^(y|n|yes|no|on|off|true|false|null|nil|none|nan|inf|infinity|~)$/i;

@@ -1,7 +1,7 @@
-import type { FunctionDefinition, FunctionVersion, JsonValue } from '../definition.js';
-import { type Diagnostic, formatPath, type Path } from '../diagnostic.js';
-import { normalizeLicense } from '../dialects/license.js';
-import type { YamlDocument } from '../yaml/author.js';
+import { type Diagnostic, formatPath, type Path } from '../diagnostics/diagnostic.js';
+import type { FunctionDefinition, FunctionVersion, JsonValue } from '../documents/definition.js';
+import { normalizeLicense } from '../licenses/spdx-identifiers.js';
+import type { YamlDocument } from '../yaml/read-yaml.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
 
 /** What a converter makes of one document; without a definition there is an error among the diagnostics. */

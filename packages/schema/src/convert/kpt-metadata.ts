@@ -1,8 +1,13 @@
-import type { ContainerRuntime, FunctionDefinition, FunctionVersion, JsonObject } from '../definition.js';
-import { parseImageReference } from '../image-reference.js';
-import { isObject, textField } from '../lint/json-access.js';
-import { canonicalRelease } from '../release.js';
-import type { YamlDocument } from '../yaml/author.js';
+import type {
+  ContainerRuntime,
+  FunctionDefinition,
+  FunctionVersion,
+  JsonObject,
+} from '../documents/definition.js';
+import { canonicalRelease } from '../documents/release.js';
+import { parseImageReference } from '../images/image-reference.js';
+import { isObject, textField } from '../json/access.js';
+import type { YamlDocument } from '../yaml/read-yaml.js';
 import { shorten } from '../yaml/scalars.js';
 import {
   type Conversion,

@@ -1,8 +1,8 @@
-import type { ExecPlatform, FunctionDefinition, JsonObject, JsonValue } from '../definition.js';
-import { isGroup } from '../gvk.js';
-import { field, isObject, listField, objectField, textField } from '../lint/json-access.js';
-import { canonicalRelease } from '../release.js';
-import type { YamlDocument } from '../yaml/author.js';
+import type { ExecPlatform, FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
+import { canonicalRelease } from '../documents/release.js';
+import { field, isObject, listField, objectField, textField } from '../json/access.js';
+import { isGroup } from '../names/gvk.js';
+import type { YamlDocument } from '../yaml/read-yaml.js';
 import { shorten } from '../yaml/scalars.js';
 import {
   type Conversion,

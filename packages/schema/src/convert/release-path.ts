@@ -1,4 +1,4 @@
-import { canonicalRelease } from '../release.js';
+import { canonicalRelease } from '../documents/release.js';
 
 /** The deepest folder of the path that is named like a release, such as `v0.3` in `set-labels/v0.3/metadata.yaml`. */
 export function releaseFromPath(path: string): string | undefined {

@@ -4,8 +4,8 @@ import {
   type JsonValue,
   OPERATING_SYSTEMS,
   type OperatingSystem,
-} from '../definition.js';
-import { field, isObject, listField, textField } from '../lint/json-access.js';
+} from '../documents/definition.js';
+import { field, isObject, listField, textField } from '../json/access.js';
 import { stringItems } from './conversion.js';
 
 export interface Platform {

@@ -1,7 +1,13 @@
-import { type Diagnostic, formatPath, type Path, type PathSegment } from '../diagnostic.js';
-import type { Location, Target } from '../draft.js';
-import type { YamlDocument } from '../yaml/author.js';
+import {
+  type Diagnostic,
+  formatPath,
+  type Path,
+  type PathSegment,
+  type Target,
+} from '../diagnostics/diagnostic.js';
+import type { YamlDocument } from '../yaml/read-yaml.js';
 import { DIALECT_CODES, type DialectCode } from './codes.js';
+import type { Location } from './draft.js';
 
 /** Tells of what was corrected or refused; paths are those of the author's document. */
 export class Corrections {

@@ -1,11 +1,11 @@
-import type { JsonObject, JsonValue } from '../definition.js';
-import type { Path } from '../diagnostic.js';
-import type { Draft } from '../draft.js';
-import { isObject } from '../lint/json-access.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { isObject } from '../json/access.js';
+import { normalizeLicense } from '../licenses/spdx-identifiers.js';
 import { shorten } from '../yaml/scalars.js';
 import type { DialectCode } from './codes.js';
 import { type Corrections, Origins } from './corrections.js';
-import { normalizeLicense } from './license.js';
+import type { Draft } from './draft.js';
 import { RuntimeReader } from './runtime.js';
 
 /** Fields of an API version that the KEP's examples write beside `versions`. */

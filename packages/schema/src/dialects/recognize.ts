@@ -1,7 +1,7 @@
-import { CATALOG_KINDS } from '../catalog.js';
-import { type JsonValue, KRM_API_VERSION } from '../definition.js';
-import { field, isObject, textField } from '../lint/json-access.js';
-import { suggest } from '../lint/suggest.js';
+import { CATALOG_KINDS } from '../documents/catalog.js';
+import { type JsonValue, KRM_API_VERSION } from '../documents/definition.js';
+import { field, isObject, textField } from '../json/access.js';
+import { suggest } from '../names/suggest.js';
 import { shorten } from '../yaml/scalars.js';
 
 export const KREW_GROUP = 'krew.googlecontainertools.github.com';

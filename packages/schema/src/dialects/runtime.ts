@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../definition.js';
-import type { Path, PathSegment } from '../diagnostic.js';
-import { isObject } from '../lint/json-access.js';
+import type { Path, PathSegment } from '../diagnostics/diagnostic.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { isObject } from '../json/access.js';
 import type { DialectCode } from './codes.js';
 import type { Corrections, Origins } from './corrections.js';
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../definition.js';
-import { ARCHITECTURES, KRM_API_VERSION, OPERATING_SYSTEMS } from '../definition.js';
-import { GROUP_PATTERN, KIND_PATTERN, MAX_GROUP_LENGTH, VERSION_PATTERN } from '../gvk.js';
+import type { JsonObject } from '../documents/definition.js';
+import { ARCHITECTURES, KRM_API_VERSION, OPERATING_SYSTEMS } from '../documents/definition.js';
+import { GROUP_PATTERN, KIND_PATTERN, MAX_GROUP_LENGTH, VERSION_PATTERN } from '../names/gvk.js';
 
 /** JSON Schemas (draft-07) of the documents in normal form, for the shape check and for editors. */
 

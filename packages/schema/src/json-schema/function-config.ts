@@ -1,5 +1,5 @@
-import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../definition.js';
-import { KrmhubError } from '../error.js';
+import { KrmhubError } from '../diagnostics/error.js';
+import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../documents/definition.js';
 import {
   isKeywordValue,
   isSet,

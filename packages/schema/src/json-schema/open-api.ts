@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../definition.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
 
 /** The keywords of a Kubernetes OpenAPI v3 schema (apiextensions/v1 JSONSchemaProps) and what their values are. */
 export const OPEN_API_KEYWORDS = {

@@ -1,9 +1,9 @@
 import type { ErrorObject } from 'ajv';
-import type { JsonObject, JsonValue } from '../definition.js';
-import { isObject } from '../lint/json-access.js';
-import { loadAjv } from '../lint/libraries.js';
-import { quote } from '../lint/rule.js';
-import type { PatternSet } from '../lint/structural/pattern-set.js';
+import { quote } from '../diagnostics/quote.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { isObject } from '../json/access.js';
+import { loadAjv } from '../libraries/lazy-libraries.js';
+import type { PatternSet } from './pattern-set.js';
 
 /** Validates every value against the schema of the same name, in one compilation. */
 export function validateEach(schemas: JsonObject, values: JsonObject, patterns: PatternSet): ErrorObject[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Diagnostic } from '../diagnostic.js';
-import type { Draft } from '../draft.js';
-import { readYaml } from '../yaml.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import type { Draft } from '../dialects/draft.js';
+import { readYaml } from '../yaml/index.js';
 import type { RuleCode } from './codes.js';
 import { LINT_RULES } from './codes.js';
 import type { LintRuleset } from './rule.js';

@@ -1,4 +1,4 @@
-import type { Severity } from '../diagnostic.js';
+import type { Severity } from '../diagnostics/diagnostic.js';
 
 /** What a rule finds, how much it matters in each profile, and how it is mended. */
 export interface LintRule {

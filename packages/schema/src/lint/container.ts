@@ -1,9 +1,9 @@
-import type { JsonObject } from '../definition.js';
-import type { Path } from '../diagnostic.js';
-import { parseImageReference } from '../image-reference.js';
-import { field, objectField, textField, versionsOf } from './json-access.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import { quote } from '../diagnostics/quote.js';
+import type { JsonObject } from '../documents/definition.js';
+import { parseImageReference } from '../images/image-reference.js';
+import { field, objectField, textField, versionsOf } from '../json/access.js';
 import type { Report, Rule } from './rule.js';
-import { quote } from './rule.js';
 
 export const SHA256_PATTERN = /^[a-f0-9]{64}$/;
 const NO_DIGEST = '0'.repeat(64);

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { convertDocument } from '../convert/convert.js';
-import type { Diagnostic } from '../diagnostic.js';
-import { readYaml } from '../yaml.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import { readYaml } from '../yaml/index.js';
 import { lintDefinition } from './lint-definition.js';
 
 const data = fileURLToPath(new URL('../../../../../shared/data/', import.meta.url));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Diagnostic } from '../diagnostic.js';
-import type { Draft } from '../draft.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import type { Draft } from '../dialects/draft.js';
 import { createEntryCheck } from './entries.js';
 import { runRules } from './rule.js';
 

@@ -1,8 +1,8 @@
-import type { Draft } from '../draft.js';
-import { textField, versionsOf } from './json-access.js';
+import { quote } from '../diagnostics/quote.js';
+import type { Draft } from '../dialects/draft.js';
+import { textField, versionsOf } from '../json/access.js';
 import { functionName } from './names.js';
 import type { Report } from './rule.js';
-import { quote } from './rule.js';
 
 /** What entries of one catalog must not have in common. `at` is the number of the entry that is looked at. */
 export type EntryCheck = (draft: Draft, at: number, report: Report) => void;

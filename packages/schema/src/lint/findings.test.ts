@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Diagnostic, Severity } from '../diagnostic.js';
+import type { Diagnostic, Severity } from '../diagnostics/diagnostic.js';
 import { Findings, limitDiagnostics } from './findings.js';
 
 const at = (line: number, severity: Severity): Diagnostic => ({

@@ -1,5 +1,5 @@
-import type { Diagnostic, Severity } from '../diagnostic.js';
-import { compareDiagnostics, SEVERITIES } from '../diagnostic.js';
+import type { Diagnostic, Severity } from '../diagnostics/diagnostic.js';
+import { compareDiagnostics, SEVERITIES } from '../diagnostics/diagnostic.js';
 
 /** Findings that are kept of one file, of each severity: a file of entries that hold nothing has millions. */
 const MAX_STORED = 5_000;

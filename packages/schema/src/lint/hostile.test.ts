@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../definition.js';
-import type { Diagnostic } from '../diagnostic.js';
-import type { Draft } from '../draft.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import type { Draft } from '../dialects/draft.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 

@@ -1,6 +1,6 @@
-import type { Path } from '../diagnostic.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import { quote } from '../diagnostics/quote.js';
 import type { Report } from './rule.js';
-import { quote } from './rule.js';
 
 const SCHEMES = new Set(['https', 'http', 'oci', 'git', 'ssh', 'git+https', 'git+ssh', 'git+http']);
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;

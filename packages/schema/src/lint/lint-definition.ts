@@ -1,7 +1,7 @@
-import type { FunctionDefinition, JsonObject } from '../definition.js';
-import type { Diagnostic } from '../diagnostic.js';
-import type { Draft } from '../draft.js';
-import { DOCUMENT_LIMITS } from '../limits.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import type { Draft } from '../dialects/draft.js';
+import type { FunctionDefinition, JsonObject } from '../documents/definition.js';
+import { DOCUMENT_LIMITS } from '../documents/limits.js';
 import { limitDiagnostics } from './findings.js';
 import type { LintRuleset } from './rule.js';
 import { runRules } from './rule.js';

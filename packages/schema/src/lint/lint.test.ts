@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { Diagnostic } from '../diagnostic.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { lint } from './lint.js';
 import { lintDefinition } from './lint-definition.js';
 

@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from '../definition.js';
-import { isApiVersionName, isGroup, isKind, KUBERNETES_VERSION_PATTERN } from '../gvk.js';
-import { field, listField, objectField, textField, versionsOf } from './json-access.js';
+import { quote } from '../diagnostics/quote.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { field, listField, objectField, textField, versionsOf } from '../json/access.js';
+import { isApiVersionName, isGroup, isKind, KUBERNETES_VERSION_PATTERN } from '../names/gvk.js';
 import type { Report, Rule } from './rule.js';
-import { quote } from './rule.js';
 
 const MAX_DESCRIPTION_LENGTH = 200;
 const MAX_TAG_LENGTH = 50;

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../definition.js';
-import type { Path } from '../diagnostic.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import { quote } from '../diagnostics/quote.js';
+import type { JsonObject } from '../documents/definition.js';
+import { field, isObject, listField, objectField, textField, versionsOf } from '../json/access.js';
 import { checkDigest } from './container.js';
-import { field, isObject, listField, objectField, textField, versionsOf } from './json-access.js';
 import { checkCredentials } from './link.js';
 import type { Report, Rule } from './rule.js';
-import { quote } from './rule.js';
 
 const STARLARK = /^(?:https|oci|git|ssh|git\+https|git\+ssh):\/\/[^\s/?#]+[^\s]*$/;
 /** A commit, a digest, or a release: what a reference can be pinned by. */

@@ -1,6 +1,6 @@
-import type { Diagnostic, Path } from '../diagnostic.js';
-import { formatPath } from '../diagnostic.js';
-import type { Draft, Target } from '../draft.js';
+import type { Diagnostic, Path, Target } from '../diagnostics/diagnostic.js';
+import { formatPath } from '../diagnostics/diagnostic.js';
+import type { Draft } from '../dialects/draft.js';
 import type { LintRule, RuleCode } from './codes.js';
 import { LINT_RULES } from './codes.js';
 
@@ -60,9 +60,4 @@ function printable(message: string): string {
     UNPRINTABLE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-}
-
-/** A text of the document for use in a message. */
-export function quote(text: string): string {
-  return `"${text.length > 80 ? `${text.slice(0, 79)}…` : text}"`;
 }

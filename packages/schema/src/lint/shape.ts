@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../definition.js';
-import type { Path } from '../diagnostic.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import { quote } from '../diagnostics/quote.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { field, isObject, listField, objectField, textField } from '../json/access.js';
 import { definitionSpecJsonSchema } from '../json-schema/definition.js';
-import { field, isObject, listField, objectField, textField } from './json-access.js';
+import { suggest } from '../names/suggest.js';
 import type { Report, Rule } from './rule.js';
-import { quote } from './rule.js';
-import { suggest } from './suggest.js';
 
 /**
  * Fields, types, fixed values and empty lists, read from the JSON Schema of the definition.

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../definition.js';
-import type { Path } from '../diagnostic.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import type { JsonValue } from '../documents/definition.js';
 import type { Report, Rule } from './rule.js';
 
 const MAX_TEXT_LENGTH = 10_000;

@@ -1,4 +1,4 @@
-import type { Severity } from '../diagnostic.js';
+import type { Severity } from '../diagnostics/diagnostic.js';
 
 /** What a diagnostic code means; the source of its entry in docs/lint-rules.md. */
 export interface CodeEntry {

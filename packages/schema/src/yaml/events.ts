@@ -1,5 +1,5 @@
 import { EVENT_ID, type Event, getScalarValue, SCALAR_STYLE, type ScalarEvent } from 'js-yaml';
-import type { DocumentLimits } from '../limits.js';
+import type { DocumentLimits } from '../documents/limits.js';
 import type { Reporter } from './reporter.js';
 import { checkPlainScalar, isPlainNonString, shorten } from './scalars.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Diagnostic } from '../diagnostic.js';
-import { readMachineYaml, readYaml } from '../yaml.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import { readMachineYaml, readYaml } from './index.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

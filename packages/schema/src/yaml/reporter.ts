@@ -1,4 +1,4 @@
-import { type Diagnostic, formatPath, type Path, type Position } from '../diagnostic.js';
+import { type Diagnostic, formatPath, type Path, type Position } from '../diagnostics/diagnostic.js';
 import { YAML_CODES, type YamlCode } from './codes.js';
 import type { SourceText } from './source.js';
 

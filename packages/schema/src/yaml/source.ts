@@ -1,4 +1,4 @@
-import type { Position, Range } from '../diagnostic.js';
+import type { Position, Range } from '../diagnostics/diagnostic.js';
 
 /** Text with line numbers, which are counted when the first position is asked for. */
 export class SourceText {

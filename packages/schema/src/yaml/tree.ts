@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
-import type { JsonObject, JsonValue } from '../definition.js';
-import type { Path, PathSegment, Range } from '../diagnostic.js';
-import type { DocumentLimits } from '../limits.js';
+import type { Path, PathSegment, Range } from '../diagnostics/diagnostic.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import type { DocumentLimits } from '../documents/limits.js';
 import type { Reporter } from './reporter.js';
 import { checkPlainScalar, isPlainNonString, shorten } from './scalars.js';
 import type { SourceText } from './source.js';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../definition.js';
+import type { JsonObject, JsonValue } from '../../documents/definition.js';
 import { toJsonSchema } from '../../json-schema/function-config.js';
 import { keyword } from '../../json-schema/open-api.js';
 import {

@@ -1,4 +1,4 @@
-import { formatPath } from '../../diagnostic.js';
+import { formatPath } from '../../diagnostics/diagnostic.js';
 import { keyword } from '../../json-schema/open-api.js';
 import type { SchemaCheck } from './nodes.js';
 

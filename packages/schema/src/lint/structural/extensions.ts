@@ -1,5 +1,6 @@
-import type { JsonObject } from '../../definition.js';
-import type { Path } from '../../diagnostic.js';
+import type { Path } from '../../diagnostics/diagnostic.js';
+import { quote } from '../../diagnostics/quote.js';
+import type { JsonObject } from '../../documents/definition.js';
 import type { OpenApiKeyword } from '../../json-schema/open-api.js';
 import {
   isSet,
@@ -11,7 +12,6 @@ import {
   typeOf,
 } from '../../json-schema/open-api.js';
 import type { Report } from '../rule.js';
-import { quote } from '../rule.js';
 import type { SchemaCheck } from './nodes.js';
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields';

@@ -1,5 +1,5 @@
+import { quote } from '../../diagnostics/quote.js';
 import { isSet, propertiesOf, propertyOf } from '../../json-schema/open-api.js';
-import { quote } from '../rule.js';
 import type { SchemaCheck } from './nodes.js';
 
 const FORBIDDEN = new Set(['type', 'title', 'description', 'default', 'nullable', 'additionalProperties']);

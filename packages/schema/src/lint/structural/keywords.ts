@@ -1,11 +1,11 @@
-import type { JsonValue } from '../../definition.js';
-import type { Path } from '../../diagnostic.js';
+import type { Path } from '../../diagnostics/diagnostic.js';
+import { quote } from '../../diagnostics/quote.js';
+import type { JsonValue } from '../../documents/definition.js';
+import { isObject } from '../../json/access.js';
 import type { KeywordValue, OpenApiKeyword } from '../../json-schema/open-api.js';
 import { isKeywordValue, OPEN_API_KEYWORDS, OPEN_API_TYPES } from '../../json-schema/open-api.js';
-import { isObject } from '../json-access.js';
+import { suggest } from '../../names/suggest.js';
 import type { Report } from '../rule.js';
-import { quote } from '../rule.js';
-import { suggest } from '../suggest.js';
 import type { SchemaCheck } from './nodes.js';
 import { META_TYPES } from './structure.js';
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, JsonValue } from '../../definition.js';
-import type { Path } from '../../diagnostic.js';
-import type { Draft } from '../../draft.js';
+import type { Path } from '../../diagnostics/diagnostic.js';
+import type { Draft } from '../../dialects/draft.js';
+import type { JsonObject, JsonValue } from '../../documents/definition.js';
 import type { RuleCode } from '../codes.js';
 import { runRules } from '../rule.js';
 import { structural } from './structural.js';

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../definition.js';
-import type { Path } from '../../diagnostic.js';
+import type { Path } from '../../diagnostics/diagnostic.js';
+import type { JsonObject } from '../../documents/definition.js';
+import { isObject } from '../../json/access.js';
 import { JUNCTORS, keyword, propertiesOf, propertyOf, subschema } from '../../json-schema/open-api.js';
-import { isObject } from '../json-access.js';
+import type { PatternSet } from '../../json-schema/pattern-set.js';
 import type { Report } from '../rule.js';
-import type { PatternSet } from './pattern-set.js';
 
 /** One schema inside an openAPIV3Schema. */
 export interface SchemaNode {

@@ -1,7 +1,7 @@
+import { quote } from '../../diagnostics/quote.js';
 import { keyword } from '../../json-schema/open-api.js';
-import { quote } from '../rule.js';
+import { MAX_PATTERN_LENGTH } from '../../json-schema/pattern-set.js';
 import type { SchemaCheck } from './nodes.js';
-import { MAX_PATTERN_LENGTH } from './pattern-set.js';
 
 /** Patterns are RE2: what Go can compile, and what can be matched in linear time. */
 export const patterns: SchemaCheck = (nodes, report, { patterns: set }) => {

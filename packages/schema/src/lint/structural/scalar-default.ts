@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../../definition.js';
+import { quote } from '../../diagnostics/quote.js';
+import type { JsonObject, JsonValue } from '../../documents/definition.js';
 import { keyword, typeOf } from '../../json-schema/open-api.js';
-import { quote } from '../rule.js';
-import type { PatternSet } from './pattern-set.js';
+import type { PatternSet } from '../../json-schema/pattern-set.js';
 
 /** Keywords under which a value is valid or not without looking at other schemas, and those that say nothing of it. */
 const SIMPLE = new Set([

@@ -1,4 +1,5 @@
-import { objectField, versionsOf } from '../json-access.js';
+import { objectField, versionsOf } from '../../json/access.js';
+import { PatternSet } from '../../json-schema/pattern-set.js';
 import type { Rule } from '../rule.js';
 import { defaults, MAX_DEFAULT_VALUES } from './defaults.js';
 import { descriptions } from './descriptions.js';
@@ -7,7 +8,6 @@ import { junctors } from './junctors.js';
 import { keywords } from './keywords.js';
 import type { CheckState, SchemaCheck } from './nodes.js';
 import { MAX_SCHEMA_NODES, schemaNodes } from './nodes.js';
-import { PatternSet } from './pattern-set.js';
 import { patterns } from './patterns.js';
 import { structure } from './structure.js';
 import { values } from './values.js';

@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue } from '../../definition.js';
-import type { Path } from '../../diagnostic.js';
+import type { Path } from '../../diagnostics/diagnostic.js';
+import { quote } from '../../diagnostics/quote.js';
+import type { JsonObject, JsonValue } from '../../documents/definition.js';
 import {
   isSet,
   keyword,
@@ -9,7 +10,6 @@ import {
   typeOf,
 } from '../../json-schema/open-api.js';
 import type { Report } from '../rule.js';
-import { quote } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
 import { mayBeUndeclared, requiredNames } from './structure.js';
 

@@ -24,7 +24,7 @@ interface Row {
 type Tables = Record<string, Row[]> & { normalizedValid: string[]; normalizedInvalid: string[] };
 
 const file = fileURLToPath(
-  new URL('../../../../shared/data/schema/imageref/distribution-reference.json', import.meta.url),
+  new URL('../../../../../shared/data/schema/imageref/distribution-reference.json', import.meta.url),
 );
 const present = existsSync(file);
 const tables = present ? (JSON.parse(readFileSync(file, 'utf8')) as Tables) : undefined;

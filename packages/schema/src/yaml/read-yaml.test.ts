@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatPath } from './diagnostic.js';
-import { readMachineYaml, readYaml, YAML_CODES, type YamlCode } from './yaml.js';
+import { formatPath } from '../diagnostics/diagnostic.js';
+import { readMachineYaml, readYaml, YAML_CODES, type YamlCode } from './index.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const read = (text: string) => readYaml(bytes(text), { file: 'f.yaml' });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { functionDefinition, functionVersion } from '../testing/records.js';
-import { upstreamSearchDocument } from './newest.js';
+import { upstreamSearchDocument } from './displayed-release.js';
 
 it('makes of an entry what search finds it by', () => {
   const definition = functionDefinition({

@@ -1,4 +1,4 @@
-import type { Digest } from './digest.js';
+import type { Digest } from '../digests/digest.js';
 
 /** What is left of a release that was taken down: its name and its digest are burnt, its bytes are gone. */
 export interface Takedown {

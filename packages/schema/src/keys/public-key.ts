@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
-import type { Digest } from './digest.js';
-import { KrmhubError } from './error.js';
+import { KrmhubError } from '../diagnostics/error.js';
+import type { Digest } from '../digests/digest.js';
 
 export interface PublicKey {
   key: KeyObject;

@@ -1,15 +1,15 @@
-import type { FunctionDefinition, JsonValue } from './definition.js';
-import { type Diagnostic, hasErrors } from './diagnostic.js';
-import { readDialect } from './dialects.js';
-import type { Draft } from './draft.js';
-import { container } from './lint/container.js';
-import { objectField, textField } from './lint/json-access.js';
-import { names } from './lint/names.js';
-import { program } from './lint/program.js';
-import { type Rule, runRules } from './lint/rule.js';
-import { shape } from './lint/shape.js';
-import { text } from './lint/text.js';
-import { readMachineYaml } from './yaml/machine.js';
+import { type Diagnostic, hasErrors } from '../diagnostics/diagnostic.js';
+import type { Draft } from '../dialects/draft.js';
+import { readDialect } from '../dialects/read-dialect.js';
+import type { FunctionDefinition, JsonValue } from '../documents/definition.js';
+import { objectField, textField } from '../json/access.js';
+import { readMachineYaml } from '../yaml/read-machine-yaml.js';
+import { container } from './container.js';
+import { names } from './names.js';
+import { program } from './program.js';
+import { type Rule, runRules } from './rule.js';
+import { shape } from './shape.js';
+import { text } from './text.js';
 
 /** An entry of a catalog that a machine wrote: what it defines, or the first thing that makes it unusable. */
 export type CatalogEntry =

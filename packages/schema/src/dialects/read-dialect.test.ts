@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatPath } from './diagnostic.js';
-import { DIALECT_CODES, readDialect } from './dialects.js';
-import { readYaml } from './yaml.js';
+import { formatPath } from '../diagnostics/diagnostic.js';
+import { readYaml } from '../yaml/index.js';
+import { DIALECT_CODES, readDialect } from './read-dialect.js';
 
 function read(text: string) {
   const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), { file: 'f.yaml' });

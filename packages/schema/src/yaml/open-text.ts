@@ -1,4 +1,4 @@
-import { DOCUMENT_LIMITS, type DocumentLimits } from '../limits.js';
+import { DOCUMENT_LIMITS, type DocumentLimits } from '../documents/limits.js';
 import { Reporter } from './reporter.js';
 import { decodeUtf8, findForbiddenCharacter, SourceText } from './source.js';
 

@@ -1,15 +1,15 @@
-import { CATALOG_KINDS, type CatalogKind } from './catalog.js';
-import { type JsonObject, type JsonValue, KRM_API_VERSION } from './definition.js';
-import type { Diagnostic } from './diagnostic.js';
-import { Corrections } from './dialects/corrections.js';
-import { readDefinition } from './dialects/definition.js';
-import { recognizeDocument } from './dialects/recognize.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import { CATALOG_KINDS, type CatalogKind } from '../documents/catalog.js';
+import { type JsonObject, type JsonValue, KRM_API_VERSION } from '../documents/definition.js';
+import { isObject, textField } from '../json/access.js';
+import type { YamlDocument } from '../yaml/read-yaml.js';
+import { shorten } from '../yaml/scalars.js';
+import { Corrections } from './corrections.js';
+import { readDefinition } from './definition.js';
 import type { Draft } from './draft.js';
-import { isObject, textField } from './lint/json-access.js';
-import type { YamlDocument } from './yaml/author.js';
-import { shorten } from './yaml/scalars.js';
+import { recognizeDocument } from './recognize.js';
 
-export { DIALECT_CODES, type DialectCode } from './dialects/codes.js';
+export { DIALECT_CODES, type DialectCode } from './codes.js';
 
 export interface Dialect {
   /** What was corrected, and what could not be read. */

@@ -1,5 +1,5 @@
+import type { Takedown } from '../documents/takedown.js';
 import type { Diagnostic } from './diagnostic.js';
-import type { Takedown } from './takedown.js';
 
 /**
  * Every way in which an operation can fail. HTTP status and exit code each stand in one table

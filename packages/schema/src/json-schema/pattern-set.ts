@@ -1,5 +1,5 @@
 import type { RE2JS } from 're2js';
-import { loadRe2 } from '../libraries.js';
+import { loadRe2 } from '../libraries/lazy-libraries.js';
 
 export const MAX_PATTERN_LENGTH = 1_000;
 /** Instructions of all patterns of one definition. Compiling 1,000 takes about 0.7 ms. */

@@ -1,12 +1,11 @@
 import { Composer, type CST, type Document, isScalar, Lexer, type Node, Parser, Schema } from 'yaml';
-import type { JsonValue } from '../definition.js';
-import type { Diagnostic, Path, Range } from '../diagnostic.js';
-import type { Target } from '../draft.js';
-import type { DocumentLimits } from '../limits.js';
+import type { Diagnostic, Path, Range, Target } from '../diagnostics/diagnostic.js';
+import type { JsonValue } from '../documents/definition.js';
+import type { DocumentLimits } from '../documents/limits.js';
+import { openText, type ReadOptions } from './open-text.js';
 import type { Reporter } from './reporter.js';
 import type { SourceText } from './source.js';
 import { describeSyntaxError } from './syntax-message.js';
-import { openText, type ReadOptions } from './text.js';
 import { locateNode, TreeReader } from './tree.js';
 
 /** One document of a YAML or JSON file, with the places of its values. */

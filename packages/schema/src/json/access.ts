@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../definition.js';
-import type { Path } from '../diagnostic.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
 
 /** Reading values whose shape has not been checked. */
 

@@ -1,12 +1,12 @@
 import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
-import type { JsonValue } from '../definition.js';
-import type { Diagnostic } from '../diagnostic.js';
-import type { DocumentLimits } from '../limits.js';
+import type { Diagnostic } from '../diagnostics/diagnostic.js';
+import type { JsonValue } from '../documents/definition.js';
+import type { DocumentLimits } from '../documents/limits.js';
 import { EventChecker } from './events.js';
+import { openText, type ReadOptions } from './open-text.js';
 import type { Reporter } from './reporter.js';
 import { isInexactInteger } from './scalars.js';
 import type { SourceText } from './source.js';
-import { openText, type ReadOptions } from './text.js';
 
 /**
  * Reads a file that a machine wrote, such as a catalog: several times faster than readYaml, without the

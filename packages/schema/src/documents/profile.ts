@@ -1,4 +1,4 @@
-import type { Digest } from './digest.js';
+import type { Digest } from '../digests/digest.js';
 
 /** The dialects that other tools read, beside the two kinds of the KEP: what each is, is said in the documents. */
 export const PROFILES = ['kep', 'kep-schema', 'kustomize-prototype', 'porch', 'kpt-list'] as const;

@@ -1,4 +1,4 @@
-import type { Digest } from './digest.js';
+import type { Digest } from '../digests/digest.js';
 
 /** The renderings of a snapshot that have a digest of their own. */
 export const SNAPSHOT_RENDITIONS = [

@@ -26,6 +26,9 @@ export interface Diagnostic {
   hint?: string;
 }
 
+/** The part of a field that a diagnostic points at. */
+export type Target = 'key' | 'value';
+
 export type PathSegment = string | number;
 export type Path = readonly PathSegment[];
 

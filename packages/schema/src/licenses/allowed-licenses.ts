@@ -1,5 +1,5 @@
 import parseLicense, { type Expression } from 'spdx-expression-parse';
-import { isLicenseExpression } from './lint/documents.js';
+import { isLicenseExpression } from './expressions.js';
 
 /**
  * Whether software under a licence may be used by who allows these: of `A OR B` one is enough, `A AND B` needs both.

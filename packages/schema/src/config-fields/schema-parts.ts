@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from '../definition.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { isObject } from '../json/access.js';
 import {
   isSet,
   keyword,
@@ -8,7 +9,6 @@ import {
   requiredOf,
   subschema,
 } from '../json-schema/open-api.js';
-import { isObject } from '../lint/json-access.js';
 
 /**
  * The schemas that hold for one value at once: a schema, and what its `allOf` adds to it. Never empty.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allowsLicense } from './licenses.js';
+import { allowsLicense } from './allowed-licenses.js';
 
 it.each([
   ['MIT', true],

@@ -1,0 +1,6 @@
+/** The one gateway through which YAML and JSON text becomes values. */
+
+export { type CodeEntry, YAML_CODES, type YamlCode } from './codes.js';
+export type { ReadOptions } from './open-text.js';
+export { readMachineYaml } from './read-machine-yaml.js';
+export { readYaml, type YamlDocument } from './read-yaml.js';
