@@ -59,7 +59,7 @@ export async function* splitLines(
     let start = 0;
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, start)) {
       if (size + end - start > maxLineBytes)
-        throw unreadable(where, `a line has more than ${maxLineBytes} bytes`);
+        throw unreadable(where, `a line exceeds ${maxLineBytes} bytes`);
       if (++count > maxFunctions) throw unreadable(where, `it has more than ${maxFunctions} lines`);
       yield Buffer.concat([...pending, piece.subarray(start, end)]);
       pending = [];
@@ -69,7 +69,7 @@ export async function* splitLines(
     if (start === piece.length) continue;
     pending.push(piece.subarray(start));
     size += piece.length - start;
-    if (size > maxLineBytes) throw unreadable(where, `a line has more than ${maxLineBytes} bytes`);
+    if (size > maxLineBytes) throw unreadable(where, `a line exceeds ${maxLineBytes} bytes`);
   }
   if (size > 0) throw unreadable(where, 'it ends in the middle of a line');
 }

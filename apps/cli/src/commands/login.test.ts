@@ -74,7 +74,7 @@ it('gives a saved token to its own registry only', async () => {
   const whoami = await run(['whoami', '--registry', other.url]);
   await other.close();
   expect(whoami.exitCode).toBe(5);
-  expect(whoami.err()).toContain('needs a token');
+  expect(whoami.err()).toContain('requires a token');
 });
 
 it('does not use saved tokens that others can read, or that are damaged', async () => {

@@ -150,7 +150,7 @@ describe('sources', () => {
       env: { KRMHUB_REGISTRY: registry.url },
     });
     expect(anonymous.exitCode).toBe(5);
-    expect(anonymous.err()).toContain('needs a token');
+    expect(anonymous.err()).toContain('requires a token');
   });
 });
 

@@ -284,7 +284,7 @@ describe('the artifact of a definition', () => {
     await client.blob(REPOSITORY, TEXT);
     await client.blob(REPOSITORY, readme);
     const refusal = await refused(definitionArtifact(DEFINITION, { readme }));
-    expect(refusal.message).toContain('The layer text/markdown has');
+    expect(refusal.message).toContain('layer text/markdown has');
   });
 
   it('is planned in a separate process if it is large, under the spelling of the definition', async () => {
