@@ -1,21 +1,21 @@
 // @ts-check
-// What pages do beyond links and forms: everything on them works without this.
+// Optional enhancements: every page works without this script.
 
 document.documentElement.classList.add('scripted');
 
 const announcer = document.getElementById('announcer');
 
-/** Tells it to who does not see it. @param {string} text */
+/** Announces a text to screen readers. @param {string} text */
 function announce(text) {
   if (announcer === null) return;
   announcer.textContent = '';
-  // The same words are told again only where they were gone meanwhile.
+  // Screen readers announce the same text again only if it was removed meanwhile.
   setTimeout(() => {
     announcer.textContent = text;
   }, 50);
 }
 
-/** @param {HTMLElement} snippet with its code in `code`, and what it is in `data-copy` */
+/** Adds a copy button. @param {HTMLElement} snippet with its text in `code`, and its label in `data-copy` */
 function addCopyButton(snippet) {
   const code = snippet.querySelector('code');
   if (code === null || navigator.clipboard === undefined) return;
@@ -29,7 +29,7 @@ function addCopyButton(snippet) {
       () => false,
     );
     button.textContent = copied ? 'Copied' : 'Not copied';
-    announce(copied ? `Copied: ${snippet.dataset.copy}` : 'The browser did not let it be copied');
+    announce(copied ? `Copied: ${snippet.dataset.copy}` : 'The browser does not permit copying');
     setTimeout(() => {
       button.textContent = 'Copy';
     }, 2000);
@@ -58,12 +58,12 @@ function addSuggestions(input) {
   })) {
     input.setAttribute(name, value);
   }
-  /** Where each leads, as paths: a registry may be reached by more than its public name. @type {string[]} */
+  /** Paths of the suggestions: a registry may have more addresses than its public URL. @type {string[]} */
   let addresses = [];
   let selected = -1;
   let timer = 0;
   /** @type {AbortController | undefined} */
-  let asking;
+  let pending;
 
   /** @param {number} at -1 for none */
   const select = (at) => {
@@ -76,7 +76,7 @@ function addSuggestions(input) {
     else input.setAttribute('aria-activedescendant', `${list.id}-${at}`);
   };
 
-  /** @param {[string, string[], string[], string[]]} answer as OpenSearch has it */
+  /** @param {[string, string[], string[], string[]]} response in the format of OpenSearch */
   const show = ([, names, descriptions, urls]) => {
     addresses = urls.map((url) => new URL(url, location.href).pathname);
     list.replaceChildren(
@@ -98,21 +98,21 @@ function addSuggestions(input) {
 
   const hide = () => {
     clearTimeout(timer);
-    asking?.abort();
+    pending?.abort();
     show(['', [], [], []]);
   };
 
   const ask = async () => {
     const text = input.value.trim();
     if (text.length < 2) return hide();
-    asking?.abort();
-    asking = new AbortController();
+    pending?.abort();
+    pending = new AbortController();
     try {
       const query = new URLSearchParams({ q: text });
-      const response = await fetch(`${input.dataset.suggestions}?${query}`, { signal: asking.signal });
+      const response = await fetch(`${input.dataset.suggestions}?${query}`, { signal: pending.signal });
       if (response.ok && document.activeElement === input) show(await response.json());
     } catch {
-      // Without suggestions the form still searches.
+      // The form still works without suggestions.
     }
   };
 
@@ -128,7 +128,7 @@ function addSuggestions(input) {
       hide();
     } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && count > 0) {
       event.preventDefault();
-      // One place more than there are suggestions: the text itself.
+      // One position more than there are suggestions: the text itself.
       const step = event.key === 'ArrowDown' ? 1 : count;
       select(((selected + 1 + step) % (count + 1)) - 1);
     } else if (event.key === 'ArrowDown') {
@@ -138,7 +138,7 @@ function addSuggestions(input) {
       location.assign(addresses[selected] ?? '');
     }
   });
-  // Not the click: the box would lose the focus first, and the list with it.
+  // Not `click`: the box would lose the focus first, which hides the list.
   list.addEventListener('mousedown', (event) => {
     event.preventDefault();
     const at = [...list.children].findIndex((option) => option.contains(/** @type {Node} */ (event.target)));
@@ -146,7 +146,7 @@ function addSuggestions(input) {
   });
 }
 
-/** The search box of the page, or else of its header. */
+/** Focuses the search box of the page, or of its header if the page has none. */
 function focusSearch() {
   const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('[data-suggestions]'));
   const box = [...boxes].at(-1);
@@ -168,8 +168,8 @@ for (const snippet of document.querySelectorAll('[data-copy]')) {
 for (const input of document.querySelectorAll('[data-suggestions]')) {
   addSuggestions(/** @type {HTMLInputElement} */ (input));
 }
-// Where a registry does not know how it is reached, the browser does.
-for (const place of document.querySelectorAll('[data-registry]')) {
-  const { registry } = /** @type {HTMLElement} */ (place).dataset;
-  place.textContent = registry === 'host' ? location.host : location.origin;
+// Fills in the address of a registry that does not know its own.
+for (const element of document.querySelectorAll('[data-registry]')) {
+  const { registry } = /** @type {HTMLElement} */ (element).dataset;
+  element.textContent = registry === 'host' ? location.host : location.origin;
 }

@@ -2,10 +2,13 @@ import { ROUTES } from '@krmhub/api/routes';
 import type { RegistryContext } from '../http/context.js';
 
 const API_PATHS = new Set<string>(Object.values(ROUTES).map(({ path }) => path));
-/** Below these everything speaks to programs, also what is not there. */
+/** Paths below these prefixes are for programs, also the unknown ones. */
 const API_PREFIX = /^\/(?:api|v2|schemas|\.well-known)(?:\/|$)/;
 
-/** Whether the client is a browser: it names text/html, and likes nothing better that it names. A wildcard is none. */
+/**
+ * Reports whether the client is a browser: Accept names text/html, and prefers no other named type. A wildcard does
+ * not count.
+ */
 export function acceptsPage(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const weights = new Map<string, number>();
@@ -20,7 +23,7 @@ export function acceptsPage(accept: string | undefined): boolean {
   return html > 0 && html >= Math.max(weights.get('text/plain') ?? 0, weights.get('application/json') ?? 0);
 }
 
-/** Whether a failure is told by a page: to a browser, where no program's address is. */
+/** Reports whether a failure responds with a page: to a browser, on a path that is not for programs. */
 export function errorsWithPage(c: RegistryContext): boolean {
   const isProgram = API_PATHS.has(c.get('route')) || API_PREFIX.test(c.req.path);
   return !isProgram && acceptsPage(c.req.header('accept'));

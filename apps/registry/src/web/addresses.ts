@@ -1,6 +1,6 @@
 import { FACET_NAMES } from '@krmhub/api/model';
 
-/** Where the pages are, as paths below the registry's own; `Site.at` makes links of them. */
+/** Paths of the pages, below the path of the registry; `Site.at` makes links of them. */
 
 export const HOME = '/';
 export const CATALOGS = '/catalogs';
@@ -21,7 +21,7 @@ export interface SearchLink {
   cursor?: string | undefined;
 }
 
-/** The page of a search; its parameters in the order of this interface, whatever the order of what is given. */
+/** Returns the path of a search, with its parameters in the order of this interface. */
 export function searchPath(search: SearchLink = {}): string {
   const parameters = new URLSearchParams();
   for (const name of SEARCH_PARAMETERS) {
@@ -68,11 +68,11 @@ export interface ContentsLink {
   /** Part of a name. */
   q?: string | undefined;
   source?: string | undefined;
-  /** The last function of the page before, as `group/kind`. */
+  /** The last function of the previous page, as `group/kind`. */
   after?: string | undefined;
 }
 
-/** A page of what a catalog holds, which stands on the catalog's page. */
+/** Returns the path of a page of a catalog's functions, which is a section of the catalog's page. */
 export function catalogContentsPath(name: string, { q, source, after }: ContentsLink): string {
   return `${catalogPath(name)}${queryOf({ q, source, after })}#contents`;
 }
@@ -92,7 +92,7 @@ export function catalogFeedPath(name: string): string {
   return `${catalogPath(name)}/snapshots.atom`;
 }
 
-/** What is absent or empty is left out. */
+/** Omits absent and empty values. */
 function queryOf(parameters: Record<string, string | undefined>): string {
   const query = new URLSearchParams(
     Object.entries(parameters).filter((entry): entry is [string, string] => (entry[1] ?? '') !== ''),
@@ -116,9 +116,9 @@ export function signInPath(from: string, { hasEnded = false } = {}): string {
 
 export interface SourcesLink {
   catalog?: string | undefined;
-  /** Only those that have any. */
+  /** Only those with problems. */
   hasProblems?: boolean;
-  /** Of a catalog and its source, that were just asked. */
+  /** Catalog and source that were just synced. */
   synced?: string | undefined;
   page?: number | undefined;
 }

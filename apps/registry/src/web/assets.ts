@@ -8,9 +8,9 @@ import type { RegistryApp } from '../http/context.js';
 import { codedBody } from './coded-body.js';
 import { servePage } from './serve-page.js';
 
-/** Files that pages load, as they stand in the folder `assets` of this app. */
+/** Files that pages load, from the folder `assets` of this app. */
 export interface Assets {
-  /** Where a file is served: its digest is a part of that, so that it can be kept for ever. */
+  /** Returns the path of a file. It includes the digest, so the file can be cached forever. */
   path(name: string): string;
   find(name: string): Asset | undefined;
 }
@@ -20,7 +20,7 @@ interface Asset {
   digest: Digest;
   mediaType: string;
   path: string;
-  /** What was compressed once. */
+  /** Compressed bytes, by coding. */
   coded: Map<Coding, ReturnType<typeof codedBody>>;
 }
 
@@ -31,7 +31,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** Reads all of them, once. */
+/** Reads all files once. */
 export function readAssets(): Assets {
   const assets = new Map<string, Asset>();
   for (const name of readdirSync(FOLDER)) {

@@ -5,11 +5,13 @@ import type { Coding } from '../http/content-coding.js';
 
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
-/** Some 1 ms for 50 KB, and two thirds of what the best would save beyond it. */
+/** About 1 ms for 50 KB; the best quality would save a third more. */
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 5;
 
-/** Bytes of a page in a content coding, for `BytesResponse.find`; compressed outside of the main thread. */
+/**
+ * Returns the bytes of a page in a content coding, for `BytesResponse.find`. Compresses outside of the main thread.
+ */
 export async function codedBody(
   bytes: Uint8Array,
   coding: Coding,

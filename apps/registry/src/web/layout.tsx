@@ -6,21 +6,21 @@ import { visibleText } from './visible-text.js';
 
 export type Section = 'functions' | 'catalogs' | 'operate';
 
-/** What a page says of itself. */
+/** Metadata of a page. */
 export interface PageHead {
-  /** What the page is of; the name of the registry's program is added. */
+  /** Title of the page; the name of the program is appended. */
   title: string;
   /** One sentence for search engines and previews. */
   description?: string;
-  /** Of the page, without what only changes its view; it becomes the canonical address. */
+  /** Canonical path of the page, without parameters that only change the view. */
   path: string;
-  /** Where the page stands in the navigation. */
+  /** Section in the navigation. */
   section?: Section;
-  /** False for what search engines should not list. */
+  /** False for pages that search engines should not index. */
   isIndexed?: boolean;
-  /** Atom feeds beside the one of all releases. */
+  /** Atom feeds besides the feed of all releases. */
   feeds?: readonly { title: string; path: string }[];
-  /** What stands in the search box of the header; null for a page that has a box of its own. */
+  /** Text in the search box of the header; null if the page has its own box. */
   search?: string | null;
 }
 

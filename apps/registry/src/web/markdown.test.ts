@@ -4,7 +4,7 @@ import { MARKDOWN_LIMITS, renderMarkdown } from './markdown.js';
 const html = (text: string): string => renderMarkdown(text).html.trim();
 const REL = 'rel="nofollow noopener noreferrer"';
 
-/** Tags and attributes that may come out of any text at all. */
+/** Tags and attributes that the output may contain, whatever the input. */
 const ALLOWED =
   /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol)|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|div class="wide" tabindex="0"|t[hd] class="cell-(?:right|center)"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
 
@@ -28,7 +28,7 @@ describe('renderMarkdown', () => {
     expect(table).not.toContain('style');
   });
 
-  it('puts headings below those of the page, each with an id of its own that links find', () => {
+  it('shifts headings below those of the page, with unique IDs that links find', () => {
     expect(html('# One & *two*\n## One & *two*\n###### Deep\n[there](#one--two)')).toBe(
       [
         '<h3 id="readme-one--two">One &amp; <em>two</em></h3>',
@@ -39,7 +39,7 @@ describe('renderMarkdown', () => {
     );
   });
 
-  it('links to the web and to mail, and to nothing else', () => {
+  it('links only to http, https and mailto', () => {
     expect(html('[a](https://example.com/x?a=1&b=2)')).toBe(
       `<p><a href="https://example.com/x?a=1&amp;b=2" class="external" ${REL}>a</a></p>`,
     );
@@ -60,13 +60,13 @@ describe('renderMarkdown', () => {
     );
   });
 
-  it('keeps HTML as text', () => {
+  it('escapes HTML', () => {
     expect(html('<script>alert(1)</script>')).toBe('<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>');
     expect(html('a <img src=x onerror=alert(1)> b')).toBe('<p>a &lt;img src=x onerror=alert(1)&gt; b</p>');
     expect(html('&lt;script&gt;')).toBe('<p>&lt;script&gt;</p>');
   });
 
-  it('makes visible what hides, also where an entity hides it', () => {
+  it('shows hidden characters, also those of entities', () => {
     expect(html('a\u202eb\u0007c')).toBe('<p>a\ufffdb␇c</p>');
     expect(html('a&#x202e;b&#8203;c')).toBe('<p>a\ufffdb\ufffdc</p>');
     expect(html('[a\u202e](https://example.com/\u202e)')).not.toContain('\u202e');
@@ -95,7 +95,7 @@ describe('renderMarkdown', () => {
     '',
     `https://example.com/${'x'.repeat(5_000)}`,
   ];
-  it.each(addresses)('takes no harm from the address %.60s', (address) => {
+  it.each(addresses)('is safe with the address %.60s', (address) => {
     for (const text of [
       `[a](<${address}>)`,
       `[a](${address})`,
@@ -111,7 +111,7 @@ describe('renderMarkdown', () => {
     }
   });
 
-  it('never opens a link that it does not close', () => {
+  it('closes every link that it opens', () => {
     for (const text of [
       '[a](x) [b](https://example.com)',
       '[a ![b](c) d](https://e.example)',
@@ -156,13 +156,13 @@ describe('a hostile text', () => {
   it.each(Object.keys(texts))('is bounded: %s', (name) => {
     const before = process.cpuUsage();
     const { html: result } = renderMarkdown(texts[name]!);
-    // Alone some 100 ms for the worst; tests share the machine.
+    // The worst case takes about 100 ms on an idle machine; tests share theirs.
     expect(process.cpuUsage(before).user).toBeLessThan(1_500_000);
     expect(result.length).toBeLessThanOrEqual(MARKDOWN_LIMITS.maxPageLength);
     expectSafe(result);
   });
 
-  it('is cut between two lines, and says so', () => {
+  it('is truncated between two lines, with a note', () => {
     const { html: result, isCut } = renderMarkdown('a line of text\n'.repeat(10_000));
     expect(isCut).toBe(true);
     expect(result.trim().endsWith('a line of text</p>')).toBe(true);

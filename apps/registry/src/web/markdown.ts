@@ -1,39 +1,42 @@
 import MarkdownIt, { type Token } from 'markdown-it';
 import { cutText, visibleText } from './visible-text.js';
 
-/** Limits on Markdown that a page shows: each with its unit, and why. */
+/** Limits of the Markdown on a page. */
 export const MARKDOWN_LIMITS = {
-  /** UTF-16 code units that are read. The worst known text of this length takes some 100 ms; real ones of 20 KB take 3 ms. */
+  /**
+   * UTF-16 code units of the input. The worst known text of this length takes about 100 ms; a typical one of 20 KB
+   * takes 3 ms.
+   */
   maxTextLength: 32_768,
-  /** UTF-16 code units of what comes out of it: tables of empty cells grow most. A longer one is shown as it was written. */
+  /** UTF-16 code units of the output: tables of empty cells grow most. A longer one is shown as its source. */
   maxPageLength: 400_000,
-  /** Quotes, lists and emphasis inside each other; what is deeper stays text. */
+  /** Nested quotes, lists and emphasis; deeper ones remain text. */
   maxNesting: 32,
-  /** UTF-16 code units of an address or a heading's name. */
+  /** UTF-16 code units of an address or a heading's ID. */
   maxAddressLength: 2_000,
 } as const;
 
 export interface RenderedMarkdown {
-  /** Safe to be put into a page as it is. */
+  /** Safe HTML. */
   html: string;
-  /** Whether the text is longer than what is shown. */
+  /** The text is longer than its shown part. */
   isCut: boolean;
 }
 
-/** Headings of a document begin below the page's own `h2`. */
+/** Headings of a document start below the page's own `h2`. */
 const HEADING_SHIFT = 2;
 const ID_PREFIX = 'readme-';
 const REL = 'nofollow noopener noreferrer';
 
 const markdown = new MarkdownIt({
-  // HTML is text, and so are quotes, dashes and bare addresses: nothing is read into what somebody wrote.
+  // HTML remains text. Quotes, dashes and bare addresses are not converted.
   html: false,
   linkify: false,
   typographer: false,
-  // A setting of presets, which the types do not name.
+  // A setting of presets that the types lack.
   ...({ maxNesting: MARKDOWN_LIMITS.maxNesting } as object),
 });
-// Whether an address becomes a link is decided when it is written: what does not still shows where it leads.
+// The renderer decides which addresses become links; others are shown as text.
 markdown.validateLink = () => true;
 markdown.renderer.rules.image = (tokens, index, _options, env) => writeImage(tokens[index]!, env as State);
 markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
@@ -45,26 +48,26 @@ markdown.renderer.rules.code_block = (tokens, index) => writeCode(tokens[index]!
 markdown.core.ruler.push('headings', ({ tokens }) => prepareHeadings(tokens));
 markdown.core.ruler.push('cells', ({ tokens }) => prepareCells(tokens));
 
-/** What closes the links that are open. */
+/** Closing tags of the open links. */
 interface State {
   closing: string[];
 }
 
 /**
- * CommonMark with tables as HTML that loads nothing and runs nothing: images are links, links lead to http, https,
- * mailto or a heading of the same document, and other addresses are shown and lead nowhere.
+ * Renders CommonMark with tables as HTML that loads and runs nothing. Images become links. Links lead to http, https,
+ * mailto or a heading of the same document; other addresses are shown as text.
  */
 export function renderMarkdown(text: string): RenderedMarkdown {
   const { maxTextLength, maxPageLength } = MARKDOWN_LIMITS;
   const isCut = text.length > maxTextLength;
   const shown = isCut ? upToLineEnd(text.slice(0, maxTextLength)) : text;
   const html = markdown.render(shown, { closing: [] } satisfies State);
-  // Entities can stand for hidden characters too, so what they gave is looked at, and not the source.
+  // Entities can stand for hidden characters too, so this checks the output and not the source.
   if (html.length <= maxPageLength) return { html: visibleText(html), isCut };
   return { html: visibleText(writeCode(shown)), isCut };
 }
 
-/** Without the last line, which is broken off somewhere; a text of one line as it is. */
+/** Removes the incomplete last line; returns a text of one line unchanged. */
 function upToLineEnd(text: string): string {
   const end = text.lastIndexOf('\n');
   return end > 0 ? text.slice(0, end) : text.replace(/[\ud800-\udbff]$/, '');
@@ -83,7 +86,7 @@ function prepareHeadings(tokens: Token[]): void {
   }
 }
 
-/** As GitHub names headings, so that the links inside of a document find them. */
+/** Returns the ID of a heading as GitHub does, so that links inside a document work. */
 function slugOf(text: string): string {
   return text
     .slice(0, MARKDOWN_LIMITS.maxAddressLength)
@@ -93,7 +96,7 @@ function slugOf(text: string): string {
     .replace(/\s/g, '-');
 }
 
-/** How a cell is aligned is a class: no style may stand in a page. */
+/** Cells are aligned by class: the page policy forbids styles. */
 function prepareCells(tokens: Token[]): void {
   for (const token of tokens) {
     if (token.type !== 'th_open' && token.type !== 'td_open') continue;
@@ -102,14 +105,14 @@ function prepareCells(tokens: Token[]): void {
   }
 }
 
-/** Where an address leads to from a page of ours: elsewhere on the web, to a heading, or nowhere. */
+/** Returns the target of a link on a page: on the web, a heading, or none. */
 function targetOf(address: string): { href: string; isWeb: boolean } | undefined {
   if (address.length > MARKDOWN_LIMITS.maxAddressLength) return undefined;
   if (/^#./.test(address)) {
     const slug = slugOf(decoded(address.slice(1)));
     return slug === '' ? undefined : { href: `#${encodeURIComponent(ID_PREFIX + slug)}`, isWeb: false };
   }
-  // A relative address would lead to a page of this registry that has nothing to do with it.
+  // A relative address would lead to an unrelated page of this registry.
   const match = /^(https?:\/\/|mailto:)[^\s\\]+$/i.exec(address);
   if (match === null || !URL.canParse(address)) return undefined;
   return { href: new URL(address).href, isWeb: match[1]!.toLowerCase() !== 'mailto:' };
@@ -138,12 +141,12 @@ function closeLink(state: State): string {
   return state.closing.pop() ?? '';
 }
 
-/** A link to the image, named by what it shows; nothing is loaded from elsewhere. */
+/** Writes a link to the image, with its description; the page loads no image from other sites. */
 function writeImage(token: Token, state: State): string {
   const address = String(token.attrGet('src') ?? '');
   const alternative = escaped(cutText(plainText(token.children ?? []), MARKDOWN_LIMITS.maxAddressLength));
   const name = alternative === '' ? 'image' : alternative;
-  // In a link there is no place for another one.
+  // Links cannot be nested.
   if (state.closing.includes('</a>')) return name;
   const target = targetOf(address);
   if (target === undefined) return `${name} ${writeAddress(address)}`;
@@ -154,7 +157,7 @@ function openAnchor({ href, isWeb }: { href: string; isWeb: boolean }): string {
   return `<a href="${escaped(href)}"${isWeb ? ' class="external"' : ''} rel="${REL}">`;
 }
 
-/** An address that leads nowhere from here, to be read. */
+/** Writes an address as text. */
 function writeAddress(address: string): string {
   return `<code>${escaped(cutText(decoded(address), 200))}</code>`;
 }

@@ -8,7 +8,7 @@ import { codedBody } from './coded-body.js';
 import { Layout, type PageHead } from './layout.js';
 import { type Site, SiteProvider } from './site.js';
 
-/** Nothing but our own files: no inline script or style, nothing from elsewhere, in no frame. */
+/** Only files of the registry: no inline script or style, nothing from other sites, no frame. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -23,22 +23,22 @@ export const PAGE_POLICY = [
 
 export interface Page {
   head: PageHead;
-  /** What stands in `main`. */
+  /** Content of `main`. */
   body: Child;
-  /** 200 where it is absent. */
+  /** Default: 200. */
   status?: ContentfulStatusCode;
   headers?: Record<string, string>;
-  /** `no-cache` where it is absent: asked for each time, and mostly answered with a 304. */
+  /** Default: `no-cache`. Caches must revalidate, and mostly get a 304. */
   cacheControl?: string;
 }
 
 const HTML = 'text/html; charset=utf-8';
 
-/** Answers with a page: its policy, its ETag, and in the coding that the client likes best. */
+/** Responds with a page, with its policy and ETag, in the coding that the client prefers. */
 export async function pageResponse(c: RegistryContext, site: Site, page: Page): Promise<Response> {
   const { status = 200, cacheControl = CACHE_REVALIDATE } = page;
   const bytes = renderPage(site, page);
-  // What is an error to a program is a page to a browser, at every address.
+  // The same URL responds to programs with a problem, and to browsers with a page.
   const headers = {
     ...page.headers,
     'Content-Security-Policy': PAGE_POLICY,
@@ -65,7 +65,7 @@ export async function pageResponse(c: RegistryContext, site: Site, page: Page): 
   });
 }
 
-/** UTF-8. */
+/** Returns the document in UTF-8. */
 export function renderPage(site: Site, { head, body }: Pick<Page, 'head' | 'body'>): Uint8Array {
   const document = (
     <SiteProvider value={site}>

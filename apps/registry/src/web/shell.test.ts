@@ -23,20 +23,20 @@ describe('the first page', () => {
     ['text/html;q=0', 'text/plain; charset=UTF-8'],
     ['text/plain, text/html;q=0.9', 'text/plain; charset=UTF-8'],
     ['', 'text/plain; charset=UTF-8'],
-  ])('is for Accept: %s', async (accept, type) => {
+  ])('is served for Accept: %s', async (accept, type) => {
     const response = await ask('/', { Accept: accept });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe(type);
     expect(response.headers.get('vary')).toContain('Accept');
   });
 
-  it('is text for who says nothing', async () => {
+  it('is text without Accept', async () => {
     expect(await (await ask('/')).text()).toContain('/api/v1/functions');
   });
 });
 
 describe('a page', () => {
-  it('lets nothing run or load but files of ours', async () => {
+  it('runs and loads only files of the registry', async () => {
     const response = await browse('/');
     const policy = response.headers.get('content-security-policy');
     expect(policy).toBe(
@@ -50,7 +50,7 @@ describe('a page', () => {
     for (const [, target] of text.matchAll(/(?:src|href)="([^"]+)"/g)) expect(target).toMatch(/^[/#](?!\/)/);
   });
 
-  it('is not sent again to who has it, in each coding', async () => {
+  it('responds 304 to a client that has it, in each coding', async () => {
     for (const coding of ['br', 'gzip', 'identity']) {
       const headers = { 'Accept-Encoding': coding };
       const first = await browse('/', headers);
@@ -64,7 +64,7 @@ describe('a page', () => {
     }
   });
 
-  it('stands below the path of the public URL', async () => {
+  it('is below the path of the public URL', async () => {
     const below = await openTestRegistry({ config: { publicUrl: 'https://example.com/krm' } });
     try {
       const response = await below.request('/', { headers: { Accept: BROWSER } });
@@ -80,7 +80,7 @@ describe('a page', () => {
 });
 
 describe('failures', () => {
-  it('are pages to browsers, with the words of the problem', async () => {
+  it('are pages for browsers, with the texts of the problem', async () => {
     const response = await browse('/nothing/here');
     expect(response.status).toBe(404);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -97,24 +97,24 @@ describe('failures', () => {
     '/api/v1/functions?limit=x',
     '/catalogs/none/catalog.yaml',
     '/schemas/a.b/v1/C.json',
-  ])('of programs stay problems: %s', async (target) => {
+  ])('on paths of programs stay problems: %s', async (target) => {
     const response = await browse(target);
     expect(response.status).toBeGreaterThanOrEqual(400);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
   });
 
-  it('are problems to who asks for no page', async () => {
+  it('are problems for clients that do not accept a page', async () => {
     const response = await ask('/nothing', { Accept: '*/*' });
     expect(response.headers.get('content-type')).toBe('application/problem+json');
   });
 
-  it('show what is hostile as text', async () => {
+  it('show hostile text as text', async () => {
     const text = await (await browse(`/${encodeURIComponent('<script>alert(1)</script>\u202e"\'')}`)).text();
     expect(text).not.toContain('<script>alert');
     expect(text).not.toContain('\u202e');
   });
 
-  it('count as reading where they are pages, and too many of them are told in a line', async () => {
+  it('count as reads where they are pages, and beyond the limit they are a line of text', async () => {
     const limited = await openTestRegistry({ config: { requestsPerMinute: 4 } });
     try {
       const page = { headers: { Accept: BROWSER } };
@@ -137,7 +137,7 @@ describe('failures', () => {
     }
   });
 
-  it('of a wrong method name those that are possible', async () => {
+  it('list the allowed methods for a wrong one', async () => {
     const response = await registry.request('/', { method: 'POST', headers: { Accept: BROWSER } });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect(await response.text()).toContain('Method POST is not allowed');
@@ -145,7 +145,7 @@ describe('failures', () => {
 });
 
 describe('files that pages load', () => {
-  it('are kept for ever under their digest', async () => {
+  it('can be cached forever under their digest', async () => {
     const page = await (await browse('/')).text();
     const targets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, target]) => target!);
     const types = new Map<string, string>();
@@ -170,13 +170,13 @@ describe('files that pages load', () => {
   });
 
   it.each(['/assets/0000000000000000/style.css', '/assets/x/..%2Fpackage.json', '/assets/x/__proto__'])(
-    'are not others: %s',
+    'do not include others: %s',
     async (target) => {
       expect((await ask(target)).status).toBe(404);
     },
   );
 
-  it('have the icon under the name that everybody asks for', async () => {
+  it('include the icon under its conventional name', async () => {
     const response = await ask('/favicon.ico');
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
   });

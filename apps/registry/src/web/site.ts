@@ -2,16 +2,16 @@ import { createContext, useContext } from 'hono/jsx';
 import type { PublicAddress } from '../http/public-address.js';
 import type { Assets } from './assets.js';
 
-/** What every page knows of the registry that it is a page of. */
+/** What every page knows about its registry. */
 export interface Site {
-  /** Without a slash at the end; absent where the registry does not know how it is reached. */
+  /** Without a trailing slash; absent if the registry does not know its URL. */
   publicUrl?: string;
   /**
-   * The target of a link: a path of ours, such as `/functions`, below the path of the public URL. Every link, form and
-   * source of a page is made by this.
+   * Returns the target of a link: adds the path of the public URL to a path such as `/functions`. Every link, form
+   * and source of a page uses this.
    */
   at(path: string): string;
-  /** The same with scheme and host, for feeds; a path alone where these are not known. */
+  /** Returns the same with scheme and host, for feeds; only the path if these are unknown. */
   whole(path: string): string;
   assets: Assets;
 }
@@ -29,7 +29,7 @@ export function createSite({ publicUrl }: PublicAddress, assets: Assets): Site {
 const Current = createContext<Site | undefined>(undefined);
 export const SiteProvider = Current.Provider;
 
-/** The site of the page that is being rendered. */
+/** Returns the site of the page that is being rendered. */
 export function useSite(): Site {
   const site = useContext(Current);
   if (site === undefined) throw new Error('A component was rendered outside of a page.');

@@ -1,11 +1,16 @@
-/** Text from elsewhere on a page: escaping is the renderer's, what is invisible or turns other text around is ours. */
+/**
+ * Controls in text from publishers. The renderer escapes; this file handles characters that are invisible or change
+ * the direction of other text.
+ */
 
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
-/** C1 controls, embeddings, overrides and isolates (Unicode "Bidi_Control" but for marks), zero width, tags. */
+/** C1 controls, embeddings, overrides and isolates (Unicode "Bidi_Control" except marks), zero width, tags. */
 const HIDDEN =
   /[\u0080-\u009f\u061c\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
-/** The text with controls as their pictures, such as `␛`, and others that hide as `�`. Line ends and tabs stay. */
+/**
+ * Replaces controls with their pictures, such as `␛`, and other hidden characters with `�`. Line ends and tabs stay.
+ */
 export function visibleText(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
@@ -16,7 +21,7 @@ export function visibleText(text: string): string {
     .replace(HIDDEN, '\ufffd');
 }
 
-/** At most so many characters, with `…` where something is missing; never half of a surrogate pair. */
+/** Truncates a text, with `…` at the end; never splits a surrogate pair. */
 export function cutText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, maxCharacters - 1).replace(/[\ud800-\udbff]$/, '')}…`;

@@ -32,7 +32,7 @@ export type WebDeps = HomeDeps &
   DiscoveryDeps &
   OperateDeps;
 
-/** Every route of the pages; none is of the HTTP API. */
+/** Every route of the pages; none is in the HTTP API. */
 export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...ASSET_ROUTES,
   ...HOME_ROUTES,
@@ -44,7 +44,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...OPERATE_ROUTES,
 };
 
-/** The pages for people; to be called after the routes of the API, whose paths stand where both could match. */
+/** Adds the pages for people. Call this after the routes of the API, whose paths match first. */
 export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   assetRoutes(app, deps.site.assets);
   homeRoutes(app, deps);

@@ -8,24 +8,24 @@ import {
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../limits.js';
 
-/** What a page says of a catalog in numbers: functions, whatever the number of their API versions. */
+/** Counts on the page of a catalog. A function counts once, whatever the number of its API versions. */
 export interface CatalogCounts {
-  /** Functions that the catalog holds, by the source of their first API version. */
+  /** Functions in the catalog, by the source of their first API version. */
   sources: ReadonlyMap<string, number>;
-  /** Functions of which the report has something to say. */
+  /** Functions with a remark in the report. */
   remarks: Record<ReportRemark, number>;
 }
 
-/** What a snapshot changed in the one before it. */
+/** Numbers of changes between a snapshot and the one before it. */
 export interface SnapshotChanges {
   added: number;
   removed: number;
   changed: number;
-  /** False where there are more than were counted. */
+  /** False if there are more changes than were counted. */
   isAll: boolean;
 }
 
-/** Numbers that cost a walk through a catalog, and are the same until it is cut again. */
+/** Caches counts that need a walk through a catalog, until the catalog changes. */
 export class CachedCounts {
   readonly #store: SnapshotStore;
   readonly #cache = new LRUCache<string, Promise<unknown>>({ max: SERVER_LIMITS.maxKeptCounts });
@@ -34,7 +34,7 @@ export class CachedCounts {
     this.#store = store;
   }
 
-  /** Of the newest state, with what waits for the next snapshot. */
+  /** Counts the newest state, including changes that are not in a snapshot yet. */
   catalogCounts(catalog: CatalogRecord): Promise<CatalogCounts> {
     const { name, newest, throughEvent } = catalog;
     const serial = reportSerial(catalog);
@@ -49,7 +49,7 @@ export class CachedCounts {
     });
   }
 
-  /** What a snapshot changed in the one before it; of two that were not withdrawn when it was counted. */
+  /** Counts the changes of a snapshot against the one before it. The caller checks that neither was withdrawn. */
   snapshotChanges(catalog: string, serial: number): Promise<SnapshotChanges> {
     return this.#cached(`snapshot ${catalog} ${serial}`, async () => {
       const serials = { from: serial - 1, to: serial };
@@ -67,18 +67,18 @@ export class CachedCounts {
     if (cached !== undefined) return cached;
     const value = make();
     this.#cache.set(name, value);
-    // The next request counts again after a failure.
+    // After a failure, the next request counts again.
     value.catch(() => this.#cache.delete(name));
     return value;
   }
 }
 
-/** The serial as of which a catalog is as it was cut last, also where that made no snapshot. */
+/** Returns the serial that stands for the newest state of a catalog, also if that has no snapshot. */
 export function reportSerial({ newest }: CatalogRecord): number {
   return (newest?.serial ?? 0) + 1;
 }
 
-/** Functions whose entry came, went or became another one; where only the report changed, nothing did. */
+/** Counts functions whose entry was added, removed or replaced. A change of the report alone does not count. */
 export function countChanges(places: readonly ChangedEntry[]): Omit<SnapshotChanges, 'isAll'> {
   const counts = { added: 0, removed: 0, changed: 0 };
   for (const { before, after } of places) {
@@ -91,7 +91,7 @@ export function countChanges(places: readonly ChangedEntry[]): Omit<SnapshotChan
   return counts;
 }
 
-/** `3 added, 1 changed`; of what was not counted to its end, more than how many there are. */
+/** Returns a text such as `3 added, 1 changed`; for an incomplete count, "more than" and the number. */
 export function changesText(
   { added, removed, changed, isAll }: SnapshotChanges,
   limit: number = SERVER_LIMITS.maxCountedChanges,

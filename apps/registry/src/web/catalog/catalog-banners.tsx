@@ -6,7 +6,10 @@ import { type CatalogView, failingSources } from './read-catalog.js';
 
 const MAX_MESSAGE = 1_000;
 
-/** What a reader has to know before using the catalog; failed sources only where the page does not tell of them anyway. */
+/**
+ * What a reader must know before using the catalog. Failed sources are only included if the page does not list
+ * sources.
+ */
 export function CatalogBanners({ view, hasSources = true }: { view: CatalogView; hasSources?: boolean }) {
   return (
     <>

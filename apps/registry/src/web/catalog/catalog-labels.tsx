@@ -1,6 +1,6 @@
 import { Text } from '../parts/text.js';
 
-/** Labels of a catalog, each with its value. */
+/** Labels of a catalog with their values. */
 export function CatalogLabels({ labels }: { labels: Readonly<Record<string, string>> | undefined }) {
   const all = Object.entries(labels ?? {});
   if (all.length === 0) return null;

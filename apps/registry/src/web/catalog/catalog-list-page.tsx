@@ -20,7 +20,7 @@ export function CatalogListPage({
   total: number;
   views: readonly CatalogView[];
   after: string | undefined;
-  /** The name after which the next page begins. */
+  /** The last name of this page, if another page follows. */
   next: string | undefined;
 }) {
   return (
@@ -85,7 +85,7 @@ function CatalogItem({ view }: { view: CatalogView }) {
   );
 }
 
-/** Nothing for a catalog that is as it should be. */
+/** Renders nothing for a catalog without problems. */
 export function StateLabel({ view }: { view: CatalogView }) {
   const { state } = view.state;
   if (state === 'failing') return <Label tone="danger">cannot be built</Label>;
@@ -123,7 +123,7 @@ function SourceNames({ view: { sources, recipe } }: { view: CatalogView }) {
   );
 }
 
-/** Where an address leads, without its path. */
+/** Returns the host of a URL. */
 function hostOf(url: string): string {
   return /^(?:git::)?[a-z+]+:\/\/([^/?#]+)/i.exec(url)?.[1]?.replace(/^.*@/, '') ?? url;
 }

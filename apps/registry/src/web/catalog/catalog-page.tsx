@@ -24,7 +24,7 @@ export interface CatalogPageData {
   query: ContentsQuery;
   contents: EntryPage;
   snapshots: readonly SnapshotRow[];
-  /** Whether there are older ones. */
+  /** There are older snapshots. */
   isMore: boolean;
   signing: SigningView;
 }

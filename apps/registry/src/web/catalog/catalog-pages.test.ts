@@ -36,7 +36,7 @@ async function pageOf(target: string, on = registry): Promise<string> {
   return text;
 }
 
-/** One h1, unique ids, links inside of it that lead somewhere, and nothing that runs or escapes. */
+/** Expects one h1, unique ids, fragment links with targets, and nothing that runs or escapes. */
 function expectWhole(text: string): void {
   expect(text.match(/<h1[ >]/g)).toHaveLength(1);
   const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id!);
@@ -45,7 +45,7 @@ function expectWhole(text: string): void {
   expect(text).not.toMatch(/<script>|<img src=x|\sstyle=|href="javascript:|[\u202e\u0000\u001b]/);
 }
 
-/** What stands on a page as its reader sees it. */
+/** Returns the visible text of a page. */
 function wordsOf(text: string): string {
   return text
     .slice(text.indexOf('<main'), text.indexOf('</main>'))
@@ -117,7 +117,7 @@ afterAll(async () => {
 });
 
 describe('the list of catalogs', () => {
-  it('says of each what it is, and how its sources are', async () => {
+  it('describes each, with the state of its sources', async () => {
     const text = await pageOf('/catalogs');
     const words = wordsOf(text);
     expect(words).toContain('default');
@@ -132,14 +132,14 @@ describe('the list of catalogs', () => {
     expect(text).toContain('aria-current="true">Catalogs');
   });
 
-  it('goes on from a name', async () => {
+  it('continues after a name', async () => {
     const words = wordsOf(await pageOf('/catalogs?after=default'));
     expect(words).not.toContain('default');
     expect(words).toContain('platform');
     expect((await browse('/catalogs?after=NO')).status).toBe(400);
   });
 
-  it('stays small with many, page by page', async () => {
+  it('stays small with many catalogs, page by page', async () => {
     const many = await openTestRegistry();
     try {
       const { secret } = await many.token({});
@@ -159,7 +159,7 @@ describe('the list of catalogs', () => {
 });
 
 describe('the page of a catalog', () => {
-  it('says what it holds, from where and how it is used', async () => {
+  it('says what it contains, where that comes from and how to use it', async () => {
     const text = await pageOf('/catalogs/platform');
     const words = wordsOf(text);
     expect(namesOf(text)).toEqual(['Late', 'Plain', 'Good', 'Elsewhere', 'SetLabels']);
@@ -174,7 +174,7 @@ describe('the page of a catalog', () => {
     expect(words).toContain(`${SCRIPT} is not for us`);
   });
 
-  it('tells of its sources in the order of the recipe', async () => {
+  it('lists its sources in the order of the recipe', async () => {
     const text = await pageOf('/catalogs/platform');
     const order = [...text.matchAll(/id="source-([a-z]+)"/g)].map(([, name]) => name);
     expect(order).toEqual(['ours', 'theirs', 'broken', 'missing']);
@@ -192,7 +192,7 @@ describe('the page of a catalog', () => {
     expect(text).toContain('href="/catalogs/platform?source=ours#contents"');
   });
 
-  it('says by which key it is signed, until when, and never that this is enough', async () => {
+  it('shows the signing key and its expiry, and never that this suffices', async () => {
     const { keys } = (await (await registry.request('/.well-known/krmhub-keys.json')).json()) as {
       keys: { fingerprint: string }[];
     };
@@ -202,7 +202,7 @@ describe('the page of a catalog', () => {
     expect(wordsOf(text)).not.toMatch(/\bverified\b/i);
   });
 
-  it('leads to every form of it, and each is there', async () => {
+  it('links to every rendition, and each exists', async () => {
     const text = await pageOf('/catalogs/platform');
     const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'));
     const targets = [...main.matchAll(/href="(\/[^"#]*)/g)].map(([, target]) =>
@@ -213,13 +213,13 @@ describe('the page of a catalog', () => {
     }
     expect(targets).toContain('/catalogs/platform/catalog.json?kind=KRMFunctionCatalog');
     for (const target of new Set(targets)) {
-      // The comparison of no two snapshots leads to that of the newest.
+      // Comparing without two snapshots redirects to the newest ones.
       const { status } = await browse(target);
       expect(status, target).toBe(target.endsWith('/compare') ? 302 : 200);
     }
   });
 
-  it('shows snapshots with what each changed', async () => {
+  it('lists snapshots with the changes of each', async () => {
     const text = await pageOf('/catalogs/platform');
     const rows = [...text.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => wordsOf(`<main>${row}</main>`).trim());
     expect(rows[1]).toMatch(/^Snapshot \d+ .* UTC 5 functions 1 removed sha256:/);
@@ -238,14 +238,14 @@ describe('the page of a catalog', () => {
     ['?after=good.example.com/Good', ['Elsewhere', 'SetLabels']],
     ['?q=nothing', []],
     [`?q=${encodeURIComponent('%_')}`, []],
-  ])('filters what it holds: %s', async (query, kinds) => {
+  ])('filters its functions: %s', async (query, kinds) => {
     const text = await pageOf(`/catalogs/platform${query}`);
     expect(namesOf(text)).toEqual(kinds);
     if (kinds.length === 0) expect(wordsOf(text)).toContain('No function matches.');
     expect(text).toContain('<meta name="robots" content="noindex"/>');
   });
 
-  it('repeats as text what was looked for', async () => {
+  it('repeats the filter as text', async () => {
     const text = await pageOf(`/catalogs/platform?q=${encodeURIComponent(`${SCRIPT}"'`)}`);
     expect(text).toContain('value="&lt;script&gt;');
   });
@@ -262,7 +262,7 @@ describe('the page of a catalog', () => {
     ['/catalogs/platform/report?of=things', 400, 'is not one of refused, shadowed, yanked'],
     ['/catalogs/platform/compare?from=x', 400, 'is not a serial'],
     ['/catalogs/platform/compare?from=1&to=999', 404, 'has no snapshot 999'],
-  ])('answers %s with %i, on a page', async (target, status, message) => {
+  ])('responds to %s with %i, as a page', async (target, status, message) => {
     const response = await browse(target);
     expect(response.status).toBe(status);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -271,7 +271,7 @@ describe('the page of a catalog', () => {
 });
 
 describe('the report', () => {
-  it('tells each kind with what it means and what may be done', async () => {
+  it('explains each kind of remark and its remedy', async () => {
     const text = await pageOf('/catalogs/platform/report');
     const words = wordsOf(text);
     expect(words).toContain('Refused 1 Shadowed 1 Yanked 1');
@@ -285,7 +285,7 @@ describe('the report', () => {
     expect(words).toContain('krmhub catalog report platform');
   });
 
-  it('has a list of each kind', async () => {
+  it('lists the functions of each kind', async () => {
     const words = wordsOf(await pageOf('/catalogs/platform/report?of=shadowed'));
     expect(words).toContain('SetLabels');
     expect(words).not.toContain('Denied');
@@ -294,7 +294,7 @@ describe('the report', () => {
     expect(hrefOf(beyond, 'first')).toBe('/catalogs/platform/report?of=refused');
   });
 
-  it('of a catalog that leaves nothing out says so', async () => {
+  it('is empty for a catalog that leaves nothing out', async () => {
     const quiet = await openTestRegistry();
     try {
       await quiet.publish({ kind: 'One', release: '1.0.0' });
@@ -310,7 +310,7 @@ describe('the report', () => {
 });
 
 describe('what changed between two snapshots', () => {
-  it('is told by what it means', async () => {
+  it('is listed by impact', async () => {
     const { snapshots } = (await (await registry.request('/catalogs/platform/snapshots')).json()) as {
       snapshots: { serial: number; digest: string }[];
     };
@@ -329,7 +329,7 @@ describe('what changed between two snapshots', () => {
     expect(same).toContain('No function changed');
   });
 
-  it('is of the newest and the one before it where none is named, and at one address', async () => {
+  it('compares the newest with the one before it by default, at one URL', async () => {
     const response = await browse('/catalogs/platform/compare');
     expect(response.status).toBe(302);
     const location = response.headers.get('location')!;
@@ -343,7 +343,7 @@ describe('what changed between two snapshots', () => {
     expect(byDigest.headers.get('location')).toBe(location);
   });
 
-  it('is nothing where there is one snapshot only', async () => {
+  it('does not exist for a single snapshot', async () => {
     const alone = await openTestRegistry();
     try {
       await alone.waitForCatalogs();
@@ -357,7 +357,7 @@ describe('what changed between two snapshots', () => {
 });
 
 describe('the feed of snapshots', () => {
-  it('has what RFC 4287 asks for, the newest first', async () => {
+  it('has what RFC 4287 requires, the newest first', async () => {
     const response = await registry.request('/catalogs/platform/snapshots.atom');
     expect(response.headers.get('content-type')).toBe('application/atom+xml; charset=utf-8');
     const text = await response.text();

@@ -35,7 +35,7 @@ import type { SnapshotRow } from './snapshots-section.js';
 
 const page = { 200: { description: 'A page' } };
 const params = z.object({ name: CatalogName });
-/** The last function of the page before: the name of one, whether or not it is still there. */
+/** The last function of the previous page, whether or not it still exists. */
 const After = z
   .string()
   .max(REQUEST_LIMITS.maxFilterLength * 2, 'is too long')
@@ -45,7 +45,7 @@ const After = z
     return { group, kind };
   })
   .optional();
-/** Forms send what is left empty. */
+/** Forms send empty fields. */
 const orEmpty = <Schema extends z.ZodType>(schema: Schema) =>
   z.union([z.literal('').transform(() => undefined), schema]).optional();
 
@@ -104,9 +104,9 @@ export const CATALOG_PAGE_ROUTES = {
 const CATALOGS_OF_PAGE = 50;
 const SNAPSHOTS_OF_PAGE = 10;
 const SNAPSHOTS_OF_FEED = 30;
-/** Snapshots to choose from, and among which two are looked for. */
+/** Snapshots to choose from, and to search for the default pair. */
 const SNAPSHOTS_TO_COMPARE = 100;
-/** Functions of each kind of remark in the overview of a report. */
+/** Functions for each kind of remark in the overview of a report. */
 const OVERVIEW_FUNCTIONS = 10;
 
 export type CatalogPageDeps = ReadCatalogDeps &
@@ -271,7 +271,10 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
     });
   });
 
-  /** Of these, newest first, so many with what each changed; the last one may be there for its successor alone. */
+  /**
+   * Returns the first `count` snapshots, newest first, with the changes of each. The last snapshot may only serve as
+   * the predecessor of the one before.
+   */
   async function rowsOf(snapshots: readonly SnapshotRecord[], count: number): Promise<SnapshotRow[]> {
     const rows: SnapshotRow[] = [];
     for (const [index, snapshot] of snapshots.slice(0, count).entries()) {

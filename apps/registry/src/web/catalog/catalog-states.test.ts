@@ -72,8 +72,8 @@ const theirs = (origin: string) => `  - name: theirs
     catalog: {url: '${origin}/catalog.yaml', refresh: 1h}
 `;
 
-describe('a catalog that is not as it will be', () => {
-  it('was not cut yet, and waits for sources that were not asked', async () => {
+describe('a catalog with problems', () => {
+  it('has no snapshot yet, and waits for sources that were never synced', async () => {
     const upstream = await openUpstream();
     const registry = await open({ start: false });
     await apply(registry, 'waiting', theirs(upstream.origin));
@@ -94,7 +94,7 @@ describe('a catalog that is not as it will be', () => {
     expect(compared.status).toBe(404);
   });
 
-  it('cannot be built, and says why', async () => {
+  it('cannot be built, and shows why', async () => {
     const registry = await open({
       wrapStore: (store) => ({
         ...store,
@@ -113,7 +113,7 @@ describe('a catalog that is not as it will be', () => {
     expect(wordsOf(await pageOf(registry, '/catalogs'))).toContain('failing cannot be built');
   });
 
-  it('holds nothing, and has nothing left out', async () => {
+  it('is empty, and leaves nothing out', async () => {
     const registry = await open();
     await apply(registry, 'empty', '  - {name: ours, functions: {}, match: [{group: none.example}]}\n');
     await registry.waitForCatalogs();
@@ -128,7 +128,7 @@ describe('a catalog that is not as it will be', () => {
     await registry.publish({ kind: 'Good', release: '1.0.0' });
     await registry.publish({ kind: 'Bad', release: '1.0.0' });
     const reason = JSON.stringify({ reason: 'it <i>steals</i> secrets' });
-    // Nobody cuts meanwhile, so that the newest snapshot is the withdrawn one.
+    // Nothing is built meanwhile, so the newest snapshot is the withdrawn one.
     await registry.parts.snapshotBuilder.stop();
     const { parts } = registry;
     const change = `${releasePath({ kind: 'Bad', release: '1.0.0' })}/takedown`;
@@ -217,7 +217,7 @@ describe('a catalog of many functions', () => {
     return registry;
   }
 
-  it('is read page by page, and never as a whole', async () => {
+  it('is read page by page, never as a whole', async () => {
     const registry = await openMany();
     for (const first of [
       '/catalogs/many',
@@ -244,7 +244,7 @@ describe('a catalog of many functions', () => {
     expect(wordsOf(overview)).toContain(`All ${count} functions`);
   });
 
-  it('is compared as far as a page goes, and says where the rest is told', async () => {
+  it('is compared up to the limit of a page, and names the command for the rest', async () => {
     const registry = await openMany();
     const text = await pageOf(registry, '/catalogs/many/compare?from=1&to=2');
     expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedClosely);

@@ -27,11 +27,11 @@ export interface ComparePageData {
 }
 
 const TONES: Record<CatalogChangeWeight, Tone> = { breaking: 'danger', review: 'warning', quiet: 'plain' };
-/** Changes of one function that are told. */
+/** Maximum number of listed changes for one function. */
 const MAX_CHANGES = 20;
 const MAX_MESSAGE = 500;
 
-/** What changed between two snapshots of a catalog, by what it means. */
+/** Shows what changed between two snapshots of a catalog, by impact. */
 export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots }: ComparePageData) {
   const { at } = useSite();
   const { changes, counts, tooLarge, uncompared } = comparison;
@@ -160,7 +160,7 @@ function FunctionLink({ name, isGone = false }: { name: { group: string; kind: s
       {name.kind}
     </>
   );
-  // What the catalog does not hold any more may be nowhere else.
+  // A function that is gone from the catalog may have no page.
   return isGone ? text : <a href={at(functionPath(name))}>{text}</a>;
 }
 
@@ -192,7 +192,7 @@ function Choice({
   );
 }
 
-/** Functions with a heavy change first, else in the order of the catalog. */
+/** Groups changes by function: functions with a breaking change first, then in the order of the catalog. */
 function byFunction(changes: readonly CatalogChange[]): CatalogChange[][] {
   const found = new Map<string, CatalogChange[]>();
   for (const change of changes) {

@@ -10,7 +10,7 @@ import { useSite } from '../site.js';
 import type { CatalogCounts } from './cached-counts.js';
 import type { CatalogView } from './read-catalog.js';
 
-/** What somebody looks for among the functions of a catalog. */
+/** Filter of a catalog's functions. */
 export interface ContentsQuery {
   q?: string | undefined;
   source?: string | undefined;
@@ -25,11 +25,11 @@ interface Contents {
   contents: EntryPage;
 }
 
-/** Where a function's API versions come from that are told; its page has all. */
+/** Maximum number of listed origins of a function's API versions; the page of the function has all. */
 const MAX_ORIGINS = 4;
 const MAX_VERSIONS = 8;
 
-/** What the newest snapshot holds and from where it is, page by page. */
+/** Lists the functions of the newest snapshot and their sources, page by page. */
 export function ContentsSection({ view, snapshot, counts, query, contents }: Contents) {
   const { at } = useSite();
   const { catalog } = snapshot;
@@ -125,7 +125,7 @@ function Filter({ view, counts, query }: Pick<Contents, 'view' | 'counts' | 'que
   );
 }
 
-/** Those that provide something, in the recipe's order, and the chosen one. */
+/** Returns the sources that provide functions, in the recipe's order, and the selected one. */
 function sourcesOf(
   { sources }: CatalogView,
   counts: CatalogCounts,
@@ -187,7 +187,7 @@ function Origin({ names, version }: { names: readonly string[]; version: EntryVe
   );
 }
 
-/** API versions that come from one release of one source together. */
+/** Groups API versions that come from one release of one source. */
 function originsOf(versions: readonly EntryVersion[]): { names: string[]; version: EntryVersion }[] {
   const found = new Map<string, { names: string[]; version: EntryVersion }>();
   for (const version of versions) {

@@ -3,7 +3,7 @@ import type { SnapshotRecord } from '@krmhub/catalog';
 import { PROFILE_SUMMARIES, PROFILES } from '@krmhub/schema';
 import { useSite } from '../site.js';
 
-/** The newest snapshot in every form. */
+/** Links to every rendition of the newest snapshot. */
 export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; isSigned: boolean }) {
   const { at } = useSite();
   const { catalog, serial } = snapshot;

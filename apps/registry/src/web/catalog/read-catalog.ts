@@ -15,20 +15,20 @@ import type { RegistryKeys } from '../../signatures/registry-keys.js';
 import { publishedKeys } from '../../signatures/registry-keys.js';
 import { findCatalog } from '../../store/find-record.js';
 
-/** How a catalog stands. */
+/** State of a catalog. */
 export type CatalogState =
   | { state: 'current' }
-  /** Nothing was cut yet, or what was is of another recipe. */
+  /** There is no snapshot of the current recipe yet. */
   | { state: 'waiting'; unasked: string[] }
   | { state: 'withdrawn' }
   | { state: 'failing'; message: string };
 
-/** What its pages show of a catalog. */
+/** Data of a catalog for its pages. */
 export interface CatalogView {
   catalog: CatalogRecord;
-  /** Absent where this program does not understand the stored one. */
+  /** Absent if this version of the program does not understand the stored recipe. */
   recipe?: Recipe;
-  /** In the recipe's order; as they are stored where there is none. */
+  /** In the recipe's order; without a recipe, in the stored order. */
   sources: SourceView[];
   state: CatalogState;
 }
@@ -36,7 +36,7 @@ export interface CatalogView {
 export interface SourceView {
   name: string;
   recipe?: RecipeSource;
-  /** Of a catalog elsewhere. */
+  /** Of an upstream catalog. */
   record?: SourceRecord;
 }
 
@@ -55,7 +55,7 @@ export interface ReadSignatureDeps {
   keys: Pick<RegistryKeys, 'all'>;
 }
 
-/** Rejects with `not-found`. */
+/** Reads the view of a catalog. Rejects with `not-found`. */
 export async function readCatalog(deps: ReadCatalogDeps, name: string): Promise<CatalogView> {
   const catalog = await findCatalog(deps.store, name);
   return viewOf(deps, catalog, await deps.store.sources(name));
@@ -91,7 +91,7 @@ function viewOf(
   return { catalog, sources, state, ...(recipe === undefined ? {} : { recipe }) };
 }
 
-/** One that this program refuses was applied by another version; its page says so. */
+/** If the stored recipe is invalid, another version applied it; the page shows that. */
 function understoodRecipe(catalog: CatalogRecord): Recipe | undefined {
   try {
     return storedRecipe(catalog);
@@ -123,12 +123,12 @@ export async function readSigning(
   };
 }
 
-/** Sources that are catalogs elsewhere and whose last look failed. */
+/** Returns the upstream catalogs whose last sync failed. */
 export function failingSources({ sources }: Pick<CatalogView, 'sources'>): SourceRecord[] {
   return sources.flatMap(({ record }) => (record?.failure === undefined ? [] : [record]));
 }
 
-/** Entries of sources that cannot be used. */
+/** Returns the number of unusable entries in the sources. */
 export function invalidEntries({ sources }: Pick<CatalogView, 'sources'>): number {
   return sources.reduce((sum, { record }) => sum + (record?.copy?.invalidEntries ?? 0), 0);
 }

@@ -28,7 +28,7 @@ function definition(kind: string, description: string): FunctionDefinition {
 
 const snapshot = (serial: number) => ({ catalog: 'c', serial }) as SnapshotRecord;
 
-/** A store in which so many functions changed their description, to one of so many characters. */
+/** Returns a store in which `count` functions changed their description, to one of `length` characters. */
 function changing(count: number, length: number) {
   const read = { entries: 0, bytes: 0, asked: [] as number[] };
   const entries = new Map<Digest, ReturnType<typeof renderEntry>>();
@@ -56,7 +56,7 @@ function changing(count: number, length: number) {
   return { comparer: new SnapshotComparer(store as SnapshotStore), read };
 }
 
-it('tells all of a few functions, and remembers it', async () => {
+it('compares all of a few functions, and caches the result', async () => {
   const { comparer, read } = changing(3, 10);
   const first = await comparer.compare(snapshot(1), snapshot(2));
   expect(first.counts).toEqual({ added: 0, removed: 0, changed: 3, isAll: true });
@@ -69,14 +69,14 @@ it('tells all of a few functions, and remembers it', async () => {
   expect(read).toMatchObject({ entries: 6, asked: [maxComparedPlaces] });
 });
 
-it('looks at so many functions, and says that there are more', async () => {
+it('compares a limited number of functions, and reports that there are more', async () => {
   const { comparer } = changing(maxComparedPlaces + 1, 1);
   const { counts, uncompared, changes } = await comparer.compare(snapshot(1), snapshot(2));
   expect(counts).toMatchObject({ changed: maxComparedPlaces, isAll: false });
   expect(changes.length + uncompared).toBe(maxComparedPlaces);
 });
 
-it('leaves out a function that is too large', async () => {
+it('skips a function that is too large', async () => {
   const fitting = changing(1, maxComparedEntryBytes / 2 - 1_000);
   expect((await fitting.comparer.compare(snapshot(1), snapshot(2))).tooLarge).toEqual([]);
   const large = changing(1, maxComparedEntryBytes / 2);
@@ -84,7 +84,7 @@ it('leaves out a function that is too large', async () => {
   expect([tooLarge, changes]).toEqual([[{ group: 'example.com', kind: 'Kind0000' }], []]);
 });
 
-it('ends after so many bytes', async () => {
+it('stops after a limited number of bytes', async () => {
   const length = 60_000;
   const fitting = Math.ceil(maxComparedBytes / (2 * length));
   const { comparer, read } = changing(fitting + 5, length);

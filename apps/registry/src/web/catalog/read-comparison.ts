@@ -12,19 +12,19 @@ import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { countChanges, type SnapshotChanges } from './cached-counts.js';
 
-/** What changed between two snapshots of a catalog, as far as a page tells it. */
+/** What changed between two snapshots of a catalog, up to the limits of a page. */
 export interface SnapshotComparison {
-  /** Of all that were looked at. */
+  /** Counts of all compared entries. */
   counts: SnapshotChanges;
-  /** By function, the heaviest first. */
+  /** Grouped by function, in descending impact. */
   changes: CatalogChange[];
-  /** Functions that changed and are too large to be compared for a page. */
+  /** Changed functions that are too large to compare for a page. */
   tooLarge: FunctionName[];
-  /** Functions that changed and that are only counted. */
+  /** Changed functions that are only counted. */
   uncompared: number;
 }
 
-/** Compares snapshots for pages: no more than what changed is read, in turns, and what came of it is kept. */
+/** Compares snapshots for pages. Reads only the changed entries, yields between functions, and caches the result. */
 export class SnapshotComparer {
   readonly #store: SnapshotStore;
   readonly #cache = new BytesCache<{ value: SnapshotComparison; byteLength: number }>(
@@ -35,7 +35,7 @@ export class SnapshotComparer {
     this.#store = store;
   }
 
-  /** Neither may be withdrawn: what is left of its places says nothing of what stood there. */
+  /** Compares two snapshots. Neither may be withdrawn, because its entries are incomplete. */
   async compare(from: SnapshotRecord, to: SnapshotRecord): Promise<SnapshotComparison> {
     const name = `${from.catalog} ${from.serial} ${to.serial}`;
     const kept = this.#cache.get(name);
@@ -61,13 +61,13 @@ export class SnapshotComparer {
       }
       const size = await this.#compareOne(place, result);
       bytes += size;
-      // One function takes some milliseconds at most; others have their turn between two of them.
+      // A function takes some milliseconds at most; other requests run between two of them.
       await setImmediate();
     }
     return result;
   }
 
-  /** Gives the bytes that were looked at. */
+  /** Returns the number of compared bytes. */
   async #compareOne(place: ChangedEntry, result: SnapshotComparison): Promise<number> {
     const { group, kind, before, after } = place;
     const digests = [before?.entry, after?.entry].filter((entry) => entry !== undefined);
@@ -97,7 +97,7 @@ function turned({ group, kind, before, after }: ChangedEntry): ChangedEntry {
   };
 }
 
-/** Another entry, or the same one of which another release, source or signer is told. */
+/** Reports whether the entry differs, or its release, source or signer. */
 function isDifferent({ before, after }: ChangedEntry): boolean {
   return (
     before?.entry !== after?.entry || JSON.stringify(before?.versions) !== JSON.stringify(after?.versions)

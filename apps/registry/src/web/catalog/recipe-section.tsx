@@ -4,7 +4,7 @@ import { CopySnippet } from '../parts/copy-snippet.js';
 import { useSite } from '../site.js';
 import { cutText, visibleText } from '../visible-text.js';
 
-/** Characters of a recipe that its catalog's page shows. */
+/** Maximum number of characters of a recipe on the page of its catalog. */
 const MAX_RECIPE = 16_000;
 
 export function RecipeSection({

@@ -19,18 +19,21 @@ import { Problem } from './sources-section.js';
 export interface ReportPageData {
   view: CatalogView;
   counts: CatalogCounts;
-  /** The kind of remark whose functions are shown; absent for the overview. */
+  /** The kind of remark to show; absent for the overview. */
   of?: ReportRemark;
   /** One page for each kind that is shown. */
   pages: Partial<Record<ReportRemark, EntryPage>>;
   after?: string;
 }
 
-/** Remarks about one function that are told; `krmhub catalog report` tells all. */
+/** Maximum number of remarks about one function; `krmhub catalog report` prints all. */
 const MAX_REMARKS = 10;
 const MAX_MESSAGE = 500;
 
-/** What a catalog leaves out and why: an overview with the beginning of each kind of remark, or all of one kind. */
+/**
+ * Shows what a catalog leaves out and why: an overview with the first functions of each kind of remark, or all of one
+ * kind.
+ */
 export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
   const { at } = useSite();
   const { name, newest } = view.catalog;
@@ -163,7 +166,7 @@ function Remarks({
   );
 }
 
-/** What no catalog holds has no page, unless this registry has a release of it. */
+/** A function in no catalog has no page, unless this registry has a release of it. */
 function FunctionName({ place, isHeld }: { place: CatalogEntryRow; isHeld: boolean }) {
   const { at } = useSite();
   const isOwn = [...place.shadowed, ...(place.refused ?? []), ...place.yanked].some(
@@ -230,7 +233,7 @@ function yankedItems({ yanked }: CatalogEntryRow): Child[] {
   ));
 }
 
-/** The reasons that occur on this page. */
+/** The refusal codes on this page, with their meaning. */
 function Codes({ places }: { places: readonly CatalogEntryRow[] }) {
   const codes = new Set(
     places.flatMap(({ refused = [] }) => refused.flatMap(({ reasons }) => reasons.map(({ code }) => code))),
@@ -270,7 +273,7 @@ function FailedSources({ view }: { view: CatalogView }) {
   );
 }
 
-/** The first ones of each source, which is all that is kept of them. */
+/** The first invalid entries of each source; only these are stored. */
 function InvalidEntries({ view }: { view: CatalogView }) {
   const records = view.sources.flatMap(({ record }) =>
     record?.copy !== undefined && record.copy.invalidEntries > 0 ? [{ ...record, copy: record.copy }] : [],

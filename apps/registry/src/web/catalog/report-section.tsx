@@ -6,7 +6,7 @@ import type { CatalogCounts } from './cached-counts.js';
 import { type CatalogView, failingSources, invalidEntries } from './read-catalog.js';
 import { REMARK_TEXTS } from './report-texts.js';
 
-/** What the catalog leaves out, in numbers. */
+/** Numbers of functions that the catalog leaves out. */
 export function ReportSection({ view, counts }: { view: CatalogView; counts: CatalogCounts }) {
   const { at } = useSite();
   const { name } = view.catalog;

@@ -1,7 +1,7 @@
 import type { ReportRemark } from '@krmhub/catalog';
 import type { RefusalCode } from '@krmhub/schema';
 
-/** What each part of a report tells of, and what the one who applies the recipe may do. */
+/** Meaning of each part of a report, and the remedy for the author of the recipe. */
 export const REMARK_TEXTS: Record<ReportRemark, { title: string; meaning: string; remedy: string }> = {
   refused: {
     title: 'Refused',
@@ -22,7 +22,7 @@ export const REMARK_TEXTS: Record<ReportRemark, { title: string; meaning: string
   },
 };
 
-/** Why something is refused, and the way out. */
+/** Meaning of each refusal code, and its remedy. */
 export const REFUSAL_TEXTS: Record<RefusalCode, { meaning: string; remedy: string }> = {
   claim: {
     meaning: 'Another source or this registry owns its group.',

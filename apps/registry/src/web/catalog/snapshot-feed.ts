@@ -6,7 +6,7 @@ import type { Site } from '../site.js';
 import { changesText } from './cached-counts.js';
 import type { SnapshotRow } from './snapshots-section.js';
 
-/** The newest snapshots of a catalog as an Atom feed. */
+/** Returns an Atom feed of the newest snapshots of a catalog. */
 export function snapshotFeed(
   site: Site,
   { name, appliedAt }: { name: string; appliedAt: string },
@@ -19,7 +19,7 @@ export function snapshotFeed(
     page: site.whole(catalogPath(name)),
     id: permanentId('feed', site.publicUrl ?? '', self),
     updated: appliedAt,
-    // What was withdrawn is news again.
+    // A withdrawal is a new entry.
     entries: rows
       .map((row) => entryOf(site, row))
       .sort((a, b) => (a.updated < b.updated ? 1 : a.updated > b.updated ? -1 : 0)),

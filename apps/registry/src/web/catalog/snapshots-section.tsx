@@ -11,11 +11,11 @@ import { changesText, type SnapshotChanges } from './cached-counts.js';
 
 export interface SnapshotRow {
   snapshot: SnapshotRecord;
-  /** Absent where there is nothing to compare it with. */
+  /** Absent if there is no snapshot to compare with. */
   changes?: SnapshotChanges;
 }
 
-/** The newest snapshots, with what each changed in the one before it. */
+/** Lists the newest snapshots, with their changes against the one before. */
 export function SnapshotsSection({
   catalog,
   rows,

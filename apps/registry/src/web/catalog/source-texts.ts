@@ -2,7 +2,7 @@ import { describeSigner, type RecipeSource, type Selector, type SourceRecord } f
 import { SOURCE_PROBLEM_HINTS, type SourceProblem } from '@krmhub/schema';
 import type { Tone } from '../parts/label.js';
 
-/** How a source that is a catalog elsewhere stands, in a word. */
+/** Returns the state of an upstream catalog as a label. */
 export function sourceState({ checkedAt, failure, copy }: SourceRecord): { tone: Tone; word: string } {
   if (checkedAt === undefined) return { tone: 'plain', word: 'not synced yet' };
   if (failure === undefined) return { tone: 'good', word: 'current' };
@@ -26,7 +26,7 @@ const PROBLEMS: Record<SourceProblem, string> = {
   internal: 'The sync failed',
 };
 
-/** What is wrong with it and the way out; undefined where nothing is. */
+/** Returns the problem of a source with a hint; undefined if there is none. */
 export function sourceProblem({ failure }: SourceRecord): { what: string; hint: string } | undefined {
   if (failure === undefined) return undefined;
   return { what: PROBLEMS[failure.problem], hint: SOURCE_PROBLEM_HINTS[failure.problem] };
@@ -36,10 +36,10 @@ export function requiredSigners({ copy }: SourceRecord): string[] {
   return (copy?.signatures ?? []).map(({ signer }) => describeSigner(signer));
 }
 
-/** Selectors that are told; the recipe has all. */
+/** Maximum number of listed selectors; the recipe has all. */
 const MAX_SELECTORS = 3;
 
-/** What of it the recipe lets in; undefined where that is everything. */
+/** Returns which part of the source the recipe selects; undefined for everything. */
 export function selectionText({ match, exclude, release }: RecipeSource): string | undefined {
   const parts = [
     ...(release === undefined ? [] : [`releases ${release}`]),
@@ -70,7 +70,7 @@ const UNITS = [
   [1, 'second'],
 ] as const;
 
-/** In the largest unit that fits: `6 hours`. */
+/** Returns a duration in the largest unit that fits: `6 hours`. */
 export function durationText(seconds: number): string {
   const [size, unit] = UNITS.find(([size]) => seconds % size === 0 && seconds >= size) ?? UNITS[3];
   const count = seconds / size;

@@ -16,7 +16,7 @@ const MAX_TEXT = 400;
 const MAX_MESSAGE = 1_000;
 const MAX_SIGNERS = 5;
 
-/** The sources of the recipe in their order, and how those stand that are catalogs elsewhere. */
+/** Lists the sources in the order of the recipe, with the state of upstream catalogs. */
 export function SourcesSection({ view, counts }: { view: CatalogView; counts: CatalogCounts }) {
   const { catalog, sources } = view;
   return (
@@ -113,7 +113,7 @@ function UpstreamFacts({
   );
 }
 
-/** What was wrong at the last look; nothing where that succeeded. */
+/** Shows the problem of the last sync; renders nothing if that succeeded. */
 export function Problem({ record }: { record: SourceRecord }) {
   const problem = sourceProblem(record);
   const { failure, copy } = record;

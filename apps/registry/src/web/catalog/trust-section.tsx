@@ -9,7 +9,7 @@ import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import type { SigningView } from './read-catalog.js';
 
-/** By which key the snapshot is signed, and how whoever has that key proves it. */
+/** Shows which key signed the snapshot, and how a user who has that key verifies it. */
 export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; signing: SigningView }) {
   const { at } = useSite();
   const { catalog, serial, digests } = snapshot;

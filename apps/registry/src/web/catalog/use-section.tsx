@@ -4,10 +4,10 @@ import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
 
-/** How the catalog comes to where it is read. */
+/** Commands that use the catalog. */
 export function UseSection({ snapshot: { catalog, serial } }: { snapshot: SnapshotRecord }) {
   const { publicUrl } = useSite();
-  // Clients of OCI registries know no path before /v2/.
+  // OCI references cannot have a path before /v2/.
   const isOci = publicUrl === undefined || new URL(publicUrl).pathname === '/';
   return (
     <section aria-labelledby="use">

@@ -38,7 +38,7 @@ export interface DiscoveryDeps {
   site: Site;
 }
 
-/** What browsers and crawlers look for beside pages. */
+/** Serves robots.txt, the OpenSearch description and similar files for browsers and crawlers. */
 export function discoveryRoutes(app: RegistryApp, { site, store }: DiscoveryDeps): void {
   servePage(app, DISCOVERY_ROUTES.suggestions, {}, async (c, { query: { q = '' } }) => {
     const { items } =

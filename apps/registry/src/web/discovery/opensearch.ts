@@ -1,6 +1,6 @@
 import type { Site } from '../site.js';
 
-/** OpenSearch 1.1, for browsers that offer to search here; templates have to be whole addresses. */
+/** Returns an OpenSearch 1.1 description for browsers; its templates must be absolute URLs. */
 export function openSearchDescription(site: Site): string {
   const address = (path: string) => escaped(site.whole(path));
   return `<?xml version="1.0" encoding="UTF-8"?>

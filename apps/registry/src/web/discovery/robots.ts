@@ -1,6 +1,6 @@
 import type { Site } from '../site.js';
 
-/** Paths of which there are more than functions and catalogs, or that are for programs and operators. */
+/** Paths that are too many, or that are for programs and operators. */
 const LEFT_ALONE = [
   '/functions?',
   '/functions/*/compare',
@@ -11,7 +11,7 @@ const LEFT_ALONE = [
   '/v2/',
 ];
 
-/** RFC 9309. Crawlers read it where the registry stands at the root of its host. */
+/** Returns robots.txt (RFC 9309). Crawlers read it only if the registry is at the root of its host. */
 export function robotsText({ at }: Site): string {
   return `User-agent: *\n${LEFT_ALONE.map((path) => `Disallow: ${at(path)}\n`).join('')}`;
 }

@@ -3,7 +3,7 @@ import { HOME, searchPath } from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 
-/** Characters of a message that a page shows; the answer for programs has the whole. */
+/** Maximum number of characters of a message on a page; the problem document has all. */
 const MAX_MESSAGE = 2_000;
 
 export function ErrorPage({ problem }: { problem: Problem }) {

@@ -7,7 +7,7 @@ import { pageResponse } from '../page-response.js';
 import type { Site } from '../site.js';
 import { ErrorPage } from './error-page.js';
 
-/** Any failure, as a page for browsers and as a problem for programs; the words are the same. */
+/** Responds to any failure: with a page for browsers, with a problem for programs. The texts are the same. */
 export function errorResponse(
   c: RegistryContext,
   failure: unknown,
@@ -19,7 +19,7 @@ export function errorResponse(
   const { problem, status, headers } = failureResponse(c, told, deps);
   const { 'Cache-Control': cacheControl = 'no-store', ...others } = headers;
   if (isOverLimit(c)) {
-    // A page would cost what the limit is there to save.
+    // A page would cost what the limit saves.
     const text = [problem.detail, problem.hint].map((words) => `${words}\n`).join('');
     return c.body(text, status, { ...headers, 'Content-Type': 'text/plain; charset=utf-8' });
   }
@@ -32,7 +32,7 @@ export function errorResponse(
   });
 }
 
-/** Counts a page about what was not counted as reading, such as what is not there; a refusal where it is too much. */
+/** Counts an error page as a read if the request was not counted; returns the refusal if that exceeds the limit. */
 function countedPage(c: RegistryContext): TooManyRequests | undefined {
   if (c.get('rateLimitClass') === 'read') return undefined;
   try {
@@ -44,7 +44,7 @@ function countedPage(c: RegistryContext): TooManyRequests | undefined {
   }
 }
 
-/** Whether it is refused as reading; of tokens that are refused, people are told by a page. */
+/** Reports whether the failure is an exceeded limit of reads. A refused token responds with a page. */
 function isOverLimit(c: RegistryContext): boolean {
   const allowance = c.get('allowance');
   return allowance?.policy === 'requests' && !allowance.allowed;

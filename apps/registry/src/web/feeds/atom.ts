@@ -4,11 +4,11 @@ import { cutText, visibleText } from '../visible-text.js';
 /** An Atom feed (RFC 4287). */
 export interface Feed {
   title: string;
-  /** Of the feed itself and of the page that it speaks of; whole, or a path that is relative to the feed's address. */
+  /** URLs of the feed and of its page; absolute, or a path that is relative to the feed. */
   self: string;
   page: string;
   id: string;
-  /** RFC 3339; of a feed without entries. */
+  /** RFC 3339; for a feed without entries. */
   updated: string;
   /** Newest first. */
   entries: FeedEntry[];
@@ -25,7 +25,7 @@ export interface FeedEntry {
 }
 
 export const ATOM_MEDIA_TYPE = 'application/atom+xml; charset=utf-8';
-/** UTF-16 code units of a title, a name or a summary. */
+/** Maximum UTF-16 code units of a title, a name or a summary. */
 const MAX_TEXT = 1_000;
 
 export function atomFeed({ title, self, page, id, updated, entries }: Feed): string {
@@ -54,8 +54,8 @@ function entryText({ id, title, link, updated, author, summary }: FeedEntry): st
 }
 
 /**
- * An id that stays whatever address the registry has: the same of the same parts, and of no others. A UUID of version 8
- * (RFC 9562), made of a hash.
+ * Returns an ID that does not depend on the URL of the registry. Equal parts give equal IDs. It is a UUID of version
+ * 8 (RFC 9562), made of a hash.
  */
 export function permanentId(...parts: readonly string[]): string {
   const hex = sha256(new TextEncoder().encode(JSON.stringify(parts))).slice('sha256:'.length);
@@ -65,7 +65,7 @@ export function permanentId(...parts: readonly string[]): string {
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Text as XML 1.0 can have it: what no document may hold is shown by its picture. */
+/** Escapes text for XML 1.0. Forbidden characters become their visible pictures. */
 function xml(text: string): string {
   return visibleText(cutText(text, MAX_TEXT))
     .replace(/[\ufffe\uffff]/g, '\ufffd')

@@ -25,7 +25,7 @@ export const FEED_ROUTES = {
   }),
 } as const;
 
-/** Where a feed has no entry yet, nothing happened since then. */
+/** Time of a feed without entries. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
 export interface FeedDeps {

@@ -35,7 +35,7 @@ async function feed(target: string) {
 }
 
 describe('feeds of releases', () => {
-  it.each([ALL, ONE])('%s has what RFC 4287 asks for, the newest first', async (target) => {
+  it.each([ALL, ONE])('%s has what RFC 4287 requires, the newest first', async (target) => {
     const { response, text, entries } = await feed(target);
     expect(response.headers.get('content-type')).toBe('application/atom+xml; charset=utf-8');
     expect(text).toContain(
@@ -53,7 +53,7 @@ describe('feeds of releases', () => {
     expect((await registry.request(target, { headers: { 'If-None-Match': etag } })).status).toBe(304);
   });
 
-  it('tell the same by the same id', async () => {
+  it('have the same ID for the same event', async () => {
     const all = await feed(ALL);
     const one = await feed(ONE);
     expect(one.entries.map(({ title }) => title)).toEqual([
@@ -69,17 +69,17 @@ describe('feeds of releases', () => {
     });
   });
 
-  it('follow what happens', async () => {
+  it('change with new events', async () => {
     await registry.publish({ kind: 'Late', release: '1.0.0' });
     expect((await feed(ALL)).entries[0]!.title).toBe('example.com/Late 1.0.0');
   });
 
-  it('of nothing are no feeds', async () => {
+  it('do not exist for unknown functions', async () => {
     expect((await feed('/functions/example.com/Nothing/releases.atom')).response.status).toBe(404);
   });
 });
 
-it('a feed holds hostile text as text', () => {
+it('a feed escapes hostile text', () => {
   const hostile = ']]><script>"\u0000\u0008\u202e\ufffe\ud800&amp;';
   const text = atomFeed({
     title: hostile,

@@ -4,10 +4,10 @@ import { functionPath, releasePath } from '../addresses.js';
 import type { Site } from '../site.js';
 import { type FeedEntry, permanentId } from './atom.js';
 
-/** Entries of a feed, and how far back is looked for them. */
+/** Maximum number of entries of a feed, and of events to search for them. */
 export const FEED_LIMITS = {
   maxEntries: 50,
-  /** Events that are read at once, and how often: most events are of catalogs. */
+  /** Events per read, and maximum number of reads: most events are of catalogs. */
   eventsAtOnce: 500,
   maxReads: 10,
 } as const;
@@ -28,7 +28,7 @@ const WORDS: Partial<Record<Event['type'], string>> = {
   'release.taken-down': 'taken down',
 };
 
-/** What happened to releases of all functions, the newest first, as far as it is among the last some thousand events. */
+/** Returns the newest events of releases of all functions, within the last few thousand events. */
 export async function registryEntries(store: FunctionStore & EventStore, site: Site): Promise<FeedEntry[]> {
   const { maxEntries, eventsAtOnce, maxReads } = FEED_LIMITS;
   const found: FeedEvent[] = [];
@@ -57,7 +57,7 @@ function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event
   };
 }
 
-/** What happened to the releases of one function, the newest first. */
+/** Returns the newest events of the releases of one function. */
 export function functionEntries(
   fn: Pick<FunctionRecord, 'group' | 'kind' | 'releases'>,
   takedowns: readonly Takedown[],
@@ -107,7 +107,7 @@ function entryOf(
   const page =
     type === 'release.taken-down' ? functionPath({ group, kind }) : releasePath({ group, kind, release });
   return {
-    // Both feeds tell of the same thing by the same id.
+    // Both feeds have the same ID for the same event.
     id: permanentId(type, name, release, at),
     title: type === 'release.published' ? `${name} ${release}` : `${name} ${release} ${words}`,
     link: site.whole(page),

@@ -7,10 +7,10 @@ import { ExternalLink, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
 
-/** Of a list; the definition has the rest. */
+/** Maximum number of items of a list; the definition has all. */
 const MAX_ITEMS = 20;
 
-/** Whose it is, where more is said of it, and where it stands. */
+/** Shows the publisher, the documentation, and the catalogs of a function. */
 export function AboutSection({ view }: { view: FunctionView }) {
   const { at } = useSite();
   const { name, definition, known, version, catalogs } = view;
@@ -90,7 +90,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
   );
 }
 
-/** Which release a catalog has, and from where; of several API versions, of which. */
+/** Returns which release a catalog has and its source; if releases differ, for each API version. */
 function catalogText(versions: FunctionView['catalogs'][number]['versions']): string {
   const words = versions.map(({ name, release, source, rewritten }) => ({
     name,

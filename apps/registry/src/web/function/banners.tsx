@@ -6,7 +6,7 @@ import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
 
-/** What a reader has to know of the release before anything else. */
+/** What a reader must know about the release first. */
 export function Banners({ view }: { view: FunctionView }) {
   const { at } = useSite();
   const { name, known, entries } = view;
@@ -75,7 +75,7 @@ function LifecycleText({ mark }: { mark: LifecycleRecord }) {
   );
 }
 
-/** With its first letter large and a point at its end. */
+/** Returns the text as a sentence, with a capital letter and a period. */
 function sentence(text: string): string {
   const whole = /[.!?…]$/.test(text) ? text : `${text}.`;
   return whole.slice(0, 1).toUpperCase() + whole.slice(1);

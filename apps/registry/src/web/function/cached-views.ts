@@ -17,14 +17,14 @@ import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { type RenderedMarkdown, renderMarkdown } from '../markdown.js';
 
-/** One API version of a function, as its page shows it. */
+/** One API version of a function, for its page. */
 export interface VersionView {
   version: FunctionVersion;
   description: ConfigDescription;
   usage: Usage;
 }
 
-/** What pages make of definitions and READMEs: costly, and always the same of the same bytes. */
+/** Caches what pages derive from definitions and READMEs: it is costly, and depends only on their bytes. */
 export class CachedViews {
   readonly #blobs: Pick<BlobStore, 'get'>;
   readonly #cache = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
@@ -33,7 +33,10 @@ export class CachedViews {
     this.#blobs = blobs;
   }
 
-  /** `digest` names the definition, of which `version` is one; `schemaUrl` is where its JSON Schema is. */
+  /**
+   * Returns the view of an API version. `digest` is that of the definition; `schemaUrl` is the URL of its JSON
+   * Schema.
+   */
   version(
     digest: Digest,
     definition: FunctionDefinition,
@@ -47,10 +50,10 @@ export class CachedViews {
     }));
   }
 
-  /** Undefined where the definitions are too large to be compared for a page. */
+  /** Returns the changes between two releases; undefined if the definitions are too large to compare for a page. */
   changes(before: ReleaseRecord, after: ReleaseRecord): Change[] | undefined {
     return this.#cached(`changes ${before.digest} ${after.digest}`, () => {
-      // What does not differ is compared at once, whatever its size.
+      // Equal definitions need no comparison, whatever their size.
       if (before.digest === after.digest) return { changes: [] };
       const bytes = [before, after].reduce((sum, one) => sum + JSON.stringify(one.definition).length, 0);
       if (bytes > SERVER_LIMITS.maxComparedEntryBytes) return {};
@@ -71,7 +74,7 @@ export class CachedViews {
     const kept = this.#cache.get(name);
     if (kept !== undefined) return kept.value as Value;
     const value = make();
-    // UTF-16 in memory, and about as much again for what holds it.
+    // UTF-16 in memory, and about as much again for the objects.
     this.#cache.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
     return value;
   }

@@ -16,7 +16,7 @@ const ask = (target: string) => registry.request(target, { headers: { Accept: 't
 const COMPARE = '/functions/example.com/SetLabels/compare';
 
 describe('the comparison of two releases', () => {
-  it('says what changes by what that means, and leads back', async () => {
+  it('lists changes by impact, and links back', async () => {
     const text = await (await ask(`${COMPARE}?from=1.0.0&to=2.0.0`)).text();
     expect(text).toMatch(/Breaking <span class="quiet">1<\/span>/);
     expect(text).toContain('The API version v1beta1 is removed');
@@ -30,7 +30,7 @@ describe('the comparison of two releases', () => {
     expect(text.indexOf('id="compatible"')).toBeGreaterThan(breaking);
   });
 
-  it('takes the newest release and the one before it where none is named', async () => {
+  it('compares the newest release with the one before it by default', async () => {
     const response = await ask(COMPARE);
     expect([response.status, response.headers.get('location')]).toEqual([
       302,
@@ -38,14 +38,14 @@ describe('the comparison of two releases', () => {
     ]);
   });
 
-  it('goes backwards too, and says where nothing changes', async () => {
+  it('compares in both directions, and reports no changes', async () => {
     expect(await (await ask(`${COMPARE}?from=2.0.0&to=1.0.0`)).text()).toContain('v1beta1 is added');
     expect(await (await ask(`${COMPARE}?from=2.0.0&to=2.0.0`)).text()).toContain(
       'The definitions are identical.',
     );
   });
 
-  it('leaves definitions to the command that would keep others waiting', async () => {
+  it('refers to the command for large definitions', async () => {
     const versions = Array.from({ length: 200 }, (_, index) => `v${index + 1}`);
     for (const release of ['1.0.0', '2.0.0']) {
       const { status } = await registry.publish({ kind: 'Large', release, versions });
@@ -66,7 +66,7 @@ describe('the comparison of two releases', () => {
     [`${COMPARE}?from=x&to=2.0.0`, 400, 'is not a valid release'],
     [`${COMPARE}?to=1.0.0`, 404, 'no release before 1.0.0'],
     ['/functions/example.com/Nothing/compare', 404, 'not found'],
-  ])('says what is wrong: %s', async (target, status, words) => {
+  ])('explains the error: %s', async (target, status, words) => {
     const response = await ask(target);
     expect([response.status, (await response.text()).includes(words)]).toEqual([status, true]);
   });

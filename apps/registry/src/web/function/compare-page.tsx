@@ -11,7 +11,7 @@ export interface Comparison {
   releases: ReleaseSummary[];
   from: ReleaseSummary;
   to: ReleaseSummary;
-  /** Absent where the definitions are too large to be compared for a page. */
+  /** Absent if the definitions are too large to compare for a page. */
   changes?: readonly Change[] | undefined;
 }
 
@@ -25,7 +25,7 @@ const MEANINGS: Record<Effect, string> = {
   review: 'Existing files stay valid. Their meaning or the permissions of the function may have changed.',
   compatible: 'Existing files keep their meaning.',
 };
-/** Of one effect; `krmhub diff` tells all. */
+/** Maximum number of changes of one impact; `krmhub diff` prints all. */
 const MAX_CHANGES = 300;
 const MAX_CHOICES = 300;
 

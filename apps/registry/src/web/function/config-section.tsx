@@ -2,15 +2,15 @@ import { type ConfigDescription, type ConfigField, type ConfigRule, FURTHER_RULE
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 
-/** Fields up to which all of them are open; of more, those inside others are looked for. */
+/** With at most so many fields, all are unfolded; with more, nested fields are folded. */
 const OPEN_FIELDS = 40;
 const MAX_OUTERMOST = 3;
 
-/** The fields of a functionConfig, those inside others folded below them; each has an address of its own. */
+/** Lists the fields of a functionConfig. Nested fields are folded, and each field has its own fragment. */
 export function ConfigFields({ description, schema }: { description: ConfigDescription; schema: string }) {
   const { fields, rules, complete } = description;
   const isOpen = count(fields) <= OPEN_FIELDS;
-  // What stands alone is what one has come to see.
+  // Few fields are unfolded, because they are the content of the page.
   const isOutermostOpen = isOpen || fields.length <= MAX_OUTERMOST;
   return (
     <>
@@ -38,7 +38,7 @@ export function ConfigFields({ description, schema }: { description: ConfigDescr
   );
 }
 
-/** Whether what is inside the fields is unfolded, and whether what is further inside is. */
+/** Whether the nested fields are unfolded, and those inside them. */
 interface Unfolded {
   isOpen: boolean;
   isInnerOpen: boolean;
@@ -122,7 +122,7 @@ function Field({ field, isOpen, isInnerOpen }: Unfolded & { field: ConfigField }
   );
 }
 
-/** `of` is what they are of, where that is not the field itself. */
+/** `of` says what the rules apply to, if not to the field itself. */
 function Rules({ rules, of }: { rules: readonly ConfigRule[]; of?: string }) {
   if (rules.length === 0) return null;
   return (
@@ -150,7 +150,7 @@ function count(fields: readonly ConfigField[]): number {
   return fields.reduce((sum, field) => sum + 1 + count(field.fields), 0);
 }
 
-/** An id has no white space; what is written instead stands for one path only. */
+/** An ID cannot contain white space; the encoding is unique for each path. */
 export function fieldId(path: string): string {
   const written = path.replace(
     /[^\w.[\]<>"-]/gu,

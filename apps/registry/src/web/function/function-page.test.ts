@@ -55,7 +55,7 @@ async function mark(kind: string, release: string, verb: string, reason: string)
   expect(response.status).toBe(200);
 }
 
-/** A page is one document: one h1, ids that are unique, and links inside of it that lead somewhere. */
+/** Expects one h1, unique ids, and fragment links with targets. */
 function expectWhole(text: string): void {
   expect(text.match(/<h1[ >]/g)).toHaveLength(1);
   const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id!);
@@ -74,7 +74,7 @@ function expectWhole(text: string): void {
   expect(text).not.toMatch(
     /<script(?! type="module" src="\/assets)|\son\w+=|\sstyle=|href="(?!\/|#|https?:|mailto:)/,
   );
-  // The pictures of a page are its own.
+  // A page loads only its own images.
   for (const [, source] of text.matchAll(/\ssrc="([^"]*)"/g)) expect(source).toMatch(/^\/assets\//);
 }
 
@@ -84,7 +84,7 @@ describe('the page of a function', () => {
     await publish('SetLabels', '1.1.0', { readme: '# Set labels\n\nSee [usage](#usage).\n\n## Usage\n' });
   });
 
-  it('shows, in this order, how it is used, configured, run, signed, explained and released', async () => {
+  it('shows use, configuration, runtime, signature, README and releases in this order', async () => {
     const { status, text, headers } = await page('/functions/example.com/SetLabels');
     expect(status).toBe(200);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -107,7 +107,7 @@ describe('the page of a function', () => {
     expect(text).not.toContain('name="robots"');
   });
 
-  it('is found by any spelling of its name, and stands under one', async () => {
+  it('redirects every spelling of its name to one URL', async () => {
     for (const [asked, right] of [
       ['/functions/example.com/setlabels', '/functions/example.com/SetLabels'],
       ['/functions/example.com/SETLABELS/releases/v1.1', '/functions/example.com/SetLabels/releases/1.1.0'],
@@ -121,7 +121,7 @@ describe('the page of a function', () => {
     }
   });
 
-  it('of a release leads to the newest one, and is not listed', async () => {
+  it('of a release links to the newest one, and is not indexed', async () => {
     const { text } = await page('/functions/example.com/SetLabels/releases/1.0.0');
     expectWhole(text);
     expect(text).toContain('This is not the newest release: 1.1.0 is newer newer');
@@ -152,15 +152,15 @@ describe('the page of a function', () => {
     ['/functions/example.com/SetLabels/releases/latest', 400, 'is not a valid release'],
     ['/functions/nogroup/SetLabels', 400, 'is not a valid group'],
     ['/functions/example.com/SetLabels?versoin=v1', 400, 'did you mean &quot;version&quot;'],
-  ])('says what is wrong: %s', async (target, status, words) => {
+  ])('explains the error: %s', async (target, status, words) => {
     const answer = await page(target);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
     expect(answer.text).toContain(words);
   });
 });
 
-describe('what became of a release', () => {
-  it('is told first: deprecated, yanked, taken down', async () => {
+describe('the lifecycle of a release', () => {
+  it('is shown first: deprecated, yanked, taken down', async () => {
     for (const release of ['1.0.0', '1.1.0', '1.2.0', '1.3.0']) await publish('Marked', release);
     await mark('Marked', '1.0.0', 'deprecate', 'use 1.2.0 <b>');
     await mark('Marked', '1.1.0', 'yank', 'loses labels');
@@ -184,7 +184,7 @@ describe('what became of a release', () => {
     expect(left).toContain('<strong>1.3.0</strong>');
   });
 
-  it('is told too where nothing is left', async () => {
+  it('is shown if all releases are gone', async () => {
     await publish('Removed', '1.0.0');
     await mark('Removed', '1.0.0', 'takedown', 'malware');
     for (const target of [
@@ -199,7 +199,7 @@ describe('what became of a release', () => {
 
 describe('hostile text', () => {
   const SCRIPT = '</title><script>alert(1)</script>"\'onload=x ';
-  it('is text in every field, and breaks nothing', async () => {
+  it('is escaped in every field, and breaks nothing', async () => {
     const yaml = JSON.stringify({
       apiVersion: 'config.kubernetes.io/v1alpha1',
       kind: 'KRMFunctionDefinition',
@@ -265,7 +265,7 @@ describe('hostile text', () => {
 });
 
 describe('signatures', () => {
-  it('are shown as what they are, with the command that checks them again', async () => {
+  it('are shown with their state, and with the command that verifies them', async () => {
     const bytes = Buffer.from(definitionText({ kind: 'Signed', release: '1.0.0' }));
     const definition = sha256(bytes);
     const files = releaseFiles({

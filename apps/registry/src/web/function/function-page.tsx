@@ -114,7 +114,7 @@ function ConfigSection({ view: { name, known, version, versions } }: { view: Fun
     known === undefined || known.release.release === known.shown
       ? functionPath(name)
       : releasePath({ ...name, release: known.release.release });
-  // Of a release that is not the newest with this API version the address has another schema, so the definition has it.
+  // The schema URL has the newest release with this API version; for other releases, the definition has the schema.
   const schema =
     known === undefined || known.release.release === known.shown
       ? at(fillPath('functionConfigSchema', { ...name, version: version.version.name }))

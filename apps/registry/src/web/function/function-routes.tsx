@@ -70,7 +70,7 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
     const { name, known, definition } = view;
     const path = functionPath(name);
     const right = wanted.release === undefined ? path : releasePath({ ...name, release: wanted.release });
-    // Kinds and releases have one spelling each, and pages one address.
+    // Kinds and releases have one canonical spelling, and pages one URL.
     if (right !== asked || decodeURI(c.req.path) !== decodeURI(right)) {
       return c.redirect(site.at(right) + new URL(c.req.url).search, 302);
     }

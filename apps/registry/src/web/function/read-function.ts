@@ -26,34 +26,34 @@ import type { RenderedMarkdown } from '../markdown.js';
 import type { CachedViews, VersionView } from './cached-views.js';
 import { type SignatureState, signatureStates } from './signature-states.js';
 
-/** A function with one of its releases, or as catalogs have it from elsewhere. */
+/** A function with one of its releases, or as upstream catalogs have it. */
 export interface FunctionView {
   name: FunctionName;
-  /** Of the release; where none is known, as the first of the catalogs serves it. */
+  /** Of the release; without one, as the first catalog serves it. */
   definition: FunctionDefinition;
-  /** Absent for a function that only catalogs elsewhere have. */
+  /** Absent for a function that only upstream catalogs have. */
   known?: KnownRelease;
   /** Newest first. */
   releases: ReleaseSummary[];
   takedowns: Takedown[];
   catalogs: CatalogMembership[];
   entries: ServedEntry[];
-  /** The one that is shown whole. */
+  /** The displayed API version. */
   version: VersionView;
-  /** Names of all API versions, the most preferred first. */
+  /** Names of all API versions, the preferred one first. */
   versions: string[];
 }
 
 export interface KnownRelease {
   release: ReleaseRecord;
-  /** The release that stands for the function. */
+  /** The displayed release. */
   shown: string;
-  /** That it is compared with; absent for the first. */
+  /** The release to compare with; absent for the first. */
   predecessor?: string;
-  /** Of its manifest in the function's repository; absent where an older program published it. */
+  /** Digest of its manifest in the function's repository; absent if an older version of the program published it. */
   manifest?: string;
   signatures: SignatureState[];
-  /** Absent where it has none. */
+  /** Absent if it has none. */
   readme?: RenderedMarkdown;
 }
 
@@ -62,7 +62,7 @@ export interface CatalogMembership {
   versions: EntryVersion[];
 }
 
-/** What is shown of catalogs and of what speaks of a release: nobody reads more, and the API has the rest. */
+/** Maximum number of listed catalogs and referrers; the API has the rest. */
 const MAX_CATALOGS = 50;
 const MAX_REFERRERS = 20;
 
@@ -74,7 +74,9 @@ export interface ReadFunctionDeps {
   config: PublicAddress;
 }
 
-/** `release` is canonical; without it the one that stands for the function. Rejects with `not-found` and `gone`. */
+/**
+ * Reads a function. `release` is canonical; the default is the displayed one. Rejects with `not-found` and `gone`.
+ */
 export async function readFunction(
   deps: ReadFunctionDeps,
   views: CachedViews,
@@ -89,7 +91,7 @@ export async function readFunction(
   if (fn === undefined && (first === undefined || wanted.release !== undefined)) {
     const gonePart = takedowns.filter(({ release }) => release === wanted.release);
     if (gonePart.length > 0) throw takenDownError(gonePart);
-    // Says what there was of a function that nobody here has.
+    // The store reports what is known about a function that does not exist.
     await findFunction(store, wanted);
   }
   const name = fn ?? first!;

@@ -5,10 +5,10 @@ import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
 
-/** What a command says of this registry: how it is reached, and a release's HOST/REPOSITORY:TAG. */
+/** How commands name this registry: its URL, and HOST/REPOSITORY:TAG of a release. */
 export interface CommandAddresses {
   url: Child;
-  /** Absent where the registry stands below a path, which references of OCI registries cannot have. */
+  /** Absent if the public URL has a path, which OCI references cannot contain. */
   reference?: Child;
 }
 

@@ -4,8 +4,8 @@ import { predecessors } from './releases-section.js';
 
 const yanked = { at: '2026-01-01T00:00:00.000Z', by: 'ci', reason: 'broken' };
 
-describe('the releases before each of many', () => {
-  it('are those that each is compared with when it is published', () => {
+describe('the predecessors of many releases', () => {
+  it('are the releases that publishing compares with', () => {
     const releases = [
       { release: '3.0.0' },
       { release: '3.0.0-rc.2' },
@@ -24,7 +24,7 @@ describe('the releases before each of many', () => {
     expect(found.get('3.0.0-rc.2')).toBe('1.1.0');
   });
 
-  it('are found in one walk through them', () => {
+  it('are found in one walk', () => {
     const seen = { count: 0 };
     const releases = Array.from({ length: 5_000 }, (_, at) => ({
       get release() {

@@ -12,7 +12,7 @@ import { signatureLabel } from './signature-states.js';
 const MAX_RELEASES = 100;
 const MAX_TAKEDOWNS = 50;
 
-/** All releases by their major number, what each changed, and what became of them. */
+/** Lists all releases by major version, with their changes and lifecycle. */
 export function ReleasesSection({
   view,
   policies,
@@ -82,7 +82,10 @@ export function ReleasesSection({
   );
 }
 
-/** What `findPredecessor` gives for each, in one walk: a function may have thousands. They come newest first. */
+/**
+ * Returns what `findPredecessor` returns for each release, in one walk: a function may have thousands. The releases
+ * are newest first.
+ */
 export function predecessors(
   releases: readonly Pick<ReleaseSummary, 'release' | 'yanked'>[],
 ): Map<string, string | undefined> {

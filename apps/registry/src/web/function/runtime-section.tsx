@@ -5,7 +5,7 @@ import { ExternalLink, Text } from '../parts/text.js';
 
 const MAX_PLATFORMS = 50;
 
-/** How it runs, and what it may touch, in plain words. */
+/** Shows how the function runs and what it can access. */
 export function RuntimeSection({ version }: { version: FunctionVersion }) {
   const { container, exec, starlark } = version.runtime;
   return (

@@ -10,7 +10,7 @@ import type { FunctionView } from './read-function.js';
 import { Commands, useAddresses } from './registry-commands.js';
 import { type SignatureState, verifyOptions } from './signature-states.js';
 
-/** Who signed the release, as far as that is known here, and how to check it again. */
+/** Shows who signed the release, as far as the registry knows, and how to verify that. */
 export function SignatureSection({ view: { name, known } }: { view: FunctionView }) {
   return (
     <section aria-labelledby="signatures">

@@ -39,7 +39,7 @@ const release = (...bundles: ReleaseBundle[]) => ({
 });
 
 describe('signatureStates', () => {
-  it('says that nobody signed, and who wants it', () => {
+  it('reports an unsigned release, and whether a policy requires a signature', () => {
     expect(signatureStates([], release(), [])).toEqual([{ state: 'unsigned' }]);
     expect(signatureStates([policy()], release(), [])).toEqual([{ state: 'unsigned', wanted: 'team' }]);
     expect(signatureStates([], release(bundle({ claim: 'attestation' })), [])).toEqual([
@@ -47,22 +47,22 @@ describe('signatureStates', () => {
     ]);
   });
 
-  it('never calls verified what was not', () => {
+  it('never reports an unverified signature as verified', () => {
     expect(signatureStates([policy()], release(bundle({})), [])).toMatchObject([{ state: 'unchecked' }]);
   });
 
-  it('says by whom, when and by which policy', () => {
+  it('reports signer, time and policy', () => {
     const states = signatureStates([policy()], release(bundle({ signer: BY_KEY })), []);
     expect(states).toMatchObject([{ state: 'verified', at: AT, signer: BY_KEY, policy: 'team' }]);
   });
 
-  it('names no policy where none speaks of the release', () => {
+  it('names no policy if none covers the release', () => {
     const [state] = signatureStates([], release(bundle({ signer: BY_IDENTITY })), []);
     expect(state).toMatchObject({ state: 'verified', signer: BY_IDENTITY });
     expect(state).not.toHaveProperty('policy');
   });
 
-  it('gives the reason where it fails: a stranger, or somebody who is revoked', () => {
+  it('gives the reason of a failure: an unknown or a revoked signer', () => {
     const [stranger] = signatureStates([policy()], release(bundle({ signer: BY_IDENTITY })), []);
     expect(stranger).toMatchObject({ state: 'failed', signer: BY_IDENTITY });
     const elsewhere = { ...policy({ revoked: 'lost' }), groups: ['other.example'] };
@@ -70,7 +70,7 @@ describe('signatureStates', () => {
     expect(revoked).toMatchObject({ state: 'failed', reason: expect.stringContaining('lost') });
   });
 
-  it('names what it does not read, but for the bundles that it knows', () => {
+  it('names unsupported referrers, except for known bundles', () => {
     const others = [{ digest: digest('c') }, { digest: digest('d'), artifactType: 'application/spdx+json' }];
     expect(signatureStates([], release(bundle({ signer: BY_KEY })), others).slice(1)).toEqual([
       { state: 'unsupported', type: 'application/spdx+json', digest: digest('d') },

@@ -10,25 +10,25 @@ import {
   type Time,
 } from '@krmhub/catalog';
 
-/** What can be said of a signature of a release, and no more than that. */
+/** What is known about a signature of a release, and no more. */
 export type SignatureState =
   | { state: 'unsigned'; wanted?: string }
-  /** By a key that nobody here knew. */
+  /** By an unknown key. */
   | { state: 'unchecked'; bundle: ReleaseBundle }
   | {
       state: 'verified';
-      /** When this registry verified it. */
+      /** Time of the verification by this registry. */
       at: Time;
       signer: Signer;
       bundle: ReleaseBundle;
-      /** By which it is trusted; absent where no policy speaks of the release. */
+      /** The policy that trusts it; absent if no policy covers the release. */
       policy?: string;
     }
   | { state: 'failed'; reason: string; bundle: ReleaseBundle; signer: Signer }
-  /** Something beside the release that this registry does not read as a signature. */
+  /** A referrer of the release that this registry does not support as a signature. */
   | { state: 'unsupported'; type: string; digest: string };
 
-/** One state for each signature; `others` is what else speaks of the release's manifest. */
+/** Returns a state for each signature; `others` are the other referrers of the release's manifest. */
 export function signatureStates(
   policies: readonly SigningPolicy[],
   release: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'bundles'>,
@@ -77,7 +77,7 @@ export interface SignatureLabel {
   words: string;
   title: string;
   tone: 'plain' | 'good' | 'danger';
-  /** Whose signature holds, and who trusts it. */
+  /** The signer of a valid signature, and the policy that trusts it. */
   by?: string;
 }
 
@@ -89,7 +89,7 @@ export function signatureLabel(
   return labelOf(signatureStates(policies, release, []));
 }
 
-/** The best of what can be said of the signatures of one release. */
+/** Returns the label of the best state of a release. */
 export function labelOf(states: readonly SignatureState[]): SignatureLabel {
   const verified =
     states.find((one) => one.state === 'verified' && one.policy !== undefined) ??
@@ -116,7 +116,7 @@ export function labelOf(states: readonly SignatureState[]): SignatureLabel {
   return { words: 'unsigned', title: 'No signature', tone: 'plain' };
 }
 
-/** What stands behind `krmhub verify REFERENCE` for a signer; nothing where the own trust is to judge. */
+/** Returns the options after `krmhub verify REFERENCE` for a signer; empty if the user's own trust policy decides. */
 export function verifyOptions(signer: Signer | undefined): string {
   if (signer === undefined) return '';
   if (signer.type === 'key') return ' --key KEY.pub';

@@ -16,7 +16,7 @@ const IMAGE = `registry.example.com/setlabels@sha256:${'a'.repeat(64)}`;
 let registry: TestRegistry;
 let folder: string;
 let env: NodeJS.ProcessEnv;
-/** By the id of the heading above them. */
+/** By the ID of the heading above them. */
 let snippets: Map<string, string[]>;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const response = await registry.request('/functions/example.com/SetLabels');
   snippets = snippetsOf(await response.text());
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-snippets-'));
-  // Stands in for docker: says what it was asked, and hands the resources through.
+  // Replaces docker: records its arguments, and copies its input to its output.
   const docker = `#!/bin/sh\necho "$*" >> "${folder}/calls"\n[ "$1" = version ] && echo 27.0.0\n[ "$1" = run ] && exec cat\nexit 0\n`;
   await writeFile(path.join(folder, 'docker'), docker, { mode: 0o755 });
   env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, HOME: folder };
@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What the button of the page copies. */
+/** Returns what the copy button of the page copies. */
 function snippetsOf(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const entities: Record<string, string> = {
@@ -65,7 +65,7 @@ function snippetsOf(text: string): Map<string, string[]> {
 const lastRun = async () => (await readFile(path.join(folder, 'calls'), 'utf8')).trim().split('\n').at(-1)!;
 
 describe('the snippets of a page', () => {
-  it('are there, with the image by its digest', () => {
+  it('exist, with the image by its digest', () => {
     expect([...snippets.keys()]).toEqual(['use-config', 'use-kustomize', 'use-kpt', 'use-krmhub']);
     expect(snippets.get('use-config')![0]).toContain(IMAGE);
     expect(snippets.get('use-config')![0]).toContain(
@@ -77,7 +77,7 @@ describe('the snippets of a page', () => {
     );
   });
 
-  it.skipIf(!kubectl)('run in kustomize as kubectl has it (skipped where there is no kubectl)', async () => {
+  it.skipIf(!kubectl)('run in the kustomize of kubectl (skipped without kubectl)', async () => {
     const [field, command] = snippets.get('use-kustomize')!;
     await writeFile(path.join(folder, 'kustomization.yaml'), `resources: [config-map.yaml]\n${field}`);
     const args = command!.trim().replace('kustomize build', 'kustomize').split(' ');
@@ -88,7 +88,7 @@ describe('the snippets of a page', () => {
     await rm(path.join(folder, 'kustomization.yaml'));
   });
 
-  it.skipIf(!kpt)('run in kpt, once and in a pipeline (skipped where there is no kpt)', async () => {
+  it.skipIf(!kpt)('run in kpt, once and in a pipeline (skipped without kpt)', async () => {
     const [evaluate, pipeline, render] = snippets.get('use-kpt')!;
     const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\n';
     for (const [kptfile, command] of [

@@ -3,7 +3,7 @@ import { permissions } from './summary.js';
 
 const IMAGE = { image: 'registry.example.com/one:v1' };
 
-describe('touchedBy', () => {
+describe('permissions', () => {
   it.each([
     [{ container: IMAGE }, 'only its input', 'plain'],
     [{ starlark: 'script.star' }, 'only its input', 'plain'],
@@ -17,7 +17,7 @@ describe('touchedBy', () => {
     ],
     [{ exec: { platforms: [] } }, 'everything its user can access', 'warning'],
     [{ container: IMAGE, exec: { platforms: [] } }, 'everything its user can access', 'warning'],
-  ])('says the most that any runtime of %j reaches', (runtime, words, tone) => {
+  ])('names the widest access of any runtime in %j', (runtime, words, tone) => {
     expect(permissions({ runtime } as Parameters<typeof permissions>[0])).toEqual({ words, tone });
   });
 });

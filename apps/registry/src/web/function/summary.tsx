@@ -4,7 +4,7 @@ import { ShortSigner } from '../parts/signer.js';
 import type { FunctionView } from './read-function.js';
 import { labelOf } from './signature-states.js';
 
-/** What decides whether somebody reads on, each with the way to the whole of it: who signed, and what it may touch. */
+/** Shows signer and permissions first, each with a link to the details. */
 export function Summary({ view: { known, version } }: { view: FunctionView }) {
   const signature = known && labelOf(known.signatures);
   const touched = permissions(version.version);
@@ -31,7 +31,7 @@ export function Summary({ view: { known, version } }: { view: FunctionView }) {
   );
 }
 
-/** In few words what a function reaches beside the resources that it is given. */
+/** Returns in a few words what a function can access besides its input. */
 export function permissions({ runtime: { container, exec } }: Pick<FunctionVersion, 'runtime'>): {
   words: string;
   tone: Tone;

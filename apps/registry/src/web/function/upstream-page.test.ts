@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const ask = (target: string) => registry.request(target, { headers: { Accept: 'text/html' } });
 
-it('a function that only a catalog elsewhere has gets a page, which says that its release is unknown', async () => {
+it('a function of an upstream catalog has a page, which says that its release is unknown', async () => {
   await expect.poll(async () => (await ask('/functions/up.example.com/Elsewhere')).status).toBe(200);
   const text = await (await ask('/functions/up.example.com/Elsewhere')).text();
   expect(text).toContain('release unknown');

@@ -14,10 +14,10 @@ const TITLES: Record<UsageTopic, string> = {
   executables: 'Executables',
   starlark: 'Starlark script',
 };
-/** Executables for platforms; nobody has more, and the definition has all. */
+/** Maximum number of listed executables for platforms; the definition has all. */
 const MAX_PARTS = 20;
 
-/** Snippets that work as they stand, of one release. */
+/** Commands that run as they are, for one release. */
 export function UseSection({ view }: { view: FunctionView }) {
   const { known, version } = view;
   const { usage } = version;

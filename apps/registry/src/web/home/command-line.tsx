@@ -3,10 +3,10 @@ import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
 
-/** How the same is done by commands, with a function that is really here. */
+/** The same tasks on the command line, with an existing function as the example. */
 export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
   const { publicUrl } = useSite();
-  // Clients of OCI registries know no path before /v2/.
+  // OCI references cannot have a path before /v2/.
   const isOci = publicUrl === undefined || new URL(publicUrl).pathname === '/';
   return (
     <section aria-labelledby="command-line">

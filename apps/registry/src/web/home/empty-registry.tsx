@@ -2,7 +2,7 @@ import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
 
-/** The first page of a registry in which nothing was published yet. */
+/** The first page of an empty registry. */
 export function EmptyRegistry() {
   const { at } = useSite();
   return (

@@ -1,4 +1,4 @@
-/** `/` for programs and for terminals. */
+/** Response of `/` for programs and terminals. */
 export const FIRST_PAGE = `krmhub: a registry of KRM functions
 
 /api/v1/functions                        search: q, tag, kind, group, publisher, runtime, license, catalog

@@ -8,17 +8,17 @@ import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { CommandLine } from './command-line.js';
 
-/** What the first page shows of the registry. */
+/** Data of the first page. */
 export interface HomeData {
-  /** Functions that can be found. */
+  /** Functions that the search finds. */
   total: number;
   facets: SearchResult['facets'];
-  /** The newest first. */
+  /** Newest first. */
   newest: readonly SearchItem[];
   catalogs: readonly { name: string; functions?: number; cutAt?: string }[];
 }
 
-/** Facets to begin from, and how many of their values. */
+/** Facets on the first page, with the maximum number of their values. */
 const BROWSE_FACETS = [
   { name: 'tag', title: 'Tags', values: 12 },
   { name: 'runtime', title: 'Runtimes', values: 3 },

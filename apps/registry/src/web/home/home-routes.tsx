@@ -22,7 +22,7 @@ export interface HomeDeps {
   site: Site;
 }
 
-/** `/` answers browsers with a page, and everybody else with text. */
+/** Responds to `/` with a page for browsers, and with text for other clients. */
 export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): void {
   app.get('/', async (c) => {
     c.set('route', '/');

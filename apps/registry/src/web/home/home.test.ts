@@ -10,14 +10,14 @@ afterAll(() => registry.close());
 const home = async () => (await registry.request('/', { headers: { Accept: 'text/html' } })).text();
 
 describe('the first page', () => {
-  it('of an empty registry says how to publish', async () => {
+  it('of an empty registry explains how to publish', async () => {
     const page = await home();
     expect(page).toContain('Nothing is published yet');
     expect(page).toContain('krmhub publish');
     expect(page).not.toContain('Newest releases');
   });
 
-  it('shows what there is', async () => {
+  it('shows the functions of the registry', async () => {
     await registry.publish({ kind: 'SetLabels', release: '1.0.0', tags: ['mutator', 'labels'] });
     await registry.publish({ kind: 'CheckLimits', release: '2.0.0', tags: ['validator', 'labels'] });
     await registry.publish({ kind: 'Yanked', release: '1.0.0', tags: ['gone'] });
@@ -43,7 +43,7 @@ describe('the first page', () => {
     expect(page).toContain('/functions/example.com/checklimits:2.0.0');
   });
 
-  it('names the registry by its public URL in commands, and never by the Host header', async () => {
+  it('names the registry by its public URL in commands, never by the Host header', async () => {
     const named = await openTestRegistry({ config: { publicUrl: 'https://krm.example.com' } });
     try {
       await named.publish({ kind: 'SetLabels', release: '1.0.0' });

@@ -3,7 +3,7 @@ import { useSite } from '../site.js';
 import { FORM_KEY } from './form-key.js';
 import { useOperator } from './operator.js';
 
-/** A form that changes something; it holds what tells that it is of this session. */
+/** A form that changes something; it includes the key of the session. */
 export function ActionForm({
   action,
   children,

@@ -22,7 +22,7 @@ spec:
   - {name: bad, catalog: {url: 'file:bad.yaml'}}
 ${more}`;
 
-/** A group of which this registry has a release is its own, whoever else offers it. */
+/** The registry owns each group of which it has a release, whichever catalog offers it. */
 const ofOthers = (catalog: string) => catalog.replaceAll('group: example.com', 'group: elsewhere.example');
 
 beforeAll(async () => {
@@ -47,7 +47,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Nothing of what is hostile is markup, nor turns other text around; a field has what was typed. */
+/**
+ * Expects that hostile text is neither markup nor changes the direction of other text. The value of a field is what
+ * was typed.
+ */
 function expectHarmless(page: string): void {
   expect(page).not.toContain('<script>alert');
   expect(page).not.toContain('<img src=x');
@@ -55,7 +58,7 @@ function expectHarmless(page: string): void {
 }
 
 describe('sources', () => {
-  it('are all shown, with why one fails', async () => {
+  it('are listed, with the reason of a failure', async () => {
     const browser = await signedIn(registry);
     const page = await browser.text('/operate/sources');
     for (const id of ['platform.good', 'platform.bad', 'other.good', 'other.bad'])
@@ -74,7 +77,7 @@ describe('sources', () => {
     expect(await browser.text('/operate')).toContain('2 of 4 sources have problems');
   });
 
-  it('are asked at once, and a catalog is cut by what they give', async () => {
+  it('are synced on request, and their catalog is built again', async () => {
     const browser = await signedIn(registry);
     const { store } = registry.parts;
     await registry.publish({ kind: 'CheckLimits', release: '1.0.0' });
@@ -106,7 +109,7 @@ describe('tokens', () => {
     expiresInDays: '7',
   };
 
-  it('are made by the rules of the API, and their secret is shown once', async () => {
+  it('are created by the rules of the API, and their secret is shown once', async () => {
     const browser = await signedIn(registry);
     const response = await browser.act('/operate/tokens/new', form);
     expect(response.status).toBe(201);
@@ -179,7 +182,7 @@ describe('tokens', () => {
     expectHarmless(await browser.text(`/operate/tokens?revoked=${id}`));
   });
 
-  it('of a hostile name is nobody who breaks a page', async () => {
+  it('with a hostile name cannot break a page', async () => {
     const { token, secret } = await createToken(
       registry.parts.store,
       { name: HOSTILE, scopes: ['yank'], groups: [HOSTILE], repositories: ['*'] },
@@ -196,7 +199,7 @@ describe('tokens', () => {
     expectHarmless(await (await signedIn(registry)).text('/operate/tokens'));
   });
 
-  it('are revoked after a second look, and never by looking', async () => {
+  it('are revoked after a confirmation, and never by a GET', async () => {
     const browser = await signedIn(registry);
     const { id, secret } = await registry.token({ scopes: ['yank'] });
     const page = await browser.get(`/operate/tokens/${id}/revoke`);
@@ -214,14 +217,14 @@ describe('tokens', () => {
     expect((await browser.get('/operate/tokens/nobody/revoke')).status).toBe(404);
   });
 
-  it('that were not revoked are not said to be, whatever the address says', async () => {
+  it('are not reported as revoked unless they were, whatever the URL says', async () => {
     const browser = await signedIn(registry);
     expect(await browser.text(`/operate/tokens?revoked=${browser.tokenId}`)).not.toContain(
       'The token is revoked',
     );
   });
 
-  it('warn before the last administrator goes', async () => {
+  it('warn before the last administrator token is revoked', async () => {
     const lonely = await openTestRegistry();
     try {
       const browser = await signedIn(lonely);
@@ -236,7 +239,7 @@ describe('tokens', () => {
   });
 });
 
-describe('who has fewer rights', () => {
+describe('a user with fewer rights', () => {
   const roles: [string, TokenScope[], string[]][] = [
     ['a publisher', ['publish'], ['example.com']],
     ['a yanker of everything', ['yank'], ['*']],
@@ -245,7 +248,7 @@ describe('who has fewer rights', () => {
   const pages = Object.values(OPERATE_ROUTES).filter(({ path: page }) => !page.includes('sign-'));
   const admins = ['/operate/tokens', '/operate/tokens/new', '/operate/tokens/{id}/revoke'];
 
-  it.each(roles)('%s may look, and is told what it may not do', async (_, scopes, groups) => {
+  it.each(roles)('%s can read, and sees which right is missing', async (_, scopes, groups) => {
     const browser = await signedIn(registry, { scopes, groups });
     const tokens = await registry.parts.store.tokens();
     const { recipe: before } = (await registry.parts.store.catalog('platform'))!;
@@ -284,8 +287,8 @@ describe('who has fewer rights', () => {
     expect((await registry.parts.store.catalog('platform'))?.recipe).toBe(before);
   });
 
-  it('has them although it had more when it signed in', async () => {
-    // A token never gets other rights, so only its end can take any: that is asked for at every request.
+  it('loses rights with the token after signing in', async () => {
+    // The rights of a token never change, so only its end can remove any; each request checks that.
     const browser = await signedIn(registry);
     const formKey = await browser.formKey();
     await registry.parts.store.revokeToken(browser.tokenId, new Date().toISOString());
@@ -294,7 +297,7 @@ describe('who has fewer rights', () => {
     expect(await refused.text()).toContain('Not signed in');
   });
 
-  it('counts as the same token does at the API', async () => {
+  it('shares the rate limits of the token at the API', async () => {
     const limited = await openTestRegistry({ config: { writesPerMinute: 2 } });
     try {
       const browser = await signedIn(limited);

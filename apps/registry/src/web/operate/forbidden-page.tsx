@@ -2,7 +2,7 @@ import type { TokenScope } from '@krmhub/api/model';
 import type { KrmhubError } from '@krmhub/schema';
 import { Text } from '../parts/text.js';
 
-/** What somebody may not do, what it needs, and what their token has. */
+/** Shows which operation is forbidden, what it needs, and what the token has. */
 export function ForbiddenPage({ error, needs }: { error: KrmhubError; needs?: TokenScope | undefined }) {
   return (
     <div class="error-page">

@@ -1,2 +1,2 @@
-/** Name of the field that every form of a session has. */
+/** Name of the field with the key of the session, in every form. */
 export const FORM_KEY = 'formKey';

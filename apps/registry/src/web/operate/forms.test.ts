@@ -10,12 +10,12 @@ beforeAll(async () => {
 });
 afterAll(() => registry.close());
 
-/** A form that would make a token. */
+/** A form that would create a token. */
 const TOKEN = { name: 'forged', scopes: 'admin', groups: '*', repositories: '*', expiresInDays: '1' };
 const names = async () => (await registry.parts.store.tokens()).map(({ name }) => name);
 
 describe('a form that changes something', () => {
-  it('is refused without what the session holds, or with another', async () => {
+  it('is refused without the key of the session, or with another one', async () => {
     const browser = await signedIn(registry);
     const formKey = await browser.formKey();
     const other = await (await signedIn(registry)).formKey();
@@ -72,7 +72,7 @@ describe('a form that changes something', () => {
     expect(response.status).toBe(403);
     expect(await response.text()).toContain('did not come from a page of this registry');
     expect(await names()).not.toContain('forged');
-    // Nobody is signed in by others, nor out.
+    // Other sites can sign no one in or out.
     const { secret } = await registry.token({});
     const victim = new TestBrowser(registry);
     const login = await victim.post('/operate/sign-in', { token: secret, from: '/operate' }, headers);
@@ -81,7 +81,7 @@ describe('a form that changes something', () => {
     expect((await browser.get('/operate')).status).toBe(200);
   });
 
-  it('is taken where the browser says no more than its origin', async () => {
+  it('is accepted if the browser sends only the origin', async () => {
     const browser = await signedIn(registry);
     const formKey = await browser.formKey();
     const sent = await browser.post(
@@ -92,7 +92,7 @@ describe('a form that changes something', () => {
     expect(sent.status).toBe(201);
   });
 
-  it('is held to the public URL where there is one, whatever the Host says', async () => {
+  it('must come from the public URL if there is one, whatever the Host header says', async () => {
     const named = await openTestRegistry({ config: { publicUrl: 'https://krm.example.com' } });
     try {
       const { secret } = await named.token({});
@@ -124,7 +124,7 @@ describe('a form that changes something', () => {
     },
   );
 
-  it('is of a bounded size and number of fields', async () => {
+  it('has a bounded size and number of fields', async () => {
     const browser = await signedIn(registry);
     const formKey = await browser.formKey();
     const { maxFormBytes, maxFormFields } = SERVER_LIMITS;
@@ -150,7 +150,7 @@ describe('a form that changes something', () => {
     expect(await names()).not.toContain('forged');
   });
 
-  it('is not sent by looking: no page is a GET that changes something', async () => {
+  it('is never sent by a GET: no GET of a page changes anything', async () => {
     const browser = await signedIn(registry);
     const query = new URLSearchParams({ ...TOKEN, formKey: await browser.formKey() });
     for (const { method, path } of Object.values(OPERATE_ROUTES)) {
@@ -167,8 +167,8 @@ describe('a form that changes something', () => {
   });
 });
 
-describe('every answer below /operate', () => {
-  it('is kept nowhere, and read by no page of another origin', async () => {
+describe('every response below /operate', () => {
+  it('is not cached, and not readable by pages of another origin', async () => {
     const browser = await signedIn(registry);
     const lesser = await signedIn(registry, { scopes: ['publish'], groups: ['example.com'] });
     const formKey = await browser.formKey();
@@ -196,7 +196,7 @@ describe('every answer below /operate', () => {
       expect(headers.get('access-control-allow-origin')).toBeNull();
       expect(headers.get('access-control-allow-credentials')).toBeNull();
       expect(headers.get('etag')).toBeNull();
-      // With `no-referrer` browsers would send our own forms with `Origin: null`.
+      // With `no-referrer`, browsers would send the registry's forms with `Origin: null`.
       expect(headers.get('referrer-policy')).toBe('same-origin');
       expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
       expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
@@ -206,13 +206,13 @@ describe('every answer below /operate', () => {
     }
   });
 
-  it('with what is secret in it is not compressed', async () => {
+  it('is not compressed if it contains a secret', async () => {
     const browser = await signedIn(registry);
     const response = await browser.get('/operate', { 'Accept-Encoding': 'gzip, br' });
     expect(response.headers.get('content-encoding')).toBeNull();
   });
 
-  it('leaves other reads as they were', async () => {
+  it('does not affect other reads', async () => {
     const response = await registry.request('/api/v1/functions', {
       headers: { Origin: 'https://a.example' },
     });

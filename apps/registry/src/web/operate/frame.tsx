@@ -13,7 +13,7 @@ const PAGES = [
   ['Tokens', TOKENS],
 ] as const;
 
-/** What stands above each page: the others, and who is signed in. */
+/** The bar above each page: links to the other pages, and the signed-in user. */
 export function Frame({ operator, path, children }: { operator: Operator; path: string; children?: Child }) {
   const { at } = useSite();
   const { token, session } = operator;

@@ -9,7 +9,7 @@ import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
 import { TokenRights } from './tokens-page.js';
 
-/** What stands in the form, as it was typed. */
+/** Values of the form, as typed. */
 export interface TokenInput {
   name: string;
   scopes: readonly string[];
@@ -111,7 +111,7 @@ export function NewTokenPage({
   );
 }
 
-/** The only page that ever shows a secret; nothing keeps it. */
+/** The only page that shows a secret, which is not stored. */
 export function CreatedTokenPage({ token }: { token: CreatedToken }) {
   const { at } = useSite();
   return (
@@ -140,7 +140,7 @@ export function CreatedTokenPage({ token }: { token: CreatedToken }) {
   );
 }
 
-/** A field of names with spaces between; its children say which. */
+/** A field of names separated by spaces; its children describe them. */
 function NamesField({
   name,
   title,

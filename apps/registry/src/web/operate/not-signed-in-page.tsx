@@ -1,7 +1,7 @@
 import { SIGN_IN } from '../addresses.js';
 import { useSite } from '../site.js';
 
-/** For who sends a form and is not signed in any more. */
+/** Response to a form whose session has ended. */
 export function NotSignedInPage() {
   const { at } = useSite();
   return (

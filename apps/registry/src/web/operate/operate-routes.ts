@@ -17,9 +17,9 @@ export const OPERATE_ROUTES = {
 
 export type OperateDeps = OperatorPagesDeps & OverviewDeps & SourcePageDeps & TokenPageDeps & RecipeDeps;
 
-/** The operators' pages, which are for who has signed in with a token of the registry. */
+/** Serves the pages of operators, who sign in with a token of the registry. */
 export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
-  // Also of what is not there, or refused.
+  // Also for unknown and refused pages.
   app.use(`${OPERATE}/*`, async (c, next) => {
     c.set('isPrivate', true);
     await next();

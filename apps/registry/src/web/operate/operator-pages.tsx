@@ -36,13 +36,13 @@ const HINT = 'An administrator creates tokens. The first one is in admin.token i
 
 type Answer = PrivatePage | Response;
 
-/** What a page that changes something takes. */
+/** Options of a page that changes something. */
 interface ActionOptions<Form extends z.ZodObject> {
   needs?: TokenScope;
-  /** Its fields, beside the key of the session. */
+  /** Fields of the form, besides the key of the session. */
   form: Form;
   maxBytes?: number;
-  /** For a form of an earlier session; a refusal where it is absent. It changes nothing. */
+  /** Renders the response to a form of an earlier session, and changes nothing. Without it, the form is refused. */
   stale?(
     c: RegistryContext,
     input: { params: unknown; form: z.output<Form> },
@@ -54,7 +54,7 @@ export interface OperatorPagesDeps extends Authority {
   site: Site;
 }
 
-/** Pages for who is signed in, and nobody else. Neither do they look at Authorization, nor others at their cookie. */
+/** Serves pages for signed-in users only. They ignore Authorization, and other routes ignore their cookie. */
 export class OperatorPages {
   readonly #app: RegistryApp;
   readonly #deps: OperatorPagesDeps;
@@ -67,7 +67,7 @@ export class OperatorPages {
     this.#cookie = sessionCookie(deps.site);
   }
 
-  /** A page to look at. */
+  /** Serves a page that changes nothing. */
   page<Route extends RouteConfig>(
     route: Route,
     { needs }: { needs?: TokenScope },
@@ -80,7 +80,7 @@ export class OperatorPages {
     });
   }
 
-  /** A form that changes something. */
+  /** Serves a form that changes something. */
   action<Route extends RouteConfig, Form extends z.ZodObject>(
     route: Route,
     { needs, form: schema, maxBytes, stale }: ActionOptions<Form>,
@@ -94,7 +94,7 @@ export class OperatorPages {
       const { site } = this.#deps;
       refuseCrossOrigin(c, site);
       const operator = await this.operator(c);
-      // What came is not read: anybody could send it.
+      // The body is not read: anyone could send it.
       if (operator === undefined) return privateResponse(c, site, notSignedIn(c));
       return this.#answered(c, operator, needs, async () => {
         const given = await readForm(c, maxBytes);
@@ -111,7 +111,7 @@ export class OperatorPages {
     });
   }
 
-  /** Undefined where nobody is signed in any more; the cookie is taken back then. */
+  /** Returns the signed-in operator. If the session has ended, returns undefined and deletes the cookie. */
   async operator(c: RegistryContext): Promise<Operator | undefined> {
     const id = this.#cookie.read(c);
     if (id === undefined) return undefined;
@@ -130,7 +130,7 @@ export class OperatorPages {
     }
   }
 
-  /** Rejects as `authenticateSecret`. */
+  /** Starts a session. Rejects as `authenticateSecret` does. */
   async signIn(c: RegistryContext, secret: string): Promise<void> {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
     this.#end(c);
@@ -185,7 +185,7 @@ export class OperatorPages {
   }
 }
 
-/** 401 would have to name a scheme of HTTP authentication, and pages take none. */
+/** 401 would have to name a scheme of HTTP authentication, and pages support none. */
 function notSignedIn(c: RegistryContext): PrivatePage {
   return { head: { title: 'Not signed in', path: c.req.path }, body: <NotSignedInPage />, status: 403 };
 }

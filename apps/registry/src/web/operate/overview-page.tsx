@@ -8,7 +8,7 @@ import { missingChangeScopes, useOperator } from './operator.js';
 
 export interface Overview {
   readiness: Readiness;
-  /** Catalogs that cannot be cut, and why. */
+  /** Catalogs that cannot be built, and why. */
   failing: readonly { catalog: string; message: string }[];
   sources: readonly Pick<Source, 'state'>[];
   catalogs: number;

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 
-/** Which page of a list is asked for. */
+/** Query parameter with the page of a list. */
 export const PageNumber = z
   .string()
   .regex(/^[1-9]\d{0,5}$/, 'is not a page number (1, 2, …)')

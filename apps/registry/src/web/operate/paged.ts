@@ -1,9 +1,9 @@
-/** So many of a list stand on a page of operators. */
+/** Items on a page. */
 const ON_A_PAGE = 50;
 
 export interface Paged<Item> {
   items: readonly Item[];
-  /** From 1. */
+  /** Starts at 1. */
   page: number;
   hasNext: boolean;
 }

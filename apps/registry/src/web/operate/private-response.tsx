@@ -8,13 +8,13 @@ import type { Site } from '../site.js';
 export interface PrivatePage {
   head: Pick<PageHead, 'title' | 'path'>;
   body: Child;
-  /** 200 where it is absent. */
+  /** Default: 200. */
   status?: ContentfulStatusCode;
 }
 
 /**
- * Answers with a page for one client alone. It is kept nowhere, so that it needs no ETag; and it is not compressed: the
- * size of what is compressed tells of secrets in it to who can have other text put beside them.
+ * Responds with a page for one client. It is not cached, so it needs no ETag. It is not compressed: the compressed
+ * size reveals secrets to an attacker who can add text to the page.
  */
 export function privateResponse(
   c: RegistryContext,

@@ -7,7 +7,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 
 const MEDIA_TYPE = 'application/x-www-form-urlencoded';
 
-/** What a form holds, by the names of its fields, with line ends as they are in files. */
+/** Reads the fields of a form by name, with the line ends of files. */
 export async function readForm(
   c: RegistryContext,
   maxBytes: number = SERVER_LIMITS.maxFormBytes,
@@ -33,7 +33,7 @@ export async function readForm(
   return form;
 }
 
-/** The fields that the schema names; throws `invalid-request` with everything that is wrong. */
+/** Returns the fields of the schema; throws `invalid-request` with all problems. */
 export function checkForm<Schema extends z.ZodObject>(
   form: URLSearchParams,
   schema: Schema,

@@ -8,7 +8,7 @@ const TONES: Readonly<Record<Diagnostic['severity'], Tone>> = {
   info: 'plain',
 };
 
-/** Everything that is to be said of a recipe, with where it stands. */
+/** Lists the diagnostics of a recipe with their positions. */
 export function RecipeDiagnostics({
   diagnostics,
   text,

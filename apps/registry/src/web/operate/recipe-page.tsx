@@ -10,12 +10,12 @@ import { ActionForm } from './action-form.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 import { RecipeDiagnostics } from './recipe-diagnostics.js';
 
-/** What came of a recipe that was sent. */
+/** Result of a submitted recipe. */
 export type RecipeOutcome =
-  /** It was only checked: nothing is wrong that would refuse it. */
+  /** It was only checked, and is valid. */
   | { is: 'checked'; would: 'create' | 'change' | 'leave' }
   | { is: 'refused'; message: string; hint?: string | undefined }
-  /** Others have applied another one meanwhile. */
+  /** Concurrent update: another recipe was applied meanwhile. */
   | { is: 'conflict' }
   /** The form was of an earlier session. */
   | { is: 'stale' }
@@ -24,11 +24,11 @@ export type RecipeOutcome =
 export interface RecipePageData {
   name: string;
   isBuiltIn: boolean;
-  /** As it is stored; absent where there is no such catalog. */
+  /** The stored catalog; absent if it does not exist. */
   catalog?: CatalogDetail | undefined;
-  /** What stands in the editor. */
+  /** Text in the editor. */
   text: string;
-  /** What is stored where the text began. */
+  /** The stored state when the edit began. */
   expected: RecipeState;
   diagnostics: readonly Diagnostic[];
   outcome?: RecipeOutcome | undefined;
@@ -80,7 +80,7 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
         <ActionForm action={recipePath(name)} class="editor">
           <input type="hidden" name="expected" value={expected} />
           <label for="recipe">Recipe, YAML</label>
-          {/* A line end at the beginning is taken off by whoever reads the page. */}
+          {/* HTML parsers drop a line end at the start of a text area. */}
           <textarea
             id="recipe"
             name="text"

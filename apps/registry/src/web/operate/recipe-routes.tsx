@@ -84,7 +84,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
       isBuiltIn: name === DEFAULT_CATALOG,
       catalog: catalog && catalogDetail(catalog),
       text: form?.text ?? catalog?.recipe ?? beginning(name),
-      // Who has seen both may replace what stands now.
+      // A user who has seen both versions may replace the stored one.
       expected: form === undefined || outcome?.is === 'conflict' ? recipeState(catalog) : form.expected,
       diagnostics,
       outcome,
@@ -115,12 +115,12 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
   pages.page(RECIPE_ROUTES.recipePage, {}, async (_, { params: { name }, query }) => {
     const stored = query.applied === undefined ? undefined : await store.catalog(name);
     if (stored === undefined) return recipe(name, { diagnostics: [] });
-    // What there is to be said of a recipe that holds.
+    // Diagnostics of a valid recipe.
     const { diagnostics } = readRecipe(new TextEncoder().encode(stored.recipe), `${name}.yaml`);
     return recipe(name, { diagnostics, outcome: { is: 'applied' } });
   });
 
-  /** What would come of it, or comes of it. Nothing of what was typed is lost, whatever is wrong with it. */
+  /** Checks or applies a recipe. The typed text is never lost, whatever is wrong with it. */
   pages.action(
     RECIPE_ROUTES.sendRecipe,
     {
@@ -154,7 +154,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
   );
 }
 
-/** What a catalog may begin with: everything that this registry has. */
+/** Returns the initial recipe of a catalog: everything in this registry. */
 function beginning(name: string): string {
   return `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe

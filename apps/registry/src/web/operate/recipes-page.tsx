@@ -9,7 +9,7 @@ import type { Paged } from './paged.js';
 
 export interface RecipesPageData {
   catalogs: Paged<CatalogDetail & { isBuiltIn: boolean; sources: number }>;
-  /** Why catalogs cannot be built, by their names. */
+  /** Why catalogs cannot be built, by catalog name. */
   failing: ReadonlyMap<string, string>;
 }
 

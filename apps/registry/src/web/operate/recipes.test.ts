@@ -29,7 +29,7 @@ const stored = async (name: string) => (await registry.parts.store.catalog(name)
 const send = (name: string, text: string, what: 'check' | 'apply', expected = 'none') =>
   browser.act(`/operate/recipes/${name}`, { text, expected, do: what });
 
-/** What a browser has in the text area: without the line end that HTML takes off. */
+/** Returns the content of the text area in a browser: without the line end that HTML drops. */
 function edited(page: string): string | undefined {
   const inner = /<textarea[^>]*>([\s\S]*?)<\/textarea>/.exec(page)?.[1]?.replace(/^\n/, '');
   return inner
@@ -42,7 +42,7 @@ function edited(page: string): string | undefined {
 const expectedOf = (page: string) => /name="expected" value="([^"]+)"/.exec(page)?.[1];
 
 describe('a recipe', () => {
-  it('is begun, checked and applied', async () => {
+  it('is created, checked and applied', async () => {
     const begun = await browser.get('/operate/recipes?name=first');
     expect([begun.status, begun.headers.get('location')]).toEqual([303, '/operate/recipes/first']);
     const empty = await browser.text('/operate/recipes/first');
@@ -69,7 +69,7 @@ describe('a recipe', () => {
     expect(await browser.text('/operate/recipes')).toContain('/operate/recipes/first');
   });
 
-  it('is what was typed, to the byte', async () => {
+  it('is stored as typed, byte for byte', async () => {
     for (const text of [
       `\n\n${recipe('bytes')}`,
       recipe('bytes', '# end without a line end'),
@@ -86,7 +86,7 @@ describe('a recipe', () => {
     }
   });
 
-  it('that is wrong is told with every problem and its place, and comes back', async () => {
+  it('with errors is shown again with every problem and its position', async () => {
     const text =
       'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: wrong}\nspec:\n  sourcs: []\n  sources:\n  - {name: Wrong Name, functions: {}}\n';
     for (const what of ['check', 'apply'] as const) {
@@ -100,7 +100,7 @@ describe('a recipe', () => {
       expect(edited(page)).toBe(text);
     }
     expect(await stored('wrong')).toBeUndefined();
-    // The same as the API tells.
+    // The same problems as in the API.
     const { secret } = await registry.token({});
     const response = await registry.request(fillPath('catalog', { name: 'wrong' }), {
       method: 'PUT',
@@ -120,7 +120,7 @@ describe('a recipe', () => {
     ['of markup', '<script>alert(1)</script>\u202e: [</textarea><script>alert(2)</script>', 'problem'],
     ['of NUL', 'a: "\u0000"', 'problem'],
     ['of deep nesting', '['.repeat(5_000), 'problem'],
-  ])('%s is refused and comes back', async (_, text, says) => {
+  ])('%s is refused and shown again', async (_, text, says) => {
     const response = await send('hostile', text, 'apply');
     expect(response.status).toBe(400);
     const page = await response.text();
@@ -131,7 +131,7 @@ describe('a recipe', () => {
     expect(await stored('hostile')).toBeUndefined();
   });
 
-  it('may be as large as at the API, and no larger', async () => {
+  it('has the same size limit as at the API', async () => {
     const body = recipe('large');
     const fits = body + '\n'.repeat(RECIPE_LIMITS.maxBytes - body.length);
     expect((await send('large', fits, 'check')).status).toBe(200);
@@ -141,7 +141,7 @@ describe('a recipe', () => {
     expect((await send('large', fits.replaceAll('\n', '\n\n\n'), 'check')).status).toBe(413);
   });
 
-  it('that others have changed meanwhile is not lost, nor theirs', async () => {
+  it('is not lost after a concurrent update, and neither is the other one', async () => {
     const first = recipe('shared');
     await send('shared', first, 'apply');
     const opened = await browser.text('/operate/recipes/shared');
@@ -154,7 +154,7 @@ describe('a recipe', () => {
     expect(page).toContain('# theirs &lt;b&gt;');
     expect(edited(page)).toBe(mine);
     expect(await stored('shared')).toBe(theirs);
-    // Who has seen both decides.
+    // A user who has seen both decides.
     expect(expectedOf(page)).toBe(stateOf(theirs));
     expect((await send('shared', mine, 'apply', expectedOf(page))).status).toBe(303);
     expect(await stored('shared')).toBe(mine);
@@ -162,7 +162,7 @@ describe('a recipe', () => {
     expect((await send('shared', first, 'apply', 'sha256:x')).status).toBe(400);
   });
 
-  it('of a form of an earlier session comes back, and nothing is done', async () => {
+  it('is shown again if the form is of an earlier session, and nothing changes', async () => {
     const again = await signedIn(registry);
     const text = recipe('earlier');
     const old = await again.formKey();
@@ -190,7 +190,7 @@ describe('a recipe', () => {
     expect(await stored('earlier')).toBeUndefined();
   });
 
-  it('of the built-in catalog is read and not changed', async () => {
+  it('of the built-in catalog is read-only', async () => {
     const page = await browser.text('/operate/recipes/default');
     expect(page).toContain('This catalog is built in and cannot be changed');
     expect(page).not.toContain('<textarea');
@@ -199,7 +199,7 @@ describe('a recipe', () => {
     expect(await stored('default')).toBe(before);
   });
 
-  it.each(['..%2F..', 'A', '%00', 'a b', '-a', '__proto__'])('has no such name: %s', async (name) => {
+  it.each(['..%2F..', 'A', '%00', 'a b', '-a', '__proto__'])('cannot have the name %s', async (name) => {
     expect((await browser.get(`/operate/recipes/${name}`)).status).toBe(400);
   });
 });

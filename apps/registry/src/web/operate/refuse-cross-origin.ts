@@ -4,8 +4,8 @@ import { OPERATE } from '../addresses.js';
 import type { Site } from '../site.js';
 
 /**
- * Throws `forbidden` for a form that no page of ours has sent, by what browsers say of it and no page can change: every
- * browser sends Origin with a form, and those that send Sec-Fetch-Site have to agree.
+ * Throws `forbidden` for a form that no page of the registry sent. It checks headers that browsers set and pages
+ * cannot change: every browser sends Origin with a form, and Sec-Fetch-Site must agree if it is sent.
  */
 export function refuseCrossOrigin(c: RegistryContext, { publicUrl }: Pick<Site, 'publicUrl'>): void {
   const site = c.req.header('sec-fetch-site');
@@ -23,7 +23,7 @@ export function refuseCrossOrigin(c: RegistryContext, { publicUrl }: Pick<Site, 
   );
 }
 
-/** Without a public URL it is whatever host the browser came to: a cookie is of that host too. */
+/** Without a public URL, the origin is the host of the request: a cookie belongs to that host too. */
 function isOwnOrigin(c: RegistryContext, origin: string | undefined, publicUrl: string | undefined): boolean {
   if (origin === undefined) return false;
   if (publicUrl !== undefined) return origin === new URL(publicUrl).origin;

@@ -7,7 +7,7 @@ import { ActionForm } from './action-form.js';
 import { useOperator } from './operator.js';
 import { TokenRights, TokenTimes } from './tokens-page.js';
 
-/** Asks once more: a revocation is for good. */
+/** Asks for a confirmation, because a revocation is permanent. */
 export function RevokeTokenPage({ token, isLastAdmin }: { token: Token; isLastAdmin: boolean }) {
   const { at } = useSite();
   const isOwn = useOperator().token.id === token.id;

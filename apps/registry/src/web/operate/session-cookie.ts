@@ -6,7 +6,7 @@ import type { Session } from './sessions.js';
 
 const NAME = 'krmhub-session';
 
-/** The cookie that holds the id of a session, and nothing else. */
+/** The cookie with the ID of a session. */
 export interface SessionCookie {
   read(c: RegistryContext): string | undefined;
   set(c: RegistryContext, id: string, session: Session, now: number): void;
@@ -14,8 +14,9 @@ export interface SessionCookie {
 }
 
 /**
- * Where browsers reach us by https the name begins so that no other host and no plain http can set it. `__Host-` is the
- * stronger of the two, and takes no path but `/`, which is ours alone only where the public URL has none.
+ * Returns the cookie for the registry's URL. With https, its name gets a prefix, so no other host and no plain http
+ * can set it. `__Host-` is the stronger prefix, and requires the path `/`, which only works if the public URL has no
+ * path.
  */
 export function sessionCookie(site: Site): SessionCookie {
   const url = site.publicUrl === undefined ? undefined : new URL(site.publicUrl);
@@ -40,7 +41,7 @@ export function sessionCookie(site: Site): SessionCookie {
   };
 }
 
-/** Without a public URL nobody but the browser knows of a proxy's https. */
+/** Without a public URL, only the browser knows whether a proxy uses https. */
 function isSentByHttps(c: RegistryContext): boolean {
   return c.req.header('origin')?.startsWith('https:') === true;
 }

@@ -5,7 +5,7 @@ import { Sessions } from './sessions.js';
 const NOW = Date.parse('2030-01-01T00:00:00Z');
 
 describe('sessions', () => {
-  it('are so many of a token, the first of which end', () => {
+  it('are limited per token; the oldest ends first', () => {
     const sessions = new Sessions();
     const other = sessions.begin({}, 'other', NOW);
     const all = Array.from(
@@ -17,7 +17,7 @@ describe('sessions', () => {
     expect(sessions.find(other.id, NOW)).toBeDefined();
   });
 
-  it('are so many altogether', () => {
+  it('are limited in total', () => {
     const sessions = new Sessions();
     const first = sessions.begin({}, 'first', NOW);
     for (let index = 1; index < SERVER_LIMITS.maxSessions; index++) sessions.begin({}, `token ${index}`, NOW);
@@ -27,7 +27,7 @@ describe('sessions', () => {
     expect(sessions.find(first.id, NOW)).toBeUndefined();
   });
 
-  it('that are over make room for others', () => {
+  it('make room for others when they expire', () => {
     const sessions = new Sessions();
     for (let index = 0; index < 50; index++) {
       sessions.begin({ expiresAt: new Date(NOW + 1_000).toISOString() }, `token ${index}`, NOW);

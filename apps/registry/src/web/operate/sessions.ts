@@ -2,26 +2,25 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { TokenRecord } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 
-/** Somebody who is signed in to the operators' pages. */
+/** A session on the pages of operators. */
 export interface Session {
-  /** Hash of the secret of the token, by which the token is looked up for each request. */
+  /** Hash of the token's secret, with which each request looks up the token. */
   readonly tokenHash: string;
-  /** What the forms of this session hold, and no other page can know. */
+  /** Key in the forms of this session, which no other page knows. */
   readonly formKey: string;
   /** Milliseconds since 1970. */
   readonly expires: number;
 }
 
 /**
- * Who is signed in, in memory: a session ends at once when somebody signs out, and all end with the process. Its id is
- * random and says nothing, so that there is nothing in a cookie to be read, forged or taken for another kind of token;
- * what is kept of it is its hash.
+ * Sessions in memory. Signing out ends a session at once, and a restart ends all. The ID is random and contains no
+ * data, so a cookie has nothing to read, forge or use as another kind of token. Only the hash of the ID is stored.
  */
 export class Sessions {
-  /** By the hash of the id, who signed in first standing first. */
+  /** By the hash of the ID, oldest first. */
   readonly #sessions = new Map<string, Session>();
 
-  /** Gives the id, which nothing can show again. */
+  /** Starts a session and returns its ID, which cannot be shown again. */
   begin(
     token: Pick<TokenRecord, 'expiresAt'>,
     tokenHash: string,
@@ -41,7 +40,7 @@ export class Sessions {
     return { id, session };
   }
 
-  /** Undefined where there is none of this id, or it is over. */
+  /** Returns undefined if no session has this ID, or it has expired. */
   find(id: string, now: number): Session | undefined {
     const session = this.#sessions.get(keyOf(id));
     if (session !== undefined && session.expires <= now) {
@@ -74,7 +73,7 @@ export class Sessions {
   }
 }
 
-/** Whether a form is one of this session. */
+/** Reports whether a form belongs to the session. */
 export function belongsToSession({ formKey }: Session, given: string): boolean {
   return timingSafeEqual(Buffer.from(keyOf(formKey)), Buffer.from(keyOf(given)));
 }

@@ -4,9 +4,9 @@ import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 
 export interface SignIn {
-  /** Where to go on. */
+  /** Path to open after signing in. */
   from: string;
-  /** Why a token was refused, in words. */
+  /** Why a token was refused. */
   refused?: { message: string; hint?: string | undefined };
   hasEnded?: boolean;
 }

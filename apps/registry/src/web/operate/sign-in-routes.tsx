@@ -48,7 +48,7 @@ export function signInRoutes(app: RegistryApp, { site }: { site: Site }, pages: 
   });
 
   servePage(app, SIGN_IN_ROUTES.signIn, {}, async (c) => {
-    // There is no session yet that a form could be of: that our own page has sent it is all that can be asked for.
+    // Without a session there is no form key, so only the origin can be checked.
     refuseCrossOrigin(c, site);
     const { token, from: wanted } = checkForm(await readForm(c), SignInForm);
     const from = localPath(wanted);
@@ -56,7 +56,7 @@ export function signInRoutes(app: RegistryApp, { site }: { site: Site }, pages: 
       await pages.signIn(c, token.trim());
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
-      // 401 would have to name a scheme of HTTP authentication, and pages take none.
+      // 401 would have to name a scheme of HTTP authentication, and pages support none.
       return privateResponse(c, site, page({ from, refused: error }, 403));
     }
     return c.redirect(site.at(from), 303);

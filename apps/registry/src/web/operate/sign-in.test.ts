@@ -13,8 +13,8 @@ afterAll(() => registry.close());
 
 const PAGES = ['/operate', '/operate/sources', '/operate/tokens', '/operate/tokens/new', '/operate/recipes'];
 
-describe('who is not signed in', () => {
-  it.each(PAGES)('is asked to, and comes back: %s', async (page) => {
+describe('a user who is not signed in', () => {
+  it.each(PAGES)('is sent to sign in, and back: %s', async (page) => {
     const browser = new TestBrowser(registry);
     const asked = await browser.get(page);
     expect(asked.status).toBe(303);
@@ -30,7 +30,7 @@ describe('who is not signed in', () => {
     expect(await seen.text()).toMatch(/Signed in as <b><bdi>tester<\/bdi><\/b>/);
   });
 
-  it('is not let in by a bearer token', async () => {
+  it('cannot use a bearer token', async () => {
     const { secret } = await registry.token({});
     const browser = new TestBrowser(registry);
     const response = await browser.get('/operate/tokens', { Authorization: `Bearer ${secret}` });
@@ -80,12 +80,12 @@ describe('a token', () => {
     }
   });
 
-  it('may be given with white space around it', async () => {
+  it('may have white space around it', async () => {
     const { secret } = await registry.token({});
     expect((await new TestBrowser(registry).signIn(`  ${secret}\n`)).status).toBe(303);
   });
 
-  it('is not guessed: failures count as those of the HTTP API do', async () => {
+  it('cannot be guessed: failures count as those of the HTTP API do', async () => {
     const limited = await openTestRegistry({ config: { failedLoginsPerMinute: 3 } });
     try {
       const good = await limited.token({});
@@ -136,27 +136,30 @@ describe('the cookie', () => {
       'https://example.com',
       /^__Secure-krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/krm\/operate; HttpOnly; Secure; SameSite=Strict$/,
     ],
-  ])('is as narrow as can be with the public URL %s, reached at %s', async (publicUrl, origin, expected) => {
-    const other = await openTestRegistry({ config: publicUrl === undefined ? {} : { publicUrl } });
-    try {
-      const browser = new TestBrowser(other, origin);
-      const { secret } = await other.token({});
-      const response = await browser.signIn(secret, '/operate/tokens');
-      expect(browser.setCookie).toMatch(expected);
-      const base = publicUrl?.endsWith('/krm') === true ? '/krm' : '';
-      expect(response.headers.get('location')).toBe(`${base}/operate/tokens`);
-      expect((await browser.get('/operate/tokens')).status).toBe(200);
-      const gone = await browser.post('/operate/sign-out', { formKey: await browser.formKey() });
-      expect(gone.headers.get('set-cookie')).toMatch(/Max-Age=0/);
-      expect(gone.headers.get('set-cookie')?.replace(/=[^;]*;.*/, '')).toBe(
-        /^([^=]+)/.exec(expected.source.slice(1))?.[1],
-      );
-    } finally {
-      await other.close();
-    }
-  });
+  ])(
+    'is as narrow as possible with the public URL %s, reached at %s',
+    async (publicUrl, origin, expected) => {
+      const other = await openTestRegistry({ config: publicUrl === undefined ? {} : { publicUrl } });
+      try {
+        const browser = new TestBrowser(other, origin);
+        const { secret } = await other.token({});
+        const response = await browser.signIn(secret, '/operate/tokens');
+        expect(browser.setCookie).toMatch(expected);
+        const base = publicUrl?.endsWith('/krm') === true ? '/krm' : '';
+        expect(response.headers.get('location')).toBe(`${base}/operate/tokens`);
+        expect((await browser.get('/operate/tokens')).status).toBe(200);
+        const gone = await browser.post('/operate/sign-out', { formKey: await browser.formKey() });
+        expect(gone.headers.get('set-cookie')).toMatch(/Max-Age=0/);
+        expect(gone.headers.get('set-cookie')?.replace(/=[^;]*;.*/, '')).toBe(
+          /^([^=]+)/.exec(expected.source.slice(1))?.[1],
+        );
+      } finally {
+        await other.close();
+      }
+    },
+  );
 
-  it('does not hold the token, nor its hash, nor its ID', async () => {
+  it('contains neither the token, nor its hash, nor its ID', async () => {
     const browser = await signedIn(registry);
     const value = browser.cookie.split('=')[1] ?? '';
     const texts = [value, Buffer.from(value, 'base64url').toString('latin1')];
@@ -167,7 +170,7 @@ describe('the cookie', () => {
     }
   });
 
-  it('is another one after each sign-in, and the one before is over', async () => {
+  it('is new after each sign-in, and the old one is invalid', async () => {
     const browser = await signedIn(registry);
     const before = browser.cookie;
     await browser.signIn(browser.secret);
@@ -175,7 +178,7 @@ describe('the cookie', () => {
     expect((await registry.request('/operate', { headers: { Cookie: before } })).status).toBe(303);
   });
 
-  it('that nobody was given is not taken', async () => {
+  it('is refused if the registry did not issue it', async () => {
     const planted = `krmhub-session=${'A'.repeat(43)}`;
     const browser = new TestBrowser(registry);
     browser.cookie = planted;
@@ -189,7 +192,7 @@ describe('the cookie', () => {
 });
 
 describe('a session', () => {
-  it('ends with sign-out, also for who has kept the cookie', async () => {
+  it('ends at sign-out, also for a client that retains the cookie', async () => {
     const browser = await signedIn(registry);
     const { cookie } = browser;
     expect((await browser.act('/operate/sign-out')).headers.get('location')).toBe('/operate/sign-in');
@@ -244,7 +247,7 @@ describe('a session', () => {
     }
   });
 
-  it('is for the pages alone: neither the API nor /v2/ looks at it', async () => {
+  it('works for the pages only: neither the API nor /v2/ accepts it', async () => {
     const browser = await signedIn(registry);
     const { cookie } = browser;
     const value = cookie.split('=')[1]!;
@@ -265,7 +268,7 @@ describe('a session', () => {
     expect((await registry.request('/v2/token', { headers: { Authorization: basic } })).status).toBe(401);
   });
 
-  it('is not begun by an access token of /v2/token', async () => {
+  it('cannot start with an access token of /v2/token', async () => {
     const { secret } = await registry.token({});
     const issued = await registry.request('/v2/token?scope=repository:team/a:push', {
       headers: { Authorization: `Basic ${btoa(`x:${secret}`)}` },
@@ -277,7 +280,7 @@ describe('a session', () => {
     expect((await browser.signIn(token)).status).toBe(403);
   });
 
-  it('leaves nothing in the log', async () => {
+  it('leaves no secret in the log', async () => {
     const browser = await signedIn(registry);
     const formKey = await browser.formKey();
     await browser.get('/operate/tokens');
@@ -290,7 +293,7 @@ describe('a session', () => {
   });
 });
 
-describe('where to go on', () => {
+describe('the path after signing in', () => {
   it.each([
     'https://evil.example/',
     '//evil.example',
@@ -310,7 +313,7 @@ describe('where to go on', () => {
     '/operate?next=//evil.example',
     ' /operate/tokens',
     '"><script>alert(1)</script>',
-  ])('is never elsewhere: %s', async (from) => {
+  ])('never leads to another site: %s', async (from) => {
     const browser = new TestBrowser(registry);
     const page = await (await browser.get(`/operate/sign-in?${new URLSearchParams({ from })}`)).text();
     expect(page).toContain('name="from" value="/operate"');

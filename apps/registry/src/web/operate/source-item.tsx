@@ -13,7 +13,7 @@ const STATES: Readonly<Record<Source['state'], { tone: Tone; meaning: string }>>
   missing: { tone: 'danger', meaning: 'It has no copy, so the catalog has none of its functions' },
 };
 
-/** All that is known of a source. */
+/** All details of a source. */
 export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean }) {
   const { at } = useSite();
   const { catalog, state, url, checkedAt, nextAt, problem, message, failingSince, copy } = source;
@@ -91,7 +91,7 @@ function Copy({ copy: { entries, size, fetchedAt, formerUrl } }: { copy: Copy })
   );
 }
 
-/** Signatures that hold; whether somebody trusts them is what the recipe says. */
+/** Valid signatures; the recipe decides whether to trust them. */
 function Signature({ copy: { signedBy, serial, expires } }: { copy: Copy }) {
   if (signedBy.length === 0) return <>no valid signature of the whole catalog</>;
   return (

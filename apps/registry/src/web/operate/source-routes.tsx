@@ -64,7 +64,7 @@ export function sourcePageRoutes(deps: SourcePageDeps, pages: OperatorPages): vo
       try {
         await syncSource(deps, { name, source });
       } catch (error) {
-        // It goes on being asked, and the page says how it stands.
+        // The sync continues, and the page shows its state.
         if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;
       }
       return c.redirect(site.at(sourcesPath({ catalog: name, synced: source })), 303);

@@ -13,10 +13,10 @@ import { SourceItem } from './source-item.js';
 export interface SourcesPageData {
   link: SourcesLink;
   sources: Paged<Source>;
-  /** Of all catalogs, or of the one that is looked at. */
+  /** Number of sources of all catalogs, or of the selected one. */
   total: number;
   problems: number;
-  /** That was just asked for. */
+  /** The source that was just synced. */
   asked?: Source | undefined;
 }
 

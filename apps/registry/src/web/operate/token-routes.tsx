@@ -75,7 +75,7 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
 
   pages.page(TOKEN_PAGE_ROUTES.tokensPage, { needs }, async (_, { query: { page, revoked } }) => {
     const all = (await store.tokens()).map(shown).reverse();
-    // What can be used comes first, and then the newest.
+    // Usable tokens first, then newest first.
     const sorted = [...all.filter(isGood), ...all.filter((token) => !isGood(token))];
     const tokens = {
       tokens: paged(sorted, page),
@@ -135,7 +135,7 @@ function newToken(typed: TokenInput, problem?: KrmhubError): PrivatePage {
   };
 }
 
-/** What the HTTP API would be asked for; throws `invalid-request` in the words that it has. */
+/** Returns the request to the HTTP API; throws `invalid-request` with its messages. */
 function wantedToken(typed: TokenInput): z.output<typeof CreateTokenRequest> {
   const globs = (text: string) => text.split(/[\s,]+/).filter(Boolean);
   const result = CreateTokenRequest.safeParse({

@@ -9,7 +9,7 @@ import { useSite } from '../site.js';
 import { useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 
-/** A token, and whether somebody can still use it. */
+/** A token, and whether it is still usable. */
 export interface TokenWithState extends Token {
   state: 'good' | 'revoked' | 'expired';
 }
@@ -18,7 +18,7 @@ export interface TokensPageData {
   tokens: Paged<TokenWithState>;
   total: number;
   good: number;
-  /** That was just revoked. */
+  /** The token that was just revoked. */
   revoked?: TokenWithState | undefined;
 }
 

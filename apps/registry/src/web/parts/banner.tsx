@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Tone } from './label.js';
 
-/** What a reader has to know before anything else on the page. */
+/** A notice that readers must see before the rest of the page. */
 export function Banner({
   tone = 'plain',
   title,

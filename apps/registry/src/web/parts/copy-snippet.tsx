@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 
-/** Text to be taken as it is, such as commands. The button comes with the script, which copies what `code` holds. */
+/** Text to copy, such as commands. The script adds a button that copies the content of `code`. */
 export function CopySnippet({ code, label }: { code: Child; label: string }) {
   return (
     <figure class="snippet" data-copy={label}>

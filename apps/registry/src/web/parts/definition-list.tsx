@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 
-/** Facts, each with its name. Those whose value is absent are left out. */
+/** A list of names and values. Omits absent values. */
 export function DefinitionList({
   items,
 }: {

@@ -1,4 +1,4 @@
-/** `sha256:…`; whole, or the beginning of it, whose whole is in the title. */
+/** `sha256:…`, complete, or shortened with the complete digest in the title. */
 export function Digest({ value, isShort = false }: { value: string; isShort?: boolean }) {
   if (!isShort) return <code class="digest">{value}</code>;
   return (

@@ -1,9 +1,9 @@
 import type { Child } from 'hono/jsx';
 
-/** How something stands; said by the words, and only stressed by the colour. */
+/** The severity of a state. The words say it; the color only stresses it. */
 export type Tone = 'plain' | 'good' | 'warning' | 'danger';
 
-/** One or two words on what it stands beside. */
+/** One or two words about the element next to it. */
 export function Label({
   tone = 'plain',
   title,

@@ -1,6 +1,6 @@
 import { useSite } from '../site.js';
 
-/** From one page of a list to the next, which a cursor leads to: there is no way to the last. */
+/** Links between the pages of a list. Pages have cursors, so there is no link to the last page. */
 export function Pages({ first, next }: { first?: string | undefined; next?: string | undefined }) {
   const { at } = useSite();
   if (first === undefined && next === undefined) return null;

@@ -1,8 +1,8 @@
 import { useSite } from '../site.js';
 
 /**
- * How this registry is reached, in commands: the public URL, or its host alone. Where it is not known, a name that the
- * script replaces by what the browser reached.
+ * Address of this registry in commands: the public URL, or only its host. If it is unknown, a placeholder that the
+ * script replaces with the browser's address.
  */
 export function RegistryAddress({ isHost = false }: { isHost?: boolean }) {
   const { publicUrl } = useSite();

@@ -1,7 +1,7 @@
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import { useSite } from '../site.js';
 
-/** The way into the search. Without script a form; with it, it suggests functions (`assets/script.js`). */
+/** The search form. With scripts, it suggests functions (`assets/script.js`). */
 export function SearchBox({
   id,
   value = '',
@@ -12,7 +12,7 @@ export function SearchBox({
   id: string;
   value?: string;
   isLarge?: boolean;
-  /** Parameters of the search that stay as they are. */
+  /** Search parameters to preserve. */
   kept?: readonly (readonly [name: string, value: string])[];
 }) {
   const { at } = useSite();

@@ -1,14 +1,14 @@
 import { cutText, visibleText } from '../visible-text.js';
 
 /**
- * A name or free text from elsewhere: its direction stays its own. With `max` it is cut to so many characters, for
- * overviews whose page shows the whole.
+ * A name or free text from publishers, with its own text direction. With `max` it is truncated to so many characters,
+ * for lists whose page shows the whole.
  */
 export function Text({ value, max }: { value: string; max?: number }) {
   return <bdi>{visibleText(max === undefined ? value : cutText(value, max))}</bdi>;
 }
 
-/** An address from elsewhere: a link where it is http or https, else text. */
+/** An address from publishers: a link if it is http or https, otherwise text. */
 export function ExternalLink({ url, text = url }: { url: string; text?: string }) {
   const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isWeb) return <Text value={text} />;

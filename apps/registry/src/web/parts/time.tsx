@@ -1,4 +1,4 @@
-/** A time of RFC 3339 in UTC: the day, or the minute where that matters; the whole is in the title. */
+/** An RFC 3339 time in UTC: the day, or the minute if `isPrecise`; the complete time is in the title. */
 export function Time({ at, isPrecise = false }: { at: string; isPrecise?: boolean }) {
   return (
     <time datetime={at} title={at}>

@@ -2,7 +2,7 @@ import { ShortSigner } from '../parts/signer.js';
 import { useSite } from '../site.js';
 import type { FacetValue, FacetView } from './search-view.js';
 
-/** Folded on narrow screens; on wide ones the style shows what is in it. */
+/** Folded on narrow screens; on wide ones the style sheet shows the content. */
 export function Facets({ views }: { views: readonly FacetView[] }) {
   if (views.length === 0) return null;
   return (

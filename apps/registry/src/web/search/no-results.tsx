@@ -7,7 +7,7 @@ import { chips, type Search } from './search-view.js';
 
 const SAMPLES = 8;
 
-/** Says what was looked for and what could be left out, and offers what would be found. */
+/** Repeats the search with its filters, and suggests searches with results. */
 export function NoResults({ search, tags }: { search: Search; tags: readonly FacetCount[] }) {
   const { at } = useSite();
   const asked = chips(search);

@@ -4,14 +4,14 @@ import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 
 const TOKEN = /(?<!\S)(tag|kind|group|publisher|runtime|licen[cs]e|catalog):(?:"([^"]+)"|([^\s"]+))(?!\S)/gi;
 
-/** What somebody typed into a search box: words, and filters such as `tag:mutator` or `publisher:"Example Co"`. */
+/** Input of a search box: words, and filters such as `tag:mutator` or `publisher:"Example Co"`. */
 export interface TypedQuery {
-  /** What is left. */
+  /** The text without the filters. */
   text: string;
   filters: Partial<Record<FacetName, string[]>>;
 }
 
-/** Undefined where it holds no filters. What could be none, such as an unknown runtime, stays text. */
+/** Returns undefined if the text has no filters. Invalid filters, such as an unknown runtime, remain text. */
 export function typedFilters(typed: string): TypedQuery | undefined {
   const filters: TypedQuery['filters'] = {};
   const text = typed.replace(TOKEN, (token, name: string, quoted?: string, plain?: string) => {

@@ -25,7 +25,7 @@ export function SearchPage({
 }: {
   search: Search;
   result: SearchResult;
-  /** The most frequent ones of the registry, where nothing was found. */
+  /** The most frequent tags of the registry, if nothing was found. */
   tags: readonly FacetCount[];
 }) {
   const { total, items, next } = result;

@@ -24,7 +24,7 @@ const ITEM: SearchItem = {
 };
 const KEY = `the key sha256:${'a1'.repeat(32)}`;
 
-/** The words of a function in a list. */
+/** Returns the text of a function in a list. */
 function wordsOf(changes: Partial<SearchItem>): string {
   const body = <SearchResultItem item={{ ...ITEM, ...changes }} />;
   const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
@@ -57,13 +57,13 @@ describe('a function in a list', () => {
     expect(wordsOf({ signature })).toContain(words);
   });
 
-  it('says what is wrong with it', () => {
+  it('shows its problems', () => {
     expect(wordsOf({ yanked: true })).toContain('1.0.0 yanked');
     expect(wordsOf({ deprecated: true })).toContain('1.0.0 deprecated');
     expect(wordsOf({})).not.toMatch(/yanked|deprecated/);
   });
 
-  it('says from where it is where this registry has no release of it', () => {
+  it('shows its source if this registry has no release of it', () => {
     const { release: _, publishedAt: __, ...elsewhere } = ITEM;
     const from = [
       { catalog: 'platform', source: 'banana' },

@@ -6,7 +6,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
-/** Characters and items of a function that a list shows; its page shows all. */
+/** Maximum characters and items of a function in a list; its page shows all. */
 const MAX_DESCRIPTION = 280;
 const MAX_NAME = 80;
 const MAX_TAGS = 8;
@@ -92,7 +92,7 @@ function Facts({ item }: { item: SearchItem }) {
   );
 }
 
-/** What is known of who signed the release, and by which policy that counts. */
+/** Shows what is known about the signer of the release, and the policy that trusts it. */
 function Signature({ item: { signature } }: { item: SearchItem }) {
   const { trusted, signer, policy, reason } = signature;
   if (trusted) {

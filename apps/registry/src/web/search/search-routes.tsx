@@ -34,7 +34,7 @@ export interface SearchPageDeps {
 export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPageDeps): void {
   const redirect = (c: RegistryContext, path: string) => c.redirect(site.at(path), 302);
 
-  /** A function that is asked for by its whole name, in whatever case of its kind. */
+  /** Finds a function by its full name, with any case of the kind. */
   const named = async (q: string): Promise<{ group: string; kind: string } | undefined> => {
     const [group = '', kind = '', ...rest] = q.trim().split('/');
     if (rest.length > 0 || !isGroup(group) || !isKind(kind)) return undefined;
@@ -45,7 +45,7 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
     );
   };
 
-  /** Tags that do find something, for who found nothing. */
+  /** Tags with results, to suggest if nothing was found. */
   const frequentTags = async (): Promise<FacetCount[]> => (await store.search({ limit: 1 })).facets.tag;
 
   servePage(app, SEARCH_ROUTES.searchPage, {}, async (c, { query }) => {
@@ -53,7 +53,7 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
     const filters = Object.fromEntries(
       Object.entries(given).map(([name, values]) => [name, values && [...new Set(values)]]),
     ) as typeof given;
-    // What is usual is not said in addresses.
+    // URLs omit default values.
     const sort = order === 'relevance' ? undefined : order;
     const search: Search = { ...filters, q, sort, cursor };
     refuseTooMany(filters, search);
@@ -89,7 +89,7 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
   });
 }
 
-/** Throws `invalid-request`: each link of the page to another search holds all of this one. */
+/** Throws `invalid-request`: each link to another search on the page repeats all of this one. */
 function refuseTooMany(
   filters: Readonly<Record<string, readonly string[] | undefined>>,
   search: Search,

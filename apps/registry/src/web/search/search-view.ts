@@ -2,10 +2,10 @@ import type { FacetName, SearchResult } from '@krmhub/api/model';
 import { SEARCH_ORDERS, type SearchOrder } from '@krmhub/api/parameters';
 import { type SearchLink, searchPath } from '../addresses.js';
 
-/** What is searched for: the parameters of the page, without an order that is the usual one. */
+/** The parameters of the search page, without a default order. */
 export type Search = Omit<SearchLink, 'sort'> & { sort?: SearchOrder | undefined };
 
-/** The facets in the order in which they are shown. */
+/** Facets, in display order. */
 export const FACETS = [
   { name: 'tag', title: 'Tag' },
   { name: 'runtime', title: 'Runtime' },
@@ -17,33 +17,33 @@ export const FACETS = [
   { name: 'kind', title: 'Kind' },
 ] as const satisfies readonly { name: FacetName; title: string }[];
 
-/** Values that a facet shows at once. */
+/** Maximum number of visible values of a facet. */
 const MAX_FACET_VALUES = 6;
 
 export interface FacetValue {
   value: string;
-  /** Absent for a chosen value that is not among the most frequent. */
+  /** Absent for a selected value that is not among the most frequent. */
   count?: number;
   isChosen: boolean;
-  /** The search with it, or without where it is chosen. */
+  /** The search with the value, or without it if it is selected. */
   path: string;
 }
 
 export interface FacetView {
   title: string;
-  /** The chosen ones, and the most frequent. */
+  /** The selected values, and the most frequent. */
   first: FacetValue[];
   more: FacetValue[];
 }
 
-/** A filter or the text of the search, and the search without it. */
+/** A filter or the text of the search, with the search without it. */
 export interface Chip {
   title: string;
   value: string;
   path: string;
 }
 
-/** The facets that could narrow the search down or already do. */
+/** Returns the facets that can narrow the search or already do. */
 export function facetViews(
   search: Search,
   { facets, total }: Pick<SearchResult, 'facets' | 'total'>,
@@ -57,7 +57,7 @@ export function facetViews(
         .filter(({ value, count }) => !isAmong(chosen, value, name) && narrowsResults(name, count))
         .map(({ value, count }) => facetValue(search, name, value, count)),
     ];
-    // One value that everything has leaves nothing to choose.
+    // A single value that every result has leaves no choice.
     const isOne = chosen.length === 0 && values.length === 1 && values[0]?.count === total;
     if (values.length === 0 || isOne || values.every(({ count = 0 }) => count === 0)) return [];
     const shown = Math.max(MAX_FACET_VALUES, chosen.length);
@@ -75,12 +75,12 @@ function facetValue(search: Search, name: FacetName, value: string, count: numbe
   };
 }
 
-/** Most kinds are of one group, and are no way to choose among functions. */
+/** Most kinds exist in one group only, so they are not useful as a filter. */
 function narrowsResults(name: FacetName, count: number): boolean {
   return name !== 'kind' || count > 1;
 }
 
-/** Kinds are found whatever their case. */
+/** Kinds are compared without regard to case. */
 function isAmong(chosen: readonly string[], value: string, name: FacetName): boolean {
   return name === 'kind'
     ? chosen.some((one) => one.toLowerCase() === value.toLowerCase())
@@ -115,7 +115,7 @@ const ORDER_TITLES: Record<SearchOrder, string> = {
   newest: 'Newest',
 };
 
-/** Relevance is an order of text that is sought; without, it is that of names. */
+/** Relevance requires a text; without one, the order is by name. */
 export function orderLinks(search: Search): { title: string; isChosen: boolean; path: string }[] {
   const isText = (search.q ?? '').trim() !== '';
   const usual: SearchOrder = isText ? 'relevance' : 'name';
@@ -127,7 +127,7 @@ export function orderLinks(search: Search): { title: string; isChosen: boolean; 
   }));
 }
 
-/** The parameters of the search but for its text, for a form that asks for another one. */
+/** Returns the parameters of the search except its text, for the search form. */
 export function otherParameters(search: Search): [name: string, value: string][] {
   return [
     ...FACETS.flatMap(({ name }) => (search[name] ?? []).map((value): [string, string] => [name, value])),
@@ -143,7 +143,7 @@ function pathWithout(search: Search, name: FacetName, value: string): string {
   return searchPath(firstPage({ ...search, [name]: (search[name] ?? []).filter((one) => one !== value) }));
 }
 
-/** A cursor is of one search only. */
+/** A cursor is valid for one search only. */
 export function firstPage(search: SearchLink): SearchLink {
   return { ...search, cursor: undefined };
 }

@@ -25,7 +25,7 @@ const pageOf = async (target: string) => {
   expect(response.status, target).toBe(200);
   return response.text();
 };
-/** The links of a page, by what they say. */
+/** Returns the links of a page by their text. */
 function linksOf(page: string): Map<string, string> {
   const links = new Map<string, string>();
   for (const [, href = '', inner = ''] of page.matchAll(/<a [^>]*?href="([^"]+)"[^>]*>(.*?)<\/a>/gs)) {
@@ -41,7 +41,7 @@ function linksOf(page: string): Map<string, string> {
 }
 
 describe('the search page', () => {
-  it('shows what is found, and is not to be listed', async () => {
+  it('shows results, and is not indexed', async () => {
     const response = await browse('/functions?q=labels');
     expect(response.headers.get('x-robots-tag')).toBe('noindex');
     const page = await response.text();
@@ -54,14 +54,14 @@ describe('the search page', () => {
     expect(page).toMatch(/<time datetime="\d{4}-\d\d-\d\dT[^"]*Z"/);
   });
 
-  it('has facets with counts that toggle, and chips that leave out', async () => {
+  it('has facets with counts that toggle, and chips that remove a filter', async () => {
     const narrowed = linksOf(await pageOf('/functions?q=labels'));
     expect(narrowed.get('labels1')).toBe('/functions?q=labels&tag=labels');
     expect(narrowed.get('other.example1')).toBe('/functions?q=labels&group=other.example');
     const page = await pageOf('/functions?q=labels&tag=mutator&group=example.com&sort=name');
     const links = linksOf(page);
     expect(page).toContain('1 function<');
-    // A facet is counted without its own filter: the other group would find one more.
+    // A facet is counted without its own filter: the other group would add one result.
     expect(links.get('other.example1')).toBe(
       '/functions?q=labels&tag=mutator&group=example.com&group=other.example&sort=name',
     );
@@ -75,7 +75,7 @@ describe('the search page', () => {
     expect(page).toContain('<input type="hidden" name="group" value="example.com"/>');
   });
 
-  it('offers kinds that more than one group has', async () => {
+  it('offers kinds that exist in several groups', async () => {
     const page = await pageOf('/functions');
     expect(linksOf(page).get('SetLabels2')).toBe('/functions?kind=SetLabels');
     expect(linksOf(page).has('CheckLimits1')).toBe(false);
@@ -114,19 +114,19 @@ describe('the search page', () => {
     expect([response.status, response.headers.get('location')]).toEqual([302, location]);
   });
 
-  it('keeps filters that are given when others are typed', async () => {
+  it('preserves filters when others are typed', async () => {
     const response = await browse('/functions?q=tag%3Alabels&tag=mutator&tag=labels&sort=newest');
     expect(response.headers.get('location')).toBe('/functions?tag=mutator&tag=labels&sort=newest');
   });
 
   it.each(['runtime:docker', 'tag:', 'xtag:a', 'example.com/Nothing', 'a/b/c', `tag:${'x'.repeat(254)}`])(
-    'takes as text: %s',
+    'reads as text: %s',
     async (q) => {
       expect((await browse(`/functions?q=${encodeURIComponent(q)}`)).status).toBe(200);
     },
   );
 
-  it('says what was looked for where nothing is found, and offers what there is', async () => {
+  it('repeats a search without results, and suggests others', async () => {
     const page = await pageOf('/functions?q=zebra&tag=labels');
     expect(page).toContain('No function matches all of this');
     expect(page).toContain('<bdi>zebra</bdi>');
@@ -136,7 +136,7 @@ describe('the search page', () => {
     expect(links.get('Show all functions.')).toBe('/functions');
   });
 
-  it('explains parameters that are wrong, on a page', async () => {
+  it('explains invalid parameters on a page', async () => {
     for (const [query, words] of [
       ['tags=x', 'did you mean &quot;tag&quot;?'],
       ['runtime=docker', '&quot;runtime&quot; must be one of container'],
@@ -152,7 +152,7 @@ describe('the search page', () => {
     }
   });
 
-  it('counts as reading', async () => {
+  it('counts as a read', async () => {
     const limited = await openTestRegistry({ config: { requestsPerMinute: 1 } });
     try {
       expect((await limited.request('/functions')).headers.get('ratelimit')).toMatch(/^"requests";r=0/);
@@ -190,7 +190,7 @@ describe('hostile text', () => {
         `/functions?publisher=${encodeURIComponent(`${SCRIPT}\u202e\u0000\u001b[2J`)}`,
       ]) {
         const response = await hostile.request(target, { headers: { Accept: BROWSER } });
-        // What somebody typed stands in the value of a field as it is, where it is no more than that.
+        // The value of a field contains exactly the typed text.
         const page = (await response.text()).replace(/ value="[^"<>]*"/g, '');
         expect(response.status, target).toBe(200);
         expect(page, target).not.toMatch(
@@ -206,7 +206,7 @@ describe('hostile text', () => {
 });
 
 describe('suggestions', () => {
-  it('are functions with what they do and where they are', async () => {
+  it('are functions with their description and URL', async () => {
     const response = await registry.request('/suggestions?q=set%20lab');
     expect(response.headers.get('content-type')).toBe('application/x-suggestions+json');
     expect(await response.json()).toEqual([
@@ -217,7 +217,7 @@ describe('suggestions', () => {
     ]);
   });
 
-  it('are none for nothing, and a few for much', async () => {
+  it('are empty without text, and few with many results', async () => {
     expect(await (await registry.request('/suggestions')).json()).toEqual(['', [], [], []]);
     expect(await (await registry.request('/suggestions?q=%20')).json()).toEqual([' ', [], [], []]);
     const [, names] = (await (await registry.request('/suggestions?q=many')).json()) as [string, string[]];
@@ -229,7 +229,7 @@ describe('a search with more filters than a page shows', () => {
   const filters = (count: number, value = 'x') =>
     Array.from({ length: count }, (_, at) => `${at % 2 === 0 ? 'tag' : 'kind'}=${value}${at}`).join('&');
 
-  it('is refused: each of many links would hold all of them', async () => {
+  it('is refused: each of many links would repeat all of them', async () => {
     const { maxSearchFilters, maxSearchAddressLength } = SERVER_LIMITS;
     await pageOf(`/functions?${filters(maxSearchFilters)}`);
     const long = await browse(`/functions?${filters(20, 'x'.repeat(maxSearchAddressLength / 20))}`);
@@ -239,15 +239,15 @@ describe('a search with more filters than a page shows', () => {
     }
   });
 
-  it('counts what is repeated once', async () => {
+  it('counts repeated filters once', async () => {
     const page = await pageOf(`/functions?${'runtime=container&'.repeat(800)}kind=SetLabels`);
     expect(page.length).toBeLessThan(60_000);
     expect(page).not.toContain('runtime=container&amp;runtime=container');
   });
 });
 
-describe('what browsers and crawlers look for', () => {
-  it('has whole addresses where the public URL is known', async () => {
+describe('files for browsers and crawlers', () => {
+  it('have absolute URLs if the public URL is known', async () => {
     const known = await openTestRegistry({ config: { publicUrl: 'https://example.com/krm' } });
     try {
       const response = await known.request('/opensearch.xml');
@@ -263,7 +263,7 @@ describe('what browsers and crawlers look for', () => {
     }
   });
 
-  it('is not there where it is not', async () => {
+  it('do not exist if it is unknown', async () => {
     expect((await registry.request('/opensearch.xml')).status).toBe(404);
     expect(await pageOf('/')).not.toContain('opensearch.xml');
     const robots = await registry.request('/robots.txt');
