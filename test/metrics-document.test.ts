@@ -32,7 +32,7 @@ const metrics = createMetrics({
 });
 metrics.request('GET', '/', 200, 0.1);
 metrics.publish('created');
-metrics.cut('default', 'snapshot', 0.1);
+metrics.build('default', 'snapshot', 0.1);
 metrics.catalogFunctions('default', 0);
 metrics.signatureExpires('default', 0);
 metrics.refresh('c', 's', 'changed');

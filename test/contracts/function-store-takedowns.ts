@@ -355,7 +355,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       const held = digestsOf('c 1')['catalog.yaml'];
       const other = digestsOf('d 1')['catalog.yaml'];
       const orphan = sha256('of a cut that was refused');
-      await store().rememberForms(
+      await store().recordRenditions(
         [held, other, orphan].map((digest) => ({ digest, coding: 'br', blob: sha256(`br ${digest}`) })),
       );
       const [heldProfile, otherProfile, report] = ['held', 'other', 'report'].map((text) => sha256(text)) as [
@@ -363,21 +363,21 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
         Digest,
         Digest,
       ];
-      await store().rememberForms(
+      await store().recordRenditions(
         [heldProfile, otherProfile, report].map((digest) => ({ digest, coding: 'identity', blob: digest })),
       );
       const profile = { profile: 'porch', revision: 1, report } as const;
-      await store().rememberProfileForm({ ...profile, snapshot: held, digest: heldProfile });
-      await store().rememberProfileForm({ ...profile, snapshot: other, digest: otherProfile });
+      await store().recordProfileRendition({ ...profile, snapshot: held, digest: heldProfile });
+      await store().recordProfileRendition({ ...profile, snapshot: other, digest: otherProfile });
       await store().commitTakedown(planned(one, 1));
-      expect(await store().keepStandingForms()).toEqual(
+      expect(await store().deleteWithdrawnRenditions()).toEqual(
         new Set([sha256(`br ${other}`), otherProfile, report]),
       );
-      expect(await store().profileForm(held, 'porch')).toBeUndefined();
-      expect(await store().profileForm(other, 'porch')).toBeDefined();
-      expect(await store().storedForm(held, 'br')).toBeUndefined();
-      expect(await store().storedForm(orphan, 'br')).toBeUndefined();
-      expect(await store().storedForm(other, 'br')).toBe(sha256(`br ${other}`));
+      expect(await store().profileRendition(held, 'porch')).toBeUndefined();
+      expect(await store().profileRendition(other, 'porch')).toBeDefined();
+      expect(await store().renditionBlob(held, 'br')).toBeUndefined();
+      expect(await store().renditionBlob(orphan, 'br')).toBeUndefined();
+      expect(await store().renditionBlob(other, 'br')).toBe(sha256(`br ${other}`));
     });
   });
 

@@ -15,32 +15,32 @@ export function renditionContract(store: () => RenditionStore & FunctionStore): 
     ];
 
     it('are remembered by digest and coding', async () => {
-      await store().rememberForms([
+      await store().recordRenditions([
         { digest: one, coding: 'identity', blob: one },
         { digest: one, coding: 'gzip', blob: shared },
       ]);
-      await store().rememberForms([{ digest: one, coding: 'gzip', blob: gzip }]);
-      expect(await store().storedForm(one, 'identity')).toBe(one);
-      expect(await store().storedForm(one, 'gzip')).toBe(gzip);
-      expect(await store().storedForm(one, 'br')).toBeUndefined();
-      expect(await store().storedForm(two, 'identity')).toBeUndefined();
+      await store().recordRenditions([{ digest: one, coding: 'gzip', blob: gzip }]);
+      expect(await store().renditionBlob(one, 'identity')).toBe(one);
+      expect(await store().renditionBlob(one, 'gzip')).toBe(gzip);
+      expect(await store().renditionBlob(one, 'br')).toBeUndefined();
+      expect(await store().renditionBlob(two, 'identity')).toBeUndefined();
     });
 
     it('are forgotten, and give up the blobs that nothing else names', async () => {
       const change = changeOf({ kind: 'Fn' });
       change.release.readme = two;
       await store().commitFunction(change);
-      await store().rememberForms([
+      await store().recordRenditions([
         { digest: one, coding: 'identity', blob: one },
         { digest: one, coding: 'gzip', blob: shared },
         { digest: gzip, coding: 'gzip', blob: shared },
         { digest: two, coding: 'identity', blob: two },
         { digest: two, coding: 'br', blob: change.release.digest },
       ]);
-      expect(await store().forgetForms([one, two])).toEqual([one]);
-      expect(await store().storedForm(one, 'identity')).toBeUndefined();
-      expect(await store().forgetForms([one])).toEqual([]);
-      expect(await store().forgetForms([gzip, gzip])).toEqual([shared]);
+      expect(await store().deleteRenditions([one, two])).toEqual([one]);
+      expect(await store().renditionBlob(one, 'identity')).toBeUndefined();
+      expect(await store().deleteRenditions([one])).toEqual([]);
+      expect(await store().deleteRenditions([gzip, gzip])).toEqual([shared]);
     });
   });
 
@@ -55,38 +55,40 @@ export function renditionContract(store: () => RenditionStore & FunctionStore): 
     ];
     const form = { snapshot, profile: 'porch', revision: 1, digest: text, report } as const;
     const keep = async (...digests: ReturnType<typeof sha256>[]) =>
-      store().rememberForms(digests.map((digest) => ({ digest, coding: 'identity', blob: digest })));
+      store().recordRenditions(digests.map((digest) => ({ digest, coding: 'identity', blob: digest })));
 
     it('are found by snapshot and profile', async () => {
-      expect(await store().profileForm(snapshot, 'porch')).toBeUndefined();
+      expect(await store().profileRendition(snapshot, 'porch')).toBeUndefined();
       await keep(text, report);
-      expect(await store().rememberProfileForm(form)).toEqual([]);
-      expect(await store().profileForm(snapshot, 'porch')).toEqual(form);
-      expect(await store().profileForm(snapshot, 'kep')).toBeUndefined();
-      expect(await store().profileForm(text, 'porch')).toBeUndefined();
+      expect(await store().recordProfileRendition(form)).toEqual([]);
+      expect(await store().profileRendition(snapshot, 'porch')).toEqual(form);
+      expect(await store().profileRendition(snapshot, 'kep')).toBeUndefined();
+      expect(await store().profileRendition(text, 'porch')).toBeUndefined();
     });
 
     it('give up what they replace, but not what another one has', async () => {
       await keep(text, report, other);
-      await store().rememberProfileForm(form);
-      await store().rememberProfileForm({ ...form, profile: 'kep', digest: other });
+      await store().recordProfileRendition(form);
+      await store().recordProfileRendition({ ...form, profile: 'kep', digest: other });
       const newer = { ...form, revision: 2, digest: other };
-      expect(await store().rememberProfileForm(newer)).toEqual([text]);
-      expect(await store().profileForm(snapshot, 'porch')).toEqual(newer);
-      expect(await store().storedForm(text, 'identity')).toBeUndefined();
-      expect(await store().storedForm(report, 'identity')).toBe(report);
-      expect(await store().rememberProfileForm(newer)).toEqual([]);
+      expect(await store().recordProfileRendition(newer)).toEqual([text]);
+      expect(await store().profileRendition(snapshot, 'porch')).toEqual(newer);
+      expect(await store().renditionBlob(text, 'identity')).toBeUndefined();
+      expect(await store().renditionBlob(report, 'identity')).toBe(report);
+      expect(await store().recordProfileRendition(newer)).toEqual([]);
     });
 
     it('are forgotten with their snapshot, all of them', async () => {
       await keep(text, report, other);
-      await store().rememberProfileForm(form);
-      await store().rememberProfileForm({ ...form, profile: 'kep' });
-      await store().rememberProfileForm({ ...form, snapshot: other, digest: other });
-      expect(await store().forgetProfileForms([snapshot])).toEqual([text]);
-      expect(await store().profileForm(snapshot, 'kep')).toBeUndefined();
-      expect(await store().profileForm(other, 'porch')).toMatchObject({ report });
-      expect((await store().forgetProfileForms([other, snapshot])).sort()).toEqual([other, report].sort());
+      await store().recordProfileRendition(form);
+      await store().recordProfileRendition({ ...form, profile: 'kep' });
+      await store().recordProfileRendition({ ...form, snapshot: other, digest: other });
+      expect(await store().deleteProfileRenditions([snapshot])).toEqual([text]);
+      expect(await store().profileRendition(snapshot, 'kep')).toBeUndefined();
+      expect(await store().profileRendition(other, 'porch')).toMatchObject({ report });
+      expect((await store().deleteProfileRenditions([other, snapshot])).sort()).toEqual(
+        [other, report].sort(),
+      );
     });
   });
 }

@@ -222,7 +222,7 @@ describe('a function that only a catalog elsewhere has', () => {
 
 describe('search and the data folder', () => {
   const problems = async () => {
-    const { findings, counts } = await checkRegistry(folder, { began: new Date() });
+    const { findings, counts } = await checkRegistry(folder, { startedAt: new Date() });
     expect(counts.functions).toBe(1);
     return findings
       .filter(({ check }) => ['search', 'text', 'upstream', 'database', 'snapshots'].includes(check))

@@ -23,7 +23,7 @@ export async function lossesAfterKill(data: string, ledger: Ledger): Promise<str
 
 /** `krmhub fsck`; the registry may be running. */
 export async function damageIn(data: string, when: string): Promise<string[]> {
-  const { findings } = await checkRegistry(data, { began: new Date() });
+  const { findings } = await checkRegistry(data, { startedAt: new Date() });
   return findings
     .filter(({ severity }) => severity === 'damage')
     .map(({ check, subject, message }) => `fsck ${when}: ${check}: ${subject}: ${message}`);

@@ -329,7 +329,7 @@ describe('the tables', () => {
     requestMilliseconds: 'test/hostile/socket.test.ts',
     discardMilliseconds: 'maxDiscardedBytes',
     maxHeaderBytes: 'here',
-    maxPlannedAtOnceBytes: 'apps/registry/src/publish/planner.test.ts',
+    maxPlannedInlineBytes: 'apps/registry/src/publish/planner.test.ts',
     maxPlansWaiting: 'apps/registry/src/publish/planner.test.ts',
     planMilliseconds: 'apps/registry/src/publish/planner.test.ts',
     maxPlanMegabytes: 'apps/registry/src/publish/planner.test.ts',
@@ -361,14 +361,14 @@ describe('the tables', () => {
     maxExports: 'apps/registry/src/routes/functions-export.test.ts',
     maxFormBytes: 'apps/registry/src/web/operate/forms.test.ts',
     maxFormFields: 'apps/registry/src/web/operate/forms.test.ts',
-    formBytesOfTextByte: 'apps/registry/src/web/operate/recipes.test.ts',
+    formBytesPerTextByte: 'apps/registry/src/web/operate/recipes.test.ts',
     sessionMilliseconds: 'apps/registry/src/web/operate/sign-in.test.ts',
     maxSessions: 'apps/registry/src/web/operate/sessions.test.ts',
     maxSessionsOfToken: 'apps/registry/src/web/operate/sessions.test.ts',
     maxSearchFilters: 'apps/registry/src/web/search/search.test.ts',
     maxSearchAddressLength: 'apps/registry/src/web/search/search.test.ts',
     catalogPageFunctions: 'apps/registry/src/web/catalog/catalog-states.test.ts',
-    maxComparedClosely: 'apps/registry/src/web/catalog/catalog-states.test.ts',
+    maxComparedInDetail: 'apps/registry/src/web/catalog/catalog-states.test.ts',
     maxComparedEntries: 'apps/registry/src/web/catalog/read-comparison.test.ts',
     maxComparedEntryBytes: 'apps/registry/src/web/catalog/read-comparison.test.ts',
     maxComparedBytes: 'apps/registry/src/web/catalog/read-comparison.test.ts',
@@ -380,7 +380,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedCut|unaskedWait|refreshLook|keepCopy|exportTurn)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxKeptCounts|maxComparisonCacheBytes|maxCountedChanges)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxRenditionCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|maxSearchThreads|maxCompressedFirstBytes|renditionPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));

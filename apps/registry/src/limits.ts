@@ -11,7 +11,7 @@ export const SERVER_LIMITS = {
   /** Fields of an HTML form. */
   maxFormFields: 50,
   /** Bytes of a form for each byte of its text: a line end is sent as `%0D%0A`. */
-  formBytesOfTextByte: 6,
+  formBytesPerTextByte: 6,
   /** Lifetime of a session on the operators' pages: a working day. */
   sessionMilliseconds: 28_800_000,
   /** Sessions at once; a new one ends the oldest. */
@@ -39,7 +39,7 @@ export const SERVER_LIMITS = {
   /** Time for which a shutdown waits for requests in flight. */
   shutdownMilliseconds: 40_000,
   /** Size of a definition that is checked on the main thread; a larger one is checked in a process of its own. */
-  maxPlannedAtOnceBytes: 16_384,
+  maxPlannedInlineBytes: 16_384,
   /** Large definitions that wait for that process; each one is in memory. */
   maxPlansWaiting: 32,
   /** Timeout for checking a large definition: ten times what the worst known one takes. */
@@ -69,13 +69,13 @@ export const SERVER_LIMITS = {
   /** Time for which a request waits for the sync that it started: shorter than common client timeouts. */
   refreshWaitMilliseconds: 40_000,
   /** Time for which the request then waits for the snapshot. */
-  refreshedCutMilliseconds: 15_000,
+  refreshedBuildMilliseconds: 15_000,
   /** Time for which a requested build waits for sources, before `waitMilliseconds` for the build itself. */
-  unaskedWaitMilliseconds: 25_000,
+  sourceWaitMilliseconds: 25_000,
   /** Longest time until the sync schedule is read again: the system clock can be changed. */
-  refreshLookMilliseconds: 600_000,
+  schedulePollMilliseconds: 600_000,
   /** Time for which an unused copy of a source is kept: a backup may be reading it. */
-  keepCopyMilliseconds: 7_200_000,
+  retainCopyMilliseconds: 7_200_000,
   /** Attempts to plan a change while concurrent requests change the same function or catalog. */
   planAttempts: 10,
   /** Search threads; fewer on a machine with fewer processors. Each holds the facets of all functions. */
@@ -97,35 +97,35 @@ export const SERVER_LIMITS = {
   /** Total size of regenerated renditions of old snapshots; the oldest are evicted first. */
   maxRegeneratedBytes: 268_435_456,
   /** Memory for cached renditions. A rendition larger than half of it is read from disk each time. */
-  maxFormCacheBytes: 67_108_864,
+  maxRenditionCacheBytes: 67_108_864,
   /** Memory for cached single catalog entries. */
   maxEntryCacheBytes: 16_777_216,
   /** Memory for cached HTML of definitions and READMEs. */
   maxPageCacheBytes: 33_554_432,
   /** Size of a rendition that is compressed before its snapshot is published: that takes about 50 ms. */
-  maxFormCompressedFirstBytes: 1_048_576,
+  maxCompressedFirstBytes: 1_048_576,
   /** Time without changes after which the large renditions of a catalog are compressed. */
   compressAfterMilliseconds: 2_000,
   /** Longest delay of that compression for a catalog that changes all the time. */
   compressWithinMilliseconds: 30_000,
   /** Characters of a rendition that are written at once. */
-  formPieceCharacters: 262_144,
+  renditionPieceCharacters: 262_144,
   /** Entries that are converted to a profile before other work runs: about 10 ms. */
   profileBatch: 20,
   /** Size of a profile that is compressed before it is sent: once for each, in about 3 s. */
   maxProfileCompressedBytes: 67_108_864,
   /** Snapshots of a catalog whose renditions stay stored; older ones are regenerated on request. */
-  keptSnapshots: 3,
+  retainedSnapshots: 3,
   /** Older snapshots whose renditions a build evicts, if a request has regenerated them. */
-  forgottenSnapshots: 20,
+  evictedSnapshots: 20,
   /** Exports of all functions at once: each reads every function. */
   maxExports: 8,
   /** Bytes of an export that are sent at once. */
   exportPieceBytes: 65_536,
   /** Time for which an export runs before other work runs. */
-  exportTurnMilliseconds: 5,
+  exportSliceMilliseconds: 5,
   /** Functions that a build handles before other work runs. */
-  cutBatch: 100,
+  buildBatch: 100,
   /** Delay before a failed build is retried; each further retry doubles it. */
   minRetryMilliseconds: 1_000,
   /** Longest delay before a failed build is retried. */
@@ -181,7 +181,7 @@ export const SERVER_LIMITS = {
   /** Length of the address of a search page, for the same reason. */
   maxSearchAddressLength: 4_096,
   /** Catalogs and snapshots whose counts are cached for pages. */
-  maxKeptCounts: 5_000,
+  maxCachedCounts: 5_000,
   /** Functions of a catalog, or of its report, on one page. */
   catalogPageFunctions: 50,
   /** Changed functions that a list of snapshots counts; beyond that it shows that there are more. */
@@ -189,7 +189,7 @@ export const SERVER_LIMITS = {
   /** Changed functions between two snapshots that a page lists. */
   maxComparedEntries: 2_000,
   /** Of these, changed functions that the page compares in detail. */
-  maxComparedClosely: 200,
+  maxComparedInDetail: 200,
   /** Size of the entries of one function, or of two definitions, that a page compares: about 10 ms. */
   maxComparedEntryBytes: 131_072,
   /** Memory for cached comparisons of snapshots. */

@@ -6,7 +6,7 @@ export interface Metrics {
   storedResponses(route: string): (method: string, status: number) => void;
   publish(outcome: string): void;
   /** The outcome `snapshot` means that the bytes of the catalog changed. */
-  cut(catalog: string, outcome: 'snapshot' | 'unchanged' | 'failed', seconds: number): void;
+  build(catalog: string, outcome: 'snapshot' | 'unchanged' | 'failed', seconds: number): void;
   catalogFunctions(catalog: string, functions: number): void;
   /** `at` is in milliseconds since the epoch. */
   signatureExpires(catalog: string, at: number): void;

@@ -21,7 +21,7 @@ export async function checkDataFolder(
   const dataFolder = await resolveDataFolder(io, options.data);
   const progress = new Progress(io);
   const result = await checkRegistry(dataFolder, {
-    began: io.now(),
+    startedAt: io.now(),
     progress: (line) => progress.show(line),
   }).finally(() => progress.clear());
   const { healthy, ...rest } = result;

@@ -13,7 +13,7 @@ import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
 import { COPIES } from '../store/sqlite/sources/source-rows.js';
 import { openDatabaseState } from '../store/sqlite/state.js';
-import { copyBlob, digestOf, fileErrors, readFileBytes, writeFile } from './files.js';
+import { copyBlob, fileDigest, fileErrors, readFileBytes, writeFile } from './files.js';
 import { type Manifest, manifestFile } from './manifest.js';
 
 export interface BackupInput {
@@ -62,7 +62,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     await copyBlobs(from[part], to[part], named[part], progress);
   }
   await copyRecords(from, to);
-  const { healthy, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
+  const { healthy, counts, findings } = await checkRegistry(folder, { startedAt: input.now, progress });
   if (!healthy) {
     const damaged = findings.filter(({ severity }) => severity === 'damage');
     throw new KrmhubError(
@@ -74,7 +74,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
       { hint: 'Run `krmhub fsck` to see all damage. If it finds nothing, run the backup again.' },
     );
   }
-  const database = await digestOf(to.database);
+  const database = await fileDigest(to.database);
   const manifest: Manifest = { format: 1, madeAt: input.now.toISOString(), database, counts };
   await writeFile(manifestFile(folder), `${JSON.stringify(manifest, undefined, 2)}\n`, 0o600);
   return manifest;

@@ -63,7 +63,7 @@ export async function copyFileBytes(from: string, to: string): Promise<void> {
 }
 
 /** Returns the digest of a file of any size. */
-export async function digestOf(file: string): Promise<Digest> {
+export async function fileDigest(file: string): Promise<Digest> {
   return fileErrors(file, async () => {
     const hash = createHash('sha256');
     for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);

@@ -9,7 +9,7 @@ import { type DataPaths, dataPaths, prepareDataFolder } from '../store/data-fold
 import { openConnection } from '../store/sqlite/connection.js';
 import { restoreTakedowns } from '../takedown/restore.js';
 import { copyRecords } from './backup.js';
-import { copyBlob, copyFileBytes, digestOf, fileErrors } from './files.js';
+import { copyBlob, copyFileBytes, fileDigest, fileErrors } from './files.js';
 import { type Manifest, readManifest } from './manifest.js';
 
 export interface RestoreInput {
@@ -73,7 +73,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
   const { backup, now, progress = async () => undefined } = input;
   const from = dataPaths(backup);
   const to = dataPaths(folder);
-  if ((await digestOf(from.database)) !== manifest.database) {
+  if ((await fileDigest(from.database)) !== manifest.database) {
     throw damaged(backup, 'registry.db has changed since the backup');
   }
   await copyFileBytes(from.database, to.database);
@@ -91,7 +91,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
     }
   }
   await copyRecords(from, to);
-  const { healthy, findings } = await checkRegistry(folder, { began: now, progress });
+  const { healthy, findings } = await checkRegistry(folder, { startedAt: now, progress });
   if (healthy) return to;
   const first = findings.filter(({ severity }) => severity === 'damage').slice(0, 3);
   throw damaged(backup, ...first.map(({ subject, message }) => `${subject}: ${message}`));

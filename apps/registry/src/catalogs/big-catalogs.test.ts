@@ -45,9 +45,9 @@ it('compresses after a restart what it could not compress before', async () => {
     maxCompressedFirstBytes: 10,
     wrapStore: (store) => ({
       ...store,
-      rememberForms: async (forms) => {
+      recordRenditions: async (forms) => {
         if (forms.some(({ coding }) => coding !== 'identity')) throw new Error('no room');
-        return store.rememberForms(forms);
+        return store.recordRenditions(forms);
       },
     }),
   });

@@ -230,7 +230,7 @@ describe('snapshots', () => {
     const { store } = registry.parts;
     const oldest = [...seen.keys()][0] ?? 0;
     const record = await store.snapshot('labelled', oldest);
-    expect(await store.storedForm(record!.digests['catalog.yaml'], 'identity')).toBeUndefined();
+    expect(await store.renditionBlob(record!.digests['catalog.yaml'], 'identity')).toBeUndefined();
     registry = await registry.reopen();
     const fresh = registry;
     for (const [serial, bytes] of seen) {
@@ -243,8 +243,8 @@ describe('snapshots', () => {
       const text = gzip.headers.get('content-encoding') === 'gzip' ? gunzipSync(coded) : coded;
       expect(text.equals(bytes)).toBe(true);
     }
-    expect(await fresh.parts.store.storedForm(record!.digests['catalog.yaml'], 'identity')).toBeDefined();
-    expect(await fresh.parts.store.storedForm(record!.digests['catalog.yaml'], 'gzip')).toBeUndefined();
+    expect(await fresh.parts.store.renditionBlob(record!.digests['catalog.yaml'], 'identity')).toBeDefined();
+    expect(await fresh.parts.store.renditionBlob(record!.digests['catalog.yaml'], 'gzip')).toBeUndefined();
   });
 
   it('have the same bytes on two registries that got the same releases in another order', async () => {

@@ -105,8 +105,8 @@ class EntryComparison {
 
   /** Names may repeat a kind in other letter case. */
   async lookAt(names: readonly FunctionName[]): Promise<void> {
-    for (let start = 0; start < names.length; start += SERVER_LIMITS.cutBatch) {
-      const batch = names.slice(start, start + SERVER_LIMITS.cutBatch);
+    for (let start = 0; start < names.length; start += SERVER_LIMITS.buildBatch) {
+      const batch = names.slice(start, start + SERVER_LIMITS.buildBatch);
       const offers = await this.#readOffers(batch, await this.#store.functions(batch));
       await this.#compare(offers, async (all) => {
         const spelt = all.flatMap((one) => kindSpellings(one).map((kind) => ({ group: one.group, kind })));
@@ -217,7 +217,7 @@ class EntryComparison {
       result.bytesChanged = true;
       if (!isStored) result.entries.set(entry.digest, entry);
     }
-    if (result.entries.size < SERVER_LIMITS.cutBatch) return;
+    if (result.entries.size < SERVER_LIMITS.buildBatch) return;
     await this.#store.storeEntries([...result.entries.values()]);
     result.entries.clear();
   }
@@ -259,7 +259,7 @@ async function* inBatches<T>(items: AsyncIterable<T>): AsyncIterable<T[]> {
   let batch: T[] = [];
   for await (const item of items) {
     batch.push(item);
-    if (batch.length < SERVER_LIMITS.cutBatch) continue;
+    if (batch.length < SERVER_LIMITS.buildBatch) continue;
     yield batch;
     batch = [];
     await setImmediate();

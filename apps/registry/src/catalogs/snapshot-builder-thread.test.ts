@@ -18,18 +18,18 @@ afterEach(async () => {
 it('cuts nothing that it was not told to where it starts as paused', async () => {
   registry = await openTestRegistry({ start: false });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
-  const { database, forms: formsFolder, keys: keyFolder } = dataPaths(registry.folder);
+  const { database, renditions: renditionsFolder, keys: keyFolder } = dataPaths(registry.folder);
   const input: SnapshotThreadInput = {
     database,
-    formsFolder,
+    renditionsFolder: renditionsFolder,
     keyFolder,
     snapshotValidDays: 30,
     logLevel: 'silent',
     paused: true,
   };
   thread = new Thread({
-    name: 'cut-thread',
-    start: () => startWorker('cut-thread', { workerData: input }),
+    name: 'snapshot-thread',
+    start: () => startWorker('snapshot-thread', { workerData: input }),
     log: pino({ level: 'silent' }),
   });
   const started = thread;

@@ -10,7 +10,7 @@ import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
 export interface SnapshotThreadInput {
   database: string;
-  formsFolder: string;
+  renditionsFolder: string;
   /** Of the keys by which snapshots are signed: secrets are read where they are used. */
   keyFolder: string;
   snapshotValidDays: number;
@@ -21,7 +21,7 @@ export interface SnapshotThreadInput {
 
 export type SnapshotThreadNotice =
   | { log: string }
-  | { cut: Parameters<Metrics['cut']> }
+  | { build: Parameters<Metrics['build']> }
   | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
   | { snapshot: SnapshotRecord }
   | { reached: number; status: BuilderStatus };
@@ -29,21 +29,21 @@ export type SnapshotThreadNotice =
 /** A Cutter in a thread of its own, so that a cut keeps no request waiting. It starts at once. */
 export function startSnapshotBuilderThread(options: {
   database: string;
-  formsFolder: string;
+  renditionsFolder: string;
   keyFolder: string;
   snapshotValidDays: number;
   log: Log;
-  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
+  metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
-  const { database, formsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
+  const { database, renditionsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
   const reached = new EventHighWaterMark();
   let status: BuilderStatus = { caughtUp: false, failing: [] };
   let stopping: Promise<void> | undefined;
 
   const onNotice = (notice: SnapshotThreadNotice): void => {
     if ('log' in notice) forwardLogLine(log, notice.log);
-    else if ('cut' in notice) metrics.cut(...notice.cut);
+    else if ('build' in notice) metrics.build(...notice.build);
     else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
     else if ('snapshot' in notice) onSnapshot(notice.snapshot);
     else {
@@ -51,13 +51,13 @@ export function startSnapshotBuilderThread(options: {
       reached.event = Math.max(reached.event, notice.reached);
     }
   };
-  const input = { database, formsFolder, keyFolder, snapshotValidDays, logLevel: log.level };
+  const input = { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel: log.level };
   // A thread that is started anew while somebody works alone must not cut.
   let paused = false;
   const thread = new Thread({
-    name: 'cut-thread',
+    name: 'snapshot-thread',
     start: () =>
-      startWorker('cut-thread', { workerData: { ...input, paused } satisfies SnapshotThreadInput }),
+      startWorker('snapshot-thread', { workerData: { ...input, paused } satisfies SnapshotThreadInput }),
     log,
     onNotice: (notice) => onNotice(notice as SnapshotThreadNotice),
   });
@@ -73,7 +73,7 @@ export function startSnapshotBuilderThread(options: {
       return reached.waitFor(event, milliseconds);
     },
     async buildNow(name) {
-      await thread.call('cutNow', name);
+      await thread.call('buildNow', name);
     },
     status: () => status,
     async pause() {

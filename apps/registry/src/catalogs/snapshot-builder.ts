@@ -36,7 +36,7 @@ interface Failure {
 export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
   store: BuildSnapshotDeps['store'] & SearchStore;
   log: Log;
-  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
+  metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
   /** Called with each new snapshot before `waitFor` resolves. */
   onSnapshot(snapshot: SnapshotRecord): void;
   /** Called after each pass over all catalogs, with the event that all of them include. */
@@ -221,7 +221,7 @@ export class SnapshotBuilder implements CatalogBuilder {
         return cut;
       });
       this.#failures.delete(name);
-      metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
+      metrics.build(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
       this.#compressSoon(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
@@ -236,18 +236,18 @@ export class SnapshotBuilder implements CatalogBuilder {
       );
     } catch (error) {
       this.#failures.set(name, this.#nextFailure(earlier, error));
-      metrics.cut(name, 'failed', seconds());
+      metrics.build(name, 'failed', seconds());
       log.error({ err: error, catalog: name }, 'cannot build a snapshot');
       return;
     }
     try {
       // The first build of this process evicts what an earlier process regenerated.
       const first = !this.#swept.has(name);
-      const depth = SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots;
+      const depth = SERVER_LIMITS.retainedSnapshots + SERVER_LIMITS.evictedSnapshots;
       const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : depth);
       await forms.evict(
-        history.slice(SERVER_LIMITS.keptSnapshots),
-        history.slice(0, SERVER_LIMITS.keptSnapshots),
+        history.slice(SERVER_LIMITS.retainedSnapshots),
+        history.slice(0, SERVER_LIMITS.retainedSnapshots),
       );
       this.#swept.add(name);
     } catch (error) {

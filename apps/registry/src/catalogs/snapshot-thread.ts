@@ -10,7 +10,7 @@ import { SnapshotBuilder } from './snapshot-builder.js';
 import type { SnapshotThreadInput, SnapshotThreadNotice } from './snapshot-builder-thread.js';
 
 /** Cuts the catalogs of a database that another thread of this process serves. */
-const { database, formsFolder, keyFolder, snapshotValidDays, logLevel, paused } =
+const { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel, paused } =
   workerData as SnapshotThreadInput;
 
 // Answers come before catalogs. On Linux alone is this the priority of a thread and not of the process.
@@ -23,12 +23,12 @@ const log = pino({ level: logLevel, base: null }, { write: (line: string) => not
 const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });
 const builder = new SnapshotBuilder({
   store,
-  renditions: new SnapshotRenditions({ store, blobs: blobsIn(formsFolder) }),
+  renditions: new SnapshotRenditions({ store, blobs: blobsIn(renditionsFolder) }),
   signing: { keys, clock, validDays: snapshotValidDays },
   clock,
   log,
   metrics: {
-    cut: (...measured) => notifyParent({ cut: measured }),
+    build: (...measured) => notifyParent({ build: measured }),
     catalogFunctions: (...measured) => notifyParent({ catalogFunctions: measured }),
   },
   onSnapshot: (snapshot) => notifyParent({ snapshot }),
@@ -36,7 +36,7 @@ const builder = new SnapshotBuilder({
 });
 handleCalls({
   wake: async () => builder.wake(),
-  cutNow: (name: string) => builder.buildNow(name),
+  buildNow: (name: string) => builder.buildNow(name),
   pause: () => builder.pause(),
   resume: async () => builder.resume(),
   stop: async () => {

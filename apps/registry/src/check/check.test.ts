@@ -62,7 +62,7 @@ async function pushArtifact(registry: TestRegistry): Promise<void> {
 }
 const TOOL = new TextEncoder().encode('the bytes of a tool');
 
-const check = (at = folder) => checkRegistry(at, { began: new Date() });
+const check = (at = folder) => checkRegistry(at, { startedAt: new Date() });
 
 function sql(statement: string): void {
   const database = new Database(dataPaths(folder).database);

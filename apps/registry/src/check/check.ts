@@ -55,7 +55,7 @@ export interface CheckResult {
  */
 export async function checkRegistry(
   dataFolder: string,
-  options: { began: Date; progress?: (line: string) => Promise<void> },
+  options: { startedAt: Date; progress?: (line: string) => Promise<void> },
 ): Promise<CheckResult> {
   const paths = dataPaths(dataFolder);
   const state = openDatabaseState(paths.database);
@@ -63,11 +63,11 @@ export async function checkRegistry(
     const input: CheckInput = {
       ...state,
       blobs: readBlobFolder(paths.blobs),
-      renditions: readBlobFolder(paths.forms),
+      renditions: readBlobFolder(paths.renditions),
       artifacts: readBlobFolder(paths.artifacts),
       copies: readBlobFolder(paths.copies),
       keyFolder: paths.keys,
-      began: options.began,
+      startedAt: options.startedAt,
       now: (read) => readNow(paths.database, read),
       progress: options.progress ?? (async () => undefined),
     };

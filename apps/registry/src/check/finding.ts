@@ -27,7 +27,7 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   /** Folder of the keys that sign snapshots. */
   keyFolder: string;
   /** When the check started. */
-  began: Date;
+  startedAt: Date;
   /** Reads the current database: work that was in flight when `client` was opened may be done. */
   now<Result>(read: (client: DatabaseState['client']) => Result): Result;
   /** Reports progress. */

@@ -65,7 +65,7 @@ async function* unusedRenditions(input: CheckInput) {
   if (count > 0) yield information('forms', `${count} stored renditions belong to no snapshot`);
 }
 
-function isInFlight({ began }: CheckInput, written: Date): boolean {
+function isInFlight({ startedAt: began }: CheckInput, written: Date): boolean {
   return written.getTime() > began.getTime() - IN_FLIGHT_MILLISECONDS;
 }
 

@@ -55,7 +55,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const check = (at = folder) => checkRegistry(at, { began: new Date() });
+const check = (at = folder) => checkRegistry(at, { startedAt: new Date() });
 
 function sql(statement: string): void {
   const database = new Database(dataPaths(folder).database);

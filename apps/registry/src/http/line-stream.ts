@@ -68,7 +68,7 @@ async function* inPieces(
   let turn = performance.now();
   for await (const text of texts) {
     pending += text;
-    if (performance.now() - turn >= SERVER_LIMITS.exportTurnMilliseconds) {
+    if (performance.now() - turn >= SERVER_LIMITS.exportSliceMilliseconds) {
       await setImmediate();
       turn = performance.now();
     }

@@ -107,7 +107,7 @@ export class BoundedProcess {
    */
   async call(
     input: Uint8Array,
-    { maxAnswerBytes: maxResponseBytes, signal }: { maxAnswerBytes: number; signal: AbortSignal },
+    { maxResponseBytes, signal }: { maxResponseBytes: number; signal: AbortSignal },
   ): Promise<Buffer> {
     const started = performance.now();
     let stopped: ProcessEnded | undefined;

@@ -9,7 +9,7 @@ export interface WarmProcessOptions {
   module?: string | undefined;
   bounds: ProcessBounds;
   /** Largest response. */
-  maxAnswerBytes: number;
+  maxResponseBytes: number;
   idleMilliseconds?: number | undefined;
 }
 
@@ -21,17 +21,23 @@ export interface WarmProcessOptions {
 export class WarmProcess {
   readonly #module: string;
   readonly #bounds: ProcessBounds;
-  readonly #maxAnswerBytes: number;
+  readonly #maxResponseBytes: number;
   readonly #idleMilliseconds: number;
   readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
   #idle: BoundedProcess | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor({ entry, module, bounds, maxAnswerBytes, idleMilliseconds }: WarmProcessOptions) {
+  constructor({
+    entry,
+    module,
+    bounds,
+    maxResponseBytes: maxAnswerBytes,
+    idleMilliseconds,
+  }: WarmProcessOptions) {
     this.#module = module ?? builtEntry(entry);
     this.#bounds = bounds;
-    this.#maxAnswerBytes = maxAnswerBytes;
+    this.#maxResponseBytes = maxAnswerBytes;
     this.#idleMilliseconds = idleMilliseconds ?? SERVER_LIMITS.idleProcessMilliseconds;
   }
 
@@ -39,7 +45,7 @@ export class WarmProcess {
   warm(): void {
     const warmed = this.#last.then(async () => {
       if (this.#idle !== undefined || this.#closing.signal.aborted) return;
-      this.#keepIdle(await BoundedProcess.start(this.#module, this.#bounds));
+      this.#reuseProcess(await BoundedProcess.start(this.#module, this.#bounds));
     });
     // The next call reports the failure.
     this.#last = warmed.catch(() => undefined);
@@ -63,8 +69,11 @@ export class WarmProcess {
     const { signal } = this.#closing;
     signal.throwIfAborted();
     const running = this.#takeIdleProcess() ?? (await BoundedProcess.start(this.#module, this.#bounds));
-    const response = await running.call(serialize(input), { maxAnswerBytes: this.#maxAnswerBytes, signal });
-    this.#keepIdle(running);
+    const response = await running.call(serialize(input), {
+      maxResponseBytes: this.#maxResponseBytes,
+      signal,
+    });
+    this.#reuseProcess(running);
     return deserialize(response);
   }
 
@@ -77,7 +86,7 @@ export class WarmProcess {
     return undefined;
   }
 
-  #keepIdle(running: BoundedProcess): void {
+  #reuseProcess(running: BoundedProcess): void {
     if (!running.isReusable || this.#closing.signal.aborted) {
       running.kill();
       return;

@@ -2,7 +2,7 @@ import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from '../testing/oci.js';
+import { descriptor, imageManifest, manifestDigest, readError, testClient } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const DAY = 86_400_000;
@@ -64,7 +64,7 @@ async function roles(): Promise<Role[]> {
   ];
 }
 
-const speaking = imageOf([], { subject: descriptorOf('subject') });
+const speaking = imageManifest([], { subject: descriptor('subject') });
 const body = JSON.stringify(speaking);
 const NOWHERE = crypto.randomUUID();
 /**
@@ -78,13 +78,13 @@ const CHANGES: [method: string, path: string, done: number, body?: string][] = [
   ['PUT', `blobs/uploads/${NOWHERE}?digest=${sha256('x')}`, 404, 'x'],
   ['GET', `blobs/uploads/${NOWHERE}`, 404],
   ['DELETE', `blobs/uploads/${NOWHERE}`, 404],
-  ['PUT', `manifests/${digestOfManifest(speaking)}`, 201, body],
+  ['PUT', `manifests/${manifestDigest(speaking)}`, 201, body],
   ['DELETE', `manifests/${sha256('nowhere')}`, 404],
   ['DELETE', `blobs/${sha256('nowhere')}`, 404],
 ];
 
 const change = (method: string, target: string, authorization: string, content?: string) =>
-  client.ask(method, target, {
+  client.request(method, target, {
     authorization,
     ...(content === undefined ? {} : { body: content, type: speaking.mediaType }),
   });
@@ -104,7 +104,7 @@ describe('access to a repository', () => {
             expected === 401 &&
               ['nobody', 'empty Basic', 'another scheme', 'a token without a scheme'].includes(name),
           );
-          if (expected === 403) expect((await refusalOf(answer)).message).toContain('lacks the');
+          if (expected === 403) expect((await readError(answer)).message).toContain('lacks the');
         }
       }
     }
@@ -130,7 +130,7 @@ describe('access to a repository', () => {
 
   it('lets everyone read, whatever their credentials', async () => {
     const { secret } = await registry.token({ scopes: ['push'] });
-    await client.ask('POST', `read/me/blobs/uploads/?digest=${sha256('x')}`, {
+    await client.request('POST', `read/me/blobs/uploads/?digest=${sha256('x')}`, {
       authorization: `Bearer ${secret}`,
       body: 'x',
     });
@@ -141,7 +141,7 @@ describe('access to a repository', () => {
         ['GET', 'tags/list'],
         ['GET', `referrers/${sha256('x')}`],
       ] as const) {
-        const { status } = await client.ask(method, `read/me/${path}`, { authorization });
+        const { status } = await client.request(method, `read/me/${path}`, { authorization });
         expect([name, method, path, status]).toEqual([name, method, path, 200]);
       }
     }
@@ -154,7 +154,7 @@ describe('access to a repository', () => {
       repositories: ['team/*'],
     });
     const lacking = async (target: string) =>
-      (await refusalOf(await change('POST', `${target}/blobs/uploads/`, `Bearer ${secret}`))).message;
+      (await readError(await change('POST', `${target}/blobs/uploads/`, `Bearer ${secret}`))).message;
     expect(await lacking('other/x')).toBe(
       'The token "tester" lacks the repository "other/x". An administrator can create another with `krmhub token create NAME --scope push --repository other/x`.',
     );
@@ -166,11 +166,15 @@ describe('access to a repository', () => {
 });
 
 describe('the challenge', () => {
-  const challenge = async (target: string, more: Parameters<typeof client.ask>[2] = {}, method = 'GET') => {
-    const answer = await client.ask(method, target, more);
+  const challenge = async (
+    target: string,
+    more: Parameters<typeof client.request>[2] = {},
+    method = 'GET',
+  ) => {
+    const answer = await client.request(method, target, more);
     expect(answer.status).toBe(401);
     const header = answer.headers.get('www-authenticate');
-    const refused = await refusalOf(answer);
+    const refused = await readError(answer);
     expect([refused.code, refused.message.endsWith(HINT)]).toEqual(['UNAUTHORIZED', true]);
     return header;
   };
@@ -218,7 +222,7 @@ describe('GET /v2/', () => {
   it('requires credentials, and accepts any valid ones', async () => {
     const { secret } = await registry.token({ scopes: ['yank'] });
     for (const authorization of [`Bearer ${secret}`, basic('x', secret), `bearer ${await accessToken('')}`]) {
-      const answer = await client.ask('GET', '', { authorization });
+      const answer = await client.request('GET', '', { authorization });
       expect([answer.status, await answer.json()]).toEqual([200, {}]);
     }
   });
@@ -226,7 +230,7 @@ describe('GET /v2/', () => {
 
 async function accessToken(authorization: string, ...scopes: string[]): Promise<string> {
   const query = scopes.map((scope) => `&scope=${encodeURIComponent(scope)}`).join('');
-  const answer = await client.ask('GET', `token?service=krmhub${query}`, { authorization });
+  const answer = await client.request('GET', `token?service=krmhub${query}`, { authorization });
   expect(answer.status).toBe(200);
   expect(answer.headers.get('cache-control')).toBe('no-store');
   const { token, access_token, expires_in } = (await answer.json()) as Record<string, string | number>;
@@ -281,7 +285,7 @@ describe('an access token', () => {
       const header = answer.headers.get('www-authenticate')!;
       expect(header).toContain('scope="repository:team/x:pull,push"');
       expect(header.includes('error="insufficient_scope"')).toBe(at < 4);
-      expect((await client.ask('GET', '', { authorization: `Bearer ${token}` })).status).toBe(200);
+      expect((await client.request('GET', '', { authorization: `Bearer ${token}` })).status).toBe(200);
     }
     const deletion = await accessToken(basic('me', secret), 'repository:team/x:delete');
     const deleted = await change('DELETE', `team/x/blobs/${sha256('none')}`, `Bearer ${deletion}`);
@@ -296,7 +300,7 @@ describe('an access token', () => {
     expect(await statusOf(first, 'team/x')).toBe(202);
     registry.advance(2_000);
     expect(await statusOf(first, 'team/x')).toBe(401);
-    expect((await client.ask('GET', '', { authorization: `Bearer ${first}` })).status).toBe(401);
+    expect((await client.request('GET', '', { authorization: `Bearer ${first}` })).status).toBe(401);
     const second = await make();
     expect(await statusOf(second, 'team/x')).toBe(202);
     await registry.parts.store.revokeToken(id, registry.parts.clock().toISOString());
@@ -336,7 +340,7 @@ describe('an access token', () => {
     ];
     for (const one of tokens) {
       expect([one, await statusOf(one, 'team/x')]).toEqual([one, 401]);
-      expect((await client.ask('GET', '', { authorization: `Bearer ${one}` })).status).toBe(401);
+      expect((await client.request('GET', '', { authorization: `Bearer ${one}` })).status).toBe(401);
     }
   });
 
@@ -351,7 +355,7 @@ describe('an access token', () => {
 
   it('is not issued for invalid credentials', async () => {
     for (const authorization of [basic('me', 'x'), basic('me', newSecret()), 'Basic x', `Bearer x.y`]) {
-      const answer = await client.ask('GET', 'token?scope=repository:team/x:push', { authorization });
+      const answer = await client.request('GET', 'token?scope=repository:team/x:push', { authorization });
       expect([authorization, answer.status]).toEqual([authorization, 401]);
     }
   });
@@ -372,7 +376,7 @@ describe('failed logins', () => {
       expect([target, statuses]).toEqual([target, [401, 401, 401, 429, 429]]);
       const refused = await ask(basic('me', newSecret()));
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect(await refusalOf(refused)).toMatchObject({ status: 429, code: 'TOOMANYREQUESTS' });
+      expect(await readError(refused)).toMatchObject({ status: 429, code: 'TOOMANYREQUESTS' });
       expect((await ask(basic('me', secret))).status).toBeLessThan(300);
       other.advance(61_000);
       expect((await ask(basic('me', newSecret()))).status).toBe(401);

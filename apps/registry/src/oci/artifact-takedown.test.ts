@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../store/sqlite/driver.js';
 import {
   definitionArtifact,
-  digestOfManifest,
-  imageOf,
-  indexOf,
-  refusalOf,
+  imageManifest,
+  indexManifest,
+  manifestDigest,
+  readError,
   testClient,
 } from '../testing/oci.js';
 import {
@@ -37,9 +37,9 @@ beforeEach(async () => {
 afterEach(() => registry.close());
 
 const read = (repository: string, reference: string) =>
-  client.ask('GET', `${repository}/manifests/${reference}`, { authorization: '' });
+  client.request('GET', `${repository}/manifests/${reference}`, { authorization: '' });
 const blob = (repository: string, digest: OciDigest) =>
-  client.ask('GET', `${repository}/blobs/${digest}`, { authorization: '' });
+  client.request('GET', `${repository}/blobs/${digest}`, { authorization: '' });
 
 async function takeDown(definition: TestDefinition): Promise<TakedownResult> {
   const answer = await registry.request(`${releasePath(definition)}/takedown`, {
@@ -90,7 +90,7 @@ describe('a release that is published over HTTP', () => {
   it('is in snapshots that have artifacts, and latest is the newest of them', async () => {
     await registry.publish(BAD);
     await registry.publish(GOOD);
-    const tags = await (await client.ask('GET', 'catalogs/default/tags/list')).json();
+    const tags = await (await client.request('GET', 'catalogs/default/tags/list')).json();
     expect(tags).toEqual({ name: 'catalogs/default', tags: ['1', '2', '3', 'latest'] });
     const latest = await (await read('catalogs/default', 'latest')).text();
     expect(latest).toBe(await (await read('catalogs/default', '3')).text());
@@ -102,8 +102,10 @@ describe('a release that is published over HTTP', () => {
     const catalog = await (await registry.request('/catalogs/default/catalog.yaml')).text();
     expect(layers).toMatchObject([{ digest: sha256(catalog), size: Buffer.byteLength(catalog) }]);
     expect(await (await blob('catalogs/default', sha256(catalog))).text()).toBe(catalog);
-    for (const reference of ['latest', '3', digestOfManifest(latest)]) {
-      const refused = await refusalOf(await client.ask('DELETE', `catalogs/default/manifests/${reference}`));
+    for (const reference of ['latest', '3', manifestDigest(latest)]) {
+      const refused = await readError(
+        await client.request('DELETE', `catalogs/default/manifests/${reference}`),
+      );
       expect(refused).toMatchObject({ status: 403, code: 'DENIED' });
     }
   });
@@ -129,9 +131,9 @@ describe('a release that is published over HTTP', () => {
     expect(await texts()).toEqual(before);
     expect(await (await blob(REPOSITORY, sha256('# R\n'))).text()).toBe('# R\n');
     expect((await read('catalogs/default', '2')).status).toBe(404);
-    const tags = await (await client.ask('GET', `${REPOSITORY}/tags/list`)).json();
+    const tags = await (await client.request('GET', `${REPOSITORY}/tags/list`)).json();
     registry = await registry.reopen();
-    expect(await (await client.ask('GET', `${REPOSITORY}/tags/list`)).json()).toEqual(tags);
+    expect(await (await client.request('GET', `${REPOSITORY}/tags/list`)).json()).toEqual(tags);
     expect(registry.logged.filter((line) => line.includes('artifacts made'))).toEqual([]);
   });
 });
@@ -144,7 +146,7 @@ describe('a release that is taken down', () => {
     const artifact = definitionArtifact(BAD);
     expect((await client.put(REPOSITORY, '1.0.0', artifact)).status).toBe(201);
     const second = definitionArtifact(BAD, { annotations: { a: 'b' } });
-    expect((await client.put(REPOSITORY, digestOfManifest(second), second)).status).toBe(201);
+    expect((await client.put(REPOSITORY, manifestDigest(second), second)).status).toBe(201);
     await client.image('team/copy', 'v1', [text, 'other']);
     await client.image('team/copy', 'v2', ['other']);
     await client.blob('team/alias', text, 'sha512');
@@ -152,15 +154,15 @@ describe('a release that is taken down', () => {
     expect((await takeDown(BAD)).repositories).toEqual(['team/alias', 'team/copy']);
 
     for (const tag of ['1.0.0', 'v1.0']) {
-      const gone = await refusalOf(await read(REPOSITORY, tag));
+      const gone = await readError(await read(REPOSITORY, tag));
       expect([gone.status, gone.code]).toEqual([410, 'MANIFEST_UNKNOWN']);
       expect(gone.message).toContain('holds a password');
-      expect((await client.ask('HEAD', `${REPOSITORY}/manifests/${tag}`)).status).toBe(410);
+      expect((await client.request('HEAD', `${REPOSITORY}/manifests/${tag}`)).status).toBe(410);
     }
-    const goneBlob = await refusalOf(await blob(REPOSITORY, sha256(text)));
+    const goneBlob = await readError(await blob(REPOSITORY, sha256(text)));
     expect([goneBlob.status, goneBlob.code]).toEqual([410, 'BLOB_UNKNOWN']);
     for (const manifest of [artifact, second])
-      expect((await read(REPOSITORY, digestOfManifest(manifest))).status).toBe(404);
+      expect((await read(REPOSITORY, manifestDigest(manifest))).status).toBe(404);
     expect((await read('team/copy', 'v1')).status).toBe(404);
     expect((await blob('team/copy', sha256(text))).status).toBe(404);
     expect((await read('team/copy', 'v2')).status).toBe(200);
@@ -178,14 +180,14 @@ describe('a release that is taken down', () => {
     await takeDown(BAD);
     for (const repository of [REPOSITORY, 'team/copy']) {
       const target = `${repository}/blobs/uploads/?digest=${sha256(text)}`;
-      const refused = await refusalOf(await client.ask('POST', target, { body: text }));
+      const refused = await readError(await client.request('POST', target, { body: text }));
       expect([refused.status, refused.code]).toEqual([410, 'DENIED']);
       expect(refused.message).toContain('holds a password');
-      const naming = await refusalOf(await client.put(repository, 'v9.0.0', imageOf([text])));
+      const naming = await readError(await client.put(repository, 'v9.0.0', imageManifest([text])));
       expect(naming.status).not.toBe(201);
     }
     await client.blob(REPOSITORY, definitionText(GOOD));
-    const name = await refusalOf(await client.put(REPOSITORY, '1.0.0', definitionArtifact(GOOD)));
+    const name = await readError(await client.put(REPOSITORY, '1.0.0', definitionArtifact(GOOD)));
     expect(name).toMatchObject({
       status: 403,
       code: 'DENIED',
@@ -206,7 +208,7 @@ describe('a release that is taken down', () => {
       await (await registry.request('/catalogs/default/catalog.yaml')).text(),
     ]);
     await takeDown({ ...BAD, kind: 'Other' });
-    const gone = await refusalOf(await read('catalogs/default', '3'));
+    const gone = await readError(await read('catalogs/default', '3'));
     expect([gone.status, gone.code]).toEqual([410, 'MANIFEST_UNKNOWN']);
     expect(gone.message).toContain('snapshot 3 was withdrawn: holds a password');
     expect((await blob('catalogs/default', layer)).status).toBe(410);
@@ -220,7 +222,9 @@ describe('a release that is taken down', () => {
     await publishWithReadme(BAD, '{}');
     await client.blob('team/tools', '{}');
     await client.image('team/tools', 'v1', ['layer']);
-    await client.put('team/tools', 'index', indexOf([imageOf(['layer'])]), { type: MEDIA_TYPES.index });
+    await client.put('team/tools', 'index', indexManifest([imageManifest(['layer'])]), {
+      type: MEDIA_TYPES.index,
+    });
     await takeDown(BAD);
     expect((await read('team/tools', 'v1')).status).toBe(200);
     for (const repository of ['team/tools', REPOSITORY])

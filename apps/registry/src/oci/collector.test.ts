@@ -3,7 +3,7 @@ import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import { bytesOf, digestOfManifest, imageOf, indexOf, testClient } from '../testing/oci.js';
+import { imageManifest, indexManifest, manifestDigest, testClient, toBytes } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
@@ -29,7 +29,8 @@ async function open(options: Parameters<typeof openTestRegistry>[0] = {}): Promi
 
 const collect = () => registry.parts.collector.collect();
 const statusOf = async (path: string, method = 'GET', as?: string) =>
-  (await client.ask(method, `${REPOSITORY}/${path}`, as === undefined ? {} : { authorization: as })).status;
+  (await client.request(method, `${REPOSITORY}/${path}`, as === undefined ? {} : { authorization: as }))
+    .status;
 
 async function files(): Promise<string[]> {
   const found: string[] = [];
@@ -81,9 +82,9 @@ describe('a blob that no manifest names', () => {
   });
 
   it('stays if a manifest arrives between the query and the removal', async () => {
-    const manifest = imageOf(['layer']);
-    const bytes = bytesOf(JSON.stringify(manifest));
-    const digest = digestOfManifest(manifest);
+    const manifest = imageManifest(['layer']);
+    const bytes = toBytes(JSON.stringify(manifest));
+    const digest = manifestDigest(manifest);
     let arriving: Promise<void> | undefined;
     await open({
       wrapStore: (store: RegistryStore) => ({
@@ -119,7 +120,7 @@ describe('a blob that no manifest names', () => {
     registry.advance(collectDelayMilliseconds + 1);
     expect(await collect()).toMatchObject({ blobs: 1, files: 0 });
     expect(await files()).toEqual([sha256('shared')]);
-    await client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`);
+    await client.request('DELETE', `${REPOSITORY}/manifests/${digest}`);
     expect(await collect()).toMatchObject({ blobs: 1, files: 1 });
     expect(await files()).toEqual([]);
   });
@@ -128,7 +129,7 @@ describe('a blob that no manifest names', () => {
 describe('files', () => {
   it('removes files that no row names, and no others', async () => {
     await client.image(REPOSITORY, 'v1', ['named']);
-    const left = await registry.parts.artifacts.put(bytesOf('left by a process that was ended'));
+    const left = await registry.parts.artifacts.put(toBytes('left by a process that was ended'));
     expect(await files()).toEqual([sha256('named'), left].sort());
     expect(await collect()).toMatchObject({ blobs: 0, files: 1 });
     expect(await files()).toEqual([sha256('named')]);
@@ -139,7 +140,7 @@ describe('files', () => {
     const { collectBatch } = SERVER_LIMITS;
     const count = collectBatch + 20;
     await Promise.all(
-      Array.from({ length: count }, (_, at) => registry.parts.artifacts.put(bytesOf(`left ${at}`))),
+      Array.from({ length: count }, (_, at) => registry.parts.artifacts.put(toBytes(`left ${at}`))),
     );
     await client.blob(REPOSITORY, 'kept');
     expect(await collect()).toMatchObject({ files: count });
@@ -187,13 +188,13 @@ describe('files', () => {
         collect(),
       ]);
       for (const text of texts) {
-        const answer = await client.ask('GET', `${REPOSITORY}/blobs/${sha256(text)}`);
+        const answer = await client.request('GET', `${REPOSITORY}/blobs/${sha256(text)}`);
         expect(await answer.text()).toBe(text);
       }
       registry.advance(SERVER_LIMITS.collectDelayMilliseconds + 1);
       await Promise.all(
         texts.map((text) =>
-          client.ask('DELETE', `${REPOSITORY}/manifests/${digestOfManifest(imageOf([text]))}`),
+          client.request('DELETE', `${REPOSITORY}/manifests/${manifestDigest(imageManifest([text]))}`),
         ),
       );
     }
@@ -204,11 +205,11 @@ describe('files', () => {
 
 describe('manifests without a tag', () => {
   const push = async () => {
-    const [lone, child] = [imageOf(['lone']), imageOf(['child'])];
-    await client.image(REPOSITORY, digestOfManifest(lone), ['lone']);
-    await client.image(REPOSITORY, digestOfManifest(child), ['child']);
-    expect((await client.put(REPOSITORY, 'v1', indexOf([child]))).status).toBe(201);
-    return { lone: digestOfManifest(lone), child: digestOfManifest(child) };
+    const [lone, child] = [imageManifest(['lone']), imageManifest(['child'])];
+    await client.image(REPOSITORY, manifestDigest(lone), ['lone']);
+    await client.image(REPOSITORY, manifestDigest(child), ['child']);
+    expect((await client.put(REPOSITORY, 'v1', indexManifest([child]))).status).toBe(201);
+    return { lone: manifestDigest(lone), child: manifestDigest(child) };
   };
 
   it('are stored forever by default', async () => {

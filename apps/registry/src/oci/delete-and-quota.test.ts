@@ -1,6 +1,6 @@
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { imageOf, refusalOf, type TestClient, testClient } from '../testing/oci.js';
+import { imageManifest, readError, type TestClient, testClient } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
@@ -27,28 +27,28 @@ const put = (manifest: object | string, reference = 'v1', type?: string) =>
 describe('deleting', () => {
   it('deletes a tag, a manifest with its tags, or a blob that no manifest names', async () => {
     const digest = await client.image(REPOSITORY, 'v1', ['layer']);
-    await put(imageOf(['layer']), 'v2');
-    const remove = (path: string) => client.ask('DELETE', `${REPOSITORY}/${path}`);
+    await put(imageManifest(['layer']), 'v2');
+    const remove = (path: string) => client.request('DELETE', `${REPOSITORY}/${path}`);
     expect((await remove('manifests/v1')).status).toBe(202);
-    expect((await client.ask('HEAD', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
-    expect(await refusalOf(await remove('manifests/v1'))).toMatchObject({
+    expect((await client.request('HEAD', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
+    expect(await readError(await remove('manifests/v1'))).toMatchObject({
       status: 404,
       code: 'MANIFEST_UNKNOWN',
     });
-    expect(await refusalOf(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
+    expect(await readError(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
       status: 405,
       code: 'UNSUPPORTED',
       message: expect.stringContaining('Delete the manifest first'),
     });
     expect((await remove(`manifests/${digest}`)).status).toBe(202);
-    expect((await client.ask('HEAD', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
+    expect((await client.request('HEAD', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
     expect((await remove(`blobs/${sha256('layer')}`)).status).toBe(202);
-    expect(await refusalOf(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
+    expect(await readError(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
       status: 404,
       code: 'BLOB_UNKNOWN',
     });
-    expect((await client.ask('HEAD', `${REPOSITORY}/blobs/${sha256('layer')}`)).status).toBe(404);
-    const tags = await client.ask('GET', `${REPOSITORY}/tags/list`);
+    expect((await client.request('HEAD', `${REPOSITORY}/blobs/${sha256('layer')}`)).status).toBe(404);
+    const tags = await client.request('GET', `${REPOSITORY}/tags/list`);
     expect([tags.status, await tags.json()]).toEqual([200, { name: REPOSITORY, tags: [] }]);
   });
 
@@ -56,7 +56,7 @@ describe('deleting', () => {
     'finds the deleted content in %s',
     async (name) => {
       for (const path of [`manifests/${sha256('x')}`, `blobs/${sha256('x')}`]) {
-        const refused = await refusalOf(await client.ask('DELETE', `${name}/${path}`));
+        const refused = await readError(await client.request('DELETE', `${name}/${path}`));
         expect([path, refused.status]).toEqual([path, 404]);
       }
     },
@@ -80,14 +80,18 @@ describe('a repository with a quota', () => {
       ),
       detail: { bytes: MEBIBYTE + 1, quota: MEBIBYTE },
     };
-    const whole = await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('01234567890')}`, {
-      body: '01234567890',
-    });
-    expect(await refusalOf(whole)).toEqual(refused);
-    const { headers } = await client.ask('POST', `${REPOSITORY}/blobs/uploads/`);
+    const whole = await client.request(
+      'POST',
+      `${REPOSITORY}/blobs/uploads/?digest=${sha256('01234567890')}`,
+      {
+        body: '01234567890',
+      },
+    );
+    expect(await readError(whole)).toEqual(refused);
+    const { headers } = await client.request('POST', `${REPOSITORY}/blobs/uploads/`);
     const at = headers.get('location')!.slice('/v2/'.length);
-    expect((await client.ask('PATCH', at, { body: '0123456' })).status).toBe(202);
-    expect(await refusalOf(await client.ask('PATCH', at, { body: '7890' }))).toEqual(refused);
+    expect((await client.request('PATCH', at, { body: '0123456' })).status).toBe(202);
+    expect(await readError(await client.request('PATCH', at, { body: '7890' }))).toEqual(refused);
     await client.blob(REPOSITORY, '0123456789');
     expect(await registry.parts.store.countBytes(REPOSITORY)).toBe(MEBIBYTE);
     await client.blob('team/other', '01234567890');
@@ -97,17 +101,20 @@ describe('a repository with a quota', () => {
     await client.blob('team/other', 'x'.repeat(100));
     await client.blob(REPOSITORY, 'y'.repeat(MEBIBYTE - 99));
     const mount = `${REPOSITORY}/blobs/uploads/?mount=${sha256('x'.repeat(100))}&from=team/other`;
-    expect(await refusalOf(await client.ask('POST', mount))).toMatchObject({ status: 403, code: 'DENIED' });
-    const refused = await refusalOf(await put(imageOf([])));
+    expect(await readError(await client.request('POST', mount))).toMatchObject({
+      status: 403,
+      code: 'DENIED',
+    });
+    const refused = await readError(await put(imageManifest([])));
     expect(refused).toMatchObject({ status: 403, code: 'DENIED', detail: { quota: MEBIBYTE } });
-    expect((await client.ask('GET', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
+    expect((await client.request('GET', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
   });
 
   it('accepts concurrent pushes while there is room, and deletes the files of the others', async () => {
     const contents = ['a', 'b', 'c'].map((letter) => letter.repeat(500_000));
     const answers = await Promise.all(
       contents.map((content) =>
-        client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256(content)}`, { body: content }),
+        client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256(content)}`, { body: content }),
       ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 403]);

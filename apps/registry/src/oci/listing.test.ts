@@ -2,7 +2,7 @@ import { MEDIA_TYPES } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
-import { bytesOf, descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from '../testing/oci.js';
+import { descriptor, imageManifest, manifestDigest, readError, testClient, toBytes } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
@@ -19,10 +19,10 @@ beforeEach(async () => {
 afterEach(() => registry.close());
 
 /** Reads without credentials. */
-const get = (target: string) => client.ask('GET', target, { authorization: '' });
+const get = (target: string) => client.request('GET', target, { authorization: '' });
 
 async function tagged(tags: readonly string[], repository = REPOSITORY): Promise<void> {
-  for (const tag of tags) expect((await client.put(repository, tag, imageOf([]))).status).toBe(201);
+  for (const tag of tags) expect((await client.put(repository, tag, imageManifest([]))).status).toBe(201);
 }
 
 /** Writes directly to the store, because the test needs many. */
@@ -34,7 +34,7 @@ async function store(
   await Promise.all(
     Array.from({ length: count }, (_, at) => {
       const { tag, subject, type } = more(at);
-      const bytes = bytesOf(JSON.stringify(imageOf([], { annotations: { at: String(at) } })));
+      const bytes = toBytes(JSON.stringify(imageManifest([], { annotations: { at: String(at) } })));
       const record = {
         digest: sha256(bytes),
         mediaType: MEDIA_TYPES.image,
@@ -100,7 +100,7 @@ describe('tags', () => {
 
   it.each(['-1', 'x', '1.5', '', '1e3', '9999999999', '%20'])('refuse a page size of %s', async (n) => {
     await tagged(['a']);
-    const refused = await refusalOf(await get(`${REPOSITORY}/tags/list?n=${n}`));
+    const refused = await readError(await get(`${REPOSITORY}/tags/list?n=${n}`));
     expect([refused.status, refused.code]).toEqual([400, 'PAGINATION_NUMBER_INVALID']);
   });
 
@@ -118,7 +118,7 @@ describe('tags', () => {
   });
 
   it('respond NAME_UNKNOWN for an unknown repository', async () => {
-    const refused = await refusalOf(await get('team/unknown/tags/list'));
+    const refused = await readError(await get('team/unknown/tags/list'));
     expect(refused).toEqual({ status: 404, code: 'NAME_UNKNOWN', message: 'repository not found' });
     await client.blob('team/unknown', 'x');
     expect(await (await get('team/unknown/tags/list')).json()).toEqual({ name: 'team/unknown', tags: [] });
@@ -135,7 +135,7 @@ describe('repositories', () => {
     expect(await of('?n=4')).toEqual([[...names].sort().slice(0, 4), [...names].sort().slice(4)]);
     expect(await of('?n=2&last=a_b')).toEqual([['b', 'team/x']]);
     expect(await of('?n=0')).toEqual([[]]);
-    expect((await refusalOf(await get('_catalog?n=x'))).code).toBe('PAGINATION_NUMBER_INVALID');
+    expect((await readError(await get('_catalog?n=x'))).code).toBe('PAGINATION_NUMBER_INVALID');
   });
 });
 
@@ -156,18 +156,18 @@ describe('referrers', () => {
 
   it('have their type and annotations, and can be filtered by type', async () => {
     const manifests = [
-      imageOf([], {
-        subject: descriptorOf('subject'),
+      imageManifest([], {
+        subject: descriptor('subject'),
         artifactType: 'application/a+json',
         annotations: { a: 'b' },
       }),
-      imageOf([], { subject: descriptorOf('subject') }),
-      { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [], subject: descriptorOf('subject') },
+      imageManifest([], { subject: descriptor('subject') }),
+      { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [], subject: descriptor('subject') },
     ];
-    for (const manifest of manifests) await client.put(REPOSITORY, digestOfManifest(manifest), manifest);
+    for (const manifest of manifests) await client.put(REPOSITORY, manifestDigest(manifest), manifest);
     const described = manifests.map((manifest, at) => ({
       mediaType: manifest.mediaType,
-      digest: digestOfManifest(manifest),
+      digest: manifestDigest(manifest),
       size: JSON.stringify(manifest).length,
       ...[
         { artifactType: 'application/a+json', annotations: { a: 'b' } },
@@ -180,7 +180,7 @@ describe('referrers', () => {
     const filtered = await get(`${REPOSITORY}/referrers/${subject}?artifactType=application%2Fa%2Bjson`);
     expect(filtered.headers.get('oci-filters-applied')).toBe('artifactType');
     const { manifests: found } = (await filtered.json()) as { manifests: { digest: string }[] };
-    expect(found.map(({ digest }) => digest)).toEqual([digestOfManifest(manifests[0]!)]);
+    expect(found.map(({ digest }) => digest)).toEqual([manifestDigest(manifests[0]!)]);
     expect(await of('?artifactType=application/none')).toEqual([[]]);
   });
 
@@ -188,8 +188,8 @@ describe('referrers', () => {
     const { maxReferrers } = SERVER_LIMITS;
     await store(maxReferrers, (at) => ({ subject: true, type: at % 2 === 0 ? 'a/even' : 'a/odd' }));
     expect((await of()).map(({ length }) => length)).toEqual([maxReferrers]);
-    const one = imageOf([], { subject: descriptorOf('subject'), artifactType: 'a/even' });
-    await client.put(REPOSITORY, digestOfManifest(one), one);
+    const one = imageManifest([], { subject: descriptor('subject'), artifactType: 'a/even' });
+    await client.put(REPOSITORY, manifestDigest(one), one);
     const all = await of();
     expect(all.map(({ length }) => length)).toEqual([maxReferrers, 1]);
     expect(new Set(all.flat().map((manifest) => JSON.stringify(manifest))).size).toBe(maxReferrers + 1);
@@ -199,11 +199,11 @@ describe('referrers', () => {
   it('with large annotations are in pages of bounded size', async () => {
     const annotations = { large: 'x'.repeat(1_000_000) };
     for (let at = 0; at < 9; at++) {
-      const manifest = imageOf([], {
-        subject: descriptorOf('subject'),
+      const manifest = imageManifest([], {
+        subject: descriptor('subject'),
         annotations: { ...annotations, at: `${at}` },
       });
-      await client.put(REPOSITORY, digestOfManifest(manifest), manifest);
+      await client.put(REPOSITORY, manifestDigest(manifest), manifest);
     }
     const answer = await get(`${REPOSITORY}/referrers/${subject}`);
     const { length } = await answer.text();

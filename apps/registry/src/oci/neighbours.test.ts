@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { checkRegistry } from '../check/check.js';
-import { definitionArtifact, imageOf, indexOf, testClient } from '../testing/oci.js';
+import { definitionArtifact, imageManifest, indexManifest, testClient } from '../testing/oci.js';
 import {
   definitionText,
   openTestRegistry,
@@ -34,7 +34,8 @@ async function takeDown(definition: TestDefinition): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-const statusOf = async (target: string) => (await client.ask('GET', target, { authorization: '' })).status;
+const statusOf = async (target: string) =>
+  (await client.request('GET', target, { authorization: '' })).status;
 
 it('taking down a README leaves the same bytes of other publishers', async () => {
   const licence = 'All rights reserved\n';
@@ -72,11 +73,11 @@ it('the registry starts if the artifact of a release is gone after a takedown', 
 });
 
 it('deleting a manifest from an index is not damage, and a backup still works', async () => {
-  const child = imageOf(['a layer']);
+  const child = imageManifest(['a layer']);
   const digest = await client.image('team/index', 'child', ['a layer']);
-  expect((await client.put('team/index', 'v1', indexOf([child]))).status).toBe(201);
-  expect((await client.ask('DELETE', `team/index/manifests/${digest}`)).status).toBe(202);
-  const { healthy: whole, findings } = await checkRegistry(registry.folder, { began: new Date() });
+  expect((await client.put('team/index', 'v1', indexManifest([child]))).status).toBe(201);
+  expect((await client.request('DELETE', `team/index/manifests/${digest}`)).status).toBe(202);
+  const { healthy: whole, findings } = await checkRegistry(registry.folder, { startedAt: new Date() });
   expect([whole, findings.map(({ severity, message }) => `${severity}: ${message}`)]).toEqual([
     true,
     [`information: refers to ${digest}, which is missing in its repository`],
@@ -89,7 +90,7 @@ it('concurrent uploads cannot exceed the quota of the repository', async () => {
   authorization = `Bearer ${(await registry.token({})).secret}`;
   const statuses = await Promise.all(
     Array.from({ length: 5 }, async () => {
-      const started = await client.ask('POST', 'team/full/blobs/uploads/');
+      const started = await client.request('POST', 'team/full/blobs/uploads/');
       const place = started.headers.get('location')!.slice('/v2/'.length);
       let sent = 0;
       const body = new ReadableStream<Uint8Array>({
@@ -100,7 +101,7 @@ it('concurrent uploads cannot exceed the quota of the repository', async () => {
           else controller.close();
         },
       });
-      return (await client.ask('PATCH', place, { body })).status;
+      return (await client.request('PATCH', place, { body })).status;
     }),
   );
   expect(statuses.filter((status) => status === 202).length).toBeLessThanOrEqual(1);
@@ -112,7 +113,9 @@ it('concurrent uploads cannot exceed the quota of the repository', async () => {
 });
 
 it('only a token that names a catalog can push referrers of it', async () => {
-  const speaking = imageOf([], { subject: { mediaType: 'x', digest: `sha256:${'a'.repeat(64)}`, size: 1 } });
+  const speaking = imageManifest([], {
+    subject: { mediaType: 'x', digest: `sha256:${'a'.repeat(64)}`, size: 1 },
+  });
   const may = async (repositories: string[]) => {
     const { secret } = await registry.token({ scopes: ['push'], repositories });
     const put = await client.put('catalogs/default', `sha256-${'a'.repeat(64)}`, speaking, {

@@ -3,11 +3,11 @@ import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   definitionArtifact,
-  descriptorOf,
-  digestOfManifest,
-  imageOf,
-  type Refused,
-  refusalOf,
+  descriptor,
+  type ErrorResponse,
+  imageManifest,
+  manifestDigest,
+  readError,
   testClient,
 } from '../testing/oci.js';
 import {
@@ -59,9 +59,9 @@ afterEach(() => registry.close());
 const put = (manifest: object, tag = '0.3.0', repository = REPOSITORY) =>
   client.put(repository, tag, manifest);
 const read = (reference: string, repository = REPOSITORY) =>
-  client.ask('GET', `${repository}/manifests/${reference}`, { authorization: '' });
+  client.request('GET', `${repository}/manifests/${reference}`, { authorization: '' });
 const tags = async (repository = REPOSITORY) => {
-  const answer = await client.ask('GET', `${repository}/tags/list`);
+  const answer = await client.request('GET', `${repository}/tags/list`);
   return answer.status === 200 ? ((await answer.json()) as { tags: string[] }).tags : undefined;
 };
 
@@ -69,26 +69,27 @@ async function pushed(manifest: object, layers: string[], tag?: string): Promise
   for (const layer of layers) await client.blob(REPOSITORY, layer);
   const answer = await put(manifest, tag);
   expect([answer.status, await answer.text()]).toEqual([201, '']);
-  expect(answer.headers.get('docker-content-digest')).toBe(digestOfManifest(manifest));
-  return digestOfManifest(manifest);
+  expect(answer.headers.get('docker-content-digest')).toBe(manifestDigest(manifest));
+  return manifestDigest(manifest);
 }
 
-async function refused(manifest: object, tag = '0.3.0'): Promise<Refused> {
+async function refused(manifest: object, tag = '0.3.0'): Promise<ErrorResponse> {
   // A built snapshot is an event too.
   await registry.waitForCatalogs();
   const events = await registry.parts.store.lastEvent();
   const before = await tags();
-  const refusal = await refusalOf(await put(manifest, tag));
+  const refusal = await readError(await put(manifest, tag));
   expect(await registry.parts.store.lastEvent()).toBe(events);
   expect(await tags()).toEqual(before);
-  expect((await read(digestOfManifest(manifest))).status).toBe(404);
+  expect((await read(manifestDigest(manifest))).status).toBe(404);
   return refusal;
 }
 
 interface Found {
   detail: { diagnostics: { code: string; severity: string }[] };
 }
-const codesOf = ({ detail }: Refused) => (detail as Found['detail']).diagnostics.map(({ code }) => code);
+const codesOf = ({ detail }: ErrorResponse) =>
+  (detail as Found['detail']).diagnostics.map(({ code }) => code);
 
 describe('putting a tag of a function', () => {
   it('publishes a release', async () => {
@@ -113,7 +114,7 @@ describe('putting a tag of a function', () => {
     expect(await tags()).toEqual(['0.3.0']);
     for (const tag of ['v0.3', '0.3', '0.3.0', 'v0.3.0']) {
       expect([tag, (await read(tag)).headers.get('docker-content-digest')]).toEqual([tag, digest]);
-      expect((await client.ask('HEAD', `${REPOSITORY}/manifests/${tag}`)).status).toBe(200);
+      expect((await client.request('HEAD', `${REPOSITORY}/manifests/${tag}`)).status).toBe(200);
     }
     expect((await read('0.3.1')).status).toBe(404);
     expect((await read('latest')).status).toBe(404);
@@ -225,7 +226,7 @@ describe('the artifact of a definition', () => {
 
   const layer = ARTIFACT_MEDIA_TYPES.definition.layer;
   it.each<[string, object, RegExp]>([
-    ['an image', imageOf(['x']), /not a function definition/],
+    ['an image', imageManifest(['x']), /not a function definition/],
     [
       'an index',
       { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] },
@@ -239,18 +240,18 @@ describe('the artifact of a definition', () => {
     ['no layer', definitionArtifact(DEFINITION, { layers: [] }), /has no layer .*: none/],
     [
       'another layer',
-      definitionArtifact(DEFINITION, { layers: [descriptorOf(TEXT, 'text/plain')] }),
+      definitionArtifact(DEFINITION, { layers: [descriptor(TEXT, 'text/plain')] }),
       /has no layer/,
     ],
     [
       'two definitions',
-      definitionArtifact(DEFINITION, { layers: [descriptorOf(TEXT, layer), descriptorOf('x', layer)] }),
+      definitionArtifact(DEFINITION, { layers: [descriptor(TEXT, layer), descriptor('x', layer)] }),
       /has 2 layers/,
     ],
     [
       'two READMEs',
       definitionArtifact(DEFINITION, {
-        layers: [descriptorOf(TEXT, layer), ...['a', 'b'].map((text) => descriptorOf(text, 'text/markdown'))],
+        layers: [descriptor(TEXT, layer), ...['a', 'b'].map((text) => descriptor(text, 'text/markdown'))],
       }),
       /at most one README, found 2/,
     ],
@@ -262,7 +263,7 @@ describe('the artifact of a definition', () => {
   });
 
   it('needs all of its blobs in the repository', async () => {
-    const extra = descriptorOf('extra', 'text/x-extra');
+    const extra = descriptor('extra', 'text/x-extra');
     const whole = definitionArtifact(DEFINITION, { readme: '# R\n' });
     const manifest = { ...whole, layers: [...whole.layers, extra] };
     for (const missing of [TEXT, '# R\n', 'extra']) {
@@ -326,16 +327,16 @@ describe('a breaking change', () => {
 
 describe('a manifest that is not a release', () => {
   it('is put by digest, and has no tag', async () => {
-    const digest = await client.image(REPOSITORY, digestOfManifest(imageOf(['x'])), ['x']);
+    const digest = await client.image(REPOSITORY, manifestDigest(imageManifest(['x'])), ['x']);
     expect((await read(digest)).status).toBe(200);
     expect(await tags()).toEqual([]);
-    const tagged = await refusalOf(await put(imageOf(['x']), `${digest}?tag=1.0.0`));
+    const tagged = await readError(await put(imageManifest(['x']), `${digest}?tag=1.0.0`));
     expect([tagged.status, tagged.code, tagged.message]).toEqual([
       403,
       'DENIED',
       'a release has exactly one tag',
     ]);
-    expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`)).status).toBe(202);
+    expect((await client.request('DELETE', `${REPOSITORY}/manifests/${digest}`)).status).toBe(202);
   });
 
   it('refers to a release under the fallback tags of clients without referrers', async () => {
@@ -343,29 +344,29 @@ describe('a manifest that is not a release', () => {
     const tag = `${digest.replace(':', '-')}.sig`;
     await client.image(REPOSITORY, tag, ['signature']);
     expect(await tags()).toEqual(['0.3.0', tag]);
-    expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${tag}`)).status).toBe(202);
+    expect((await client.request('DELETE', `${REPOSITORY}/manifests/${tag}`)).status).toBe(202);
     expect(await tags()).toEqual(['0.3.0']);
   });
 
   it('can be deleted, but a release cannot, by any of its names', async () => {
     const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
     for (const reference of ['0.3.0', 'v0.3', '9.9.9', 'latest', digest]) {
-      const answer = await client.ask('DELETE', `${REPOSITORY}/manifests/${reference}`);
-      expect(await refusalOf(answer)).toMatchObject({ status: 403, code: 'DENIED' });
+      const answer = await client.request('DELETE', `${REPOSITORY}/manifests/${reference}`);
+      expect(await readError(answer)).toMatchObject({ status: 403, code: 'DENIED' });
     }
-    const blob = await client.ask('DELETE', `${REPOSITORY}/blobs/${sha256(TEXT)}`);
-    expect(await refusalOf(blob)).toMatchObject({ status: 405, code: 'UNSUPPORTED' });
+    const blob = await client.request('DELETE', `${REPOSITORY}/blobs/${sha256(TEXT)}`);
+    expect(await readError(blob)).toMatchObject({ status: 405, code: 'UNSUPPORTED' });
     expect((await read(digest)).status).toBe(200);
   });
 
   it('cannot be deleted while it becomes a release', async () => {
     const artifact = definitionArtifact(DEFINITION);
     await client.blob(REPOSITORY, TEXT);
-    const digest = digestOfManifest(artifact);
+    const digest = manifestDigest(artifact);
     expect((await put(artifact, digest)).status).toBe(201);
     const [published, removed] = await Promise.all([
       put(artifact),
-      client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`),
+      client.request('DELETE', `${REPOSITORY}/manifests/${digest}`),
     ]);
     expect(published.status).toBe(201);
     // Either request may win.

@@ -3,12 +3,12 @@ import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import {
-  descriptorOf,
-  digestOfManifest,
+  descriptor,
   EMPTY_DESCRIPTOR,
-  imageOf,
-  indexOf,
-  refusalOf,
+  imageManifest,
+  indexManifest,
+  manifestDigest,
+  readError,
   type TestClient,
   testClient,
 } from '../testing/oci.js';
@@ -38,7 +38,7 @@ const put = (manifest: object | string, reference = 'v1', type?: string) =>
 describe('a pushed manifest', () => {
   it('is served by tag and digest, with its exact bytes, media type and length', async () => {
     const text = `{ "schemaVersion": 2,\n\t"mediaType": "${MEDIA_TYPES.image}",\n "config": ${JSON.stringify(EMPTY_DESCRIPTOR)}, "layers": [], "x": "é" }\n`;
-    const digest = digestOfManifest(text);
+    const digest = manifestDigest(text);
     const answer = await put(text);
     expect([answer.status, answer.headers.get('location')]).toEqual([
       201,
@@ -49,9 +49,13 @@ describe('a pushed manifest', () => {
         { 'docker-content-digest': digest, 'content-length': '0' }[header] ?? 'registry/2.0',
       );
     for (const reference of ['v1', digest]) {
-      const found = await client.ask('GET', `${REPOSITORY}/manifests/${reference}`, { authorization: '' });
+      const found = await client.request('GET', `${REPOSITORY}/manifests/${reference}`, {
+        authorization: '',
+      });
       expect(await found.text()).toBe(text);
-      const head = await client.ask('HEAD', `${REPOSITORY}/manifests/${reference}`, { authorization: '' });
+      const head = await client.request('HEAD', `${REPOSITORY}/manifests/${reference}`, {
+        authorization: '',
+      });
       expect(await head.text()).toBe('');
       for (const { status, headers } of [found, head]) {
         expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([
@@ -65,60 +69,64 @@ describe('a pushed manifest', () => {
   });
 
   it('may be an index of stored manifests, also an empty one', async () => {
-    const image = imageOf([]);
-    await put(image, digestOfManifest(image));
-    for (const [at, index] of [indexOf([image]), indexOf([]), indexOf([indexOf([])])].entries()) {
+    const image = imageManifest([]);
+    await put(image, manifestDigest(image));
+    for (const [at, index] of [
+      indexManifest([image]),
+      indexManifest([]),
+      indexManifest([indexManifest([])]),
+    ].entries()) {
       const answer = await put(index, `v${at}`);
       expect([at, answer.status, answer.headers.get('oci-subject')]).toEqual([at, 201, null]);
     }
   });
 
   it('may refer to a subject that does not exist', async () => {
-    const subject = descriptorOf('nowhere', MEDIA_TYPES.image);
-    for (const reference of ['v1', digestOfManifest(imageOf([], { subject }))]) {
-      const answer = await put(imageOf([], { subject }), reference);
+    const subject = descriptor('nowhere', MEDIA_TYPES.image);
+    for (const reference of ['v1', manifestDigest(imageManifest([], { subject }))]) {
+      const answer = await put(imageManifest([], { subject }), reference);
       expect([answer.status, answer.headers.get('oci-subject')]).toEqual([201, subject.digest]);
     }
   });
 
   it('may name a blob twice, and foreign layers that are not stored', async () => {
     await client.blob(REPOSITORY, 'layer');
-    const twice = [descriptorOf('layer'), descriptorOf('layer')];
-    expect((await put(imageOf([], { config: twice[0], layers: twice }))).status).toBe(201);
+    const twice = [descriptor('layer'), descriptor('layer')];
+    expect((await put(imageManifest([], { config: twice[0], layers: twice }))).status).toBe(201);
     const foreign = [
-      descriptorOf('a', 'application/vnd.oci.image.layer.nondistributable.v1.tar+gzip'),
-      descriptorOf('b', 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip'),
-      { ...descriptorOf('c'), urls: ['https://example.com/c'] },
+      descriptor('a', 'application/vnd.oci.image.layer.nondistributable.v1.tar+gzip'),
+      descriptor('b', 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip'),
+      { ...descriptor('c'), urls: ['https://example.com/c'] },
     ];
-    expect((await put(imageOf([], { layers: foreign }))).status).toBe(201);
+    expect((await put(imageManifest([], { layers: foreign }))).status).toBe(201);
   });
 
   it('is known by its sha512 digest if it was put by that', async () => {
     const { computeDigest } = await import('@krmhub/oci');
-    const bytes = new TextEncoder().encode(JSON.stringify(imageOf([])));
+    const bytes = new TextEncoder().encode(JSON.stringify(imageManifest([])));
     const digest = computeDigest(bytes, `sha512:${'0'.repeat(128)}`);
-    const answer = await put(imageOf([]), digest);
+    const answer = await put(imageManifest([]), digest);
     expect([answer.status, answer.headers.get('docker-content-digest')]).toEqual([201, digest]);
-    const found = await client.ask('HEAD', `${REPOSITORY}/manifests/${digest}`);
+    const found = await client.request('HEAD', `${REPOSITORY}/manifests/${digest}`);
     expect(found.headers.get('docker-content-digest')).toBe(digest);
-    expect((await client.ask('HEAD', `${REPOSITORY}/manifests/${sha256(bytes)}`)).status).toBe(404);
+    expect((await client.request('HEAD', `${REPOSITORY}/manifests/${sha256(bytes)}`)).status).toBe(404);
   });
 
   it('can be put under several tags and its digest in one request', async () => {
-    const digest = digestOfManifest(imageOf([]));
-    const answer = await put(imageOf([]), `${digest}?tag=a&tag=b&tag=a`);
+    const digest = manifestDigest(imageManifest([]));
+    const answer = await put(imageManifest([]), `${digest}?tag=a&tag=b&tag=a`);
     expect([answer.status, answer.headers.get('oci-tag')]).toEqual([201, 'a, b']);
     const tags = (count: number) => Array.from({ length: count }, (_, at) => `tag=t${at}`).join('&');
     const { maxTagsAtOnce } = SERVER_LIMITS;
-    expect((await put(imageOf([]), `${digest}?${tags(maxTagsAtOnce)}`)).status).toBe(201);
-    expect(await refusalOf(await put(imageOf([]), `${digest}?${tags(maxTagsAtOnce + 1)}`))).toEqual({
+    expect((await put(imageManifest([]), `${digest}?${tags(maxTagsAtOnce)}`)).status).toBe(201);
+    expect(await readError(await put(imageManifest([]), `${digest}?${tags(maxTagsAtOnce + 1)}`))).toEqual({
       status: 400,
       code: 'MANIFEST_INVALID',
       message: `too many tags: the limit is ${maxTagsAtOnce}`,
     });
-    const wrong = await refusalOf(await put(imageOf([]), `${digest}?tag=c&tag=-x`));
+    const wrong = await readError(await put(imageManifest([]), `${digest}?tag=c&tag=-x`));
     expect([wrong.code, wrong.message]).toEqual(['MANIFEST_INVALID', '"-x" is not a valid tag']);
-    const list = await client.ask('GET', `${REPOSITORY}/tags/list`);
+    const list = await client.request('GET', `${REPOSITORY}/tags/list`);
     const { tags: named } = (await list.json()) as { tags: string[] };
     expect([named.length, named.includes('c')]).toEqual([2 + maxTagsAtOnce, false]);
   });
@@ -127,11 +135,11 @@ describe('a pushed manifest', () => {
 describe('an invalid manifest', () => {
   const deep = (count: number) => `${'['.repeat(count)}${']'.repeat(count)}`;
   const withField = (field: string, json: string) =>
-    `{"${field}":${json},${JSON.stringify(imageOf([])).slice(1)}`.replace(
+    `{"${field}":${json},${JSON.stringify(imageManifest([])).slice(1)}`.replace(
       new RegExp(`(?<!^\\{)"${field}":"[^"]*",`),
       '',
     );
-  const other = (more: object) => JSON.stringify({ ...imageOf([]), ...more });
+  const other = (more: object) => JSON.stringify({ ...imageManifest([]), ...more });
 
   it.each<[string, string | object, RegExp, string?]>([
     ['no JSON', '{', /invalid manifest: not valid JSON/],
@@ -170,7 +178,11 @@ describe('an invalid manifest', () => {
       MEDIA_TYPES.image,
     ],
     ['manifests beside layers', other({ manifests: [] }), /manifests: must not be combined with layers/],
-    ['layers beside manifests', indexOf([], { layers: [] }), /layers: must not be combined with manifests/],
+    [
+      'layers beside manifests',
+      indexManifest([], { layers: [] }),
+      /layers: must not be combined with manifests/,
+    ],
     ['a schema version of a text', other({ schemaVersion: '2' }), /schemaVersion/],
     ['no configuration', other({ config: undefined }), /config/],
     ['a list as configuration', other({ config: [] }), /config/],
@@ -197,47 +209,57 @@ describe('an invalid manifest', () => {
     ['an annotation that is a number', other({ annotations: { a: 1 } }), /annotations/],
     ['an artifact type that is a list', other({ artifactType: ['a/b'] }), /artifactType/],
     ['too many layers', other({ layers: Array(1_001).fill(EMPTY_DESCRIPTOR) }), /layers/],
-    ['a media type of no manifest', imageOf([]), /"text\/html" is not a manifest media type/, 'text/html'],
-    ['the type of a form', imageOf([]), /is not a manifest media type/, 'multipart/form-data; boundary=x'],
-    ['a media type without a name', imageOf([]), /has no media type/, ' ; charset=utf-8'],
+    [
+      'a media type of no manifest',
+      imageManifest([]),
+      /"text\/html" is not a manifest media type/,
+      'text/html',
+    ],
+    [
+      'the type of a form',
+      imageManifest([]),
+      /is not a manifest media type/,
+      'multipart/form-data; boundary=x',
+    ],
+    ['a media type without a name', imageManifest([]), /has no media type/, ' ; charset=utf-8'],
   ])('for %s is refused and says why', async (_, manifest, message, type) => {
-    const refused = await refusalOf(await put(manifest, 'v1', type ?? undefined));
+    const refused = await readError(await put(manifest, 'v1', type ?? undefined));
     expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
     expect(refused.message).toMatch(message);
     expect(refused.message.length).toBeLessThan(1_000);
-    expect((await client.ask('GET', `${REPOSITORY}/tags/list`)).status).toBe(404);
+    expect((await client.request('GET', `${REPOSITORY}/tags/list`)).status).toBe(404);
   });
 
   it('is refused over the size limit, and accepted at the limit', async () => {
-    const text = JSON.stringify(imageOf([]));
+    const text = JSON.stringify(imageManifest([]));
     const padded = (size: number) => text + ' '.repeat(size - text.length);
     expect((await put(padded(MAX_MANIFEST_BYTES))).status).toBe(201);
     for (const size of [MAX_MANIFEST_BYTES + 1, 5_000_000]) {
       const answer = await put(padded(size), 'v2');
       expect(answer.headers.get('connection')).toBe('close');
-      expect(await refusalOf(answer)).toEqual({
+      expect(await readError(answer)).toEqual({
         status: 413,
         code: 'SIZE_INVALID',
         message: `the body exceeds ${MAX_MANIFEST_BYTES} bytes`,
       });
     }
-    expect((await client.ask('GET', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
+    expect((await client.request('GET', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
   });
 
   it('is refused with a content coding', async () => {
-    const answer = await client.put(REPOSITORY, 'v1', imageOf([]), {
+    const answer = await client.put(REPOSITORY, 'v1', imageManifest([]), {
       type: MEDIA_TYPES.image,
       headers: { 'Content-Encoding': 'gzip' },
     });
-    expect(await refusalOf(answer)).toMatchObject({ status: 415, code: 'MANIFEST_INVALID' });
+    expect(await readError(answer)).toMatchObject({ status: 415, code: 'MANIFEST_INVALID' });
   });
 
   it('is refused if the digest differs from the path', async () => {
-    const text = JSON.stringify(imageOf([]));
-    const refused = await refusalOf(await put(`${text}  `, digestOfManifest(text)));
+    const text = JSON.stringify(imageManifest([]));
+    const refused = await readError(await put(`${text}  `, manifestDigest(text)));
     expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
-    expect(refused.message).toContain(`expected ${digestOfManifest(text)}`);
-    const bad = await refusalOf(await put(text, 'sha256:baddigeststring'));
+    expect(refused.message).toContain(`expected ${manifestDigest(text)}`);
+    const bad = await readError(await put(text, 'sha256:baddigeststring'));
     expect([bad.status, bad.code]).toEqual([400, 'DIGEST_INVALID']);
   });
 
@@ -245,20 +267,20 @@ describe('an invalid manifest', () => {
     const layers = ['one', 'two', 'three', 'four'];
     await client.blob('team/other', 'one');
     await client.blob(REPOSITORY, 'two');
-    const refused = await refusalOf(await put(imageOf(layers)));
+    const refused = await readError(await put(imageManifest(layers)));
     expect([refused.status, refused.code]).toEqual([404, 'MANIFEST_BLOB_UNKNOWN']);
     const missing = ['one', 'three', 'four'].map((layer) => ({ digest: sha256(layer) }));
     expect(refused.detail).toEqual(missing);
     expect(refused.message).toContain(
       `missing in this repository: ${missing.map(({ digest }) => digest).join(', ')}.`,
     );
-    const child = await refusalOf(await put(indexOf([imageOf([])])));
+    const child = await readError(await put(indexManifest([imageManifest([])])));
     expect(child).toMatchObject({
       code: 'MANIFEST_BLOB_UNKNOWN',
-      detail: [{ digest: digestOfManifest(imageOf([])) }],
+      detail: [{ digest: manifestDigest(imageManifest([])) }],
     });
     const many = Array.from({ length: 1_000 }, (_, at) => `layer ${at}`);
-    const long = await refusalOf(await put(imageOf(many)));
+    const long = await readError(await put(imageManifest(many)));
     expect((long.detail as unknown[]).length).toBe(1_000);
     expect(long.message.length).toBeLessThan(600);
   });
@@ -295,35 +317,35 @@ describe('a path', () => {
     ['team/manifests/%00', 404, 'MANIFEST_UNKNOWN'],
   ];
   it.each(paths.filter(([, , code]) => code !== ''))('%s responds %d %s', async (path, status, code) => {
-    const refused = await refusalOf(await client.ask('GET', path, { authorization: '' }));
+    const refused = await readError(await client.request('GET', path, { authorization: '' }));
     expect([refused.status, refused.code]).toEqual([status, code]);
-    expect((await client.ask('HEAD', path, { authorization: '' })).status).toBe(status);
+    expect((await client.request('HEAD', path, { authorization: '' })).status).toBe(status);
   });
 
   it('with dot segments is read as its normalized path', async () => {
     await client.image('team/x', 'v1', []);
-    expect((await client.ask('GET', 'team/y/../x/manifests/v1')).status).toBe(200);
-    expect((await client.ask('GET', '../api/v1/tokens', { authorization: '' })).status).toBe(401);
+    expect((await client.request('GET', 'team/y/../x/manifests/v1')).status).toBe(200);
+    expect((await client.request('GET', '../api/v1/tokens', { authorization: '' })).status).toBe(401);
   });
 
   it('with the longest possible name is accepted', async () => {
     const name = `${'a/'.repeat(127)}a`;
     expect(name.length).toBe(255);
     await client.image(name, 'v1', ['layer']);
-    expect((await client.ask('GET', `${name}/manifests/v1`)).status).toBe(200);
+    expect((await client.request('GET', `${name}/manifests/v1`)).status).toBe(200);
   });
 
   it.each(['-x', '.x', 'a b', 'a%20b', 'a+b', 'v%31', '%00', 'a'.repeat(129), 'latest%00', 'é'])(
     'with the tag %s accepts no manifest',
     async (tag) => {
-      const refused = await refusalOf(await put(imageOf([]), tag));
+      const refused = await readError(await put(imageManifest([]), tag));
       expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
       expect(refused.message).toContain('is not a valid tag');
     },
   );
 
   it('with the longest tag accepts a manifest', async () => {
-    expect((await put(imageOf([]), 'a'.repeat(128))).status).toBe(201);
+    expect((await put(imageManifest([]), 'a'.repeat(128))).status).toBe(201);
   });
 
   it.each([
@@ -338,8 +360,8 @@ describe('a path', () => {
     ['DELETE', `team/referrers/${sha256('')}`, 'GET, HEAD'],
     ['OPTIONS', 'team/manifests/v1', 'GET, HEAD, PUT, DELETE'],
   ])('responds 405 to %s of %s', async (method, path, allow) => {
-    const answer = await client.ask(method, path);
+    const answer = await client.request(method, path);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
-    expect((await refusalOf(answer)).code).toBe('UNSUPPORTED');
+    expect((await readError(answer)).code).toBe('UNSUPPORTED');
   });
 });

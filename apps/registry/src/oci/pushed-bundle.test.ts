@@ -2,7 +2,7 @@ import { bundleManifest, computeDigest, MEDIA_TYPES, type OciDigest, VERSION } f
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { definitionArtifact, digestOfManifest, refusalOf, testClient } from '../testing/oci.js';
+import { definitionArtifact, manifestDigest, readError, testClient } from '../testing/oci.js';
 import { newKey, policy, signedBy } from '../testing/signing.js';
 import {
   definitionText,
@@ -14,7 +14,7 @@ import {
 const REPOSITORY = 'functions/example.com/setlabels';
 const TEXT = definitionText({ kind: 'SetLabels', release: '1.0.0' });
 const MANIFEST = definitionArtifact(TEXT, { annotations: { [VERSION]: '1.0.0' } });
-const DIGEST = digestOfManifest(MANIFEST);
+const DIGEST = manifestDigest(MANIFEST);
 const key = newKey();
 
 let registry: TestRegistry;
@@ -96,17 +96,17 @@ describe('a function whose group has a policy', () => {
   });
 
   it('is refused without a signature, and with a signature of a manifest that names another release', async () => {
-    expect(await refusalOf(await pushDefinition('1.0.0'))).toMatchObject({
+    expect(await readError(await pushDefinition('1.0.0'))).toMatchObject({
       code: 'DENIED',
       message: expect.stringContaining('it is not signed'),
     });
     const other = definitionArtifact(TEXT, { annotations: { [VERSION]: '9.9.9' } });
-    await pushDefinition(digestOfManifest(other), other);
+    await pushDefinition(manifestDigest(other), other);
     await pushBundle(
-      await signedBy(key, signatureStatement({ manifest: digestOfManifest(other) })),
-      digestOfManifest(other),
+      await signedBy(key, signatureStatement({ manifest: manifestDigest(other) })),
+      manifestDigest(other),
     );
-    const refused = await refusalOf(await pushDefinition('1.0.0', other));
+    const refused = await readError(await pushDefinition('1.0.0', other));
     expect(refused).toMatchObject({ code: 'DENIED', message: expect.stringContaining('9.9.9, not 1.0.0') });
   });
 
@@ -130,11 +130,11 @@ describe('a function whose group has a policy', () => {
     turns.run = async (thing, work) => {
       if (isFirst) {
         isFirst = false;
-        expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
+        expect((await client.request('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
       }
       return take(thing, work);
     };
-    expect(await refusalOf(await pushDefinition('1.0.0'))).toMatchObject({ code: 'DENIED' });
+    expect(await readError(await pushDefinition('1.0.0'))).toMatchObject({ code: 'DENIED' });
   });
 
   it('accepts later evidence, refuses an untrusted signer, and protects its evidence from deletion', async () => {
@@ -144,12 +144,12 @@ describe('a function whose group has a policy', () => {
     expect((await pushBundle(await signedBy(key, provenance))).status).toBe(201);
     const { bundles: kept } = await bundles();
     expect(kept.map(({ claim }) => claim)).toEqual(['signature', 'attestation']);
-    expect(await refusalOf(await pushBundle(await signedBy(newKey(), RELEASE)))).toMatchObject({
+    expect(await readError(await pushBundle(await signedBy(newKey(), RELEASE)))).toMatchObject({
       code: 'DENIED',
     });
     for (const { manifest } of kept) {
-      const answer = await client.ask('DELETE', `${REPOSITORY}/manifests/${manifest}`);
-      expect(await refusalOf(answer)).toMatchObject({
+      const answer = await client.request('DELETE', `${REPOSITORY}/manifests/${manifest}`);
+      expect(await readError(answer)).toMatchObject({
         code: 'DENIED',
         message: expect.stringContaining('cannot delete a bundle of a release'),
       });

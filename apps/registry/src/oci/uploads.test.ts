@@ -5,7 +5,7 @@ import { computeDigest, type OciDigest, OciError } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
-import { type Asked, bytesOf, refusalOf, testClient } from '../testing/oci.js';
+import { type ClientRequest, readError, testClient, toBytes } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { Uploads } from './uploads.js';
 
@@ -26,7 +26,7 @@ afterEach(() => registry.close());
 const placeOf = (answer: Response) => answer.headers.get('location')!.slice('/v2/'.length);
 
 async function started(repository = REPOSITORY): Promise<string> {
-  const answer = await client.ask('POST', `${repository}/blobs/uploads/`);
+  const answer = await client.request('POST', `${repository}/blobs/uploads/`);
   expect([answer.status, answer.headers.get('range'), answer.headers.get('content-length')]).toEqual([
     202,
     '0-0',
@@ -36,8 +36,8 @@ async function started(repository = REPOSITORY): Promise<string> {
   return placeOf(answer);
 }
 
-const patch = (place: string, body: Asked['body'], range?: string) =>
-  client.ask('PATCH', place, {
+const patch = (place: string, body: ClientRequest['body'], range?: string) =>
+  client.request('PATCH', place, {
     ...(body === undefined ? {} : { body }),
     headers: {
       ...(range === undefined ? {} : { 'Content-Range': range }),
@@ -45,17 +45,17 @@ const patch = (place: string, body: Asked['body'], range?: string) =>
     },
   });
 const finish = (place: string, digest: string, body?: string, range?: string) =>
-  client.ask('PUT', `${place}?digest=${digest}`, {
+  client.request('PUT', `${place}?digest=${digest}`, {
     ...(body === undefined ? {} : { body }),
     ...(range === undefined ? {} : { headers: { 'Content-Range': range } }),
   });
 const rangeOf = async (place: string) => {
-  const answer = await client.ask('GET', place);
+  const answer = await client.request('GET', place);
   expect([answer.status, placeOf(answer)]).toEqual([204, place]);
   return answer.headers.get('range');
 };
 const read = async (digest: OciDigest, repository = REPOSITORY) => {
-  const answer = await client.ask('GET', `${repository}/blobs/${digest}`, { authorization: '' });
+  const answer = await client.request('GET', `${repository}/blobs/${digest}`, { authorization: '' });
   return answer.status === 200 ? answer.text() : answer.status;
 };
 
@@ -75,12 +75,12 @@ describe('a blob', () => {
     ['{} by sha512', '{}', 'sha512'],
   ])('%s comes in one request, in two, or in chunks', async (_, text, algorithm) => {
     const digest = computeDigest(
-      bytesOf(text),
+      toBytes(text),
       algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`,
     );
     const [one, two, three] = ['team/one', 'team/two', 'team/three'] as const;
     const answers = [
-      await client.ask('POST', `${one}/blobs/uploads/?digest=${digest}`, { body: text }),
+      await client.request('POST', `${one}/blobs/uploads/?digest=${digest}`, { body: text }),
       await finish(await started(two), digest, text),
     ];
     const place = await started(three);
@@ -104,18 +104,18 @@ describe('a blob', () => {
     const place = await started();
     await patch(place, 'bytes');
     const answers = [
-      await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${wrong}`, { body: 'bytes' }),
+      await client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${wrong}`, { body: 'bytes' }),
       await finish(place, wrong),
-      await finish(await started(), computeDigest(bytesOf('other'), `sha512:${'0'.repeat(128)}`), 'bytes'),
+      await finish(await started(), computeDigest(toBytes('other'), `sha512:${'0'.repeat(128)}`), 'bytes'),
     ];
     for (const answer of answers) {
-      const refused = await refusalOf(answer);
+      const refused = await readError(answer);
       expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
     }
-    const refused = await refusalOf(await finish(await started(), wrong, 'bytes'));
+    const refused = await readError(await finish(await started(), wrong, 'bytes'));
     expect(refused.detail).toEqual({ digest: wrong, actual: sha256('bytes'), size: 5 });
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
-    expect((await client.ask('GET', place)).status).toBe(404);
+    expect((await client.request('GET', place)).status).toBe(404);
     expect(await read(wrong)).toBe(404);
   });
 
@@ -124,7 +124,7 @@ describe('a blob', () => {
     async (query) => {
       const place = await started();
       await patch(place, 'bytes');
-      const refused = await refusalOf(await client.ask('PUT', place + query));
+      const refused = await readError(await client.request('PUT', place + query));
       expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
       expect(await rangeOf(place)).toBe('0-4');
       expect((await finish(place, sha256('bytes'))).status).toBe(201);
@@ -133,7 +133,7 @@ describe('a blob', () => {
 
   it('is mounted from another repository, or an upload starts', async () => {
     await client.blob('team/other', 'blob');
-    const mount = (query: string) => client.ask('POST', `${REPOSITORY}/blobs/uploads/?mount=${query}`);
+    const mount = (query: string) => client.request('POST', `${REPOSITORY}/blobs/uploads/?mount=${query}`);
     const unknown = await mount(`${sha256('unknown')}&from=team/other`);
     expect([unknown.status, (await finish(placeOf(unknown), sha256('unknown'), 'unknown')).status]).toEqual([
       202, 201,
@@ -142,10 +142,10 @@ describe('a blob', () => {
     const mounted = await mount(`${sha256('blob')}&from=team/other`);
     expect([mounted.status, placeOf(mounted)]).toEqual([201, `${REPOSITORY}/blobs/${sha256('blob')}`]);
     expect(await read(sha256('blob'))).toBe('blob');
-    const anywhere = await client.ask('POST', `team/fourth/blobs/uploads/?mount=${sha256('blob')}`);
+    const anywhere = await client.request('POST', `team/fourth/blobs/uploads/?mount=${sha256('blob')}`);
     expect(anywhere.status).toBe(201);
-    expect((await refusalOf(await mount('x'))).code).toBe('DIGEST_INVALID');
-    expect((await refusalOf(await mount(`${sha256('blob')}&from=../x`))).code).toBe('NAME_INVALID');
+    expect((await readError(await mount('x'))).code).toBe('DIGEST_INVALID');
+    expect((await readError(await mount(`${sha256('blob')}&from=../x`))).code).toBe('NAME_INVALID');
   });
 });
 
@@ -155,7 +155,7 @@ describe('an upload', () => {
     const wrong = async (answer: Response, range: string) => {
       // The upload is empty. A client that reads `0-0` as one byte would retry from there forever.
       expect([answer.headers.get('range'), placeOf(answer)]).toEqual([range === '0-0' ? null : range, place]);
-      const refused = await refusalOf(answer);
+      const refused = await readError(answer);
       expect([refused.status, refused.code]).toEqual([416, 'RANGE_INVALID']);
       expect(await rangeOf(place)).toBe(range);
     };
@@ -174,14 +174,14 @@ describe('an upload', () => {
     const place = await started();
     const id = place.split('/').at(-1)!;
     const unknown = async (answer: Response) =>
-      expect(await refusalOf(answer)).toMatchObject({ status: 404, code: 'BLOB_UPLOAD_UNKNOWN' });
+      expect(await readError(answer)).toMatchObject({ status: 404, code: 'BLOB_UPLOAD_UNKNOWN' });
     const elsewhere = `team/other/blobs/uploads/${id}`;
-    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.ask(method, elsewhere));
+    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.request(method, elsewhere));
     await unknown(await finish(elsewhere, sha256(''), ''));
     for (const other of ['x', 'X'.repeat(36), '../../x', id.toUpperCase(), crypto.randomUUID()])
-      await unknown(await client.ask('GET', `${REPOSITORY}/blobs/uploads/${encodeURIComponent(other)}`));
-    expect((await client.ask('DELETE', place)).status).toBe(204);
-    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.ask(method, place));
+      await unknown(await client.request('GET', `${REPOSITORY}/blobs/uploads/${encodeURIComponent(other)}`));
+    expect((await client.request('DELETE', place)).status).toBe(204);
+    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.request(method, place));
     const finished = await started();
     await finish(finished, sha256('x'), 'x');
     await unknown(await finish(finished, sha256('x'), 'x'));
@@ -195,7 +195,7 @@ describe('an upload', () => {
       pull(controller) {
         sent += 1;
         if (sent > 3) controller.error(new Error('the connection was reset'));
-        else controller.enqueue(bytesOf(`part ${sent};`));
+        else controller.enqueue(toBytes(`part ${sent};`));
       },
     });
     expect((await patch(place, body, '0-99')).status).toBe(400);
@@ -210,12 +210,12 @@ describe('an upload', () => {
     const place = await started();
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        controller.enqueue(bytesOf('part'));
+        controller.enqueue(toBytes('part'));
         controller.error(new Error('the connection was reset'));
       },
     });
     expect((await patch(place, body)).status).toBe(400);
-    expect((await client.ask('GET', place)).status).toBe(404);
+    expect((await client.request('GET', place)).status).toBe(404);
     expect((await files()).unfinished).toBe(0);
   });
 
@@ -225,7 +225,7 @@ describe('an upload', () => {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         send = controller;
-        controller.enqueue(bytesOf('first'));
+        controller.enqueue(toBytes('first'));
       },
     });
     const first = patch(place, body);
@@ -233,10 +233,10 @@ describe('an upload', () => {
     const others = [
       await patch(place, 'x', '5-5'),
       await finish(place, sha256('first')),
-      await client.ask('DELETE', place),
+      await client.request('DELETE', place),
     ];
     for (const other of others) {
-      expect(await refusalOf(other)).toMatchObject({ status: 409, code: 'BLOB_UPLOAD_INVALID' });
+      expect(await readError(other)).toMatchObject({ status: 409, code: 'BLOB_UPLOAD_INVALID' });
     }
     registry.advance(SERVER_LIMITS.uploadIdleMilliseconds * 2);
     expect(await registry.parts.uploads.expire()).toBe(0);
@@ -253,7 +253,9 @@ describe('an upload', () => {
     await patch(moved, 'x');
     registry.advance(5_001);
     expect(await registry.parts.uploads.expire()).toBe(1);
-    expect(await refusalOf(await client.ask('GET', still))).toMatchObject({ code: 'BLOB_UPLOAD_UNKNOWN' });
+    expect(await readError(await client.request('GET', still))).toMatchObject({
+      code: 'BLOB_UPLOAD_UNKNOWN',
+    });
     expect(await rangeOf(moved)).toBe('0-0');
     expect((await files()).unfinished).toBe(1);
     registry.advance(uploadIdleMilliseconds + 1);
@@ -266,7 +268,7 @@ describe('an upload', () => {
     await patch(place, 'bytes');
     expect((await files()).unfinished).toBe(1);
     registry = await registry.reopen();
-    expect((await client.ask('GET', place)).status).toBe(404);
+    expect((await client.request('GET', place)).status).toBe(404);
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });
 });
@@ -282,7 +284,7 @@ describe('uploads', () => {
     if (size > most) throw new OciError('SIZE_INVALID', `more than ${most}`);
   };
   async function* pieces(...texts: string[]) {
-    for (const text of texts) yield bytesOf(text);
+    for (const text of texts) yield toBytes(text);
   }
 
   it('are limited in number, also when they start concurrently', async () => {
@@ -340,12 +342,12 @@ describe('uploads', () => {
   it('refuse an oversized declared length before any byte is sent', async () => {
     const place = await started();
     const tooLarge = { body: 'x', headers: { 'Content-Length': String(SERVER_LIMITS.maxBlobBytes + 1) } };
-    const refused = await refusalOf(await client.ask('PATCH', place, tooLarge));
+    const refused = await readError(await client.request('PATCH', place, tooLarge));
     expect([refused.status, refused.code]).toEqual([413, 'SIZE_INVALID']);
     expect(refused.message).toContain(String(SERVER_LIMITS.maxBlobBytes));
-    expect((await client.ask('GET', place)).status).toBe(404);
+    expect((await client.request('GET', place)).status).toBe(404);
     const fits = { body: 'x', headers: { 'Content-Length': String(SERVER_LIMITS.maxBlobBytes) } };
-    expect((await client.ask('PATCH', await started(), fits)).status).toBe(202);
+    expect((await client.request('PATCH', await started(), fits)).status).toBe(202);
   });
 
   it.each(['write', 'sync'] as const)('end if the disk fails to %s', async (failing) => {
@@ -383,11 +385,11 @@ describe('uploads', () => {
       }),
     });
     authorization = `Bearer ${(await registry.token({})).secret}`;
-    const answer = await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('x')}`, {
+    const answer = await client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('x')}`, {
       body: 'x',
     });
     expect(answer.headers.get('retry-after')).toBe('1');
-    expect(await refusalOf(answer)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+    expect(await readError(answer)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
     await registry.parts.collector.stop();
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });

@@ -11,7 +11,7 @@ import {
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { definitionArtifact, digestOfManifest, testClient } from '../testing/oci.js';
+import { definitionArtifact, manifestDigest, testClient } from '../testing/oci.js';
 import { newKey, policy, signedBy } from '../testing/signing.js';
 import {
   definitionText,
@@ -186,8 +186,8 @@ describe('a hostile publisher', () => {
     await client.blob(REPOSITORY, '{}');
     await client.blob(REPOSITORY, text);
     await client.blob(REPOSITORY, extra);
-    await client.put(REPOSITORY, digestOfManifest(evil), evil);
-    await pushBundle(await signedBy(key, statementOf('1.0.0')), digestOfManifest(evil));
+    await client.put(REPOSITORY, manifestDigest(evil), evil);
+    await pushBundle(await signedBy(key, statementOf('1.0.0')), manifestDigest(evil));
     const answer = await client.put(REPOSITORY, '1.0.0', evil);
     expect([answer.status, answer.status === 201 ? (await verdict('1.0.0')).signature : '']).not.toEqual([
       201,
@@ -205,9 +205,9 @@ describe('a hostile publisher', () => {
     expect((await client.put(REPOSITORY, '1.0.1', manifest)).status).toBe(201);
     const claim = releaseStatement(
       { group: 'example.com', kind: KIND, release: '1.0.1' },
-      { definition: sha256(text), manifest: digestOfManifest(manifest) },
+      { definition: sha256(text), manifest: manifestDigest(manifest) },
     );
-    await pushBundle(await signedBy(key, claim), digestOfManifest(manifest));
+    await pushBundle(await signedBy(key, claim), manifestDigest(manifest));
     expect((await verdict('1.0.1')).bundles).toHaveLength(1);
   });
 
@@ -242,7 +242,7 @@ describe('a hostile publisher', () => {
         await client.blob(repository, '{}').catch(() => {});
         await client.blob(repository, text).catch(() => {});
         const a = await client.put(repository, tag, manifest);
-        const b = await client.put(repository, `${digestOfManifest(manifest)}?tag=${tag}`, manifest);
+        const b = await client.put(repository, `${manifestDigest(manifest)}?tag=${tag}`, manifest);
         const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] };
         const c = await client.put(repository, tag, index);
         expect(
@@ -265,19 +265,21 @@ describe('a hostile publisher', () => {
     );
     expect(bytes.status).toBe(200);
     expect(
-      (await client.ask('DELETE', `${REPOSITORY}/blobs/${bundles[0]!.digest}`)).status,
+      (await client.request('DELETE', `${REPOSITORY}/blobs/${bundles[0]!.digest}`)).status,
     ).toBeGreaterThanOrEqual(400);
     expect(
-      (await client.ask('DELETE', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status,
+      (await client.request('DELETE', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status,
     ).toBeGreaterThanOrEqual(400);
-    expect((await client.ask('DELETE', `${REPOSITORY}/manifests/1.0.0`)).status).toBeGreaterThanOrEqual(400);
+    expect((await client.request('DELETE', `${REPOSITORY}/manifests/1.0.0`)).status).toBeGreaterThanOrEqual(
+      400,
+    );
     // Adds an alias tag to the evidence, then deletes by tag.
     const alias = `sha256-${bundles[0]!.manifest.slice(7)}`;
-    const stored = await client.ask('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`);
+    const stored = await client.request('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`);
     const text = await stored.text();
     await client.put(REPOSITORY, alias, text, { type: MEDIA_TYPES.image });
-    await client.ask('DELETE', `${REPOSITORY}/manifests/${alias}`);
-    expect((await client.ask('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(200);
+    await client.request('DELETE', `${REPOSITORY}/manifests/${alias}`);
+    expect((await client.request('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(200);
     void readManifest;
   });
 
@@ -288,16 +290,16 @@ describe('a hostile publisher', () => {
     const manifest = definitionArtifact(text, { annotations: { [VERSION]: '1.0.0' } });
     await client.blob(REPOSITORY, '{}');
     await client.blob(REPOSITORY, text);
-    await client.put(REPOSITORY, digestOfManifest(manifest), manifest);
+    await client.put(REPOSITORY, manifestDigest(manifest), manifest);
     const held = await pushBundle(
       await signedBy(
         key,
         releaseStatement(
           { group: 'example.com', kind: KIND, release: '1.0.0' },
-          { definition: sha256(text), manifest: digestOfManifest(manifest) },
+          { definition: sha256(text), manifest: manifestDigest(manifest) },
         ),
       ),
-      digestOfManifest(manifest),
+      manifestDigest(manifest),
     );
     const { functionLocks: turns } = registry.parts;
     const take = turns.run.bind(turns);
@@ -306,7 +308,7 @@ describe('a hostile publisher', () => {
     turns.run = async (thing, work) => {
       if (first && thing.startsWith('example.com/')) {
         first = false;
-        expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
+        expect((await client.request('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
       }
       return take(thing, work);
     };
@@ -314,7 +316,9 @@ describe('a hostile publisher', () => {
     if (answer.status === 201) {
       const { bundles, signature } = await verdict('1.0.0');
       expect(signature.trusted).toBe(true);
-      expect((await client.ask('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(200);
+      expect((await client.request('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(
+        200,
+      );
     }
   });
 

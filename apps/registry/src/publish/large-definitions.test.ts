@@ -51,7 +51,7 @@ it('refuses a definition that exhausts the memory, and keeps running', async () 
     detail: expect.stringContaining('too much time or memory'),
   });
 
-  const large = await publish('Large', largeText('Large', SERVER_LIMITS.maxPlannedAtOnceBytes));
+  const large = await publish('Large', largeText('Large', SERVER_LIMITS.maxPlannedInlineBytes));
   expect(large.status, await large.text()).toBe(201);
   expect((await registry.request('/api/v1/functions/example.com/Large')).status).toBe(200);
   expect((await registry.request('/api/v1/functions/example.com/Exhausting')).status).toBe(404);

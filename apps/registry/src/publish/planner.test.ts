@@ -53,7 +53,7 @@ function input(bytes: number): PublishInput {
   };
 }
 
-const LIMIT = SERVER_LIMITS.maxPlannedAtOnceBytes;
+const LIMIT = SERVER_LIMITS.maxPlannedInlineBytes;
 
 describe('Planner', () => {
   it('uses the process only above the size limit', async () => {

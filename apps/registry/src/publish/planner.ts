@@ -26,7 +26,7 @@ export class Planner {
         // A publisher waits for the plan.
         priority: 'normal',
       },
-      maxAnswerBytes: SERVER_LIMITS.maxPlanResultBytes,
+      maxResponseBytes: SERVER_LIMITS.maxPlanResultBytes,
     });
   }
 
@@ -35,7 +35,7 @@ export class Planner {
    * takes too long.
    */
   async plan(input: PublishInput): Promise<PublishPlan> {
-    if (bytesOf(input) <= SERVER_LIMITS.maxPlannedAtOnceBytes) return planPublish(input);
+    if (bytesOf(input) <= SERVER_LIMITS.maxPlannedInlineBytes) return planPublish(input);
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
       throw new KrmhubError('unavailable', 'too many large definitions are waiting to be checked', {
         hint: 'Publish again in a moment.',

@@ -83,7 +83,7 @@ async function* inputsText(store: InputStore, head: CatalogInputs): AsyncIterabl
   let batch: UpstreamCandidates[] = [];
   for await (const offers of store.allUpstreamCandidates(head.catalog)) {
     batch.push(offers);
-    if (batch.length < SERVER_LIMITS.cutBatch) continue;
+    if (batch.length < SERVER_LIMITS.buildBatch) continue;
     yield* linesOf(store, batch);
     batch = [];
   }

@@ -79,7 +79,7 @@ async function waitUntilSynced(
   name: string,
 ): Promise<void> {
   const unasked = (await store.sources(name)).some(({ checkedAt }) => checkedAt === undefined);
-  if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.unaskedWaitMilliseconds))) return;
+  if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.sourceWaitMilliseconds))) return;
   throw new KrmhubError('unavailable', `catalog ${name}: sources are still syncing`, {
     hint: 'Try again later.',
   });

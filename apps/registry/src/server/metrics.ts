@@ -124,7 +124,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       };
     },
     publish: (outcome) => publishes.inc({ outcome }),
-    cut(catalog, outcome, seconds) {
+    build(catalog, outcome, seconds) {
       cuts.inc({ catalog, outcome });
       cutDurations.observe(seconds);
     },

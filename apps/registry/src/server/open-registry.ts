@@ -95,7 +95,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       clock,
       process: inThread === undefined,
     });
-    const renditionBlobs = await openBlobs(paths.forms);
+    const renditionBlobs = await openBlobs(paths.renditions);
     const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
     const newestSnapshots = new NewestSnapshots(store);
     const bytesLock = new RwLock();
@@ -123,7 +123,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         ? startSnapshotBuilderThread({
             ...building,
             database: paths.database,
-            formsFolder: paths.forms,
+            renditionsFolder: paths.renditions,
             keyFolder: paths.keys,
             snapshotValidDays: config.snapshotValidDays,
           })

@@ -61,7 +61,7 @@ async function expectSigned(serial: number): Promise<void> {
       sha256(await text(`${base}/catalog.${syntax}?kind=KRMFunctionCatalog`)),
     );
   }
-  const manifest = await client.ask('HEAD', `catalogs/default/manifests/${serial}`);
+  const manifest = await client.request('HEAD', `catalogs/default/manifests/${serial}`);
   expect(digests.get('manifest')).toBe(manifest.headers.get('docker-content-digest'));
 }
 
@@ -78,8 +78,8 @@ interface Referrer {
   annotations: Record<string, string>;
 }
 async function referrers(serial: number): Promise<Referrer[]> {
-  const manifest = await client.ask('HEAD', `catalogs/default/manifests/${serial}`);
-  const answer = await client.ask(
+  const manifest = await client.request('HEAD', `catalogs/default/manifests/${serial}`);
+  const answer = await client.request(
     'GET',
     `catalogs/default/referrers/${manifest.headers.get('docker-content-digest')}`,
   );
@@ -87,7 +87,7 @@ async function referrers(serial: number): Promise<Referrer[]> {
 }
 
 const findings = async () =>
-  (await checkRegistry(registry.folder, { began: new Date() })).findings.map(
+  (await checkRegistry(registry.folder, { startedAt: new Date() })).findings.map(
     ({ subject, message }) => `${subject}: ${message}`,
   );
 
@@ -133,7 +133,7 @@ describe('a build', () => {
     await registry.waitForCatalogs();
     const gone = await registry.request('/catalogs/default/snapshots/3/snapshot.sigstore.json');
     expect(gone.status).toBe(410);
-    expect((await client.ask('GET', `catalogs/default/manifests/${referrer!.digest}`)).status).toBe(404);
+    expect((await client.request('GET', `catalogs/default/manifests/${referrer!.digest}`)).status).toBe(404);
     await expectSigned(2);
     await expectSigned(4);
     expect(await findings()).toEqual([]);
@@ -153,22 +153,22 @@ describe('a signature', () => {
       },
     });
     const manifest = (await (
-      await client.ask('GET', `catalogs/default/manifests/${referrer!.digest}`)
+      await client.request('GET', `catalogs/default/manifests/${referrer!.digest}`)
     ).json()) as { mediaType: string; layers: { mediaType: string; digest: string; size: number }[] };
     expect(manifest.mediaType).toBe(MEDIA_TYPES.image);
     expect(manifest.layers).toHaveLength(1);
     const [layer] = manifest.layers;
     expect(layer?.mediaType).toBe(BUNDLE_MEDIA_TYPE);
-    const blob = await client.ask('GET', `catalogs/default/blobs/${layer!.digest}`);
+    const blob = await client.request('GET', `catalogs/default/blobs/${layer!.digest}`);
     const bytes = new Uint8Array(await blob.arrayBuffer());
     expect(bytes.byteLength).toBe(layer?.size);
     expect(new TextDecoder().decode(bytes)).toBe(await text('/catalogs/default/snapshot.sigstore.json'));
-    const part = await client.ask('GET', `catalogs/default/blobs/${layer!.digest}`, {
+    const part = await client.request('GET', `catalogs/default/blobs/${layer!.digest}`, {
       headers: { Range: 'bytes=2-11' },
     });
     expect([part.status, await part.text()]).toEqual([206, new TextDecoder().decode(bytes.subarray(2, 12))]);
     // The bytes belong to the catalog; other repositories need their own push.
-    const mounted = await client.ask(
+    const mounted = await client.request(
       'POST',
       `team/mirror/blobs/uploads/?mount=${layer!.digest}&from=catalogs/default`,
     );
@@ -200,7 +200,7 @@ describe('a signature', () => {
   it('is restored if its manifest was deleted', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const [referrer] = await referrers(2);
-    const deleted = await client.ask('DELETE', `catalogs/default/manifests/${referrer!.digest}`);
+    const deleted = await client.request('DELETE', `catalogs/default/manifests/${referrer!.digest}`);
     expect(deleted.status).toBe(202);
     expect(await referrers(2)).toEqual([]);
     expect(await registry.renewal.renew()).toBe(0);
@@ -232,7 +232,7 @@ describe('renewal', () => {
     const now = await referrers(3);
     expect(now).toHaveLength(1);
     expect(now[0]?.digest).not.toBe(referrer?.digest);
-    const oldBlob = await client.ask('GET', `catalogs/default/blobs/${sha256(before.bytes)}`);
+    const oldBlob = await client.request('GET', `catalogs/default/blobs/${sha256(before.bytes)}`);
     expect(oldBlob.status).toBe(404);
     expect(await findings()).toEqual([]);
   });

@@ -12,7 +12,7 @@ export interface DataPaths {
    * Renditions of snapshots. They can be regenerated, and are deleted when a snapshot grows old. They have their own
    * folder, so that deleting one never deletes a published file with the same bytes.
    */
-  forms: string;
+  renditions: string;
   /** Blobs that were pushed to repositories; unreferenced ones are deleted. */
   artifacts: string;
   /** Copies of the upstream catalogs of recipes, as fetched. */
@@ -30,7 +30,7 @@ export function dataPaths(folder: string): DataPaths {
   return {
     database: path.join(folder, 'registry.db'),
     blobs: path.join(folder, 'blobs'),
-    forms: path.join(folder, 'forms'),
+    renditions: path.join(folder, 'forms'),
     artifacts: path.join(folder, 'artifacts'),
     copies: path.join(folder, 'copies'),
     fetching: path.join(folder, 'fetching'),

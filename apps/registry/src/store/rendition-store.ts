@@ -1,7 +1,7 @@
 import type { Digest, Profile } from '@krmhub/schema';
 
 /** A stored snapshot in the dialect of another tool. */
-export interface ProfileForm {
+export interface ProfileRendition {
   /** Digest of the snapshot's catalog.yaml. */
   snapshot: Digest;
   profile: Profile;
@@ -16,21 +16,21 @@ export interface ProfileForm {
 /** Records which renditions of snapshots are stored, and in which blobs. */
 export interface RenditionStore {
   /** Returns the blob of a rendition in a coding, by the digest of its uncompressed bytes. */
-  storedForm(digest: Digest, coding: 'identity' | 'gzip' | 'br'): Promise<Digest | undefined>;
-  rememberForms(
+  renditionBlob(digest: Digest, coding: 'identity' | 'gzip' | 'br'): Promise<Digest | undefined>;
+  recordRenditions(
     forms: readonly { digest: Digest; coding: 'identity' | 'gzip' | 'br'; blob: Digest }[],
   ): Promise<void>;
   /** Removes the renditions with these uncompressed digests. Returns the blobs that no other rendition uses. */
-  forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
+  deleteRenditions(digests: readonly Digest[]): Promise<Digest[]>;
   /** Returns the profile of a snapshot, by the digest of the snapshot's catalog.yaml. */
-  profileForm(snapshot: Digest, profile: Profile): Promise<ProfileForm | undefined>;
+  profileRendition(snapshot: Digest, profile: Profile): Promise<ProfileRendition | undefined>;
   /**
    * Its bytes and its report must be recorded as renditions before. Removes the ones it replaces, and returns the
    * blobs that no other rendition uses.
    */
-  rememberProfileForm(form: ProfileForm): Promise<Digest[]>;
+  recordProfileRendition(form: ProfileRendition): Promise<Digest[]>;
   /** Removes the profiles of these snapshots with their renditions. Returns the blobs that no other rendition uses. */
-  forgetProfileForms(snapshots: readonly Digest[]): Promise<Digest[]>;
+  deleteProfileRenditions(snapshots: readonly Digest[]): Promise<Digest[]>;
   /** Removes renditions and profiles that belong only to withdrawn snapshots. Returns the blobs of all others. */
-  keepStandingForms(): Promise<Set<Digest>>;
+  deleteWithdrawnRenditions(): Promise<Set<Digest>>;
 }

@@ -11,16 +11,21 @@ import { definitionText, type TestDefinition, type TestRegistry } from './test-r
 /** A client of `/v2/` without a socket; for tests. */
 export interface TestClient {
   /** `target` is below `/v2/`. */
-  ask(method: string, target: string, more?: Asked): Promise<Response>;
+  request(method: string, target: string, more?: ClientRequest): Promise<Response>;
   /** Pushes a blob in one request. */
   blob(repository: string, content: string | Uint8Array, algorithm?: 'sha256' | 'sha512'): Promise<OciDigest>;
   /** Puts a manifest: an object, which is sent as JSON, or a text. */
-  put(repository: string, reference: string, manifest: object | string, more?: Asked): Promise<Response>;
+  put(
+    repository: string,
+    reference: string,
+    manifest: object | string,
+    more?: ClientRequest,
+  ): Promise<Response>;
   /** Pushes an image with these layers and their blobs. Returns its digest. */
   image(repository: string, reference: string, layers: readonly string[], more?: object): Promise<OciDigest>;
 }
 
-export interface Asked {
+export interface ClientRequest {
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
   type?: string;
   headers?: Record<string, string>;
@@ -32,7 +37,7 @@ export const LAYER = 'application/octet-stream';
 
 export function testClient(registry: () => TestRegistry, authorization: () => string): TestClient {
   const client: TestClient = {
-    async ask(method, target, { body, type, headers = {}, authorization: other } = {}) {
+    async request(method, target, { body, type, headers = {}, authorization: other } = {}) {
       const given = other ?? authorization();
       return registry().request(`/v2/${target}`, {
         method,
@@ -45,37 +50,37 @@ export function testClient(registry: () => TestRegistry, authorization: () => st
       });
     },
     async blob(repository, content, algorithm = 'sha256') {
-      const bytes = bytesOf(content);
+      const bytes = toBytes(content);
       const digest = computeDigest(bytes, algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`);
-      const answer = await client.ask('POST', `${repository}/blobs/uploads/?digest=${digest}`, {
+      const answer = await client.request('POST', `${repository}/blobs/uploads/?digest=${digest}`, {
         body: bytes,
       });
       if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
       return digest;
     },
     put: (repository, reference, manifest, more = {}) =>
-      client.ask('PUT', `${repository}/manifests/${reference}`, {
-        body: bytesOf(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)),
+      client.request('PUT', `${repository}/manifests/${reference}`, {
+        body: toBytes(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)),
         type: typeOf(manifest),
         ...more,
       }),
     async image(repository, reference, layers, more = {}) {
-      const manifest = imageOf(layers, more);
+      const manifest = imageManifest(layers, more);
       for (const layer of layers) await client.blob(repository, layer);
       const answer = await client.put(repository, reference, manifest);
       if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
-      return digestOfManifest(manifest);
+      return manifestDigest(manifest);
     },
   };
   return client;
 }
 
-export function bytesOf(content: string | Uint8Array): Uint8Array {
+export function toBytes(content: string | Uint8Array): Uint8Array {
   return typeof content === 'string' ? new TextEncoder().encode(content) : content;
 }
 
-export function digestOfManifest(manifest: object | string): OciDigest {
-  return computeDigest(bytesOf(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)));
+export function manifestDigest(manifest: object | string): OciDigest {
+  return computeDigest(toBytes(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)));
 }
 
 export const EMPTY_DESCRIPTOR = {
@@ -84,26 +89,26 @@ export const EMPTY_DESCRIPTOR = {
   size: 2,
 };
 
-export function descriptorOf(content: string, mediaType: string = LAYER) {
-  const bytes = bytesOf(content);
+export function descriptor(content: string, mediaType: string = LAYER) {
+  const bytes = toBytes(content);
   return { mediaType, digest: computeDigest(bytes), size: bytes.byteLength };
 }
 
-export function imageOf(layers: readonly string[], more: object = {}) {
+export function imageManifest(layers: readonly string[], more: object = {}) {
   return {
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.image,
     config: EMPTY_DESCRIPTOR,
-    layers: layers.map((layer) => descriptorOf(layer)),
+    layers: layers.map((layer) => descriptor(layer)),
     ...more,
   };
 }
 
-export function indexOf(manifests: readonly object[], more: object = {}) {
+export function indexManifest(manifests: readonly object[], more: object = {}) {
   return {
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.index,
-    manifests: manifests.map((manifest) => descriptorOf(JSON.stringify(manifest), typeOf(manifest))),
+    manifests: manifests.map((manifest) => descriptor(JSON.stringify(manifest), typeOf(manifest))),
     ...more,
   };
 }
@@ -125,14 +130,14 @@ export function definitionArtifact(
     artifactType: artifact,
     config: EMPTY_DESCRIPTOR,
     layers: [
-      { ...descriptorOf(text, layer), annotations: { [TITLE]: title } },
-      ...(readme === undefined ? [] : [descriptorOf(readme, 'text/markdown')]),
+      { ...descriptor(text, layer), annotations: { [TITLE]: title } },
+      ...(readme === undefined ? [] : [descriptor(readme, 'text/markdown')]),
     ],
     ...more,
   };
 }
 
-export interface Refused {
+export interface ErrorResponse {
   status: number;
   code: string;
   message: string;
@@ -140,10 +145,10 @@ export interface Refused {
 }
 
 /** Returns the error of a response. Throws if the response has another shape. */
-export async function refusalOf(answer: Response): Promise<Refused> {
+export async function readError(answer: Response): Promise<ErrorResponse> {
   const text = await answer.text();
   if (answer.headers.get('content-type') !== 'application/json') throw new Error(`${answer.status} ${text}`);
-  const { errors, ...more } = JSON.parse(text) as { errors: Omit<Refused, 'status'>[] };
+  const { errors, ...more } = JSON.parse(text) as { errors: Omit<ErrorResponse, 'status'>[] };
   if (errors.length !== 1 || Object.keys(more).length > 0) throw new Error(`${answer.status} ${text}`);
   return { status: answer.status, ...errors[0]! };
 }

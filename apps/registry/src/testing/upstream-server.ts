@@ -12,7 +12,7 @@ export interface TestUpstream {
   /** Files by path. A missing one is a 404. */
   files: Map<string, Uint8Array | string>;
   /** Requested paths, and whether the response was 304. */
-  asked: { path: string; unchanged: boolean }[];
+  requests: { path: string; unchanged: boolean }[];
   /** Handles every request if set. */
   misbehave: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   close(): Promise<void>;
@@ -22,7 +22,7 @@ export async function startUpstream(): Promise<TestUpstream> {
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
     if (upstream.misbehave !== undefined) {
-      upstream.asked.push({ path, unchanged: false });
+      upstream.requests.push({ path, unchanged: false });
       upstream.misbehave(request, response);
       return;
     }
@@ -33,7 +33,7 @@ export async function startUpstream(): Promise<TestUpstream> {
     }
     const etag = `"${sha256(file)}"`;
     const unchanged = request.headers['if-none-match'] === etag;
-    upstream.asked.push({ path, unchanged });
+    upstream.requests.push({ path, unchanged });
     if (unchanged) response.writeHead(304, { etag }).end();
     else response.writeHead(200, { etag, 'Content-Type': 'application/yaml' }).end(file);
   });
@@ -43,7 +43,7 @@ export async function startUpstream(): Promise<TestUpstream> {
   const upstream: TestUpstream = {
     origin: `http://127.0.0.1:${port}`,
     files: new Map(),
-    asked: [],
+    requests: [],
     misbehave: undefined,
     async close() {
       server.close();

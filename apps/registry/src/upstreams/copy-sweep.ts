@@ -24,7 +24,7 @@ export class CopySweep {
   /** Does nothing if the last sweep was recent. */
   async sweep(now: number): Promise<void> {
     if (now < this.#next) return;
-    this.#next = now + SERVER_LIMITS.refreshLookMilliseconds;
+    this.#next = now + SERVER_LIMITS.schedulePollMilliseconds;
     const { store, copies, copiesLock } = this.#deps;
     const stored = new Set<Digest>();
     for await (const digest of copies.list()) stored.add(digest);
@@ -37,7 +37,7 @@ export class CopySweep {
       if (named.has(digest)) continue;
       const since = this.#unnamed.get(digest) ?? now;
       this.#unnamed.set(digest, since);
-      if (now - since >= SERVER_LIMITS.keepCopyMilliseconds) old.push(digest);
+      if (now - since >= SERVER_LIMITS.retainCopyMilliseconds) old.push(digest);
     }
     if (old.length === 0) return;
     await copiesLock.write(async () => {

@@ -42,12 +42,12 @@ export interface RefreshDeps {
 }
 
 /** Result of a sync. */
-export interface Refreshed {
+export interface RefreshResult {
   record: SourceRecord;
   /** Absent if nothing changed. */
   event?: Event;
   /** Whether it was the first sync since the recipe was applied; the catalog waits for that one. */
-  awaited: boolean;
+  isFirstSync: boolean;
   outcome: PollOutcome['outcome'] | Refusal['problem'];
 }
 
@@ -59,7 +59,7 @@ export async function refreshSource(
   deps: RefreshDeps,
   name: { catalog: string; source: string },
   signal: AbortSignal,
-): Promise<Refreshed | undefined> {
+): Promise<RefreshResult | undefined> {
   for (let attempt = 0; attempt < SERVER_LIMITS.refreshAttempts; attempt++) {
     try {
       return await refreshOnce(deps, name, signal);
@@ -74,7 +74,7 @@ async function refreshOnce(
   deps: RefreshDeps,
   { catalog, source }: { catalog: string; source: string },
   signal: AbortSignal,
-): Promise<Refreshed | undefined> {
+): Promise<RefreshResult | undefined> {
   const { store, clock } = deps;
   const record = await store.source(catalog, source);
   const applied = await store.catalog(catalog);
@@ -96,15 +96,15 @@ async function refreshOnce(
   });
   const event = await deps.copiesLock.read(async () => {
     if (look.bytes !== undefined) await deps.copies.put(look.bytes);
-    for (let start = 0; start < look.rendered.length; start += SERVER_LIMITS.cutBatch) {
-      await store.storeEntries(look.rendered.slice(start, start + SERVER_LIMITS.cutBatch));
+    for (let start = 0; start < look.rendered.length; start += SERVER_LIMITS.buildBatch) {
+      await store.storeEntries(look.rendered.slice(start, start + SERVER_LIMITS.buildBatch));
     }
     return store.commitRefresh(refresh);
   });
   return {
     record: refresh.record,
     ...(event === undefined ? {} : { event }),
-    awaited: record.checkedAt === undefined,
+    isFirstSync: record.checkedAt === undefined,
     outcome: outcome.outcome === 'failed' ? outcome.problem : outcome.outcome,
   };
 }

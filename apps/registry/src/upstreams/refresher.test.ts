@@ -199,12 +199,12 @@ describe('a source', () => {
     registry.advance(HOUR - 60_000);
     registry.parts.refresher.wake();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(upstream.asked).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(1);
     put({ One: 'other', Three: 'third' });
     registry.advance(120_000);
     registry.parts.refresher.wake();
     await expect.poll(() => kinds()).toEqual(['One', 'Three']);
-    expect(upstream.asked).toHaveLength(2);
+    expect(upstream.requests).toHaveLength(2);
     expect(await events()).toEqual(['source.changed', 'source.changed']);
   });
 
@@ -216,7 +216,7 @@ describe('a source', () => {
     const { checkedAt: first } = await refresh();
     const { checkedAt: second } = await refresh();
     expect(second! > first!).toBe(true);
-    expect(upstream.asked.map(({ unchanged }) => unchanged)).toEqual([false, true, true]);
+    expect(upstream.requests.map(({ unchanged }) => unchanged)).toEqual([false, true, true]);
     expect(await registry.parts.store.lastEvent()).toBe(last);
   });
 
@@ -265,7 +265,7 @@ describe('a source', () => {
     const { sources } = await call<SourceList>('GET', fillPath('sources', {}));
     expect(sources.map(({ state }) => state)).toEqual(['missing', 'missing']);
     expect(sources.map(({ problem }) => problem)).toContain('forbidden-address');
-    expect(upstream.asked).toEqual([]);
+    expect(upstream.requests).toEqual([]);
   });
 
   it('keeps its copy when a catalog is hostile or takes too long to read', async () => {
@@ -296,7 +296,7 @@ describe('a source', () => {
     await registry.parts.copies.delete(sha256(text));
     expect(await refresh()).toMatchObject({ state: 'current' });
     expect(Buffer.from((await registry.parts.copies.get(sha256(text)))!).toString()).toBe(text);
-    expect(upstream.asked.map(({ unchanged }) => unchanged)).toEqual([false, false]);
+    expect(upstream.requests.map(({ unchanged }) => unchanged)).toEqual([false, false]);
   });
 
   it('loses its old copies after a while', async () => {
@@ -311,7 +311,10 @@ describe('a source', () => {
       return found;
     };
     expect(await stored()).toEqual(new Set([first, second]));
-    for (const milliseconds of [SERVER_LIMITS.refreshLookMilliseconds, SERVER_LIMITS.keepCopyMilliseconds]) {
+    for (const milliseconds of [
+      SERVER_LIMITS.schedulePollMilliseconds,
+      SERVER_LIMITS.retainCopyMilliseconds,
+    ]) {
       registry.advance(milliseconds + 1_000);
       await refresh();
       registry.parts.refresher.wake();
@@ -337,7 +340,7 @@ describe('a source', () => {
     await apply({ name: 'others', urls });
     await Promise.all([cut(), cut('others')]);
     expect(most).toBe(1);
-    expect(upstream.asked).toHaveLength(10);
+    expect(upstream.requests).toHaveLength(10);
     const sources = await registry.parts.store.sources();
     expect(sources.every(({ copy }) => copy !== undefined)).toBe(true);
   });
@@ -394,7 +397,7 @@ describe('a source', () => {
     await apply({ minimumAge: '2h' });
     answer();
     await cut();
-    expect(upstream.asked).toHaveLength(2);
+    expect(upstream.requests).toHaveLength(2);
     expect((await registry.parts.store.source('ours', 'theirs'))?.copy?.digest).toBe(
       sha256(catalogText({ One: 'first' })),
     );

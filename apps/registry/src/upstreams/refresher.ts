@@ -23,7 +23,7 @@ import type { Log } from '../log.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import { CopySweep } from './copy-sweep.js';
 import { MinimumAgeScheduler } from './minimum-age.js';
-import { type RefreshDeps, type Refreshed, refreshSource } from './refresh-source.js';
+import { type RefreshDeps, type RefreshResult, refreshSource } from './refresh-source.js';
 import type { UpstreamReader } from './upstream-reader.js';
 
 export interface RefresherDeps extends RefreshDeps {
@@ -162,7 +162,7 @@ export class Refresher implements CatalogRefresher {
       this.#requests.delete(key);
       for (const { reject } of demands) reject(sourceNotFound(key));
     }
-    let next = now + SERVER_LIMITS.refreshLookMilliseconds;
+    let next = now + SERVER_LIMITS.schedulePollMilliseconds;
     for (const record of sources.sort((a, b) => this.#dueAt(a) - this.#dueAt(b))) {
       const due = this.#dueAt(record);
       if (due > now) next = Math.min(next, due);
@@ -216,7 +216,7 @@ export class Refresher implements CatalogRefresher {
       if (refreshed !== undefined) {
         metrics.refresh(catalog, source, pollOutcome(refreshed));
         logPoll(log, refreshed, failure !== undefined);
-        if (refreshed.event !== undefined || refreshed.awaited) this.#changed();
+        if (refreshed.event !== undefined || refreshed.isFirstSync) this.#changed();
       }
       this.#notifyWatchers();
       for (const { resolve } of demands) resolve();
@@ -285,7 +285,7 @@ function isUnrequested({ checkedAt }: Pick<SourceRecord, 'checkedAt'>): boolean 
   return checkedAt === undefined;
 }
 
-function pollOutcome({ outcome, event }: Refreshed): string {
+function pollOutcome({ outcome, event }: RefreshResult): string {
   return outcome === 'fetched' && event === undefined
     ? 'unchanged'
     : outcome === 'fetched'
@@ -293,7 +293,7 @@ function pollOutcome({ outcome, event }: Refreshed): string {
       : outcome;
 }
 
-function logPoll(log: Log, { record, event, outcome }: Refreshed, wasFailing: boolean): void {
+function logPoll(log: Log, { record, event, outcome }: RefreshResult, wasFailing: boolean): void {
   const { catalog, source, failure, copy } = record;
   if (failure !== undefined) {
     const line = {

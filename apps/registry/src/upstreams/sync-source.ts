@@ -22,7 +22,7 @@ export async function syncSource(
   const { catalog, source } = await findSource(store, name);
   await withinTime(refresher.refreshNow(catalog, source), { catalog, source });
   // Callers usually read the catalog next.
-  await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedCutMilliseconds);
+  await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedBuildMilliseconds);
   return findSource(store, name);
 }
 

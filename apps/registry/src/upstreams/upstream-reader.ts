@@ -48,7 +48,7 @@ export class UpstreamReader {
       entry: 'read-process',
       module: options.module,
       bounds: { milliseconds, megabytes },
-      maxAnswerBytes: SERVER_LIMITS.maxReadResultBytes,
+      maxResponseBytes: SERVER_LIMITS.maxReadResultBytes,
       idleMilliseconds: options.idleMilliseconds,
     });
     this.#log = options.log;

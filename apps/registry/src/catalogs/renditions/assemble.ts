@@ -155,7 +155,7 @@ export async function* mergeEntries<Held extends FunctionName>(
   const takeChange = async (): Promise<{ entry: RenderedEntry }[]> => {
     const { entry: digest } = changes[at]!;
     if (digest !== undefined && !known.has(digest) && !read.has(digest)) {
-      const next = changes.slice(at, at + SERVER_LIMITS.cutBatch).flatMap(({ entry }) => entry ?? []);
+      const next = changes.slice(at, at + SERVER_LIMITS.buildBatch).flatMap(({ entry }) => entry ?? []);
       read = await store.entries(next.filter((one) => !known.has(one)));
     }
     at += 1;
@@ -179,8 +179,8 @@ export async function* storedEntries(
   store: Pick<SnapshotStore, 'entries'>,
   digests: readonly Digest[],
 ): AsyncIterable<RenderedEntry> {
-  for (let start = 0; start < digests.length; start += SERVER_LIMITS.cutBatch) {
-    const batch = digests.slice(start, start + SERVER_LIMITS.cutBatch);
+  for (let start = 0; start < digests.length; start += SERVER_LIMITS.buildBatch) {
+    const batch = digests.slice(start, start + SERVER_LIMITS.buildBatch);
     const entries = await store.entries(batch);
     for (const digest of batch) {
       const entry = entries.get(digest);
@@ -204,7 +204,7 @@ export class PieceWriter {
 
   async write(text: string): Promise<void> {
     this.#text += text;
-    if (this.#text.length + this.#pendingBytes >= SERVER_LIMITS.formPieceCharacters) await this.#begin();
+    if (this.#text.length + this.#pendingBytes >= SERVER_LIMITS.renditionPieceCharacters) await this.#begin();
   }
 
   /** The caller must not change the bytes afterwards. */
@@ -212,7 +212,7 @@ export class PieceWriter {
     this.#takeText();
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.byteLength;
-    if (this.#pendingBytes >= SERVER_LIMITS.formPieceCharacters) await this.#begin();
+    if (this.#pendingBytes >= SERVER_LIMITS.renditionPieceCharacters) await this.#begin();
   }
 
   /** Resolves once everything is written. */

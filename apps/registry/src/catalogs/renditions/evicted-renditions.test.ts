@@ -31,7 +31,7 @@ it('keeps a published file that has the bytes of an evicted rendition', async ()
     headers: { Authorization: `Bearer ${secret}` },
   });
   expect(published.status).toBe(201);
-  for (let index = 0; index < SERVER_LIMITS.keptSnapshots + 2; index++) {
+  for (let index = 0; index < SERVER_LIMITS.retainedSnapshots + 2; index++) {
     await registry.publish({ kind: `Later${index}`, release: '1.0.0' });
   }
   const readme = await registry.request(`${releasePath(twin)}/readme.md`);
@@ -42,8 +42,8 @@ it('keeps a published file that has the bytes of an evicted rendition', async ()
 
 it('limits the bytes of regenerated renditions, and serves all of them', async () => {
   const { store } = registry.parts;
-  const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
-  const old = (await store.snapshots('default', 100)).slice(SERVER_LIMITS.keptSnapshots);
+  const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
+  const old = (await store.snapshots('default', 100)).slice(SERVER_LIMITS.retainedSnapshots);
   const count = async () => {
     let blobCount = 0;
     for await (const _ of blobs.list()) blobCount++;
@@ -68,7 +68,7 @@ it('limits the bytes of regenerated renditions, and serves all of them', async (
   for (const serial of serials) {
     const snapshot = old.find((one) => one.serial === serial)!;
     expect(
-      await registry.parts.store.storedForm(snapshot.digests['catalog.json'], 'identity'),
+      await registry.parts.store.renditionBlob(snapshot.digests['catalog.json'], 'identity'),
     ).toBeUndefined();
   }
 });

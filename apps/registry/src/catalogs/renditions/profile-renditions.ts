@@ -12,7 +12,7 @@ import { KeyedMutex } from '../../isolation/keyed-mutex.js';
 import type { RwLock } from '../../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { takenDownError } from '../../store/find-record.js';
-import type { ProfileForm, RenditionStore } from '../../store/rendition-store.js';
+import type { ProfileRendition, RenditionStore } from '../../store/rendition-store.js';
 import { PieceWriter, storedEntries } from './assemble.js';
 import { catalogHeader, type SnapshotRenditions, type StoredRendition } from './snapshot-renditions.js';
 
@@ -28,7 +28,7 @@ export class ProfileRenditions {
   readonly #bytesLock: RwLock;
   readonly #maxOldBytes: number;
   readonly #locks = new KeyedMutex();
-  readonly #making = new Map<string, Promise<ProfileForm>>();
+  readonly #making = new Map<string, Promise<ProfileRendition>>();
   /** Sizes in bytes of profiles of older snapshots, by digest of the snapshot, the oldest first. */
   readonly #old = new Map<Digest, number>();
 
@@ -48,8 +48,8 @@ export class ProfileRenditions {
   }
 
   /** Returns the stored profile of a snapshot, or writes it. Rejects with `gone` if the snapshot is withdrawn. */
-  async get(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
-    const known = await this.#store.profileForm(snapshot.digests['catalog.yaml'], profile);
+  async get(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileRendition> {
+    const known = await this.#store.profileRendition(snapshot.digests['catalog.yaml'], profile);
     if (known?.revision === PROFILE_DIALECTS[profile].revision) return known;
     return this.#make(snapshot, profile);
   }
@@ -57,7 +57,7 @@ export class ProfileRenditions {
   /** Returns the bytes of a profile or of its report, in a coding or uncompressed. */
   async find(
     snapshot: SnapshotRecord,
-    form: ProfileForm,
+    form: ProfileRendition,
     part: 'digest' | 'report',
     coding: Coding,
   ): Promise<StoredRendition> {
@@ -75,7 +75,7 @@ export class ProfileRenditions {
   }
 
   /** Concurrent callers share the work. */
-  async #make(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
+  async #make(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileRendition> {
     const name = `${snapshot.digests['catalog.yaml']} ${profile}`;
     const known = this.#making.get(name);
     if (known !== undefined) return known;
@@ -91,7 +91,7 @@ export class ProfileRenditions {
     }
   }
 
-  async #write(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
+  async #write(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileRendition> {
     const { catalog, serial, digests } = snapshot;
     const withdrawn = (await this.#store.snapshot(catalog, serial))?.withdrawn;
     if (withdrawn !== undefined) throw takenDownError([withdrawn]);
@@ -127,7 +127,7 @@ export class ProfileRenditions {
         const compressed = newest && size <= SERVER_LIMITS.maxProfileCompressedBytes;
         await this.#renditions.cacheAlongside(digest, { compressed });
       }
-      for (const blob of await this.#store.rememberProfileForm(form)) await this.#blobs.delete(blob);
+      for (const blob of await this.#store.recordProfileRendition(form)) await this.#blobs.delete(blob);
       if (!newest) await this.#trackOld(form.snapshot, text.size + report.size);
       return form;
     } catch (error) {
@@ -162,7 +162,7 @@ export class ProfileRenditions {
       if (bytes <= this.#maxOldBytes || oldest === snapshot) return;
       this.#old.delete(oldest);
       bytes -= its;
-      for (const blob of await this.#store.forgetProfileForms([oldest])) await this.#blobs.delete(blob);
+      for (const blob of await this.#store.deleteProfileRenditions([oldest])) await this.#blobs.delete(blob);
     }
   }
 }

@@ -17,9 +17,9 @@ beforeEach(async () => {
   registry = await openTestRegistry({
     wrapStore: (store) => ({
       ...store,
-      rememberProfileForm: (form) => {
+      recordProfileRendition: (form) => {
         writes.push(form.profile);
-        return store.rememberProfileForm(form);
+        return store.recordProfileRendition(form);
       },
     }),
   });
@@ -31,7 +31,7 @@ afterEach(() => registry.close());
 const NEWEST = '/catalogs/default/catalog.yaml?profile=';
 const get = (path: string, headers: Record<string, string> = {}) => registry.request(path, { headers });
 const blobsOf = async () => {
-  const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
+  const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
   const found: string[] = [];
   for await (const blob of blobs.list()) found.push(blob);
   return found.sort();
@@ -130,21 +130,21 @@ describe('a stored profile', () => {
     expect(writes).toEqual(['kep-schema']);
     registry = await registry.reopen();
     const [snapshot] = await registry.parts.store.snapshots('default', 1);
-    const kept = await registry.parts.store.profileForm(snapshot!.digests['catalog.yaml'], 'kep-schema');
+    const kept = await registry.parts.store.profileRendition(snapshot!.digests['catalog.yaml'], 'kep-schema');
     expect(kept?.digest).toBe(sha256(texts[0]!));
   });
 
   it('is replaced if another version of the program wrote it', async () => {
     const { store } = registry.parts;
     const [snapshot] = await store.snapshots('default', 1);
-    const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
+    const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
     const old = await blobs.put(Buffer.from('old'));
     const report = await blobs.put(Buffer.from('old report'));
     const key = snapshot!.digests['catalog.yaml'];
     for (const digest of [old, report])
-      await store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
+      await store.recordRenditions([{ digest, coding: 'identity', blob: digest }]);
     const revision = PROFILE_DIALECTS.porch.revision - 1;
-    await store.rememberProfileForm({ snapshot: key, profile: 'porch', revision, digest: old, report });
+    await store.recordProfileRendition({ snapshot: key, profile: 'porch', revision, digest: old, report });
     const answer = await get(`${NEWEST}porch`);
     expect(await answer.text()).toContain('FunctionConfig');
     expect(await blobsOf()).not.toContain(old);
@@ -154,7 +154,7 @@ describe('a stored profile', () => {
   it('is written again if its file is missing', async () => {
     const text = await (await get(`${NEWEST}porch`)).text();
     registry = await registry.reopen();
-    const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
+    const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
     await blobs.delete(sha256(text));
     const answer = await get(`${NEWEST}porch`);
     expect([answer.status, await answer.text()]).toEqual([200, text]);
@@ -162,15 +162,15 @@ describe('a stored profile', () => {
 
   it('is evicted with its snapshot, and passes a check of the folder until then', async () => {
     const first = await (await get(`${NEWEST}porch`)).text();
-    const found = await checkRegistry(registry.folder, { began: new Date(Date.now() + 3_600_000) });
+    const found = await checkRegistry(registry.folder, { startedAt: new Date(Date.now() + 3_600_000) });
     expect(found.findings).toEqual([]);
     const { store } = registry.parts;
     const key = (await store.snapshots('default', 1))[0]!.digests['catalog.yaml'];
-    for (let index = 0; index <= SERVER_LIMITS.keptSnapshots; index++) {
+    for (let index = 0; index <= SERVER_LIMITS.retainedSnapshots; index++) {
       await registry.publish({ kind: `Later${index}`, release: '1.0.0' });
     }
     await registry.waitForCatalogs();
-    expect(await store.profileForm(key, 'porch')).toBeUndefined();
+    expect(await store.profileRendition(key, 'porch')).toBeUndefined();
     expect(await blobsOf()).not.toContain(sha256(first));
     // It is written again on request.
     const old = '/catalogs/default/snapshots/3/catalog.yaml?profile=porch';
@@ -181,13 +181,15 @@ describe('a stored profile', () => {
 
   it('is evicted for old snapshots beyond a total size', async () => {
     const { store, renditions, bytesLock } = registry.parts;
-    const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
+    const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
     const tight = new ProfileRenditions({ store, blobs, renditions, bytesLock, maxRegeneratedBytes: 0 });
     const [newest, second, third] = await store.snapshots('default', 3);
     await tight.get(newest!, 'kep');
     await tight.get(second!, 'kep');
     await tight.get(third!, 'kep');
-    const kept = [newest, second, third].map((one) => store.profileForm(one!.digests['catalog.yaml'], 'kep'));
+    const kept = [newest, second, third].map((one) =>
+      store.profileRendition(one!.digests['catalog.yaml'], 'kep'),
+    );
     expect((await Promise.all(kept)).map((one) => one !== undefined)).toEqual([true, false, true]);
   });
 });
@@ -260,6 +262,8 @@ it('serves profiles of an empty catalog, which share bytes with its renditions',
   const { store } = registry.parts;
   const [snapshot] = await store.snapshots('nothing', 1);
   // A rendition has the same bytes.
-  expect(await store.forgetProfileForms([snapshot!.digests['catalog.yaml']])).not.toContain(sha256(plain));
+  expect(await store.deleteProfileRenditions([snapshot!.digests['catalog.yaml']])).not.toContain(
+    sha256(plain),
+  );
   expect(await (await get('/catalogs/nothing/catalog.yaml')).text()).toBe(plain);
 });

@@ -41,8 +41,8 @@ export class SnapshotRenditions {
     maxCompressedFirstBytes?: number;
     maxRegeneratedBytes?: number;
   }) {
-    const { maxCacheBytes = SERVER_LIMITS.maxFormCacheBytes } = deps;
-    const { maxCompressedFirstBytes = SERVER_LIMITS.maxFormCompressedFirstBytes } = deps;
+    const { maxCacheBytes = SERVER_LIMITS.maxRenditionCacheBytes } = deps;
+    const { maxCompressedFirstBytes = SERVER_LIMITS.maxCompressedFirstBytes } = deps;
     this.#store = deps.store;
     this.#blobs = deps.blobs;
     this.#cache = new BytesCache(maxCacheBytes);
@@ -83,7 +83,7 @@ export class SnapshotRenditions {
   async store(assembled: AssembledRenditions): Promise<void> {
     const stored = await assembled.commit();
     const { digests, sizes } = assembled;
-    await this.#store.rememberForms(
+    await this.#store.recordRenditions(
       stored.map((form) => ({ digest: digests[form], coding: 'identity', blob: digests[form] })),
     );
     for (const form of SNAPSHOT_RENDITIONS) {
@@ -97,7 +97,7 @@ export class SnapshotRenditions {
   async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
     for (const form of SNAPSHOT_RENDITIONS) {
       signal.throwIfAborted();
-      const stored = await this.#store.storedForm(snapshot.digests[form], 'identity');
+      const stored = await this.#store.renditionBlob(snapshot.digests[form], 'identity');
       if (stored === undefined) await this.#regenerateOnce(snapshot, form);
       await this.#compress(snapshot.digests[form], signal);
     }
@@ -123,7 +123,7 @@ export class SnapshotRenditions {
 
   /** Records durable bytes next to the renditions, also in every coding if `compressed`. */
   async cacheAlongside(digest: Digest, { compressed }: { compressed: boolean }): Promise<void> {
-    await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
+    await this.#store.recordRenditions([{ digest, coding: 'identity', blob: digest }]);
     if (compressed) await this.#compress(digest);
   }
 
@@ -140,8 +140,8 @@ export class SnapshotRenditions {
       .filter((one) => !needed.has(one));
     if (digests.length === 0) return;
     const blobs = [
-      ...(await this.#store.forgetProfileForms([...new Set(digests)])),
-      ...(await this.#store.forgetForms([...new Set(digests)])),
+      ...(await this.#store.deleteProfileRenditions([...new Set(digests)])),
+      ...(await this.#store.deleteRenditions([...new Set(digests)])),
     ];
     for (const blob of blobs) await this.#blobs.delete(blob);
   }
@@ -150,17 +150,17 @@ export class SnapshotRenditions {
   async deleteWithdrawn(): Promise<void> {
     await Promise.allSettled(this.#inProgress.values());
     this.#cache.clear();
-    const named = await this.#store.keepStandingForms();
+    const named = await this.#store.deleteWithdrawnRenditions();
     for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
   }
 
   async #compress(digest: Digest, signal?: AbortSignal): Promise<void> {
     for (const coding of COMPRESSED) {
-      const known = await this.#store.storedForm(digest, coding);
+      const known = await this.#store.renditionBlob(digest, coding);
       // If it was evicted meanwhile, the row may still name a deleted blob.
       if (known !== undefined && (await this.#blobs.read(known)) !== undefined) continue;
       const blob = await compressBlob(this.#blobs, digest, coding, signal);
-      if (blob !== undefined) await this.#store.rememberForms([{ digest, coding, blob }]);
+      if (blob !== undefined) await this.#store.recordRenditions([{ digest, coding, blob }]);
     }
   }
 
@@ -168,7 +168,7 @@ export class SnapshotRenditions {
     const name = cacheKey(digest, coding);
     const cached = this.#cache.get(name);
     if (cached !== undefined) return { coding, body: cached };
-    const blob = await this.#store.storedForm(digest, coding);
+    const blob = await this.#store.renditionBlob(digest, coding);
     // If it is evicted just now, the row may still name a deleted blob.
     const stored = blob === undefined ? undefined : await this.#blobs.read(blob);
     if (stored === undefined) return undefined;
@@ -225,7 +225,7 @@ export class SnapshotRenditions {
       );
     }
     await assembled.commit();
-    await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
+    await this.#store.recordRenditions([{ digest, coding: 'identity', blob: digest }]);
     await this.#trackRegenerated(digest, assembled.sizes[form]);
   }
 
@@ -254,7 +254,7 @@ export class SnapshotRenditions {
       bytes -= its;
       // A catalog may have returned to an earlier state.
       if (newest.has(oldest)) continue;
-      for (const blob of await this.#store.forgetForms([oldest])) await this.#blobs.delete(blob);
+      for (const blob of await this.#store.deleteRenditions([oldest])) await this.#blobs.delete(blob);
     }
   }
 }

@@ -13,7 +13,7 @@ import * as artifacts from './schema/artifacts.js';
 import * as catalogs from './schema/schema.js';
 import * as sources from './schema/sources.js';
 import * as upstream from './schema/upstream-functions.js';
-import { openSqliteStore, storeOf } from './store.js';
+import { createStore, openSqliteStore } from './store.js';
 
 let folder: string;
 let file: string;
@@ -225,7 +225,7 @@ describe('concurrent writes', () => {
   it('report individually whether they were stored when the disk is full', async () => {
     const connection = openConnection(file);
     connection.client.pragma(`max_page_count = ${connection.client.pragma('page_count', { simple: true })}`);
-    const store = storeOf(connection);
+    const store = createStore(connection);
     const all = Array.from({ length: 40 }, (_, at) => `t${String(at).padStart(2, '0')}`);
     const outcomes = await Promise.allSettled(
       all.map((id, at) => create(store, id, id, 'x'.repeat(at % 2 === 0 ? 10 : 50_000))),

@@ -26,16 +26,16 @@ import { tokenRows } from './tokens/tokens.js';
  * `storage-full` if the disk is full.
  */
 export async function openSqliteStore(file: string): Promise<RegistryStore> {
-  return storeOf(openConnection(file));
+  return createStore(openConnection(file));
 }
 
 /** Opens a database that another thread of this process has opened. */
 export function openSecondSqliteStore(file: string): RegistryStore {
-  return storeOf(openSecondConnection(file));
+  return createStore(openSecondConnection(file));
 }
 
 /** Returns the store on a connection. Closing the store closes it. */
-export function storeOf(connection: Connection): RegistryStore {
+export function createStore(connection: Connection): RegistryStore {
   return {
     ...functionRows(connection),
     ...searchRows(connection),

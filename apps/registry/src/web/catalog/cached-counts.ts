@@ -28,7 +28,7 @@ export interface SnapshotChanges {
 /** Caches counts that need a walk through a catalog, until the catalog changes. */
 export class CachedCounts {
   readonly #store: SnapshotStore;
-  readonly #cache = new LRUCache<string, Promise<unknown>>({ max: SERVER_LIMITS.maxKeptCounts });
+  readonly #cache = new LRUCache<string, Promise<unknown>>({ max: SERVER_LIMITS.maxCachedCounts });
 
   constructor(store: SnapshotStore) {
     this.#store = store;

@@ -167,8 +167,8 @@ describe('a catalog with problems', () => {
 });
 
 describe('a catalog of many functions', () => {
-  const { catalogPageFunctions, maxComparedClosely } = SERVER_LIMITS;
-  const count = maxComparedClosely + 20;
+  const { catalogPageFunctions, maxComparedInDetail } = SERVER_LIMITS;
+  const count = maxComparedInDetail + 20;
   const many = (text: string) =>
     Object.fromEntries(
       Array.from({ length: count }, (_, at) => [`Kind${String(at).padStart(4, '0')}`, text]),
@@ -247,7 +247,7 @@ describe('a catalog of many functions', () => {
   it('is compared up to the limit of a page, and names the command for the rest', async () => {
     const registry = await openMany();
     const text = await pageOf(registry, '/catalogs/many/compare?from=1&to=2');
-    expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedClosely);
+    expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedInDetail);
     const words = wordsOf(text);
     expect(words).toContain(`${count} changed`);
     expect(words).toContain('20 more functions differ but are not listed here.');

@@ -55,7 +55,7 @@ export class SnapshotComparer {
     const result: SnapshotComparison = { counts, changes: [], tooLarge: [], uncompared: 0 };
     let bytes = 0;
     for (const [index, place] of differing.entries()) {
-      if (index >= SERVER_LIMITS.maxComparedClosely || bytes >= SERVER_LIMITS.maxComparedBytes) {
+      if (index >= SERVER_LIMITS.maxComparedInDetail || bytes >= SERVER_LIMITS.maxComparedBytes) {
         result.uncompared = differing.length - index;
         break;
       }

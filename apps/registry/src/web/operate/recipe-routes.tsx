@@ -28,7 +28,7 @@ import { RecipesPage } from './recipes-page.js';
 
 const RECIPE = '/operate/recipes/{name}';
 const MAX_FORM_BYTES =
-  RECIPE_LIMITS.maxBytes * SERVER_LIMITS.formBytesOfTextByte + SERVER_LIMITS.maxFormBytes;
+  RECIPE_LIMITS.maxBytes * SERVER_LIMITS.formBytesPerTextByte + SERVER_LIMITS.maxFormBytes;
 
 export const RECIPE_ROUTES = {
   recipesPage: createRoute({

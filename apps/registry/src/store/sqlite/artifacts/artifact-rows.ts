@@ -26,7 +26,7 @@ export interface ArtifactWriter {
   /** Removes a manifest by row id, with its tags. */
   removeManifest(id: number): void;
   /** Removes a manifest by digest. Returns false if it does not exist. */
-  removeManifestOf(repository: string, digest: OciDigest): boolean;
+  removeManifestByDigest(repository: string, digest: OciDigest): boolean;
   removeBlob(repository: string, digest: OciDigest): void;
 }
 
@@ -185,7 +185,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
       grow(removed.name, -removed.size, {});
     },
 
-    removeManifestOf(name, one) {
+    removeManifestByDigest(name, one) {
       const found = manifestOf.get({ repository: name, digest: one });
       if (found !== undefined) writer.removeManifest(found.id);
       return found !== undefined;

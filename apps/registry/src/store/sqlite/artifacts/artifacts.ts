@@ -87,7 +87,7 @@ export function manifestStore(connection: Connection): ManifestStore {
         return row && descriptorOf(row);
       }),
     putManifest: (name, manifest, options) => write(() => writer.putManifest(name, manifest, options)),
-    deleteManifest: (name, one) => write(() => writer.removeManifestOf(name, one)),
+    deleteManifest: (name, one) => write(() => writer.removeManifestByDigest(name, one)),
     deleteTag: (name, tag) =>
       write(
         () =>

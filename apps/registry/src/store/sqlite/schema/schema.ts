@@ -316,7 +316,7 @@ export const catalogFunctions = sqliteTable(
 );
 
 /** A stored rendition of a snapshot. */
-export const forms = sqliteTable(
+export const renditions = sqliteTable(
   'form',
   {
     /** Digest of the identity bytes. */
@@ -329,7 +329,7 @@ export const forms = sqliteTable(
 );
 
 /** A stored profile of a snapshot. Its bytes and its report are also rows of `form`. */
-export const profileForms = sqliteTable(
+export const profileRenditions = sqliteTable(
   'profile_form',
   {
     /** Digest of the snapshot's catalog.yaml. */

@@ -2,21 +2,27 @@ import type { Digest } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { RenditionStore } from '../../rendition-store.js';
 import type { Connection } from '../connection.js';
-import { forms, profileForms } from '../schema/schema.js';
+import { profileRenditions, renditions } from '../schema/schema.js';
 
 export function renditionRows({ client, db, read, write }: Connection): RenditionStore {
   const stored = db
-    .select({ blob: forms.blob })
-    .from(forms)
-    .where(and(eq(forms.digest, sql.placeholder('digest')), eq(forms.coding, sql.placeholder('coding'))))
+    .select({ blob: renditions.blob })
+    .from(renditions)
+    .where(
+      and(eq(renditions.digest, sql.placeholder('digest')), eq(renditions.coding, sql.placeholder('coding'))),
+    )
     .prepare();
   const profileRow = db
-    .select({ revision: profileForms.revision, digest: profileForms.digest, report: profileForms.report })
-    .from(profileForms)
+    .select({
+      revision: profileRenditions.revision,
+      digest: profileRenditions.digest,
+      report: profileRenditions.report,
+    })
+    .from(profileRenditions)
     .where(
       and(
-        eq(profileForms.snapshot, sql.placeholder('snapshot')),
-        eq(profileForms.profile, sql.placeholder('profile')),
+        eq(profileRenditions.snapshot, sql.placeholder('snapshot')),
+        eq(profileRenditions.profile, sql.placeholder('profile')),
       ),
     )
     .prepare();
@@ -57,41 +63,41 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
   const forgetUnused = (digests: readonly Digest[]): Digest[] =>
     forgetAll([...new Set(digests)].filter((digest) => isForm.get({ digest }) === 0));
   return {
-    storedForm: (digest, coding) => read(() => stored.get({ digest, coding })?.blob),
-    rememberForms: (remembered) =>
+    renditionBlob: (digest, coding) => read(() => stored.get({ digest, coding })?.blob),
+    recordRenditions: (remembered) =>
       write(() => {
         for (const { digest, coding, blob } of remembered) {
-          db.insert(forms)
+          db.insert(renditions)
             .values({ digest, coding, blob })
-            .onConflictDoUpdate({ target: [forms.digest, forms.coding], set: { blob } })
+            .onConflictDoUpdate({ target: [renditions.digest, renditions.coding], set: { blob } })
             .run();
         }
       }),
-    forgetForms: (digests) => write(() => forgetAll(digests)),
-    profileForm: (snapshot, profile) =>
+    deleteRenditions: (digests) => write(() => forgetAll(digests)),
+    profileRendition: (snapshot, profile) =>
       read(() => {
         const row = profileRow.get({ snapshot, profile });
         return row === undefined ? undefined : { ...row, snapshot, profile };
       }),
-    rememberProfileForm: (form) =>
+    recordProfileRendition: (form) =>
       write(() => {
         const { snapshot, profile, revision, digest, report } = form;
         const before = profileRow.get({ snapshot, profile });
-        db.insert(profileForms)
+        db.insert(profileRenditions)
           .values(form)
           .onConflictDoUpdate({
-            target: [profileForms.snapshot, profileForms.profile],
+            target: [profileRenditions.snapshot, profileRenditions.profile],
             set: { revision, digest, report },
           })
           .run();
         return before === undefined ? [] : forgetUnused([before.digest, before.report]);
       }),
-    forgetProfileForms: (snapshots) =>
+    deleteProfileRenditions: (snapshots) =>
       write(() => {
         const fallen = snapshots.flatMap((snapshot) => forgetProfiles.all(snapshot));
         return forgetUnused(fallen.flatMap(({ digest, report }) => [digest, report]));
       }),
-    keepStandingForms: () =>
+    deleteWithdrawnRenditions: () =>
       write(() => {
         forgetFallenProfiles.run();
         forgetFallen.run();

@@ -44,7 +44,7 @@ export function signatureWriter(connection: Connection): SignatureWriter {
     const before = known.get({ catalog, serial });
     if (before === undefined) return;
     const repository = catalogRepository(catalog);
-    if (before.manifest !== null) artifacts.removeManifestOf(repository, before.manifest);
+    if (before.manifest !== null) artifacts.removeManifestByDigest(repository, before.manifest);
     // The bytes go with the row, so manifests that refer to them are removed too.
     if (isBundle.get(repository, before.digest) !== undefined) {
       for (const manifest of naming.all(repository, before.digest)) artifacts.removeManifest(manifest);
