@@ -13,6 +13,8 @@ const INTEROP = [
   'test/browser/!(pages).test.ts',
   'test/pipelines/pre-commit.test.ts',
 ];
+/** An integration test, of which one case needs cosign. */
+const COSIGN_CASE = 'test/end-to-end/signed-snapshots.test.ts';
 /** Tests that take minutes each: `npm run test:campaign`, of which `.ci/run` takes a sample. */
 const CAMPAIGN = [
   'packages/schema/src/yaml/hostile.test.ts',
@@ -46,7 +48,7 @@ export default defineConfig({
       project('integration', ['test/**/*.test.ts'], {
         exclude: [...configDefaults.exclude, ...INTEROP, ...CAMPAIGN],
       }),
-      project('interop', INTEROP),
+      project('interop', [...INTEROP, COSIGN_CASE]),
       project('campaign', CAMPAIGN, { env: { KRMHUB_TEST_FULL_SIZE: '1' } }),
     ],
   },
