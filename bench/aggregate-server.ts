@@ -9,13 +9,13 @@ import type { Upstreams } from './upstreams.js';
 
 export const CATALOG = 'merged';
 /** Pause between two requests for a snapshot: frequent requests slow the build down. */
-const LOOK_MILLISECONDS = 10;
+const POLL_MILLISECONDS = 10;
 const DEADLINE_MILLISECONDS = 900_000;
 
 /** Milliseconds until the snapshot was served, and how many of them the build took. */
 export interface Step {
   whole: number;
-  cut: number;
+  build: number;
 }
 
 /** A registry with a catalog that takes all its entries from upstreams. */
@@ -38,7 +38,7 @@ export class AggregateServer {
   async apply(functions: number): Promise<Step> {
     const before = await newestSnapshot(this.server, CATALOG).catch(() => undefined);
     return this.#step(async () => {
-      await this.#ask('PUT', fillPath('catalog', { name: CATALOG }), this.#recipe());
+      await this.#request('PUT', fillPath('catalog', { name: CATALOG }), this.#recipe());
       await until(async () => {
         const newest = await newestSnapshot(this.server, CATALOG);
         return newest !== undefined && newest.serial !== before?.serial && newest.functions === functions;
@@ -51,7 +51,7 @@ export class AggregateServer {
     const target = fillPath('refreshSource', { name: CATALOG, source: sourceName(number) });
     const entry = this.server.url + fillPath('catalogEntry', { name: CATALOG, group, kind });
     return this.#step(async () => {
-      await this.#ask('POST', target);
+      await this.#request('POST', target);
       await until(async () => (await get(entry)).bytes.includes(marker));
     });
   }
@@ -72,20 +72,20 @@ export class AggregateServer {
   }
 
   async #step(work: () => Promise<void>): Promise<Step> {
-    const before = await this.#cutSeconds();
+    const before = await this.#buildSeconds();
     const whole = await timed(work);
     // A build is counted after its snapshot is served.
     await this.settle();
-    return { whole, cut: ((await this.#cutSeconds()) - before) * 1_000 };
+    return { whole, build: ((await this.#buildSeconds()) - before) * 1_000 };
   }
 
   /** Total of all builds since the start. */
-  async #cutSeconds(): Promise<number> {
-    const text = await this.#ask('GET', fillPath('metrics', {}));
+  async #buildSeconds(): Promise<number> {
+    const text = await this.#request('GET', fillPath('metrics', {}));
     return Number(/^krmhub_cut_duration_seconds_sum (\S+)/m.exec(text)?.[1] ?? 0);
   }
 
-  async #ask(method: string, path: string, body?: string): Promise<string> {
+  async #request(method: string, path: string, body?: string): Promise<string> {
     const headers = { Authorization: `Bearer ${this.server.token}`, 'Content-Type': 'application/yaml' };
     const init = { method, headers, ...(body === undefined ? {} : { body }) };
     const answer = await fetch(this.server.url + path, init);
@@ -111,6 +111,6 @@ async function until(isThere: () => Promise<boolean>): Promise<void> {
   const started = performance.now();
   while (!(await isThere())) {
     if (performance.now() - started > DEADLINE_MILLISECONDS) throw new Error(`${CATALOG} was not built`);
-    await setTimeout(LOOK_MILLISECONDS);
+    await setTimeout(POLL_MILLISECONDS);
   }
 }

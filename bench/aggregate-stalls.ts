@@ -1,6 +1,6 @@
 import { fillPath } from '@krmhub/api/paths';
 import { type AggregateServer, CATALOG } from './aggregate-server.js';
-import { pathOf } from './catalog-resources.js';
+import { catalogPath } from './catalog-resources.js';
 import { clientLoad } from './load.js';
 import type { LoadPlan, LoadRequest } from './load-client.js';
 import { alternate, type Latency, latency } from './measure.js';
@@ -13,9 +13,9 @@ import type { Upstreams } from './upstreams.js';
 const CONNECTIONS = 32;
 const PER_SECOND = { reads: 100, searches: 20, publishes: 10 } as const;
 const SECONDS = 6;
-const MOST_ROUNDS = 3;
+const MAX_ROUNDS = 3;
 /** Entries and words that are requested in turn. */
-const ASKED = 100;
+const DISTINCT_REQUESTS = 100;
 
 export type Client = keyof typeof PER_SECOND;
 /** The request that each kind of client makes. */
@@ -43,11 +43,11 @@ export async function measureStalls(
   // `default` has an entry from the start.
   await run({ requests: publishes(20) });
   await registry.settle();
-  const sampled = upstreams.catalogs.flatMap(({ entries }) => entries.slice(0, ASKED / 20));
+  const sampled = upstreams.catalogs.flatMap(({ entries }) => entries.slice(0, DISTINCT_REQUESTS / 20));
   const get = (path: string): LoadRequest => ({ method: 'GET', path });
   const requests = {
     reads: sampled.flatMap(({ group, kind }) => [
-      get(pathOf('default')),
+      get(catalogPath('default')),
       get(fillPath('catalogEntry', { name: CATALOG, group, kind })),
     ]),
     searches: sampled.map(({ kind }) => get(searchPath({ text: kind }))),
@@ -65,7 +65,7 @@ export async function measureStalls(
     return { reads, searches, publishes: published };
   };
   if (!effort.quick) await load();
-  return alternate(Math.min(effort.rounds, MOST_ROUNDS), {
+  return alternate(Math.min(effort.rounds, MAX_ROUNDS), {
     idle: load,
     async busy() {
       let done = false;

@@ -9,19 +9,19 @@ export const CATALOGS = { small: 6_000, medium: 64_000, large: 645_000 } as cons
 export type CatalogSize = keyof typeof CATALOGS;
 
 /** The size of the smallest registries: a catalog cannot have fewer functions. */
-const MOST_FUNCTIONS = 400;
+const MAX_FUNCTIONS = 400;
 const COMPRESSED_MILLISECONDS = 30_000;
 
-export const pathOf = (name: string): string => `/catalogs/${name}/catalog.yaml`;
+export const catalogPath = (name: string): string => `/catalogs/${name}/catalog.yaml`;
 
-interface Answer {
+interface FetchedResponse {
   status: number;
   headers: Record<string, string>;
   bytes: Buffer;
 }
 
 /** A GET without headers or decoding that a client adds by itself. */
-export function get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+export function get(url: string, headers: Record<string, string> = {}): Promise<FetchedResponse> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { headers, agent: false }, (answer) => {
       const parts: Buffer[] = [];
@@ -47,7 +47,7 @@ export async function makeCatalogs(
   { corpus }: FilledFolder,
   sizes: readonly CatalogSize[],
 ): Promise<HttpResource[]> {
-  const names = corpus.names.slice(0, MOST_FUNCTIONS);
+  const names = corpus.names.slice(0, MAX_FUNCTIONS);
   const lengths: number[] = [];
   for (const { group, kind } of names) {
     const sum = lengths.at(-1) ?? 0;
@@ -64,13 +64,13 @@ export async function makeCatalogs(
       size,
       `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata:\n  name: ${size}\nspec:\n  sources:\n  - name: registry\n    functions: {}\n    match:\n${selectors}`,
     );
-    resources.push(await resourceOf(server, pathOf(size)));
+    resources.push(await toResource(server, catalogPath(size)));
   }
   return resources;
 }
 
 /** Waits for the compressed rendition, which may be made after the catalog is served. */
-async function resourceOf({ url }: Server, path: string): Promise<HttpResource> {
+async function toResource({ url }: Server, path: string): Promise<HttpResource> {
   const deadline = performance.now() + COMPRESSED_MILLISECONDS;
   for (;;) {
     const plain = await get(url + path, { 'Accept-Encoding': 'identity' });

@@ -24,10 +24,10 @@ export class CorpusCounter {
   readonly #names: { group: string; kind: string }[] = [];
 
   add({ group, kind, description, tags }: SyntheticRelease): void {
-    for (const word of new Set(description.toLowerCase().match(/[a-z]+/g))) raise(this.#words, word);
-    for (const tag of tags) raise(this.#tags, tag);
-    raise(this.#kinds, kind);
-    raise(this.#groups, group);
+    for (const word of new Set(description.toLowerCase().match(/[a-z]+/g))) increment(this.#words, word);
+    for (const tag of tags) increment(this.#tags, tag);
+    increment(this.#kinds, kind);
+    increment(this.#groups, group);
     this.#names.push({ group, kind });
   }
 
@@ -55,7 +55,7 @@ export class CorpusCounter {
   }
 }
 
-function raise(counts: Map<string, number>, value: string): void {
+function increment(counts: Map<string, number>, value: string): void {
   counts.set(value, (counts.get(value) ?? 0) + 1);
 }
 

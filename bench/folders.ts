@@ -6,12 +6,12 @@ import { setTimeout } from 'node:timers/promises';
 import { benchFile, root } from './built.js';
 import type { Corpus } from './corpus.js';
 import { runProcess } from './processes.js';
-import { startServer, untilCut } from './server.js';
+import { startServer, waitForBuild } from './server.js';
 import { GENERATOR_VERSION } from './synthetic/definitions.js';
 import type { Tools } from './tools.js';
 
 /** How the first build of `default` went. */
-export interface FirstCut {
+export interface FirstBuild {
   /** Undefined if it did not finish in time. */
   seconds?: number;
   allowedSeconds: number;
@@ -20,7 +20,7 @@ export interface FirstCut {
 export interface FilledFolder {
   folder: string;
   corpus: Corpus;
-  cut: FirstCut;
+  firstBuild: FirstBuild;
 }
 
 /**
@@ -30,14 +30,14 @@ export interface FilledFolder {
 export class Folders {
   readonly #base: string;
   readonly #tools: Tools;
-  readonly #say: (text: string) => void;
+  readonly #report: (text: string) => void;
   readonly #allowedSeconds: number;
   #copies = 0;
 
-  constructor(parts: { base: string; tools: Tools; allowedSeconds: number; say(text: string): void }) {
+  constructor(parts: { base: string; tools: Tools; allowedSeconds: number; report(text: string): void }) {
     this.#base = parts.base;
     this.#tools = parts.tools;
-    this.#say = parts.say;
+    this.#report = parts.report;
     this.#allowedSeconds = parts.allowedSeconds;
   }
 
@@ -49,7 +49,7 @@ export class Folders {
     return {
       folder,
       corpus: (await json('corpus.json')) as Corpus,
-      cut: (await json('cut.json')) as FirstCut,
+      firstBuild: (await json('cut.json')) as FirstBuild,
     };
   }
 
@@ -88,18 +88,18 @@ export class Folders {
     await runProcess([process.execPath, [benchFile('fill.js'), String(functions), unfinished]], {
       error: 'inherit',
     });
-    this.#say(`building a catalog of ${functions} functions for the first time`);
+    this.#report(`building a catalog of ${functions} functions for the first time`);
     const server = await startServer(this.#tools, unfinished, { core: 'any' });
-    const seconds = await untilCut(server, functions, this.#allowedSeconds);
+    const seconds = await waitForBuild(server, functions, this.#allowedSeconds);
     // Compressed renditions may come after the catalog is served; do not make them again in every
     // measurement.
-    await untilStill(unfinished, this.#allowedSeconds);
+    await waitUntilIdle(unfinished, this.#allowedSeconds);
     await server.stop();
-    const cut: FirstCut = {
+    const firstBuild: FirstBuild = {
       ...(seconds === undefined ? {} : { seconds }),
       allowedSeconds: this.#allowedSeconds,
     };
-    await writeFile(path.join(unfinished, 'cut.json'), JSON.stringify(cut));
+    await writeFile(path.join(unfinished, 'cut.json'), JSON.stringify(firstBuild));
     await rename(unfinished, folder);
   }
 }
@@ -136,18 +136,18 @@ export async function folderBytes(folder: string): Promise<number> {
   return bytes;
 }
 
-const STILL_SECONDS = 4;
+const IDLE_SECONDS = 4;
 
 /** Waits until a server stops writing renditions into its data folder, at most `seconds`. */
-export async function untilStill(folder: string, seconds: number): Promise<void> {
+export async function waitUntilIdle(folder: string, seconds: number): Promise<void> {
   const deadline = performance.now() + seconds * 1_000;
   const bytes = () => folderBytes(path.join(folder, 'forms')).catch(() => -1);
   let last = await bytes();
-  for (let still = 0; still < STILL_SECONDS && performance.now() < deadline; still++) {
+  for (let idle = 0; idle < IDLE_SECONDS && performance.now() < deadline; idle++) {
     await setTimeout(1_000);
     const now = await bytes();
     // Files may appear and disappear during the walk.
-    if (now !== last || now === -1) still = -1;
+    if (now !== last || now === -1) idle = -1;
     last = now;
   }
 }

@@ -75,10 +75,10 @@ async function run(options: Options): Promise<number> {
 
 /** Runs every row at every size. The table shows the failure of a row, and the other rows still run. */
 async function measure(options: Options): Promise<{ results: Results; failed: boolean }> {
-  const say = (text: string) => process.stderr.write(`${text}\n`);
+  const report = (text: string) => process.stderr.write(`${text}\n`);
   const tools = findTools(options.load);
-  const folders = new Folders({ base: options.folder, tools, allowedSeconds: options.cutSeconds, say });
-  const bench: Bench = { effort: options.effort, tools, folders, workers: options.workers, say };
+  const folders = new Folders({ base: options.folder, tools, allowedSeconds: options.buildSeconds, report });
+  const bench: Bench = { effort: options.effort, tools, folders, workers: options.workers, report };
   const lines: Line[] = [];
   let failed = false;
   for (const row of ROWS.filter(({ name }) => options.rows.includes(name))) {
@@ -89,7 +89,7 @@ async function measure(options: Options): Promise<{ results: Results; failed: bo
         const why = (error as Error).message;
         if (!(error instanceof Unmeasured)) {
           failed = true;
-          say(`${row.name} at ${functions} functions failed: ${(error as Error).stack}`);
+          report(`${row.name} at ${functions} functions failed: ${(error as Error).stack}`);
         }
         lines.push({
           row: row.name,
@@ -104,10 +104,10 @@ async function measure(options: Options): Promise<{ results: Results; failed: bo
       }
     }
   }
-  return { results: { machine: machineOf(tools), lines }, failed };
+  return { results: { machine: describeMachine(tools), lines }, failed };
 }
 
-function machineOf(tools: Tools): string {
+function describeMachine(tools: Tools): string {
   const load = tools.load === 'wrk' ? 'wrk' : 'a Node process, which may be slower than the server';
   return [
     `${availableParallelism()} cores`,

@@ -16,7 +16,7 @@ export interface Options {
   /** Folder that caches filled registries. */
   folder: string;
   /** Seconds that the first build may take. */
-  cutSeconds: number;
+  buildSeconds: number;
   /** Files with earlier results. */
   from: string[];
   json?: string;
@@ -91,7 +91,7 @@ export function readOptions(args: readonly string[], rowNames: readonly string[]
     ...(values.load === undefined ? {} : { load: values.load }),
     workers: count('--workers', values.workers ?? String(Math.max(2, availableParallelism() - 1))),
     folder: path.resolve(values.folder ?? path.join(root, '.bench')),
-    cutSeconds: count('--cut-seconds', values['cut-seconds']),
+    buildSeconds: count('--cut-seconds', values['cut-seconds']),
     from,
     ...(values.json === undefined ? {} : { json: values.json }),
     ...(values.write === undefined ? {} : { write: values.write }),

@@ -34,7 +34,7 @@ export async function startNodePeer(
   );
   const tags = new Map(resources.map((one) => [one.path, one.headers.etag!]));
   return {
-    origin: `http://127.0.0.1:${started.said[1]}`,
+    origin: `http://127.0.0.1:${started.match[1]}`,
     pid: started.pid,
     etag: (of) => tags.get(of)!,
     stop: () => started.stop(),

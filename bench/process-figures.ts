@@ -14,7 +14,7 @@ export interface Memory {
   peak: number;
 }
 
-export function memoryOf(pid: number): Memory {
+export function readMemory(pid: number): Memory {
   const memory = { now: 0, peak: 0 };
   for (const one of withChildren(pid)) {
     const status = readFileSync(`/proc/${one}/status`, 'utf8');
@@ -27,7 +27,7 @@ export function memoryOf(pid: number): Memory {
 }
 
 /** Microseconds of processor time since the process started; NaN where the system does not report it. */
-export function processorTimeOf(pid: number): number {
+export function readProcessorTime(pid: number): number {
   if (!hasProcessFigures) return Number.NaN;
   let ticks = 0;
   for (const one of withChildren(pid)) {

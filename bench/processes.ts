@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 export interface Started {
   pid: number;
   /** The match of the pattern in its output. */
-  said: RegExpExecArray;
+  match: RegExpExecArray;
   stop(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function startProcess(
   for (;;) {
     const output = readFileSync(options.output, 'utf8');
     const said = options.until.exec(output);
-    if (said !== null) return { pid: child.pid!, said, stop: () => end(child, ended) };
+    if (said !== null) return { pid: child.pid!, match: said, stop: () => end(child, ended) };
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
       throw new Error(`${program} ${args.join(' ')} ended before it was ready:\n${output.slice(-2_000)}`);
     }

@@ -19,7 +19,7 @@ export type QueryClass = 'text, rare' | 'text, common' | 'tag' | 'kind' | 'group
 export const PAGE = 20;
 
 /** Many different queries of each class, so that a cache cannot serve them all. */
-export function queriesOf({
+export function chooseQueries({
   rareWords,
   commonWords,
   tags,
@@ -52,7 +52,7 @@ export function searchPath({ text, ...filters }: Query): string {
 /** How a statement orders the matches of a text. */
 export type Order = 'weighed' | 'by place';
 
-export interface BareSearch {
+export interface SqlSearch {
   /** Returns the first page of a query, as group and kind. */
   rows(query: Query, order: Order): string[];
   close(): void;
@@ -63,7 +63,7 @@ export interface BareSearch {
  * search: no facets, no total, no HTTP, no JSON. A text with many matches is ordered only by the field that
  * matches. The copy gets the indexes that a SQL user would create.
  */
-export async function openBareSearch(registryDatabase: string, scratch: string): Promise<BareSearch> {
+export async function openSqlSearch(registryDatabase: string, scratch: string): Promise<SqlSearch> {
   const Database = await sqlite();
   const { textQuery } = await searchText();
   const file = path.join(scratch, 'bare-search.db');

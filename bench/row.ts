@@ -46,7 +46,7 @@ export interface Bench {
   /** Server processes of the row about several processes. */
   workers: number;
   /** Reports progress. */
-  say(text: string): void;
+  report(text: string): void;
 }
 
 export interface Row {

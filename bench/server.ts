@@ -51,7 +51,7 @@ export async function startServer(
   });
   return {
     // `localhost` may resolve to another address first, and is looked up for every connection.
-    url: started.said[1]!.replace('localhost', '127.0.0.1'),
+    url: started.match[1]!.replace('localhost', '127.0.0.1'),
     pid: started.pid,
     folder,
     token: readFileSync(path.join(folder, 'admin.token'), 'utf8').trim(),
@@ -76,7 +76,7 @@ export async function newestSnapshot(
 }
 
 /** Returns the seconds until `default` has this number of functions; undefined after `seconds`. */
-export async function untilCut(
+export async function waitForBuild(
   server: Server,
   functions: number,
   seconds: number,

@@ -16,19 +16,19 @@ export interface Tools {
 }
 
 export function findTools(wanted: LoadTool | undefined): Tools {
-  const wrk = works('wrk', ['--version']);
+  const wrk = isUsable('wrk', ['--version']);
   if (wanted === 'wrk' && !wrk)
     throw new Error('wrk is not installed: `apt-get install wrk`, or leave --load out.');
   return {
     load: wanted ?? (wrk ? 'wrk' : 'node'),
-    nginx: works('nginx', ['-v']),
-    dockerRegistry: works('docker-registry', ['--version']),
+    nginx: isUsable('nginx', ['-v']),
+    dockerRegistry: isUsable('docker-registry', ['--version']),
     pyYaml: succeeds('python3', ['-c', 'from yaml import CSafeLoader, CSafeDumper']),
-    pinned: availableParallelism() > 1 && works('taskset', ['-c', '1', 'true']),
+    pinned: availableParallelism() > 1 && isUsable('taskset', ['-c', '1', 'true']),
   };
 }
 
-function works(program: string, args: readonly string[]): boolean {
+function isUsable(program: string, args: readonly string[]): boolean {
   return spawnSync(program, args, { stdio: 'ignore' }).error === undefined;
 }
 

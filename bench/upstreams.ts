@@ -5,7 +5,7 @@ import { startProcess } from './processes.js';
 import { SyntheticCatalog } from './synthetic/catalogs.js';
 import { onCore, type Tools } from './tools.js';
 
-const MOST_UPSTREAMS = 20;
+const MAX_UPSTREAMS = 20;
 
 /** Upstream catalogs on this machine, served by a separate process. */
 export interface Upstreams {
@@ -19,7 +19,7 @@ export interface Upstreams {
 }
 
 export async function startUpstreams(tools: Tools, folder: string, functions: number): Promise<Upstreams> {
-  const count = Math.min(MOST_UPSTREAMS, functions);
+  const count = Math.min(MAX_UPSTREAMS, functions);
   const catalogs = Array.from({ length: count }, (_, number) => {
     const share = Math.floor(((number + 1) * functions) / count) - Math.floor((number * functions) / count);
     return new SyntheticCatalog(number, share);
@@ -39,7 +39,7 @@ export async function startUpstreams(tools: Tools, folder: string, functions: nu
   );
   return {
     catalogs,
-    urls: started.said[1]!.split(',').map((port) => `http://127.0.0.1:${port}/catalog.yaml`),
+    urls: started.match[1]!.split(',').map((port) => `http://127.0.0.1:${port}/catalog.yaml`),
     bytes,
     async change(number, entries) {
       let changed = { marker: '' };

@@ -3,9 +3,9 @@ import { AggregateServer, type Step } from '../aggregate-server.js';
 import { type Client, measureStalls, type Waits } from '../aggregate-stalls.js';
 import { root } from '../built.js';
 import { bytes, milliseconds, number, percentiles } from '../figures.js';
-import { untilStill } from '../folders.js';
+import { waitUntilIdle } from '../folders.js';
 import { alternate, ratio, spread } from '../measure.js';
-import { hasProcessFigures, memoryOf } from '../process-figures.js';
+import { hasProcessFigures, readMemory } from '../process-figures.js';
 import { runProcess } from '../processes.js';
 import type { Bench, Line, Row, Target } from '../row.js';
 import { onCore } from '../tools.js';
@@ -19,13 +19,13 @@ const TARGET_FUNCTIONS = 10_000;
 /** Changed entries of an upstream in the smaller of two changes. */
 const FEW = 10;
 /** With many functions, each round takes minutes. */
-const MOST_ROUNDS_OF_MANY = 1;
+const MAX_LARGE_ROUNDS = 1;
 /** Longest wait for the work after a build. */
-const STILL_SECONDS = 120;
+const IDLE_SECONDS = 120;
 
 interface Round {
   first: Step;
-  anew: Step;
+  newRecipe: Step;
   few: Step;
   all: Step;
   /** Bytes; the peak of the server. */
@@ -41,7 +41,7 @@ export const aggregate: Row = {
     const { tools, folders, effort } = bench;
     const upstreams = await startUpstreams(tools, await folders.scratch(), functions);
     try {
-      const rounds = functions > TARGET_FUNCTIONS ? MOST_ROUNDS_OF_MANY : effort.rounds;
+      const rounds = functions > TARGET_FUNCTIONS ? MAX_LARGE_ROUNDS : effort.rounds;
       const output = path.join(await folders.scratch(), 'merged.yaml');
       const sides = {
         krmhub: () => measureRound(bench, upstreams, functions),
@@ -50,12 +50,14 @@ export const aggregate: Row = {
           ? { pyYaml: () => mergeWithPython(bench, output, upstreams, functions) }
           : {}),
       };
-      bench.say(`aggregate: ${functions} functions of ${upstreams.urls.length} upstreams, ${rounds} rounds`);
+      bench.report(
+        `aggregate: ${functions} functions of ${upstreams.urls.length} upstreams, ${rounds} rounds`,
+      );
       const measured = (await alternate<string, Round | number>(rounds, sides)) as {
         krmhub: Round[];
         pyYaml?: number[];
       };
-      bench.say('aggregate: clients of a busy registry');
+      bench.report('aggregate: clients of a busy registry');
       const busy = await measureBusy(bench, upstreams, functions);
       const peak = Math.max(busy.peak, ...measured.krmhub.map((round) => round.peak));
       const measurable = functions <= TARGET_FUNCTIONS && !effort.quick;
@@ -77,7 +79,7 @@ async function measureRound(bench: Bench, upstreams: Upstreams, functions: numbe
   const registry = await AggregateServer.start(tools, folder, upstreams);
   // Large renditions are compressed after the snapshot is served.
   const settle = async () => {
-    if (!effort.quick) await untilStill(folder, STILL_SECONDS);
+    if (!effort.quick) await waitUntilIdle(folder, IDLE_SECONDS);
   };
   const change = async (entries: number): Promise<Step> => {
     const { marker } = await upstreams.change(0, entries);
@@ -86,12 +88,12 @@ async function measureRound(bench: Bench, upstreams: Upstreams, functions: numbe
   try {
     const first = await registry.apply(functions);
     await settle();
-    const anew = await registry.apply(functions);
+    const newRecipe = await registry.apply(functions);
     await settle();
     const few = await change(FEW);
     await settle();
     const all = await change(functions);
-    return { first, anew, few, all, peak: memoryOf(registry.server.pid).peak };
+    return { first, newRecipe, few, all, peak: readMemory(registry.server.pid).peak };
   } finally {
     await registry.server.stop();
   }
@@ -116,7 +118,7 @@ async function measureBusy(bench: Bench, upstreams: Upstreams, functions: number
   try {
     await registry.apply(functions);
     const waits = await measureStalls(bench, registry, upstreams, functions);
-    return { waits, peak: memoryOf(registry.server.pid).peak };
+    return { waits, peak: readMemory(registry.server.pid).peak };
   } finally {
     await registry.server.stop();
   }
@@ -132,7 +134,7 @@ function stepLines(
   const line = (what: string, step: StepName, target: number, beside?: string): Line => {
     const times = krmhub.map((round) => round[step].whole);
     const { median, low, high } = spread(times);
-    const cut = spread(krmhub.map((round) => round[step].cut)).median;
+    const build = spread(krmhub.map((round) => round[step].build)).median;
     return {
       row: 'aggregate',
       what,
@@ -144,14 +146,14 @@ function stepLines(
             against: `Python script ${milliseconds(spread(pyYaml).median)}`,
             ratio: ratio(times, pyYaml),
           }),
-      beside: [`build ${milliseconds(cut)}`, ...(beside === undefined ? [] : [beside])].join('; '),
+      beside: [`build ${milliseconds(build)}`, ...(beside === undefined ? [] : [beside])].join('; '),
       ...(measurable
         ? { target: { text: `≤ ${milliseconds(target)}`, met: median <= target } satisfies Target }
         : {}),
       figures: {
         medianMilliseconds: median,
         slowestMilliseconds: high,
-        cutMilliseconds: cut,
+        cutMilliseconds: build,
         ...(pyYaml === undefined ? {} : { pythonMilliseconds: spread(pyYaml).median }),
       },
     };
@@ -160,7 +162,7 @@ function stepLines(
   const upstreams = `${urls.length} upstreams, ${bytes(size)}${missing}`;
   return [
     line('first sync of all, and build', 'first', TARGET_FULL_MILLISECONDS, upstreams),
-    line('another recipe, no upstream changes', 'anew', TARGET_FULL_MILLISECONDS),
+    line('another recipe, no upstream changes', 'newRecipe', TARGET_FULL_MILLISECONDS),
     line(`${FEW} entries of one upstream changed`, 'few', TARGET_INCREMENTAL_MILLISECONDS),
     line('all entries of one upstream changed', 'all', TARGET_INCREMENTAL_MILLISECONDS),
   ];

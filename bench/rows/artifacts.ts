@@ -2,7 +2,7 @@ import { bytes, perSecond } from '../figures.js';
 import { getLoad, pushLoad } from '../load.js';
 import { alternate, ratio, spread } from '../measure.js';
 import { startDockerRegistry } from '../peers.js';
-import { hasProcessFigures, memoryOf } from '../process-figures.js';
+import { hasProcessFigures, readMemory } from '../process-figures.js';
 import { atLeast, type Bench, type Line, type Row, Unmeasured } from '../row.js';
 import { startServer } from '../server.js';
 
@@ -52,13 +52,13 @@ export const artifacts: Row = {
 };
 
 async function measureBlobs(
-  { tools, effort, say }: Bench,
+  { tools, effort, report }: Bench,
   scratch: string,
   sides: Sides,
   size: (typeof SIZES)[number],
 ): Promise<Omit<Line, 'functions'>[]> {
   const name = bytes(size.bytes);
-  say(`artifacts: ${name}`);
+  report(`artifacts: ${name}`);
   const digests: Record<string, string> = {};
   const push = (side: keyof Sides) => async () => {
     const count = effort.quick ? 1 : size.count;
@@ -77,17 +77,17 @@ async function measureBlobs(
   };
   const pulled = await alternate(effort.rounds, { krmhub: pull('krmhub'), peer: pull('peer') });
   return [
-    lineOf(`push of ${name}, ${AT_A_TIME} at a time`, pushed, 0.8, effort.quick, size.bytes),
-    lineOf(`pull of ${name}`, pulled, 1, effort.quick, size.bytes),
+    toLine(`push of ${name}, ${AT_A_TIME} at a time`, pushed, 0.8, effort.quick, size.bytes),
+    toLine(`pull of ${name}`, pulled, 1, effort.quick, size.bytes),
   ];
 }
 
 async function measureManifests(
-  { tools, effort, say }: Bench,
+  { tools, effort, report }: Bench,
   scratch: string,
   sides: Sides,
 ): Promise<Omit<Line, 'functions'>[]> {
-  say('artifacts: manifests');
+  report('artifacts: manifests');
   for (const side of Object.values(sides)) await putManifest((plan) => pushLoad(tools, plan, scratch), side);
   const lines: Omit<Line, 'functions'>[] = [];
   for (const method of ['GET', 'HEAD'] as const) {
@@ -99,7 +99,7 @@ async function measureManifests(
       return (await getLoad(tools, load)).perSecond;
     };
     const measured = await alternate(effort.rounds, { krmhub: ask('krmhub'), peer: ask('peer') });
-    lines.push(lineOf(`${method} of a manifest by tag`, measured, 1, effort.quick));
+    lines.push(toLine(`${method} of a manifest by tag`, measured, 1, effort.quick));
   }
   return lines;
 }
@@ -125,16 +125,16 @@ async function putManifest(
 
 /** Server memory during a push of a gigabyte; a blob is never in memory as a whole. */
 async function measureMemory(
-  { tools, effort, say }: Bench,
+  { tools, effort, report }: Bench,
   scratch: string,
   side: Side,
   pid: number,
 ): Promise<Omit<Line, 'functions'>> {
   const size = effort.quick ? 10 * MEGABYTE : 1_000 * MEGABYTE;
-  say(`artifacts: memory while ${bytes(size)} are pushed`);
-  const before = memoryOf(pid);
+  report(`artifacts: memory while ${bytes(size)} are pushed`);
+  const before = readMemory(pid);
   await pushLoad(tools, { ...side, repository: REPOSITORY, bytes: size, count: 1, connections: 1 }, scratch);
-  const after = memoryOf(pid);
+  const after = readMemory(pid);
   return {
     row: 'artifacts',
     what: `memory while ${bytes(size)} are pushed`,
@@ -144,7 +144,7 @@ async function measureMemory(
   };
 }
 
-function lineOf(
+function toLine(
   what: string,
   measured: Record<'krmhub' | 'peer', number[]>,
   target: number,

@@ -1,10 +1,10 @@
-import { CATALOGS, type CatalogSize, get, makeCatalogs, pathOf } from '../catalog-resources.js';
+import { CATALOGS, type CatalogSize, catalogPath, get, makeCatalogs } from '../catalog-resources.js';
 import { bytes, milliseconds, number, perSecond } from '../figures.js';
 import { getLoad, type Throughput } from '../load.js';
 import { alternate, ratio, spread } from '../measure.js';
 import type { HttpResource } from '../peer-http.js';
 import { type Peer, startNginx, startNodePeer } from '../peers.js';
-import { processorTimeOf } from '../process-figures.js';
+import { readProcessorTime } from '../process-figures.js';
 import { atLeast, type Bench, type Line, type Row } from '../row.js';
 import { type Server, startServer } from '../server.js';
 
@@ -32,10 +32,10 @@ export const http: Row = {
       peers.node = await startNodePeer(tools, scratch, resources);
       if (tools.nginx) peers.nginx = await startNginx(tools, scratch, resources, 1);
       const lines: Line[] = [];
-      for (const one of casesOf(resources, true)) {
-        bench.say(`http: ${one.what}`);
+      for (const one of listCases(resources, true)) {
+        bench.report(`http: ${one.what}`);
         const measured = await measureCase(bench, one, { server, peers, resources, scratch });
-        lines.push(lineOf(one, functions, measured, effort.quick));
+        lines.push(toLine(one, functions, measured, effort.quick));
       }
       return lines;
     } finally {
@@ -50,7 +50,7 @@ export function catalogSizes({ effort }: Bench): CatalogSize[] {
 }
 
 /** Every catalog as it is, once not modified, and compressed for information. */
-export function casesOf(resources: readonly HttpResource[], compressed: boolean): Case[] {
+export function listCases(resources: readonly HttpResource[], compressed: boolean): Case[] {
   const sized = resources.map(({ path, identity }) => ({
     path,
     size: bytes(Buffer.byteLength(identity, 'base64')),
@@ -64,7 +64,7 @@ export function casesOf(resources: readonly HttpResource[], compressed: boolean)
   );
   const notModified = {
     what: '304',
-    path: pathOf('small'),
+    path: catalogPath('small'),
     coding: 'identity',
     conditional: true,
     counts: true,
@@ -104,9 +104,9 @@ export async function measureCase(
     await checkAnswer(origin + one.path, headers, one, resource);
     const load = { origin, paths: [one.path], headers, milliseconds: effort.milliseconds, scratch, core };
     sides[name] = async () => {
-      const before = processorTimeOf(pid);
+      const before = readProcessorTime(pid);
       const throughput = await getLoad(tools, load);
-      return { ...throughput, processorTime: (processorTimeOf(pid) - before) / throughput.requests };
+      return { ...throughput, processorTime: (readProcessorTime(pid) - before) / throughput.requests };
     };
   }
   // One warm-up without counting: compiles the code and caches the files on every side.
@@ -142,7 +142,7 @@ export function processorTimes(measured: Sides): string {
   return `CPU per request: ${times.join(', ')}`;
 }
 
-function lineOf(one: Case, functions: number, measured: Sides, quick: boolean): Line {
+function toLine(one: Case, functions: number, measured: Sides, quick: boolean): Line {
   const ours = rates(measured, 'krmhub');
   const against = ratio(ours, rates(measured, 'node'));
   const p99 = spread(measured.krmhub!.map((round) => round.p99)).median;

@@ -6,17 +6,17 @@ import { atMost, type Row } from '../row.js';
 import { SyntheticFunctions } from '../synthetic/definitions.js';
 
 /** More definitions add no information, and take minutes. */
-const MOST = 10_000;
+const MAX_DEFINITIONS = 10_000;
 
 export const lint: Row = {
   name: 'lint',
   title: 'lint of definitions',
-  async run({ effort, say }, functions) {
-    const count = Math.min(functions, MOST);
+  async run({ effort, report }, functions) {
+    const count = Math.min(functions, MAX_DEFINITIONS);
     const source = new SyntheticFunctions(3);
     const files: Buffer[] = [];
     while (files.length < count) files.push(...source.next().map(({ text }) => Buffer.from(text)));
-    say(`lint: ${files.length} definitions`);
+    report(`lint: ${files.length} definitions`);
     const sides = {
       krmhub: () =>
         timed(() => {

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
-import { get, pathOf } from '../catalog-resources.js';
+import { catalogPath, get } from '../catalog-resources.js';
 import { bytes } from '../figures.js';
 import type { FilledFolder } from '../folders.js';
-import { hasProcessFigures, memoryOf } from '../process-figures.js';
+import { hasProcessFigures, readMemory } from '../process-figures.js';
 import { newFunctions, publishRequest } from '../publishing.js';
-import { queriesOf, searchPath } from '../queries.js';
+import { chooseQueries, searchPath } from '../queries.js';
 import { type Bench, type Row, Unmeasured } from '../row.js';
-import { startServer, untilCut } from '../server.js';
+import { startServer, waitForBuild } from '../server.js';
 
 const TARGET_BYTES = 150_000_000;
 
@@ -24,10 +24,10 @@ export const memory: Row = {
   title: 'memory of the server',
   async run(bench, functions) {
     if (!hasProcessFigures) throw new Unmeasured('this system has no /proc');
-    bench.say('memory: an empty registry');
+    bench.report('memory: an empty registry');
     const empty = await measure(bench, await bench.folders.scratch(), undefined, 0);
     const filled = await bench.folders.filled(functions);
-    bench.say(`memory: ${functions} functions`);
+    bench.report(`memory: ${functions} functions`);
     const full = await measure(bench, await bench.folders.copy(filled), filled, functions);
     const more = full.settled - empty.settled;
     return [
@@ -63,16 +63,16 @@ async function measure(
 ): Promise<Memory> {
   const server = await startServer(tools, folder);
   try {
-    const cut = filled === undefined || filled.cut.seconds !== undefined;
-    if (cut) await untilCut(server, functions, 60);
+    const isBuilt = filled === undefined || filled.firstBuild.seconds !== undefined;
+    if (isBuilt) await waitForBuild(server, functions, 60);
     await setTimeout(effort.quick ? 100 : 2_000);
-    const started = memoryOf(server.pid).now;
-    if (cut) {
+    const started = readMemory(server.pid).now;
+    if (isBuilt) {
       for (const coding of ['identity', 'gzip']) {
-        await get(server.url + pathOf('default'), { 'Accept-Encoding': coding });
+        await get(server.url + catalogPath('default'), { 'Accept-Encoding': coding });
       }
     }
-    for (const list of filled === undefined ? [] : Object.values(queriesOf(filled.corpus))) {
+    for (const list of filled === undefined ? [] : Object.values(chooseQueries(filled.corpus))) {
       for (const query of list.slice(0, effort.quick ? 2 : 20)) await get(server.url + searchPath(query));
     }
     const next = newFunctions();
@@ -83,7 +83,7 @@ async function measure(
       await answer.arrayBuffer();
     }
     await setTimeout(effort.quick ? 100 : 5_000);
-    const { now, peak } = memoryOf(server.pid);
+    const { now, peak } = readMemory(server.pid);
     return { settled: now, peak, started };
   } finally {
     await server.stop();

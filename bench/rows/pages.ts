@@ -5,9 +5,9 @@ import { alternate, latency, ratio } from '../measure.js';
 import { largestPaint } from '../paint.js';
 import type { HttpResource } from '../peer-http.js';
 import { startNodePeer } from '../peers.js';
-import { queriesOf, searchPath } from '../queries.js';
+import { chooseQueries, searchPath } from '../queries.js';
 import type { Bench, Line, Row } from '../row.js';
-import { type Server, startServer, untilCut } from '../server.js';
+import { type Server, startServer, waitForBuild } from '../server.js';
 
 const TARGET_P99_MILLISECONDS = 30;
 const TARGET_BYTES = 60_000;
@@ -16,7 +16,7 @@ const TARGET_PAINT_MILLISECONDS = 1_000;
 /** Different pages of each kind, so that a cache cannot serve them all. */
 const PAGES = 200;
 /** Milliseconds that are long enough to include a few slow responses. */
-const LEAST_MILLISECONDS = 2_500;
+const MIN_MILLISECONDS = 2_500;
 
 type Kind = 'home' | 'search' | 'function' | 'catalog';
 
@@ -32,22 +32,22 @@ export const pages: Row = {
     const filled = await folders.filled(functions);
     const server = await startServer(tools, await folders.copy(filled));
     try {
-      if (filled.cut.seconds !== undefined) await untilCut(server, functions, 60);
+      if (filled.firstBuild.seconds !== undefined) await waitForBuild(server, functions, 60);
       const lines: Line[] = [];
       const { names } = filled.corpus;
-      const searches = Object.values(queriesOf(filled.corpus)).flat();
+      const searches = Object.values(chooseQueries(filled.corpus)).flat();
       const paths: Record<Kind, string[]> = {
         home: ['/'],
-        search: searches.map((query) => pageOfSearch(searchPath(query))),
+        search: searches.map((query) => searchPageOf(searchPath(query))),
         function: names.map(({ group, kind }) => `/functions/${group}/${kind}`),
         catalog: ['/catalogs/default'],
       };
       for (const [kind, list] of Object.entries(paths) as [Kind, string[]][]) {
-        bench.say(`pages: ${kind}`);
+        bench.report(`pages: ${kind}`);
         lines.push(await measurePages(bench, { kind, list: spreadOver(list, PAGES), server, functions }));
       }
       lines.push(await scriptLine(server, functions));
-      bench.say('pages: as a phone shows them');
+      bench.report('pages: as a phone shows them');
       lines.push(...(await paintLines(bench, server, paths, functions)));
       return bench.effort.quick ? lines.map(({ target: _, ...line }) => line) : lines;
     } finally {
@@ -67,7 +67,7 @@ async function measurePages(
   const sizes = resources.map(({ gzip }) => Buffer.byteLength(gzip, 'base64'));
   const largest = Math.max(...sizes);
   const peer = await startNodePeer(tools, scratch, resources);
-  const milliseconds = Math.max(effort.quick ? 0 : LEAST_MILLISECONDS, effort.milliseconds);
+  const milliseconds = Math.max(effort.quick ? 0 : MIN_MILLISECONDS, effort.milliseconds);
   const requests = list.map((path) => ({ method: 'GET', path, headers: AS_BROWSERS }));
   const all: Record<'krmhub' | 'node', number[]> = { krmhub: [], node: [] };
   const side = (name: keyof typeof all, origin: string) => async () => {
@@ -178,7 +178,7 @@ async function paintLines(
 }
 
 /** The page of the same search as the API request. */
-function pageOfSearch(path: string): string {
+function searchPageOf(path: string): string {
   const { searchParams } = new URL(path, 'http://localhost');
   searchParams.delete('limit');
   return `/functions?${searchParams}`;

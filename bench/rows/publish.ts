@@ -18,7 +18,7 @@ export const publish: Row = {
     const filled = await folders.filled(functions);
     const server = await startServer(tools, await folders.copy(filled));
     const scratch = await folders.scratch();
-    const commits = await openBareCommits(path.join(scratch, 'bare.db'));
+    const commits = await openSqlCommits(path.join(scratch, 'bare.db'));
     try {
       const next = newFunctions();
       const count = effort.quick ? 20 : PER_ROUND;
@@ -40,7 +40,7 @@ export const publish: Row = {
           return count / ((performance.now() - started) / 1000);
         },
       };
-      bench.say(`publish: ${effort.rounds} rounds of ${count}`);
+      bench.report(`publish: ${effort.rounds} rounds of ${count}`);
       await alternate(1, sides);
       latencies.length = 0;
       const measured = await alternate(effort.rounds, sides);
@@ -72,7 +72,7 @@ export const publish: Row = {
 };
 
 /** One row and one commit per definition, as durable as the registry's. */
-async function openBareCommits(file: string): Promise<{ add(bytes: Buffer): void; close(): void }> {
+async function openSqlCommits(file: string): Promise<{ add(bytes: Buffer): void; close(): void }> {
   const Database = await sqlite();
   const database = new Database(file);
   database.pragma('journal_mode = WAL');

@@ -5,23 +5,23 @@ import { clientLoad } from '../load.js';
 import { alternate, type Latency, latency, ratio } from '../measure.js';
 import { newFunctions, publishRequest } from '../publishing.js';
 import {
-  type BareSearch,
+  chooseQueries,
   type Order,
-  openBareSearch,
+  openSqlSearch,
   type Query,
   type QueryClass,
-  queriesOf,
+  type SqlSearch,
   searchPath,
 } from '../queries.js';
 import type { Bench, Line, Row } from '../row.js';
-import { type Server, startServer, untilCut } from '../server.js';
+import { type Server, startServer, waitForBuild } from '../server.js';
 
 const TARGET_P99_MILLISECONDS = 15;
 /** Searches in flight in the mixed load. */
 const SEARCHERS = 4;
 const PUBLISHES_PER_SECOND = 10;
 /** Milliseconds that are long enough to include a few slow responses. */
-const LEAST_MILLISECONDS = 1_500;
+const MIN_MILLISECONDS = 1_500;
 
 /**
  * The peer does not run our server's statement: it is the fastest SQLite statement that finds the same
@@ -35,21 +35,21 @@ export const search: Row = {
     const filled = await folders.filled(functions);
     const server = await startServer(tools, await folders.copy(filled));
     try {
-      if (filled.cut.seconds !== undefined) await untilCut(server, functions, 60);
+      if (filled.firstBuild.seconds !== undefined) await waitForBuild(server, functions, 60);
       const scratch = await folders.scratch();
-      const bare = await openBareSearch(path.join(filled.folder, 'registry.db'), scratch);
-      const queries = queriesOf(filled.corpus);
+      const bare = await openSqlSearch(path.join(filled.folder, 'registry.db'), scratch);
+      const queries = chooseQueries(filled.corpus);
       const lines: Line[] = [];
       try {
         for (const [name, list] of Object.entries(queries) as [QueryClass, Query[]][]) {
-          bench.say(`search: ${name}`);
+          bench.report(`search: ${name}`);
           lines.push(await oneAtATime(bench, { name, list, server, bare, scratch, functions }));
         }
       } finally {
         bare.close();
       }
       for (const publishing of [false, true]) {
-        bench.say(`search: mixed${publishing ? ', during publishes' : ''}`);
+        bench.report(`search: mixed${publishing ? ', during publishes' : ''}`);
         lines.push(await mixed(bench, { queries, server, scratch, functions, publishing }));
       }
       return effort.quick ? lines.map(({ target: _, ...line }) => line) : lines;
@@ -59,18 +59,18 @@ export const search: Row = {
   },
 };
 
-interface Asked {
+interface SearchContext {
   name: QueryClass;
   list: Query[];
   server: Server;
-  bare: BareSearch;
+  bare: SqlSearch;
   scratch: string;
   functions: number;
 }
 
-async function oneAtATime({ tools, effort }: Bench, asked: Asked): Promise<Line> {
+async function oneAtATime({ tools, effort }: Bench, asked: SearchContext): Promise<Line> {
   const { name, list, server, bare, scratch, functions } = asked;
-  const time = Math.max(effort.quick ? 0 : LEAST_MILLISECONDS, effort.milliseconds);
+  const time = Math.max(effort.quick ? 0 : MIN_MILLISECONDS, effort.milliseconds);
   const requests = list.map((query) => ({ method: 'GET', path: searchPath(query) }));
   const { orders, differing, empty } = await comparePages(server, bare, list);
   const ours: number[] = [];
@@ -83,7 +83,7 @@ async function oneAtATime({ tools, effort }: Bench, asked: Asked): Promise<Line>
       return latency(milliseconds).p50;
     },
     sqlite: () => {
-      const milliseconds = bareRound(bare, list, orders, time);
+      const milliseconds = sqlRound(bare, list, orders, time);
       theirs.push(...milliseconds);
       return latency(milliseconds).p50;
     },
@@ -102,17 +102,12 @@ async function oneAtATime({ tools, effort }: Bench, asked: Asked): Promise<Line>
       ...(empty > 0 ? [`${empty} of ${list.length} queries find nothing`] : []),
     ].join('; '),
     target: p99Target(found),
-    figures: figuresOf(found, bareFound),
+    figures: toFigures(found, bareFound),
   };
 }
 
 /** The same queries in this process, sequentially. */
-function bareRound(
-  bare: BareSearch,
-  list: readonly Query[],
-  orders: readonly Order[],
-  time: number,
-): number[] {
+function sqlRound(bare: SqlSearch, list: readonly Query[], orders: readonly Order[], time: number): number[] {
   const milliseconds: number[] = [];
   const started = performance.now();
   for (let turn = 0; performance.now() - started < time; turn++) {
@@ -134,7 +129,7 @@ async function mixed(
   },
 ): Promise<Line> {
   const { queries, server, scratch, functions, publishing } = parts;
-  const time = (effort.quick ? 1 : 3) * Math.max(effort.quick ? 0 : LEAST_MILLISECONDS, effort.milliseconds);
+  const time = (effort.quick ? 1 : 3) * Math.max(effort.quick ? 0 : MIN_MILLISECONDS, effort.milliseconds);
   const classes = Object.values(queries);
   const requests = Array.from({ length: 120 }, (_, turn) => {
     const list = classes[turn % classes.length]!;
@@ -169,14 +164,14 @@ async function mixed(
           ]),
     ].join('; '),
     target: p99Target(figures),
-    figures: figuresOf(figures),
+    figures: toFigures(figures),
   };
 }
 
 /** For each query: the order that gives the server's page, and a note about the pages. */
 async function comparePages(
   server: Server,
-  bare: BareSearch,
+  bare: SqlSearch,
   list: readonly Query[],
 ): Promise<{ orders: Order[]; differing: number; empty: number }> {
   const orders: Order[] = [];
@@ -198,7 +193,7 @@ function p99Target({ p99 }: Latency) {
   return { text: `p99 ≤ ${TARGET_P99_MILLISECONDS} ms`, met: p99 <= TARGET_P99_MILLISECONDS };
 }
 
-function figuresOf(ours: Latency, bare?: Latency): Record<string, number> {
+function toFigures(ours: Latency, bare?: Latency): Record<string, number> {
   return {
     oursP50Milliseconds: ours.p50,
     oursP99Milliseconds: ours.p99,

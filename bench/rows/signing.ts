@@ -18,7 +18,7 @@ import type { Line, Row } from '../row.js';
 import { SyntheticFunctions, type SyntheticRelease } from '../synthetic/definitions.js';
 
 /** More definitions add no information. */
-const MOST = 1_000;
+const MAX_DEFINITIONS = 1_000;
 /** Snapshots verified in one round: one alone is too fast to measure. */
 const SNAPSHOTS = 200;
 
@@ -34,9 +34,9 @@ const policy: SigningPolicy = {
 export const signing: Row = {
   name: 'signing',
   title: 'signatures verified',
-  async run({ effort, say }, functions) {
-    const releases = syntheticReleases(Math.min(functions, MOST));
-    say(`signing: ${releases.length} definitions`);
+  async run({ effort, report }, functions) {
+    const releases = syntheticReleases(Math.min(functions, MAX_DEFINITIONS));
+    report(`signing: ${releases.length} definitions`);
     return [await definitions(releases, effort.rounds), await snapshots(releases, effort.rounds)];
   },
 };

@@ -24,7 +24,7 @@ async function readyAfter(folder: string, data: string): Promise<number> {
         until: /krmhub serves (http:\/\/\S+)/,
       });
       stop = started.stop;
-      const url = started.said[1]!.replace('localhost', '127.0.0.1');
+      const url = started.match[1]!.replace('localhost', '127.0.0.1');
       while (!(await fetch(`${url}/readyz`)).ok) await setTimeout(POLL_MS);
     });
   } finally {
@@ -35,7 +35,7 @@ async function readyAfter(folder: string, data: string): Promise<number> {
 export const start: Row = {
   name: 'start',
   title: 'start of the command line and of a registry',
-  async run({ tools, folders, effort, say }, functions) {
+  async run({ tools, folders, effort, report }, functions) {
     const filled = await folders.filled(functions);
     const server = await startServer(tools, await folders.copy(filled));
     try {
@@ -47,11 +47,11 @@ export const start: Row = {
         version: () => run(linkedCommand, '--version'),
         search: () => run(linkedCommand, 'search', word),
       };
-      say(`start: ${effort.quick ? 1 : RUNS} runs of each`);
+      report(`start: ${effort.quick ? 1 : RUNS} runs of each`);
       await alternate(1, sides);
       const measured = await alternate(effort.quick ? 1 : RUNS, sides);
       const serveRuns = effort.quick ? 1 : SERVE_RUNS;
-      say(`start: ${serveRuns} first and second starts of a registry`);
+      report(`start: ${serveRuns} first and second starts of a registry`);
       const scratch = await folders.scratch();
       const node: number[] = [];
       const starts: [number[], number[]] = [[], []];

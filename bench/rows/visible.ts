@@ -4,12 +4,12 @@ import { fillPath } from '@krmhub/api/paths';
 import { sqlite } from '../built.js';
 import { get } from '../catalog-resources.js';
 import { bytes, milliseconds } from '../figures.js';
-import { folderBytes, untilStill } from '../folders.js';
+import { folderBytes, waitUntilIdle } from '../folders.js';
 import { clientLoad } from '../load.js';
 import { spread } from '../measure.js';
 import { newFunctions, publishRequest } from '../publishing.js';
 import { type Bench, type Row, Unmeasured } from '../row.js';
-import { newestSnapshot, type Server, startServer, untilCut } from '../server.js';
+import { newestSnapshot, type Server, startServer, waitForBuild } from '../server.js';
 import type { SyntheticRelease } from '../synthetic/definitions.js';
 
 const TARGET_MILLISECONDS = 1_000;
@@ -18,9 +18,9 @@ const TARGET_FUNCTIONS = 10_000;
 /** Builds after which renditions of old snapshots are evicted as fast as new ones are made. */
 const SETTLING = 4;
 const MEASURED = 8;
-const AT_ONCE = 20;
+const CONCURRENT_PUBLISHES = 20;
 /** Longest wait for the work behind a build. */
-const STILL_SECONDS = 120;
+const IDLE_SECONDS = 120;
 const DEADLINE_MILLISECONDS = 600_000;
 
 export const visible: Row = {
@@ -29,7 +29,7 @@ export const visible: Row = {
   async run(bench, functions) {
     const { tools, folders, effort } = bench;
     const filled = await folders.filled(functions);
-    const { seconds, allowedSeconds } = filled.cut;
+    const { seconds, allowedSeconds } = filled.firstBuild;
     if (seconds === undefined) {
       throw new Unmeasured(
         `the first snapshot of ${functions} functions was not built within ${allowedSeconds} s`,
@@ -37,20 +37,20 @@ export const visible: Row = {
     }
     const server = await startServer(tools, await folders.copy(filled));
     try {
-      await untilCut(server, functions, 60);
+      await waitForBuild(server, functions, 60);
       const next = newFunctions();
-      for (let turn = 0; turn < (effort.quick ? 1 : SETTLING); turn++) await untilVisible(server, next());
+      for (let turn = 0; turn < (effort.quick ? 1 : SETTLING); turn++) await waitUntilVisible(server, next());
       const before = await diskBytes(bench, server);
       const times: number[] = [];
       let published = 0;
       for (let turn = 0; turn < (effort.quick ? 2 : MEASURED); turn++) {
-        bench.say(`visible: publish ${turn + 1}`);
+        bench.report(`visible: publish ${turn + 1}`);
         const release = next();
         published += Buffer.byteLength(release.text);
-        times.push(await untilVisible(server, release));
+        times.push(await waitUntilVisible(server, release));
       }
       const growth = ((await diskBytes(bench, server)) - before) / times.length;
-      const cuts = await cutsOfMany(bench, server, next);
+      const builds = await countBuilds(bench, server, next);
       const { median, low, high } = spread(times);
       const measurable = functions <= TARGET_FUNCTIONS && !effort.quick;
       return [
@@ -61,7 +61,7 @@ export const visible: Row = {
           ours: `${milliseconds(median)} (${milliseconds(low)}–${milliseconds(high)})`,
           beside: [
             `disk +${bytes(growth)} for each, ${bytes(published / times.length)} of it published`,
-            `${AT_ONCE} at once: ${cuts} snapshots`,
+            `${CONCURRENT_PUBLISHES} at once: ${builds} snapshots`,
             `first snapshot ${milliseconds(seconds * 1_000)}`,
           ].join('; '),
           ...(measurable
@@ -77,7 +77,7 @@ export const visible: Row = {
             slowestMilliseconds: high,
             diskBytesPerCut: growth,
             publishedBytesPerCut: published / times.length,
-            cutsForManyAtOnce: cuts,
+            cutsForManyAtOnce: builds,
             firstCutSeconds: seconds,
           },
         },
@@ -89,7 +89,7 @@ export const visible: Row = {
 };
 
 /** Milliseconds from the publish request to the response with `default` that contains the release. */
-async function untilVisible(server: Server, release: SyntheticRelease): Promise<number> {
+async function waitUntilVisible(server: Server, release: SyntheticRelease): Promise<number> {
   const { method, path: target, headers, body } = publishRequest(server, release, '?wait=true');
   const started = performance.now();
   const answer = await fetch(server.url + target, { method, headers, body });
@@ -107,18 +107,22 @@ async function untilVisible(server: Server, release: SyntheticRelease): Promise<
 }
 
 /** How many snapshots several concurrent publishes make. */
-async function cutsOfMany(
+async function countBuilds(
   { tools, folders }: Bench,
   server: Server,
   next: () => SyntheticRelease,
 ): Promise<number> {
   const before = await newestSnapshot(server, 'default');
-  const requests = Array.from({ length: AT_ONCE }, () => publishRequest(server, next()));
-  await clientLoad(tools, { origin: server.url, requests, connections: AT_ONCE }, await folders.scratch());
+  const requests = Array.from({ length: CONCURRENT_PUBLISHES }, () => publishRequest(server, next()));
+  await clientLoad(
+    tools,
+    { origin: server.url, requests, connections: CONCURRENT_PUBLISHES },
+    await folders.scratch(),
+  );
   const deadline = performance.now() + DEADLINE_MILLISECONDS;
   for (;;) {
     const now = await newestSnapshot(server, 'default');
-    if (now!.functions >= before!.functions + AT_ONCE) return now!.serial - before!.serial;
+    if (now!.functions >= before!.functions + CONCURRENT_PUBLISHES) return now!.serial - before!.serial;
     if (performance.now() > deadline) throw new Error('concurrent publishes never became visible');
     await setTimeout(50);
   }
@@ -130,7 +134,7 @@ async function cutsOfMany(
  */
 async function diskBytes({ effort }: Bench, { folder }: Server): Promise<number> {
   // The last response comes before renditions are compressed and old ones deleted.
-  if (!effort.quick) await untilStill(folder, STILL_SECONDS);
+  if (!effort.quick) await waitUntilIdle(folder, IDLE_SECONDS);
   const Database = await sqlite();
   const database = new Database(path.join(folder, 'registry.db'));
   try {

@@ -6,7 +6,7 @@ import { ratio, spread } from '../measure.js';
 import { startNginx } from '../peers.js';
 import { atLeast, type Row, Unmeasured } from '../row.js';
 import { startServer } from '../server.js';
-import { casesOf, catalogSizes, measureCase, processorTimes, rates } from './http.js';
+import { catalogSizes, listCases, measureCase, processorTimes, rates } from './http.js';
 
 /** Servers and load share every core: one core per process would leave none for the load. */
 export const workers: Row = {
@@ -28,8 +28,8 @@ export const workers: Row = {
       const nginx = await startNginx(tools, scratch, resources, count, 'any');
       try {
         const lines = [];
-        for (const one of casesOf(resources, false)) {
-          bench.say(`workers: ${one.what}`);
+        for (const one of listCases(resources, false)) {
+          bench.report(`workers: ${one.what}`);
           const parts = { server, peers: { nginx }, resources, scratch, core: 'any' } as const;
           const measured = await measureCase(bench, one, parts);
           const [ours, theirs] = [rates(measured, 'krmhub'), rates(measured, 'nginx')];

@@ -40,17 +40,17 @@ export class SyntheticCatalog {
   change(entries: number): { marker: string } {
     const next = Math.max(...this.#generations) + 1;
     this.#generations.fill(next, 0, entries);
-    return { marker: markerOf(next) };
+    return { marker: generationMarker(next) };
   }
 
   text(): string {
     const items = this.entries.map(({ text }, at) =>
-      text.replace(GENERATION, markerOf(this.#generations[at]!)),
+      text.replace(GENERATION, generationMarker(this.#generations[at]!)),
     );
     return `${this.#head}${LIST_START}${items.join('')}`;
   }
 }
 
-function markerOf(generation: number): string {
+function generationMarker(generation: number): string {
   return `generation-${generation}.html`;
 }

@@ -25,7 +25,7 @@ export function functionConfigSchema(random: Random, bytes: number): JsonObject 
   let left = bytes - 150;
   while (left > 0) {
     const name = freshName(random, properties);
-    const property = anyProperty(random, left > ROOM_TO_NEST ? 0 : DEEPEST);
+    const property = anyProperty(random, left > MIN_NESTED_BYTES ? 0 : MAX_DEPTH);
     properties[name] = property;
     own.push(name);
     left -= sizeInYaml(property, 3) + name.length + 8;
@@ -39,15 +39,15 @@ export function functionConfigSchema(random: Random, bytes: number): JsonObject 
   };
 }
 
-const DEEPEST = 2;
+const MAX_DEPTH = 2;
 /** Bytes that must be left for a property with properties of its own: they take up to this many. */
-const ROOM_TO_NEST = 900;
+const MIN_NESTED_BYTES = 900;
 
 function anyProperty(random: Random, depth: number): JsonObject {
   const description = sentence(random, random.between(4, 16));
   const kind = random.next();
-  if (depth < DEEPEST && kind < 0.16) return { type: 'object', description, ...fields(random, depth + 1) };
-  if (depth < DEEPEST && kind < 0.28) {
+  if (depth < MAX_DEPTH && kind < 0.16) return { type: 'object', description, ...fields(random, depth + 1) };
+  if (depth < MAX_DEPTH && kind < 0.28) {
     return { type: 'array', description, items: { type: 'object', ...fields(random, depth + 1) } };
   }
   if (kind < 0.38) return { type: 'array', description, items: { type: 'string' } };

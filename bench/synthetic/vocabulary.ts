@@ -31,7 +31,7 @@ const SYLLABLES = words(`
   tel ti tor u va vel vi vor wa wel wi xe ya yel zi zor`);
 
 /** Product and project names: pronounceable, and each in few descriptions only. */
-function coined(count: number): string[] {
+function coinedName(count: number): string[] {
   const random = new Random(7);
   const found = new Set<string>();
   while (found.size < count) {
@@ -40,7 +40,7 @@ function coined(count: number): string[] {
   return [...found];
 }
 
-export const PROSE = new Zipf([...new Set([...FREQUENT, ...coined(12_000)])], 1.02);
+export const PROSE = new Zipf([...new Set([...FREQUENT, ...coinedName(12_000)])], 1.02);
 
 export const VERBS = new Zipf(
   words(`Set Ensure Require Render Inject Remove Replace Validate Add Annotate Rename Generate Check Apply Mount
