@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { benchCommands } from './bench-commands.js';
 import { cleanEnvironment, type Finished, root, temporaryFolder } from './running.js';
 
-/** The bench as it was built. Nothing here is about speed: a test must not fail because a machine is slow. */
+/** Tests the built bench. Nothing here checks speed: a test must not fail because a machine is slow. */
 
 interface Results {
   machine: string;
@@ -62,14 +62,17 @@ describe('bench', () => {
       expect([...new Set(lines.map(({ row }) => row))]).toEqual(rows);
       for (const { row, what, beside, figures, target } of lines) {
         if (what === 'not measured') {
-          expect(['workers', 'artifacts', 'pages'], 'only these need what may be missing').toContain(row);
+          expect(
+            ['workers', 'artifacts', 'pages'],
+            'only these rows need programs that may be missing',
+          ).toContain(row);
           expect(beside).toMatch(/--workers|nginx|(docker-registry|Chromium) is not installed/);
           continue;
         }
         expect(Object.keys(figures), `${row} ${what}`).not.toEqual([]);
         for (const [name, figure] of Object.entries(figures))
           expect(figure, `${row} ${what} ${name}`).not.toBeNaN();
-        expect(target, 'one short round decides nothing').toBeUndefined();
+        expect(target, 'one short round has no targets').toBeUndefined();
       }
       const document = readFileSync(path.join(folder, 'performance.md'), 'utf8');
       for (const { what } of lines) {
@@ -85,7 +88,7 @@ describe('bench', () => {
   }, 300_000);
 
   it.skipIf(spawnSync('wrk', ['--version']).error !== undefined)(
-    'loads with wrk (skipped where it is not installed)',
+    'loads with wrk (skipped if it is not installed)',
     async () => {
       const { folder, remove } = temporaryFolder();
       try {
@@ -112,7 +115,7 @@ describe('bench', () => {
     60_000,
   );
 
-  it('understands every command of its document', async () => {
+  it('accepts every command of its document', async () => {
     const commands = benchCommands();
     expect(commands.length).toBeGreaterThan(2);
     for (const command of commands) {

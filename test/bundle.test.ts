@@ -8,7 +8,10 @@ const { folder, remove } = temporaryFolder();
 const built = ['packages/schema', 'packages/oci', 'apps/registry', 'apps/cli'];
 const bundle = path.join(folder, 'apps/cli/dist/bundle/krmhub.js');
 
-/** What the command would run, in a checkout whose parts were compiled and bundled at these times. */
+/**
+ * The program that the command would run, in a checkout whose parts were compiled and bundled at these
+ * times.
+ */
 function chosen(compiled: number, bundled: number): string {
   for (const name of built) utimesSync(path.join(folder, name, 'dist/.tsbuildinfo'), 1_000, 1_000);
   utimesSync(path.join(folder, 'packages/oci/dist/.tsbuildinfo'), compiled, compiled);
@@ -36,7 +39,7 @@ it('runs the bundle unless a part was compiled after it', () => {
   expect(chosen(3_000, 2_000)).toBe('compiled');
 });
 
-it('runs the bundle where nothing else is installed, and the compiled program where there is no bundle', () => {
+it('runs the bundle if nothing else is installed, and the compiled program if there is no bundle', () => {
   for (const name of built) rmSync(path.join(folder, name, 'dist/.tsbuildinfo'));
   expect(run()).toBe('bundled');
   rmSync(bundle);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Makes a repository below a folder with these files on a branch `main`, or commits them to it. */
+/** Creates a repository below a folder with these files on a branch `main`, or commits them to it. */
 export function commitFiles(folder: string, name: string, files: Readonly<Record<string, string>>): void {
   const work = path.join(folder, `${name}.work`);
   const bare = path.join(folder, `${name}.git`);

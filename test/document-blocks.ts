@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { root } from './running.js';
 
-/** A shell block of a document, and the output that stands right after it. */
+/** A shell block of a document, and the output block right after it. */
 export interface Block {
   line: number;
   script: string;
   output: string | undefined;
-  /** The word after `sh`: what must be there to run it. Undefined where a registry is enough. */
+  /** The word after `sh`: the program that the block needs. Undefined if a registry is enough. */
   needs: string | undefined;
 }
 
-/** Every `sh` block; `sh podman` and the like are run by the tests that have what they need. */
+/** Every `sh` block; the tests of the programs run `sh podman` and the like. */
 export function blocks(markdown: string): Block[] {
   const found: Block[] = [];
   const fences = /^```(\w*)(?: (\w+))?\n([\s\S]*?)^```$/gm;
@@ -34,7 +34,7 @@ export function blocks(markdown: string): Block[] {
   return found;
 }
 
-/** The scripts of a document's blocks that need the same thing, in their order; there is one at least. */
+/** Returns the scripts of a document's blocks with the same need, in order; throws if there is none. */
 export function documentBlocks(document: string, needs: string): string[] {
   const found = blocks(readFileSync(path.join(root, document), 'utf8')).filter(
     (block) => block.needs === needs,

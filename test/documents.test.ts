@@ -8,9 +8,9 @@ import { type Block, blocks } from './document-blocks.js';
 import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
 
 /**
- * Runs every command of every document as its reader would: the `sh` blocks of a document are one session in
- * one folder, against a registry of its own. A `text` block right after an `sh` block is the output that the
- * document promises: its lines, in that order, where `…` stands for anything.
+ * Runs every command of every document as its reader would: the `sh` blocks of a document are one session
+ * in one folder, against a new registry. A `text` block right after an `sh` block is the expected output:
+ * its lines, in that order, where `…` matches anything.
  */
 
 const documents = [
@@ -34,7 +34,7 @@ const runElsewhere: Record<string, string> = {
   ...Object.fromEntries(benchCommands().map((command) => [command, 'test/bench.test.ts runs it'])),
 };
 
-/** Who runs the blocks that need more than a registry, by the word after their `sh`. */
+/** The tests that run the blocks that need more than a registry, by the word after their `sh`. */
 const runByOthers: Record<string, string> = {
   podman: 'test/interop/container.test.ts',
   kubectl: 'test/interop/kubernetes.test.ts',
@@ -89,7 +89,7 @@ function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** A folder that looks like a checkout to the commands in it, with data of its own. */
+/** A folder that looks like a checkout to the commands in it, with its own data. */
 function checkout(folder: string): void {
   for (const name of ['node_modules', 'test', 'package.json'])
     symlinkSync(path.join(root, name), path.join(folder, name));
@@ -102,7 +102,7 @@ describe('documents', () => {
     expect(documents.length).toBeGreaterThan(3);
   });
 
-  it('leave to other tests only what those run', () => {
+  it('leave to other tests only the commands that those run', () => {
     const left = documents.flatMap((name) =>
       blocksOf(name).flatMap(({ needs }) =>
         needs === undefined ? [] : `documentBlocks('${name}', '${needs}')`,
@@ -117,7 +117,7 @@ describe('documents', () => {
   });
 
   it.each(documents.filter((name) => blocksOf(name).some(({ needs }) => needs === undefined)))(
-    '%s does what it says',
+    '%s works as written',
     async (name) => {
       const found = blocksOf(name).filter(
         ({ script, needs }) => needs === undefined && !(script.trim() in runElsewhere),

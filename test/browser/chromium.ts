@@ -9,22 +9,26 @@ import {
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Where a Chromium is installed: `KRMHUB_TEST_CHROMIUM`, or where distributions put it. Undefined where there is none. */
+/**
+ * Path of an installed Chromium: `KRMHUB_TEST_CHROMIUM`, or the path that distributions use. Undefined if
+ * there is none.
+ */
 export const chromiumFile = [process.env.KRMHUB_TEST_CHROMIUM, ...PLACES].find(
   (file) => file !== undefined && existsSync(file),
 );
 
 export function startChromium(): Promise<Browser> {
-  if (chromiumFile === undefined) throw new Error('no Chromium is installed; KRMHUB_TEST_CHROMIUM names one');
-  // Containers give no rights for a sandbox, and little shared memory.
+  if (chromiumFile === undefined)
+    throw new Error('Chromium is not installed; KRMHUB_TEST_CHROMIUM can name one');
+  // Containers do not allow a sandbox, and have little shared memory.
   const args = ['--no-sandbox', '--disable-dev-shm-usage'];
   return chromium.launch({ executablePath: chromiumFile, args });
 }
 
-/** Widths of a phone and of a desk, in CSS pixels. */
+/** Widths of a phone and of a desktop, in CSS pixels. */
 export const VIEWPORTS = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } } as const;
 
-/** A context that records what no page may do. */
+/** A context that records errors of pages. */
 export async function openContext(
   browser: Browser,
   options: BrowserContextOptions = {},

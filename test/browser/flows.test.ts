@@ -8,7 +8,7 @@ const suite = chromiumFile === undefined ? describe.skip : describe;
 let site: SampleSite;
 let browser: Browser;
 
-suite('somebody at a browser', () => {
+suite('a user with a browser', () => {
   beforeAll(async () => {
     [site, browser] = await Promise.all([startSampleSite({ hostile: false }), startChromium()]);
   }, 240_000);
@@ -17,7 +17,7 @@ suite('somebody at a browser', () => {
     await site?.close();
   });
 
-  /** Opens a page, and lets nothing wrong on it pass. */
+  /** Opens a page and fails on any error on it. */
   const visit = async (
     path: string,
     work: (page: Page) => Promise<void>,
@@ -54,7 +54,7 @@ suite('somebody at a browser', () => {
     );
   });
 
-  it('gets suggestions, and goes to one by the keyboard alone', () =>
+  it('gets suggestions, and opens one with the keyboard alone', () =>
     visit('/', async (page) => {
       await page.keyboard.press('/');
       const box = page.getByRole('combobox');
@@ -75,7 +75,7 @@ suite('somebody at a browser', () => {
       expect(chosen).toContain((await page.locator('h1').textContent())!.split('/')[1]);
     }));
 
-  it.each([true, false])('searches and narrows down, with scripts: %s', (javaScriptEnabled) =>
+  it.each([true, false])('searches and filters, with scripts: %s', (javaScriptEnabled) =>
     visit(
       '/',
       async (page) => {
@@ -99,7 +99,7 @@ suite('somebody at a browser', () => {
     ),
   );
 
-  it.each([true, false])('sees what two releases differ in, with scripts: %s', (javaScriptEnabled) =>
+  it.each([true, false])('sees the differences of two releases, with scripts: %s', (javaScriptEnabled) =>
     visit(
       '/functions/functions.example.com/SetLabels',
       async (page) => {
@@ -114,7 +114,7 @@ suite('somebody at a browser', () => {
     ),
   );
 
-  it('is warned of a yanked release, and led to a live one', () =>
+  it('sees the warning on a yanked release, and follows the link to a current one', () =>
     visit('/functions/functions.example.com/SetLabels/releases/1.1.0', async (page) => {
       expect(await page.locator('main').textContent()).toContain('Drops the labels of templates');
       expect(await page.locator('#use').count()).toBe(0);

@@ -1,15 +1,15 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectUsablePage as expectUsablePageWithScripts } from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
-import { expectSound as expectSoundWithScripts } from './sound.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
 
 let site: SampleSite;
 let browser: Browser;
 
-suite('an operator at a browser', () => {
+suite('an operator with a browser', () => {
   beforeAll(async () => {
     [site, browser] = await Promise.all([startSampleSite({ hostile: false }), startChromium()]);
   }, 240_000);
@@ -26,7 +26,7 @@ suite('an operator at a browser', () => {
   it.each([
     ['a phone', VIEWPORTS.phone, 'light'],
     ['a desk', VIEWPORTS.desk, 'dark'],
-  ] as const)('finds every page sound on %s', async (_, viewport, colorScheme) => {
+  ] as const)('finds no problem on any page at %s', async (_, viewport, colorScheme) => {
     const { context, faults, open } = await openContext(browser, { viewport, colorScheme });
     try {
       const page = await open(`${site.url}/operate`);
@@ -42,7 +42,7 @@ suite('an operator at a browser', () => {
         '/recipes/nowhere',
       ]) {
         await page.goto(`${site.url}/operate${path}`);
-        await expectSoundWithScripts(page);
+        await expectUsablePageWithScripts(page);
       }
       expect(faults).toEqual([]);
     } finally {
@@ -51,9 +51,9 @@ suite('an operator at a browser', () => {
   });
 
   describe.each([true, false])('with scripts: %s', (javaScriptEnabled) => {
-    // What looks at a page is a script too.
-    const expectSound = async (page: Page) => {
-      if (javaScriptEnabled) await expectSoundWithScripts(page);
+    // The page check is a script too.
+    const expectUsablePage = async (page: Page) => {
+      if (javaScriptEnabled) await expectUsablePageWithScripts(page);
     };
     const asOperator = async (path: string, work: (page: Page) => Promise<void>) => {
       const viewport = javaScriptEnabled ? VIEWPORTS.desk : VIEWPORTS.phone;
@@ -75,7 +75,7 @@ suite('an operator at a browser', () => {
       }
     };
 
-    it('gets in by a token that is one, to where they wanted to go, and out again', async () => {
+    it('signs in with a valid token, lands on the requested page, and signs out', async () => {
       await asOperator('/operate/sources', async (page) => {
         const [cookie] = await page.context().cookies();
         expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
@@ -89,7 +89,7 @@ suite('an operator at a browser', () => {
       });
     });
 
-    it('sees which source fails and why, and has it asked', () =>
+    it('sees which source fails and why, and polls it', () =>
       asOperator('/operate/sources', async (page) => {
         expect(await page.locator('main').textContent()).toContain('responded with 404');
         await page.getByRole('button', { name: 'Ask now: watermelon of platform' }).click();
@@ -97,7 +97,7 @@ suite('an operator at a browser', () => {
         expect(await page.locator('main').textContent()).toContain('responded with 404');
       }));
 
-    it('makes a token, whose secret is shown once, and revokes it', () =>
+    it('creates a token whose secret is shown once, and revokes it', () =>
       asOperator('/operate/tokens', async (page) => {
         const name = `pipeline-${javaScriptEnabled}`;
         await page.getByRole('link', { name: 'Create a token' }).click();
@@ -108,12 +108,12 @@ suite('an operator at a browser', () => {
         const secret = /krmhub_[0-9a-f]+/.exec((await page.locator('main').textContent())!)![0];
         const whoAmI = () =>
           fetch(`${site.url}/api/v1/tokens`, { headers: { Authorization: `Bearer ${secret}` } });
-        // It is known, and no administrator's.
+        // A valid token without the admin scope.
         expect((await whoAmI()).status).toBe(403);
         await page.goto(`${site.url}/operate/tokens`);
         expect(await page.content()).not.toContain(secret);
         await page.getByRole('link', { name: new RegExp(`Revoke.*${name}|${name}.*[Rr]evoke`) }).click();
-        await expectSound(page);
+        await expectUsablePage(page);
         await page
           .getByRole('main')
           .getByRole('button', { name: /Revoke/ })
@@ -121,7 +121,7 @@ suite('an operator at a browser', () => {
         expect((await whoAmI()).status).toBe(401);
       }));
 
-    it('is told every problem of a recipe, loses nothing of it, and applies it when it is mended', () =>
+    it('sees every problem of a recipe, keeps the text, and applies it after the fix', () =>
       asOperator('/operate/recipes/platform', async (page) => {
         const box = page.getByLabel('Recipe, YAML');
         const before = await box.inputValue();
@@ -134,7 +134,7 @@ suite('an operator at a browser', () => {
             .getByRole('listitem')
             .count(),
         ).toBe(2);
-        await expectSound(page);
+        await expectUsablePage(page);
         expect((await page.getByLabel('Recipe, YAML').inputValue()).trim()).toBe(wrong.trim());
         const mended = before.replace(/team: .*/, `team: ${javaScriptEnabled ? 'one' : 'two'}`);
         await page.getByLabel('Recipe, YAML').fill(mended);

@@ -34,7 +34,7 @@ suite('another site, in the browser of an operator', () => {
     evil?.close();
   });
 
-  // The same host on another port is of the same site, so that the cookie goes along.
+  // The same host with another port is the same site, so the browser sends the cookie.
   it.each(['127.0.0.1', 'localhost'])('at %s cannot send a form', async (host) => {
     const { port } = evil.address() as AddressInfo;
     for (const target of ['/operate/sign-in', '/operate/sign-out', '/operate/tokens/new']) {

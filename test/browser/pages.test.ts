@@ -1,12 +1,12 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { expectUsablePage } from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
 import { SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
-import { expectSound } from './sound.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
-if (chromiumFile === undefined) console.warn('pages are not opened: no Chromium is installed');
+if (chromiumFile === undefined) console.warn('pages are not opened: Chromium is not installed');
 
 suite('every page in a browser', () => {
   let site: SampleSite;
@@ -24,11 +24,11 @@ suite('every page in a browser', () => {
     it.each([
       ['a phone', VIEWPORTS.phone, 'light'],
       ['a desk', VIEWPORTS.desk, 'dark'],
-    ] as const)('is sound for everybody on %s', async (_name, viewport, colorScheme) => {
+    ] as const)('has no problem on %s', async (_name, viewport, colorScheme) => {
       const { context, faults, open } = await openContext(browser, { viewport, colorScheme });
       try {
         const page = await open(site.url + path);
-        await expectSound(page);
+        await expectUsablePage(page);
         expect(await page.title()).not.toBe('taken');
         expect(faults).toEqual([]);
       } finally {
@@ -42,13 +42,13 @@ suite('every page in a browser', () => {
         const page = await context.newPage();
         const code = (await page.goto(site.url + path))!.status();
         const text = await page.locator('main').textContent();
-        // Scripts bring copy buttons, and the address by which the registry is known to the browser.
+        // Scripts add copy buttons, and the address by which the browser reached the registry.
         const { host } = new URL(site.url);
         const same = text!.replaceAll('Copy', '').replaceAll(/https?:\/\/[\w.:]+/g, 'URL');
         await context.close();
         return [code, same.replaceAll(host, 'registry.example.com').replaceAll(/Request [\w-]+/g, 'Request')];
       };
-      // A page says how long ago something was, which may change from one load to the next.
+      // A page shows the age of events, which may change between two loads.
       await vi.waitFor(async () => expect(await shown(false)).toEqual(await shown(true)), {
         timeout: 20_000,
       });

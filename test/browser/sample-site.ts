@@ -15,12 +15,12 @@ export interface SampleSite extends RunningRegistry {
   close(): Promise<void>;
 }
 
-/** The functions of a group, and who signs them. */
+/** The functions of a group, and their signers. */
 const POLICY = 'functions.example.com';
 
 /**
- * A registry with what makes its pages worth a look: releases that are signed, yanked and deprecated, READMEs, a catalog
- * with a vendor that answers and one that does not; and where it is asked for, a function whose author is hostile.
+ * A registry with varied content for its pages: releases that are signed, yanked and deprecated, READMEs, a
+ * catalog with a vendor that responds and one that does not; optionally a function with a hostile author.
  */
 export async function startSampleSite({ hostile }: { hostile: boolean }): Promise<SampleSite> {
   const { folder, remove } = temporaryFolder();
@@ -100,7 +100,7 @@ async function succeed(args: string[], options: RunOptions): Promise<void> {
   if (code !== 0) throw new Error(`krmhub ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`);
 }
 
-/** Serves one catalog over http. */
+/** Serves one catalog over HTTP. */
 async function startVendor(): Promise<{ url: string; stop(): Promise<void> }> {
   const catalog = readFileSync(path.join(fixtures, 'catalogs/example-co.yaml'));
   const server = createServer((request, response) => {
@@ -187,7 +187,7 @@ Selectors of Deployments are left alone: they cannot be changed once they are ap
 2. A label that already exists is overwritten, and the result says so.
 `;
 
-/** What its author would like to do on the pages of others. */
+/** Attacks that its author could try on the pages of others. */
 const HOSTILE = `apiVersion: config.kubernetes.io/v1alpha1
 kind: KRMFunctionDefinition
 spec:

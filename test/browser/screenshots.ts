@@ -6,8 +6,8 @@ import { SAMPLE_PAGES } from './sample-pages.js';
 import { startSampleSite } from './sample-site.js';
 
 /**
- * Screenshots of the pages of a sample registry: those that the documents show, or with `--all FOLDER` every page in
- * every width and both colour schemes.
+ * Takes screenshots of the pages of a sample registry: those in the documents, or with `--all FOLDER` every
+ * page in every width and both color schemes.
  */
 const SHOWN = ['home', 'search', 'function', 'catalog'] as const;
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanEnvironment, krmhub, root, temporaryFolder } from '../running.js';
 
-/** Asks real shells what they offer with the scripts that `krmhub completion` prints. */
+/** Reads the completions of real shells with the scripts that `krmhub completion` prints. */
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const shells = ['bash', 'zsh', 'fish'] as const;
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(remove);
 
-/** What a shell offers for the last word, which may be empty. */
+/** Returns the completions of a shell for the last word, which may be empty. */
 function offers(shell: Shell, words: readonly string[]): string[] {
   const line = ['krmhub', ...words].join(' ');
   const [command, args] = {
@@ -41,19 +41,19 @@ function offers(shell: Shell, words: readonly string[]): string[] {
   }[shell] as [string, string[]];
   const { status, stdout, stderr } = spawnSync(command, args, {
     cwd: files,
-    // Zsh edits no line at a terminal that it takes for a dumb one.
+    // Zsh has no line editor on a terminal of the type "dumb".
     env: cleanEnvironment(home, { TERM: 'xterm' }),
     encoding: 'utf8',
     timeout: 60_000,
     input: '',
   });
   expect([status, stderr]).toEqual([0, '']);
-  // Fish tells what a word means behind a tab, and marks folders; zsh gives folders without the mark.
+  // Fish prints a description behind a tab, and marks folders; zsh prints folders without the mark.
   const found = stdout.split('\n').filter((one) => one !== '');
   return found.map((one) => one.split('\t')[0]!.replace(/\/$/, '')).sort();
 }
 
-/** Every command and its options, as the help tells them. */
+/** Every command and its options, from the help. */
 const documented = [
   ...readFileSync(path.join(root, 'docs/commands.md'), 'utf8').matchAll(
     /^## krmhub ?(.*)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm,
@@ -72,8 +72,8 @@ describe.each(shells)('in %s', (shell) => {
   const test = it.runIf(installed[shell]);
   if (!installed[shell]) it.skip(`(${shell} is not installed)`, () => undefined);
 
-  test('offers every command and every option that the help names, and no other', () => {
-    // A whole zsh is started for each question.
+  test('offers exactly the commands and options of the help', () => {
+    // Each completion starts a whole zsh.
     const asked = documented.filter((_, at) => shell !== 'zsh' || at % 3 === 0);
     for (const { words, options } of asked) {
       const global = words.length === 0 ? [] : ['--no-color'];
@@ -106,13 +106,13 @@ describe.each(shells)('in %s', (shell) => {
     expect(offers(shell, ['help', 'pub'])).toEqual(['publish']);
   });
 
-  test('offers files where a file is meant, and nothing where only the user knows', () => {
+  test('offers files for file arguments, and nothing for free text', () => {
     expect(offers(shell, ['lint', 'de'])).toEqual(['definition.yaml', 'deployment.yaml']);
     expect(offers(shell, ['publish', 'definition.yaml', '--readme', 'def'])).toEqual(['definition.yaml']);
     expect(offers(shell, ['diff', 'definition.yaml', 'dep'])).toEqual(['deployment.yaml']);
     expect(offers(shell, ['catalog', 'pull', 'default', '--out', 'dep'])).toEqual(['deployment.yaml']);
     expect(offers(shell, ['serve', '--data', 'f'])).toEqual(['functions']);
-    // The value of an option is no command.
+    // The value of an option is not a command.
     expect(offers(shell, ['publish', '--release', 'lint', 'def'])).toEqual(['definition.yaml']);
     for (const words of [
       ['yank', ''],
@@ -123,7 +123,7 @@ describe.each(shells)('in %s', (shell) => {
       expect([words, offers(shell, words)]).toEqual([words, []]);
   });
 
-  test('is found where the help says that it is put', async () => {
+  test('works when it is installed as the help describes', async () => {
     const { stdout } = await krmhub(['completion', '--help']);
     const lines = /^Install:\n((?: {2}.*\n)+)/m.exec(stdout)![1]!;
     const bin = path.join(root, 'node_modules/.bin');
@@ -153,14 +153,14 @@ describe.each(shells)('in %s', (shell) => {
   });
 });
 
-it.runIf(installed.bash)('understands --option=value, which bash takes apart', () => {
+it.runIf(installed.bash)('completes --option=value, which bash splits', () => {
   expect(offers('bash', ['lint', '--format', '=', 's'])).toEqual(['sarif']);
   expect(offers('bash', ['lint', '--format', '='])).toEqual(['github', 'json', 'sarif', 'text']);
   expect(offers('bash', ['lint', '--format', '=', 'json', 'def'])).toEqual(['definition.yaml']);
   expect(offers('bash', ['lint', '--', 'def'])).toEqual(['definition.yaml']);
 });
 
-it('knows shells that it cannot help, and says so', async () => {
+it('rejects an unknown shell', async () => {
   const { code, stderr } = await krmhub(['completion', 'tcsh']);
   expect([code, stderr]).toEqual([2, expect.stringContaining('Allowed choices are bash, zsh, fish')]);
 });

@@ -72,7 +72,7 @@ describe('the challenge', () => {
     expect(scope).toBeUndefined();
   });
 
-  it('stands alone in the answer', async () => {
+  it('is the only one in the response', async () => {
     const { headers } = await anonymous.get('/v2/');
     expect(headers['www-authenticate']?.match(/bearer|basic/gi)).toEqual(['Bearer']);
   });
@@ -92,29 +92,29 @@ describe('the challenge', () => {
     expect(scope).toBe(`repository:team/one:${actions}`);
   });
 
-  it('of a wrong password is a challenge too', async () => {
+  it('is also sent for a wrong password', async () => {
     challengeOf(await requests.as(basic('conformance', 'wrong')).send('POST', uploads(newRepository())));
   });
 });
 
 describe('a token', () => {
-  it('is given for the credentials of a user, and opens the base', async () => {
+  it('is issued for the credentials of a user, and opens the base', async () => {
     const user = await bearer(challengeOf(await anonymous.get('/v2/')), administrator());
     expect((await user.get('/v2/')).status).toBe(200);
   });
 
-  it('is given for empty Basic credentials, and opens the base', async () => {
+  it('is issued for empty Basic credentials, and opens the base', async () => {
     const user = await bearer(challengeOf(await anonymous.get('/v2/')), nobody);
     expect((await user.get('/v2/')).status).toBe(200);
   });
 
-  it('for empty credentials changes nothing: the answer is another challenge', async () => {
+  it('for empty credentials gives no access: the response is another challenge', async () => {
     const target = uploads(newRepository());
     const user = await bearer(challengeOf(await anonymous.send('POST', target)), nobody);
     challengeOf(await user.send('POST', target));
   });
 
-  it('is given for a scope of several repositories in one parameter', async () => {
+  it('is issued for a scope of several repositories in one parameter', async () => {
     const [one, two] = [newRepository(), newRepository()];
     const challenge = challengeOf(await anonymous.send('POST', uploads(one)));
     const scope = `repository:${one}:pull,push repository:${two}:pull`;
@@ -123,7 +123,7 @@ describe('a token', () => {
     challengeOf(await user.send('POST', uploads(two)));
   });
 
-  it('for a push carries blobs and manifests of the repository all the way', async () => {
+  it('for a push covers all requests for blobs and manifests of the repository', async () => {
     const repository = newRepository();
     const user = await bearer(
       challengeOf(await anonymous.send('POST', uploads(repository))),
@@ -148,7 +148,7 @@ describe('a token', () => {
     expect((await user.send('POST', target)).status).toBe(201);
   });
 
-  it('for a pull is asked for more where an upload is looked at, and the next one does', async () => {
+  it('for a pull does not cover the status of an upload; the challenge names the scope that does', async () => {
     const repository = newRepository();
     const place = await requests.session(repository);
     const base = challengeOf(await anonymous.get('/v2/'));
@@ -157,7 +157,7 @@ describe('a token', () => {
     expect((await user.get(place)).status).toBe(204);
   });
 
-  it('for a push does not delete: that has a challenge and a token of its own', async () => {
+  it('for a push does not delete: that has its own challenge and token', async () => {
     const repository = newRepository();
     const user = await bearer(
       challengeOf(await anonymous.send('POST', uploads(repository))),
@@ -173,7 +173,7 @@ describe('a request with a body', () => {
   it.each([
     ['with its length', false],
     ['in chunks without a length', true],
-  ])('%s that is refused for want of a token is taken when it is sent again', async (_, chunked) => {
+  ])('%s that is refused without a token is accepted when it is sent again with one', async (_, chunked) => {
     const repository = newRepository();
     const bytes = someBytes(100_000);
     const digest = digestOf(bytes);
@@ -185,7 +185,7 @@ describe('a request with a body', () => {
   });
 });
 
-describe('credentials of a user as they are', () => {
+describe('credentials of a user as Basic authentication', () => {
   it('open the base without a token', async () => {
     expect((await requests.get('/v2/')).status).toBe(200);
   });

@@ -13,14 +13,14 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cleanEnvironment, type Finished, root, temporaryFolder } from '../running.js';
 
-/** `npm run oci-conformance` with stand-ins for the suite, which write what it writes. */
+/** Runs `npm run oci-conformance` with stand-ins for the suite, which write the same result files. */
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
 const INSTALL = 'go install github.com/opencontainers/distribution-spec/conformance@967efdc079b9';
 
 let made = 0;
-/** A program in a folder of its own, which says what it was started with in `seen.json` beside it. */
+/** A program in a new folder; it writes its arguments and environment to `seen.json` beside it. */
 function standIn(...lines: string[]): { program: string; seen: () => Seen } {
   made += 1;
   const place = path.join(folder, `suite-${made}`);
@@ -65,7 +65,7 @@ function results(statuses: readonly string[]): string[] {
 }
 
 async function run(env: Record<string, string>, ...args: string[]): Promise<Finished & { last: string }> {
-  // What it leaves behind would be here.
+  // Files that it leaves behind would be here.
   const temporary = mkdtempSync(path.join(folder, 'temporary-'));
   const child = spawn(process.execPath, [path.join(root, 'scripts/oci-conformance.mjs'), ...args], {
     env: cleanEnvironment(folder, { TMPDIR: temporary, ...env }),
@@ -92,18 +92,18 @@ async function isStopped({ OCI }: Seen): Promise<boolean> {
 }
 
 describe('npm run oci-conformance', { timeout: 120_000 }, () => {
-  it('is what the script of that name runs', () => {
+  it('is the command of the script with that name', () => {
     const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
     expect(scripts['oci-conformance']).toBe('node scripts/oci-conformance.mjs');
   });
 
-  it('says how to install a suite that is not there, and ends with 2', async () => {
+  it('prints how to install a missing suite, and exits with 2', async () => {
     const finished = await run({ PATH: folder });
     expect(finished).toMatchObject({ code: 2, stdout: '' });
     expect(finished.stderr).toContain(INSTALL);
   });
 
-  it('says so where OCI_CONFORMANCE names no program', async () => {
+  it('reports that OCI_CONFORMANCE is not a program', async () => {
     const { code, stderr } = await run({ OCI_CONFORMANCE: path.join(folder, 'nothing') });
     expect(code).toBe(2);
     expect(stderr).toContain(path.join(folder, 'nothing'));
@@ -111,7 +111,7 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
   });
 
   it.each([['--version', '2.0'], ['--seconds', 'soon'], ['--other']])(
-    'refuses %s %s with how it is used',
+    'refuses %s %s and prints the usage',
     async (...args) => {
       const { code, stderr } = await run({}, ...args.filter((argument) => argument !== undefined));
       expect(code).toBe(2);
@@ -119,7 +119,7 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
     },
   );
 
-  it('gives the suite a registry that answers, where it is and who may push', async () => {
+  it('gives the suite a running registry, its address and credentials', async () => {
     const { program, seen } = standIn(...results(['passed', 'passed', 'skipped']));
     const env = { OCI_CONFORMANCE: program, OCI_ROOT_URL: 'http://other.example.com', OCI_LOG: 'debug' };
     const finished = await run(env);
@@ -141,7 +141,7 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
     expect(await isStopped(seen())).toBe(true);
   });
 
-  it('finds the suite on PATH, and asks for what may be in the next specification', async () => {
+  it('finds the suite on PATH, and tests the next specification on request', async () => {
     const { program, seen } = standIn(...results(['passed']));
     const env = { PATH: `${path.dirname(program)}:${process.env.PATH}` };
     const finished = await run(env, '--version', 'dev');
@@ -149,7 +149,7 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
     expect(seen().OCI.OCI_VERSION).toBe('dev');
   });
 
-  it.each(['failure', 'error', 'other'])('fails where a test says %s, and names it', async (status) => {
+  it.each(['failure', 'error', 'other'])('fails if a test reports %s, and names it', async (status) => {
     const { program, seen } = standIn(...results(['passed', status, 'skipped']), 'process.exitCode = 1;');
     const finished = await run({ OCI_CONFORMANCE: program });
     expect(finished).toMatchObject({ code: 1, last: '1 passed, 1 failed, 1 skipped' });
@@ -160,7 +160,7 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
   it.each([
     ['nothing', []],
     ['one of them', results(['passed']).slice(0, 1)],
-  ])('fails where the suite wrote %s of its results, although it ended well', async (_, lines) => {
+  ])('fails if the suite wrote %s of its results, although it exited with 0', async (_, lines) => {
     const { program, seen } = standIn(...lines);
     const finished = await run({ OCI_CONFORMANCE: program });
     expect(finished).toMatchObject({ code: 1, stdout: '' });
@@ -171,12 +171,12 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
   it.each([
     ['nothing passed', results(['skipped']), '0 passed, 0 failed, 1 skipped'],
     ['it ended badly', [...results(['passed']), 'process.exitCode = 3;'], '1 passed, 0 failed, 0 skipped'],
-  ])('fails where nothing failed and %s', async (_, lines, last) => {
+  ])('fails if no test failed and %s', async (_, lines, last) => {
     const { program } = standIn(...lines);
     expect(await run({ OCI_CONFORMANCE: program })).toMatchObject({ code: 1, last });
   });
 
-  it('ends a suite that takes too long, and its registry', async () => {
+  it('stops a suite that takes too long, and its registry', async () => {
     const { program, seen } = standIn('setInterval(() => undefined, 1000);');
     const finished = await run({ OCI_CONFORMANCE: program }, '--seconds', '2');
     expect(finished).toMatchObject({ code: 1, stdout: '' });
@@ -184,7 +184,7 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
     expect(await isStopped(seen())).toBe(true);
   });
 
-  it('ends the suite and the registry where it is told to end itself', async () => {
+  it('stops the suite and the registry on SIGTERM', async () => {
     const { program, seen } = standIn(
       'setInterval(() => undefined, 1000);',
       "process.kill(process.ppid, 'SIGTERM');",

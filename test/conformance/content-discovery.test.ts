@@ -50,7 +50,7 @@ describe('a repository that does not exist', () => {
     expect(errorCode(answer)).toBe('NAME_UNKNOWN');
   });
 
-  it.each(ALGORITHMS)('has an empty list of what speaks of a %s digest', async (algorithm) => {
+  it.each(ALGORITHMS)('has an empty list of referrers of a %s digest', async (algorithm) => {
     const digest = digestOf(someBytes(8), algorithm);
     expectReferrerList(await requests.get(referrers(newRepository(), digest)), []);
   });
@@ -61,9 +61,9 @@ describe.each(dataSets)('$name', (set) => {
 
   beforeAll(() => pushDataSet(requests, repository, set));
 
-  it('has its tags listed, all in one answer', () => expectTags(requests, repository, tagsOf(set)));
+  it('lists its tags, all in one response', () => expectTags(requests, repository, tagsOf(set)));
 
-  it('has what speaks of its parts listed, and by each type alone', async () => {
+  it('lists the referrers of its parts, and those of each type', async () => {
     await expectReferrers(requests, repository, set);
     const spoken = referrersIn(set);
     for (const { digest } of set.manifests) {
@@ -75,7 +75,7 @@ describe.each(dataSets)('$name', (set) => {
 
 describe('the list of tags', () => {
   const repository = newRepository();
-  // Upper case before lower case, and digits before both: by bytes, as no language has it.
+  // Upper case before lower case, and digits before both: by bytes, not by locale.
   const inOrder = ['0', '10', '9', 'B', 'a', 'a-b', 'a.b', 'aB', 'aa', 'b'].sort();
 
   beforeAll(async () => {
@@ -88,14 +88,14 @@ describe('the list of tags', () => {
     expect(await tagsIn(tagsList(repository))).toEqual(inOrder);
   });
 
-  it('after one in the middle has all that come later, and none that come before', async () => {
+  it('with `last` has only the tags after it', async () => {
     for (const [place, tag] of inOrder.entries()) {
       const listed = await tagsIn(`${tagsList(repository)}?last=${tag}`);
       expect(listed).toEqual(inOrder.slice(place + 1));
     }
   });
 
-  it('of half of all has exactly so many, and a link to the rest', async () => {
+  it('with half the number as `n` has so many tags, and a link to the rest', async () => {
     const half = inOrder.length / 2;
     const answer = await requests.get(`${tagsList(repository)}?n=${half}`);
     expect(json(answer).tags).toEqual(inOrder.slice(0, half));
@@ -103,15 +103,15 @@ describe('the list of tags', () => {
     expect(await tagsIn(next)).toEqual(inOrder.slice(half));
   });
 
-  it('of so many after one has those', async () => {
+  it('with `n` and `last` has n tags after that one', async () => {
     expect(await tagsIn(`${tagsList(repository)}?n=2&last=${inOrder[3]}`)).toEqual(inOrder.slice(4, 6));
   });
 
-  it('of none has none', async () => {
+  it('with n=0 is empty', async () => {
     expect(await tagsIn(`${tagsList(repository)}?n=0`)).toEqual([]);
   });
 
-  it('of none is empty too where the repository has one tag', async () => {
+  it('with n=0 is empty also if the repository has one tag', async () => {
     const single = newRepository();
     const { blobs, manifest } = newImage();
     await pushBlobs(requests, single, { blobs });
@@ -120,7 +120,7 @@ describe('the list of tags', () => {
     expect(await tagsIn(`${tagsList(single)}?n=1`)).toEqual(['only']);
   });
 
-  it('is there and empty after the last tag was deleted', async () => {
+  it('exists and is empty after the last tag was deleted', async () => {
     const emptied = newRepository();
     const { blobs, manifest } = newImage();
     await pushBlobs(requests, emptied, { blobs });
@@ -179,36 +179,36 @@ describe('the list of referrers', () => {
     await pushManifest(requests, repository, about.manifest);
   });
 
-  it('has all five with the annotation of each and no other', async () => {
+  it('has exactly the five referrers with the annotations of each', async () => {
     const answer = await requests.get(referrers(repository, subject.digest));
     expect(answer.headers['oci-filters-applied']).toBeUndefined();
     expectReferrerList(answer, referring);
   });
 
-  it('of a type has those that say it themselves or by their configuration', async () => {
+  it('filtered by type has the artifacts with that artifact type or configuration type', async () => {
     const target = `${referrers(repository, subject.digest)}?artifactType=${encodeURIComponent(TYPES[0]!)}`;
     const answer = await requests.get(target);
     expect(answer.headers['oci-filters-applied']).toBe('artifactType');
     expectReferrerList(answer, referring.slice(0, 2));
   });
 
-  it('of a type that none has is empty, and says that it was looked at', async () => {
+  it('filtered by an unused type is empty, and names the filter', async () => {
     const answer = await requests.get(`${referrers(repository, subject.digest)}?artifactType=none`);
     expect(answer.headers['oci-filters-applied']).toBe('artifactType');
     expectReferrerList(answer, []);
   });
 
-  it('of a digest that nothing speaks of is empty', async () => {
+  it('of a digest without referrers is empty', async () => {
     expectReferrerList(await requests.get(referrers(repository, digestOf(someBytes(8)))), []);
   });
 
-  it('of a digest that is none is refused', async () => {
+  it('of an invalid digest is refused', async () => {
     const answer = await requests.get(referrers(repository, 'sha256:baddigeststring'));
     expect(answer.status).toBe(400);
     expect(errorCode(answer)).toBe('DIGEST_INVALID');
   });
 
-  it('of what is not there has the one that speaks of it', async () => {
+  it('of a missing manifest has its referrer', async () => {
     const set = dataSetOf('an artifact that speaks of what is not there');
     const [[missing, manifests]] = [...referrersIn(set)] as [[string, DataManifest[]]];
     const alone = newRepository();
@@ -217,7 +217,7 @@ describe('the list of referrers', () => {
     expectReferrerList(await requests.get(referrers(alone, missing)), manifests);
   });
 
-  it('loses what is deleted at once', async () => {
+  it('loses deleted referrers at once', async () => {
     const set = dataSetOf('artifacts that speak of an image');
     const [[about, all]] = [...referrersIn(set)] as [[string, DataManifest[]]];
     const other = newRepository();

@@ -25,7 +25,7 @@ withConformance((running) => {
   requests = running.requests;
 });
 
-/** An image with two tags in a repository of its own. */
+/** An image with two tags in a new repository. */
 async function pushImage() {
   const repository = newRepository();
   const { blobs, manifest } = newImage();
@@ -35,7 +35,7 @@ async function pushImage() {
 }
 
 describe.each(dataSets)('$name', (set) => {
-  it('is deleted: tags, then manifests in reverse, then blobs, each gone at once', async () => {
+  it('is deleted: tags, then manifests in reverse, then blobs, each with immediate effect', async () => {
     const repository = newRepository();
     await pushDataSet(requests, repository, set);
     await deleteDataSet(requests, repository, set);
@@ -43,11 +43,11 @@ describe.each(dataSets)('$name', (set) => {
   });
 });
 
-describe('all kinds of artifacts after one another in one repository', () => {
+describe('all kinds of artifacts in turn in one repository', () => {
   const repository = newRepository();
 
   it.each([1, 2])(
-    'are pushed under the same tags and deleted again, time %i',
+    'are pushed under the same tags and deleted again, round %i',
     async () => {
       for (const set of dataSets) {
         await pushDataSet(requests, repository, set);
@@ -74,7 +74,7 @@ describe('a tag', () => {
     await expectDeleted(requests, manifests(repository, digest));
   });
 
-  it('that nobody pushed is 404', async () => {
+  it('that does not exist is 404', async () => {
     const { repository } = await pushImage();
     const answer = await requests.delete(manifests(repository, 'three'));
     expect(answer.status).toBe(404);
@@ -90,7 +90,7 @@ describe('a manifest', () => {
     await expectTags(requests, repository, []);
   });
 
-  it('is pushed again after it was deleted, and is as it was', async () => {
+  it('is pushed again after it was deleted, with the same content', async () => {
     const { repository, digest, manifest } = await pushImage();
     await expectDeleted(requests, manifests(repository, digest));
     await pushManifest(requests, repository, { ...manifest, tags: ['one'] });
@@ -107,14 +107,14 @@ describe('a manifest', () => {
     expect((await requests.get(manifests(two, manifest.digest))).status).toBe(200);
   });
 
-  it.each(ALGORITHMS)('by %s that was never there is 404', async (algorithm) => {
+  it.each(ALGORITHMS)('by %s that does not exist is 404', async (algorithm) => {
     const { repository } = await pushImage();
     const answer = await requests.delete(manifests(repository, digestOf(someBytes(8), algorithm)));
     expect(answer.status).toBe(404);
     expect(errorCode(answer)).toBe('MANIFEST_UNKNOWN');
   });
 
-  it('is deleted before those that speak of it, and an index before its manifests', async () => {
+  it('is deleted before its referrers, and an index before its manifests', async () => {
     const repository = newRepository();
     const set = dataSetOf('an index that speaks of another, as do the images in it');
     await pushDataSet(requests, repository, set);
@@ -127,7 +127,7 @@ describe('a manifest', () => {
 });
 
 describe('a blob', () => {
-  it('that a manifest names is not deleted: 405 says that it cannot be', async () => {
+  it('that a manifest names is not deleted: 405 UNSUPPORTED', async () => {
     const { repository, blobs } = await pushImage();
     for (const digest of blobs) {
       const answer = await requests.delete(blob(repository, digest));
@@ -137,20 +137,20 @@ describe('a blob', () => {
     }
   });
 
-  it('that was asked for too early is deleted after its manifest, which is there to be deleted', async () => {
+  it('whose deletion was refused can be deleted after its manifest', async () => {
     const { repository, digest, blobs } = await pushImage();
     for (const one of blobs) expect((await requests.delete(blob(repository, one))).status).toBe(405);
     await expectDeleted(requests, manifests(repository, digest));
     for (const one of blobs) await expectDeleted(requests, blob(repository, one));
   });
 
-  it('is there for a while after its manifest was deleted', async () => {
+  it('stays for a while after its manifest was deleted', async () => {
     const { repository, digest, blobs } = await pushImage();
     await expectDeleted(requests, manifests(repository, digest));
     for (const one of blobs) expect((await requests.head(blob(repository, one))).status).toBe(200);
   });
 
-  it.each(ALGORITHMS)('by %s is gone at once although another repository has it', async (algorithm) => {
+  it.each(ALGORITHMS)('by %s is deleted at once although another repository has it', async (algorithm) => {
     const [one, two] = [newRepository(), newRepository()];
     const bytes = someBytes(64);
     const digest = digestOf(bytes, algorithm);
@@ -160,7 +160,7 @@ describe('a blob', () => {
     await expectDeleted(requests, blob(two, digest));
   });
 
-  it.each(ALGORITHMS)('by %s that was never there is 404', async (algorithm) => {
+  it.each(ALGORITHMS)('by %s that does not exist is 404', async (algorithm) => {
     const answer = await requests.delete(blob(newRepository(), digestOf(someBytes(8), algorithm)));
     expect(answer.status).toBe(404);
     expect(errorCode(answer)).toBe('BLOB_UNKNOWN');

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { type DataManifest, type DataSet, IMAGE, INDEX, referrersIn } from './data-sets.js';
 import { type Answer, blob, json, manifests, type OciRequests, referrers, tagsList } from './oci-requests.js';
 
-/** What the suite does with every data set, step by step, and what it looks at. */
+/** The steps of the suite for every data set, and its checks. */
 
 const ACCEPT = { Accept: [INDEX, IMAGE] };
 
@@ -89,7 +89,7 @@ export async function expectTags(requests: OciRequests, repository: string, tags
   expect(json(answer)).toEqual({ name: repository, tags });
 }
 
-/** Each subject with all that speak of it, and with those of each type alone. */
+/** Each subject with all its referrers, and with those of each type. */
 export async function expectReferrers(
   requests: OciRequests,
   repository: string,
@@ -127,7 +127,7 @@ export function expectReferrerList(answer: Answer, expected: readonly DataManife
   expect(manifests.sort(byDigest)).toEqual(described.sort(byDigest));
 }
 
-/** Tags, then manifests in reverse, then blobs; each is gone at once. */
+/** Tags, then manifests in reverse, then blobs; each deletion has immediate effect. */
 export async function deleteDataSet(requests: OciRequests, repository: string, set: DataSet): Promise<void> {
   for (const tag of tagsOf(set)) await expectDeleted(requests, manifests(repository, tag));
   for (const { digest } of [...set.manifests].reverse()) {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { type Algorithm, digestOf, someBytes } from './oci-requests.js';
 
-/** The artifacts that the conformance suite pushes, one kind each. */
+/** The artifacts that the conformance suite pushes, one per kind. */
 
 export const IMAGE = 'application/vnd.oci.image.manifest.v1+json';
 export const INDEX = 'application/vnd.oci.image.index.v1+json';
@@ -24,9 +24,9 @@ export interface DataManifest {
   digest: string;
   mediaType: string;
   tags: readonly string[];
-  /** Digest of what it speaks of. */
+  /** Digest of its subject. */
   subject?: string;
-  /** As a list of referrers has it. */
+  /** As a list of referrers shows it. */
   artifactType?: string;
   annotations?: Record<string, string>;
 }
@@ -36,7 +36,7 @@ export interface DataSet {
   algorithm: Algorithm;
   /** By digest. */
   blobs: ReadonlyMap<string, Buffer>;
-  /** In the order in which they are pushed: what is named comes first. */
+  /** In push order: a manifest comes after its parts. */
   manifests: readonly DataManifest[];
 }
 
@@ -129,7 +129,7 @@ const kinds: Record<string, (builder: Builder) => void> = {
   'an image': (builder) => {
     builder.image({}, ['image']);
   },
-  'an image with layers that are not compressed': (builder) => {
+  'an image with uncompressed layers': (builder) => {
     const layers = [builder.layer(false), builder.layer(false)];
     builder.push(IMAGE, { config: builder.config(2), layers }, ['image']);
   },
@@ -201,7 +201,7 @@ const kinds: Record<string, (builder: Builder) => void> = {
     }));
     builder.push(IMAGE, { config: builder.config(3), layers: [...elsewhere, builder.layer()] }, ['image']);
   },
-  'an image and an index with fields that nobody knows': (builder) => {
+  'an image and an index with unknown fields': (builder) => {
     const unknown = () => ({ [`field-${someBytes(4).toString('hex')}`]: someBytes(4).toString('hex') });
     const child = () =>
       builder.push(IMAGE, {
@@ -217,10 +217,10 @@ const kinds: Record<string, (builder: Builder) => void> = {
   },
 };
 
-/** Bytes that are new are made each time; the empty object is the same in all. */
+/** New bytes are made each time; the empty object is the same in all. */
 export const dataSets: readonly DataSet[] = [
   ...Object.entries(kinds).map(([name, build]) => dataSet(name, new Builder(), build)),
-  dataSet('an index, images and blobs that are named by sha512', new Builder('sha512'), (builder) => {
+  dataSet('an index, images and blobs with sha512 digests', new Builder('sha512'), (builder) => {
     index(builder, {}, []);
   }),
 ];
@@ -237,7 +237,7 @@ export function dataSetOf(name: string): DataSet {
   return found;
 }
 
-/** What each subject is spoken of by. */
+/** The expected referrers of each subject. */
 export function referrersIn({ manifests }: DataSet): Map<string, DataManifest[]> {
   const found = new Map<string, DataManifest[]>();
   for (const manifest of manifests) {
@@ -247,7 +247,7 @@ export function referrersIn({ manifests }: DataSet): Map<string, DataManifest[]>
   return found;
 }
 
-/** A fresh image of one layer, with what else is wanted in its manifest. */
+/** A new image of one layer, with further fields for its manifest. */
 export function newImage(
   more: Document = {},
   algorithm: Algorithm = 'sha256',

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 
 const document = path.join(root, 'docs/internals/conformance.md');
-/** Files that test the registry, by area; the others test what these stand on. */
+/** Files that test the registry, by area; the others test the parts that these use. */
 const AREAS: Record<string, readonly string[]> = {
   authentication: ['auth.test.ts'],
   pull: ['pull.test.ts'],
@@ -15,7 +15,7 @@ const AREAS: Record<string, readonly string[]> = {
 };
 const SUPPORT = ['command.test.ts', 'document.test.ts', 'oci-requests.test.ts'];
 
-/** How many tests each file declares; nothing is run for it. */
+/** Counts the tests that each file declares, without running them. */
 function declaredTests(): Map<string, number> {
   const { folder, remove } = temporaryFolder();
   const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
@@ -33,13 +33,13 @@ function declaredTests(): Map<string, number> {
   const tests = JSON.parse(readFileSync(list, 'utf8')) as { file: string }[];
   remove();
   const counts = new Map<string, number>();
-  // What is below holds bundles to another specification.
+  // The files below check bundles against another specification.
   const own = tests.filter(({ file }) => path.dirname(file) === path.join(root, 'test/conformance'));
   for (const { file } of own) counts.set(path.basename(file), (counts.get(path.basename(file)) ?? 0) + 1);
   return counts;
 }
 
-it('docs/internals/conformance.md says how many tests there are (UPDATE=1 writes it)', () => {
+it('docs/internals/conformance.md has the current number of tests (UPDATE=1 writes it)', () => {
   const counts = declaredTests();
   expect([...counts.keys()].sort()).toEqual([...Object.values(AREAS).flat(), ...SUPPORT].sort());
   const rows = Object.entries(AREAS).map(([area, files]) => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, OciRequests, type Sent } from './oci-requests.js';
 
-/** What these tests send is what they say that they send: nothing is added to a request on the way. */
+/** Checks that these tests send exactly the request that they describe: nothing is added on the way. */
 
 interface Arrived {
   method: string;
@@ -35,16 +35,16 @@ async function arrived(method: string, sent: Sent): Promise<Omit<Arrived, 'metho
 }
 
 describe('a request', () => {
-  it('without a body has no header of its own', async () => {
+  it('without a body has no extra header', async () => {
     expect(await arrived('GET', {})).toEqual({ headers: [], size: 0 });
     expect(await arrived('DELETE', {})).toEqual({ headers: [], size: 0 });
   });
 
-  it.each(['POST', 'PUT', 'PATCH'])('%s without a body says a length of 0', async (method) => {
+  it.each(['POST', 'PUT', 'PATCH'])('%s without a body has a length of 0', async (method) => {
     expect(await arrived(method, {})).toEqual({ headers: ['content-length: 0'], size: 0 });
   });
 
-  it('with a body says its length', async () => {
+  it('with a body has its length', async () => {
     const body = Buffer.from('four');
     expect(await arrived('PUT', { body })).toEqual({ headers: ['content-length: 4'], size: 4 });
   });
@@ -52,12 +52,12 @@ describe('a request', () => {
   it.each([
     ['some bytes', 'four', 4],
     ['no bytes', '', 0],
-  ])('in chunks of %s says no length', async (_, text, size) => {
+  ])('in chunks of %s has no length', async (_, text, size) => {
     const answer = await arrived('PUT', { body: Buffer.from(text), chunked: true });
     expect(answer).toEqual({ headers: ['transfer-encoding: chunked'], size });
   });
 
-  it('sends a header of two values as two lines', async () => {
+  it('sends a header with two values as two lines', async () => {
     const { headers } = await arrived('GET', { headers: { Accept: ['one', 'two'] } });
     expect(headers).toEqual(['accept: one', 'accept: two']);
   });

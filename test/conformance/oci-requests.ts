@@ -4,7 +4,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { startRegistry, temporaryFolder } from '../running.js';
 
-/** Requests of distribution-spec as the conformance suite sends them, over a real socket and without anything added. */
+/**
+ * Sends requests of distribution-spec as the conformance suite does, over a real socket and without
+ * additions.
+ */
 
 export type Algorithm = 'sha256' | 'sha512';
 export const ALGORITHMS: readonly Algorithm[] = ['sha256', 'sha512'];
@@ -19,7 +22,7 @@ export interface Answer {
 export interface Sent {
   headers?: Record<string, string | string[]>;
   body?: Uint8Array;
-  /** With Transfer-Encoding and no Content-Length, also where there is no byte to send. */
+  /** With Transfer-Encoding and without Content-Length, even without a byte to send. */
   chunked?: boolean;
 }
 
@@ -33,7 +36,7 @@ export class OciRequests {
     this.#authorization = authorization;
   }
 
-  /** The same registry, asked by somebody else. */
+  /** The same registry, with other credentials. */
   as(authorization: string | undefined): OciRequests {
     return new OciRequests(this.url, authorization);
   }
@@ -69,7 +72,7 @@ export class OciRequests {
     });
   }
 
-  /** As clients written in Go do, which take a compressed answer as one without a length. */
+  /** Like clients written in Go, which treat a compressed response as one without a length. */
   get(target: string, headers: Sent['headers'] = {}): Promise<Answer> {
     return this.send('GET', target, { headers: { 'Accept-Encoding': 'gzip', ...headers } });
   }
@@ -82,14 +85,14 @@ export class OciRequests {
     return this.send('DELETE', target);
   }
 
-  /** Path and query of where an answer leads to, whether it says so with the host or without. */
+  /** Path and query of the Location of a response, whether absolute or relative. */
   location({ headers }: Answer): string {
     expect(headers.location).toBeTruthy();
     const { pathname, search } = new URL(headers.location!, this.url);
     return pathname + search;
   }
 
-  /** Starts an upload; gives its place. */
+  /** Starts an upload; returns its location. */
   async session(repository: string): Promise<string> {
     const answer = await this.send('POST', uploads(repository));
     expect(answer.status).toBe(202);
@@ -111,7 +114,7 @@ export class OciRequests {
     return digest;
   }
 
-  /** Without Content-Length, which Go does not send with a manifest. */
+  /** Without Content-Length, like Go with a manifest. */
   putManifest(
     repository: string,
     reference: string,
@@ -133,7 +136,7 @@ export interface RunningConformance {
   stop(): Promise<void>;
 }
 
-/** Starts that registry before the tests of a file, and ends it after them. */
+/** Starts that registry before the tests of a file, and stops it after them. */
 export function withConformance(started: (running: RunningConformance) => void): void {
   let running: RunningConformance | undefined;
   beforeAll(async () => {
@@ -143,7 +146,7 @@ export function withConformance(started: (running: RunningConformance) => void):
   afterAll(() => running?.stop());
 }
 
-/** A registry of its own for a test file, asked with the administrator's token as password. */
+/** A new registry for a test file; its credentials are the administrator's token as password. */
 export async function startConformance(): Promise<RunningConformance> {
   const { folder, remove } = temporaryFolder();
   const registry = await startRegistry(path.join(folder, 'data'));
@@ -176,7 +179,7 @@ export const tagsList = (repository: string): string => `/v2/${repository}/tags/
 export const referrers = (repository: string, digest: string): string =>
   `/v2/${repository}/referrers/${digest}`;
 
-/** Adds to the query that a place has already. */
+/** Adds parameters to the query of a location. */
 export function withQuery(target: string, added: Record<string, string | string[]>): string {
   const url = new URL(target, 'http://localhost');
   for (const [name, values] of Object.entries(added)) {
@@ -197,7 +200,7 @@ export function json({ body }: Answer): Record<string, unknown> {
   return JSON.parse(body.toString());
 }
 
-/** The code of the first error of a refusal, which has the form that distribution-spec gives it. */
+/** The code of the first error of a refusal in the distribution-spec format. */
 export function errorCode(answer: Answer): string {
   expect(answer.headers['content-type']).toBe('application/json');
   const { errors } = json(answer) as { errors: { code: string; message: string }[] };

@@ -18,7 +18,7 @@ withConformance((running) => {
   requests = running.requests;
 });
 
-describe('what is not there', () => {
+describe('missing content', () => {
   it.each(ALGORITHMS)('a blob by %s in a repository that does not exist is 404', async (algorithm) => {
     const answer = await requests.get(blob(newRepository(), digestOf(someBytes(8), algorithm)));
     expect(answer.status).toBe(404);
@@ -31,13 +31,13 @@ describe('what is not there', () => {
     expect(errorCode(answer)).toBe('MANIFEST_UNKNOWN');
   });
 
-  it.each(['GET', 'HEAD'])('%s of a manifest by a tag that nobody pushed is 404', async (method) => {
+  it.each(['GET', 'HEAD'])('%s of a manifest by an unknown tag is 404', async (method) => {
     const { status } = await requests.send(method, manifests(newRepository(), 'missing-tag'));
     expect(status).toBe(404);
   });
 
   it.each(ALGORITHMS)(
-    'a blob and a manifest by %s are 404 also in a repository that exists',
+    'an unknown blob and manifest by %s are 404 also in a repository that exists',
     async (algorithm) => {
       const repository = newRepository();
       await requests.pushBlob(repository, someBytes(8));
@@ -47,16 +47,13 @@ describe('what is not there', () => {
     },
   );
 
-  it.each(['GET', 'HEAD'])(
-    '%s of a manifest by a name that no tag can have is 404, not 400',
-    async (method) => {
-      const { status } = await requests.send(method, manifests(newRepository(), '.INVALID_MANIFEST_NAME'));
-      expect(status).toBe(404);
-    },
-  );
+  it.each(['GET', 'HEAD'])('%s of a manifest by an invalid tag is 404, not 400', async (method) => {
+    const { status } = await requests.send(method, manifests(newRepository(), '.INVALID_MANIFEST_NAME'));
+    expect(status).toBe(404);
+  });
 
   it.each(['sha256:baddigeststring', 'sha256:totallywrong'])(
-    'a manifest by %s is 400, with a code that is known',
+    'a manifest by %s is 400, with a code of the specification',
     async (digest) => {
       const answer = await requests.get(manifests(newRepository(), digest));
       expect(answer.status).toBe(400);
@@ -75,7 +72,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     await requests.pushBlob(repository, bytes, digest);
   });
 
-  it('HEAD says its length and the digest that was asked for, and has no body', async () => {
+  it('HEAD has its length and the requested digest, and no body', async () => {
     const { status, headers, body } = await requests.head(target);
     expect(status).toBe(200);
     expect(headers['content-length']).toBe('2048');
@@ -83,11 +80,11 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     expect(body.byteLength).toBe(0);
   });
 
-  it('GET gives the exact bytes with their length, uncompressed', async () => {
+  it('GET returns the exact bytes with their length, uncompressed', async () => {
     expectBlob(await requests.get(target), bytes, digest);
   });
 
-  it('GET by somebody without credentials gives the same', async () => {
+  it('GET without credentials returns the same', async () => {
     expectBlob(await requests.as(undefined).get(target), bytes, digest);
   });
 
@@ -121,13 +118,13 @@ describe.each(ALGORITHMS)('a blob of no bytes by %s', (algorithm) => {
     await requests.pushBlob(repository, nothing, digest);
   });
 
-  it('HEAD says a length of 0', async () => {
+  it('HEAD has a length of 0', async () => {
     const { status, headers } = await requests.head(blob(repository, digest));
     expect(status).toBe(200);
     expect(headers['content-length']).toBe('0');
   });
 
-  it('GET says a length of 0 and is not sent in chunks', async () => {
+  it('GET has a length of 0 and no chunked encoding', async () => {
     expectBlob(await requests.get(blob(repository, digest)), nothing, digest);
   });
 });
@@ -141,7 +138,7 @@ describe.each(ALGORITHMS)('a manifest that was pushed by %s', (algorithm) => {
     expect((await requests.putManifest(repository, manifest.digest, manifest)).status).toBe(201);
   });
 
-  it('says the same digest and no other', async () => {
+  it('has the same digest and no other', async () => {
     const target = manifests(repository, manifest.digest);
     expect((await requests.head(target)).headers['docker-content-digest']).toBe(manifest.digest);
     expectManifest(await requests.get(target), manifest);
@@ -151,7 +148,7 @@ describe.each(ALGORITHMS)('a manifest that was pushed by %s', (algorithm) => {
     ['two lines of Accept', { Accept: [INDEX, IMAGE] }],
     ['no Accept', {}],
     ['an Accept of anything', { Accept: '*/*' }],
-  ])('has its media type and nothing behind it with %s', async (_, headers) => {
+  ])('has its media type without parameters with %s', async (_, headers) => {
     const answer = await requests.get(manifests(repository, manifest.digest), headers);
     expect(answer.headers['content-type']).toBe(IMAGE);
   });
@@ -162,7 +159,7 @@ describe.each(dataSets)('$name', (set) => {
 
   beforeAll(() => pushDataSet(requests, repository, set));
 
-  it('HEAD tells everything of it without a body', () => headAll(requests, repository, set));
+  it('HEAD has all headers and no body', () => headAll(requests, repository, set));
 
-  it('GET gives everything of it, byte for byte', () => getAll(requests, repository, set));
+  it('GET returns all of it, byte for byte', () => getAll(requests, repository, set));
 });

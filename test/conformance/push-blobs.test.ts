@@ -20,7 +20,7 @@ withConformance((running) => {
   requests = running.requests;
 });
 
-/** What the suite looks at after every blob that was taken, until it is deleted again. */
+/** The suite's checks after every accepted blob, until it is deleted again. */
 async function expectWritten(
   answer: Answer,
   repository: string,
@@ -48,7 +48,7 @@ function inOneRequest(repository: string, bytes: Buffer, digest: string): Promis
   return requests.send('POST', target, { headers: OCTETS, body: bytes, chunked: bytes.byteLength === 0 });
 }
 
-/** Ends an upload with what is still to be sent, without a Content-Length where that is nothing. */
+/** Ends an upload with the remaining bytes, without a Content-Length if there are none. */
 function close(place: string, digest: string, bytes: Buffer = Buffer.alloc(0)): Promise<Answer> {
   const target = withQuery(place, { digest });
   return requests.send('PUT', target, { headers: OCTETS, body: bytes, chunked: bytes.byteLength === 0 });
@@ -58,7 +58,7 @@ function stream(place: string, bytes: Buffer): Promise<Answer> {
   return requests.send('PATCH', place, { headers: OCTETS, body: bytes, chunked: true });
 }
 
-/** Sends pieces as chunks, each to where the answer before it leads; gives where the next would go. */
+/** Sends pieces as chunks, each to the location of the response before it; returns the next location. */
 async function sendChunks(place: string, pieces: readonly Buffer[]): Promise<string> {
   let next = place;
   let sent = 0;
@@ -90,7 +90,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     await expectWritten(await inOneRequest(repository, bytes, digest), repository, bytes, digest);
   });
 
-  it('is refused in one POST where the digest is another', async () => {
+  it('is refused in one POST if the digest differs', async () => {
     const { repository, bytes } = fresh();
     const digest = other();
     await expectRefused(await inOneRequest(repository, bytes, digest), repository, digest);
@@ -102,7 +102,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     await expectWritten(await close(place, digest, bytes), repository, bytes, digest);
   });
 
-  it('is refused by POST and PUT where the digest is another', async () => {
+  it('is refused by POST and PUT if the digest differs', async () => {
     const { repository, bytes } = fresh();
     const digest = other();
     const place = await requests.session(repository);
@@ -121,7 +121,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     await expectWritten(await close(place, digest), repository, bytes, digest);
   });
 
-  it('is pushed in chunks of which the last travels in the PUT', async () => {
+  it('is pushed in chunks, the last one in the PUT', async () => {
     const { repository, bytes, digest } = fresh(3_067);
     const place = await sendChunks(await requests.session(repository), piecesOf(bytes, 1_024).slice(0, 2));
     const answer = await requests.send('PUT', withQuery(place, { digest }), {
@@ -131,14 +131,14 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     await expectWritten(answer, repository, bytes, digest);
   });
 
-  it('is refused in chunks where the digest is another', async () => {
+  it('is refused in chunks if the digest differs', async () => {
     const { repository, bytes } = fresh(3_067);
     const digest = other();
     const place = await sendChunks(await requests.session(repository), piecesOf(bytes, 1_024));
     await expectRefused(await close(place, digest), repository, digest);
   });
 
-  it.each(['PATCH', 'PUT'])('survives chunks out of order, the last of them in a %s', async (method) => {
+  it.each(['PATCH', 'PUT'])('continues after a chunk out of order, the last one in a %s', async (method) => {
     const { repository, bytes, digest } = fresh(3_067);
     const [first, second, third] = piecesOf(bytes, 1_024) as [Buffer, Buffer, Buffer];
     const withDigest = (target: string) => withQuery(target, { digest });
@@ -169,14 +169,14 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     await expectWritten(await close(requests.location(answer), digest), repository, bytes, digest);
   });
 
-  it('is pushed as a stream, without length and place', async () => {
+  it('is pushed as a stream, without length and range', async () => {
     const { repository, bytes, digest } = fresh();
     const answer = await stream(await requests.session(repository), bytes);
     expect(answer.status).toBe(202);
     await expectWritten(await close(requests.location(answer), digest), repository, bytes, digest);
   });
 
-  it('is refused as a stream where the digest is another', async () => {
+  it('is refused as a stream if the digest differs', async () => {
     const { repository, bytes } = fresh();
     const digest = other();
     const answer = await stream(await requests.session(repository), bytes);
@@ -223,7 +223,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
 });
 
 describe('an upload', () => {
-  it('begins at a place of its repository, and asks for chunks of no least length or says it as a number', async () => {
+  it('starts at a location of its repository, with no minimum chunk length or a numeric one', async () => {
     const repository = newRepository();
     const { status, headers } = await requests.send('POST', uploads(repository));
     expect(status).toBe(202);
@@ -231,13 +231,13 @@ describe('an upload', () => {
     expect(headers['oci-chunk-min-length'] ?? '0').toMatch(/^\d+$/);
   });
 
-  it('says how far it is before anything was sent', async () => {
+  it('reports its size before anything was sent', async () => {
     const answer = await requests.get(await requests.session(newRepository()));
     expect(answer.status).toBe(204);
     expect(answer.headers.range).toBe('0-0');
   });
 
-  it('is cancelled, and is then gone', async () => {
+  it('is cancelled, and is then unknown', async () => {
     const place = await requests.session(newRepository());
     expect((await requests.delete(place)).status).toBe(204);
     const answer = await requests.get(place);
@@ -245,13 +245,13 @@ describe('an upload', () => {
     expect(errorCode(answer)).toBe('BLOB_UPLOAD_UNKNOWN');
   });
 
-  it('is cancelled also after something was sent', async () => {
+  it('can be cancelled after something was sent', async () => {
     const place = await sendChunks(await requests.session(newRepository()), [someBytes(100)]);
     expect((await requests.delete(place)).status).toBe(204);
     expect((await requests.patch(place, someBytes(10), 100)).status).toBe(404);
   });
 
-  it('stays at its first place, where a chunk that was sent already is refused', async () => {
+  it('keeps its first location, and refuses a chunk that was already sent', async () => {
     const repository = newRepository();
     const bytes = someBytes(42);
     const place = await requests.session(repository);

@@ -27,12 +27,12 @@ withConformance((running) => {
 });
 
 describe.each(dataSets)('$name', (set) => {
-  it('is taken by its digest and by its tags, each time with where it is and what it speaks of', () =>
+  it('is accepted by its digest and by its tags, each time with its location and subject', () =>
     pushDataSet(requests, newRepository(), set));
 });
 
 describe.each(ALGORITHMS)('a manifest by %s', (algorithm) => {
-  it('is refused where its bytes are others', async () => {
+  it('is refused if its bytes differ', async () => {
     const repository = newRepository();
     const { blobs, manifest } = newImage({}, algorithm);
     await pushBlobs(requests, repository, { blobs });
@@ -44,7 +44,7 @@ describe.each(ALGORITHMS)('a manifest by %s', (algorithm) => {
     expect((await requests.head(manifests(repository, digest))).status).toBe(404);
   });
 
-  it('gets the tags that are asked for beside its digest', async () => {
+  it('gets the requested tags beside its digest', async () => {
     const repository = newRepository();
     const { blobs, manifest } = newImage({}, algorithm);
     await pushBlobs(requests, repository, { blobs });
@@ -62,7 +62,7 @@ describe.each(ALGORITHMS)('a manifest by %s', (algorithm) => {
 });
 
 describe('a manifest', () => {
-  it('by a digest that is none is refused', async () => {
+  it('with an invalid digest is refused', async () => {
     const repository = newRepository();
     const { blobs, manifest } = newImage();
     await pushBlobs(requests, repository, { blobs });
@@ -71,7 +71,7 @@ describe('a manifest', () => {
     expect(errorCode(answer)).toBe('DIGEST_INVALID');
   });
 
-  it('may leave its media type to the header', async () => {
+  it('may have its media type only in the header', async () => {
     const repository = newRepository();
     const config = { mediaType: IMAGE_CONFIG, digest: '', size: 2 };
     config.digest = await requests.pushBlob(repository, Buffer.from('{}'));
@@ -107,14 +107,14 @@ describe('a manifest', () => {
     for (const tag of tags) expectManifest(await requests.get(manifests(repository, tag)), manifest);
   });
 
-  it('that speaks of another is taken before that one is', async () => {
+  it('is accepted before its subject', async () => {
     const repository = newRepository();
     const { blobs, manifests: pushed } = dataSetOf('artifacts that speak of an image');
     await pushBlobs(requests, repository, { blobs });
     for (const manifest of [...pushed].reverse()) await pushManifest(requests, repository, manifest);
   });
 
-  it('with a length instead of chunks is taken too', async () => {
+  it('with a length instead of chunks is accepted too', async () => {
     const repository = newRepository();
     const { blobs, manifest } = newImage();
     await pushBlobs(requests, repository, { blobs });
@@ -133,7 +133,7 @@ describe('a manifest', () => {
       'application/vnd.oci.image.index.v1+json',
       (digest: string) => ({ manifests: [{ mediaType: IMAGE, digest, size: 8 }] }),
     ],
-  ])('that names %s which nobody pushed is refused', async (_, mediaType, document) => {
+  ])('that names %s that does not exist is refused', async (_, mediaType, document) => {
     const bytes = Buffer.from(
       JSON.stringify({ schemaVersion: 2, mediaType, ...document(digestOf(someBytes(8))) }),
     );
@@ -142,7 +142,7 @@ describe('a manifest', () => {
     expect(errorCode(answer)).toBe('MANIFEST_BLOB_UNKNOWN');
   });
 
-  it('that names the empty object has it, also where nobody pushed it', async () => {
+  it('may name the empty object that no client pushed', async () => {
     const repository = newRepository();
     const empty = Buffer.from('{}');
     const digest = digestOf(empty);

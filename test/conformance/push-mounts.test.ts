@@ -24,7 +24,7 @@ const mount = (repository: string, query: { mount: string; from?: string }) =>
 describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
   it.each([
     ['from the repository that has it', true],
-    ['from whichever repository has it', false],
+    ['from any repository that has it', false],
   ])('is mounted %s', async (_, named) => {
     const [one, two] = [newRepository(), newRepository()];
     const bytes = someBytes(512);
@@ -37,8 +37,8 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
 
   it.each([
     ['from a repository that exists', true],
-    ['from whichever repository', false],
-  ])('that exists nowhere is not mounted %s: it is pushed to the place that is given', async (_, named) => {
+    ['from any repository', false],
+  ])('that does not exist is not mounted %s: the response starts an upload', async (_, named) => {
     const [one, two] = [newRepository(), newRepository()];
     await requests.pushBlob(two, someBytes(8));
     const bytes = someBytes(512);
@@ -60,7 +60,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
     expect(answer.status).toBe(202);
   });
 
-  it('that was mounted is deleted in each repository by itself', async () => {
+  it('that was mounted is deleted in each repository separately', async () => {
     const [one, two] = [newRepository(), newRepository()];
     const bytes = someBytes(512);
     const digest = await requests.pushBlob(two, bytes, digestOf(bytes, algorithm));

@@ -24,7 +24,7 @@ blobStoreContract('a folder', async () => {
   };
 });
 
-it('removes what an earlier process left unfinished, and leaves nothing unfinished itself', async () => {
+it('removes unfinished files of an earlier process, and leaves none itself', async () => {
   const { folder, dispose } = await inFolder();
   try {
     await openBlobFolder(folder);
@@ -38,7 +38,7 @@ it('removes what an earlier process left unfinished, and leaves nothing unfinish
   }
 });
 
-it.skipIf(!existsSync('/dev/full'))('says that the disk is full (/dev/full is needed)', async () => {
+it.skipIf(!existsSync('/dev/full'))('reports a full disk (needs /dev/full)', async () => {
   const error = await writeFile('/dev/full', 'x').catch((caught: unknown) => caught);
   expect(translateFileError('/data', error)).toMatchObject({ code: 'storage-full' });
   const other = new RangeError('not of the operating system');

@@ -4,16 +4,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 export interface BlobStoreHarness {
   store: BlobStore;
-  /** Opens the same place once more, as after a restart. */
+  /** Opens the same folder again, as after a restart. */
   reopen(): Promise<BlobStore>;
-  /** Changes the stored bytes behind the store's back. */
+  /** Changes the stored bytes without the store. */
   damage(digest: Digest): Promise<void>;
-  /** Takes the place away. */
+  /** Removes the folder. */
   remove(): Promise<void>;
   dispose(): Promise<void>;
 }
 
-/** What every BlobStore keeps. */
+/** The contract of every BlobStore. */
 export function blobStoreContract(name: string, open: () => Promise<BlobStoreHarness>): void {
   describe(`${name} is a blob store`, () => {
     let harness: BlobStoreHarness;
@@ -32,18 +32,18 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       ['every byte', Uint8Array.from({ length: 256 }, (_, at) => at)],
       ['five megabytes', new Uint8Array(5_000_000).fill(7)],
       ['a part of a bigger buffer', new Uint8Array(100).fill(1).subarray(10, 20)],
-    ])('gives back %s', async (_, stored) => {
+    ])('returns %s', async (_, stored) => {
       const digest = await store.put(stored);
       expect(digest).toBe(sha256(stored));
       expect(Buffer.compare((await store.get(digest))!, stored)).toBe(0);
     });
 
-    it('knows nothing of what was not stored', async () => {
+    it('returns nothing for unknown digests', async () => {
       expect(await store.get(sha256('never'))).toBeUndefined();
       expect(await store.get('sha256:../../../../etc/passwd')).toBeUndefined();
     });
 
-    it('takes the same bytes again, also after a restart', async () => {
+    it('stores the same bytes again, also after a restart', async () => {
       const digest = await store.put(bytes('again'));
       expect(await store.put(bytes('again'))).toBe(digest);
       const reopened = await harness.reopen();
@@ -51,7 +51,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await reopened.put(bytes('again'))).toBe(digest);
     });
 
-    it('takes one blob from 50 at once, and 50 blobs', async () => {
+    it('stores one blob from 50 concurrent writers, and 50 blobs', async () => {
       const same = await Promise.all(Array.from({ length: 50 }, () => store.put(bytes('same'))));
       expect(new Set(same)).toEqual(new Set([sha256('same')]));
       expect(await store.get(sha256('same'))).toEqual(Buffer.from('same'));
@@ -63,7 +63,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       }
     });
 
-    it('forgets what is deleted, and minds no deletion of what is not there', async () => {
+    it('loses deleted blobs, and ignores the deletion of unknown ones', async () => {
       const digest = await store.put(bytes('short-lived'));
       await store.delete(digest);
       expect(await store.get(digest)).toBeUndefined();
@@ -73,7 +73,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await store.get(digest)).toBeDefined();
     });
 
-    it('lists what is there', async () => {
+    it('lists its blobs', async () => {
       const listed = async () => {
         const found: Digest[] = [];
         for await (const digest of store.list()) found.push(digest);
@@ -88,7 +88,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await listed()).toEqual(stored.slice(1).sort());
     });
 
-    it('names a blob whose bytes are damaged, and mends it when it is put again', async () => {
+    it('reports a damaged blob, and repairs it when it is stored again', async () => {
       const digest = await store.put(bytes('sound'));
       await harness.damage(digest);
       await expect(store.get(digest)).rejects.toMatchObject({
@@ -111,7 +111,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       ['nothing', 0],
       ['one piece', 10],
       ['many pieces', 3_000_000],
-    ])('takes and gives %s', async (_, size) => {
+    ])('stores and returns %s', async (_, size) => {
       const whole = Uint8Array.from({ length: size }, (_, at) => at % 251);
       const writer = await store.write();
       for (let at = 0; at < size; at += 70_000) await writer.write(whole.subarray(at, at + 70_000));
@@ -123,7 +123,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await store.put(whole)).toBe(sha256(whole));
     });
 
-    it('keeps nothing of what is discarded, and takes the same from two writers', async () => {
+    it('stores nothing of a discarded write, and accepts the same bytes from two writers', async () => {
       const [one, two, three] = [await store.write(), await store.write(), await store.write()];
       for (const writer of [one, two, three]) await writer.write(bytes('twin'));
       await three.discard();
@@ -133,7 +133,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await store.read('sha256:../../../../etc/passwd')).toBeUndefined();
     });
 
-    it('never gives all pieces of what is damaged', async () => {
+    it('never returns all pieces of a damaged blob', async () => {
       const whole = new Uint8Array(1_000_000).fill(7);
       const digest = await store.put(whole);
       await harness.damage(digest);
@@ -145,7 +145,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(pieces.reduce((sum, piece) => sum + piece.byteLength, 0)).toBeLessThan(whole.byteLength);
     });
 
-    it('gives parts of a blob, also when it is deleted meanwhile', async () => {
+    it('returns parts of a blob, also while it is deleted', async () => {
       const whole = Uint8Array.from({ length: 1_500_000 }, (_, at) => at % 251);
       const digest = await store.put(whole);
       const partOf = async (start: number, end: number) => {
@@ -178,7 +178,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(Buffer.compare(Buffer.concat(read), whole)).toBe(0);
     });
 
-    it('gives what is being written, before it is a blob', async () => {
+    it('returns the bytes of an unfinished write', async () => {
       const writer = await store.write();
       await writer.write(bytes('half '));
       await writer.write(bytes('and half'));
@@ -188,7 +188,7 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await writer.commit()).toBe(sha256('half and half'));
     });
 
-    it('says whether it can be written', async () => {
+    it('reports whether it is writable', async () => {
       await store.check();
       await harness.remove();
       await expect(store.check()).rejects.toMatchObject({ code: 'unavailable' });

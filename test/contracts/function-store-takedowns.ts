@@ -65,7 +65,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
     });
 
-  /** Cuts a snapshot whose entries are the names of releases. */
+  /** Builds a snapshot whose entries are the names of releases. */
   const cut = async (name: string, changed: CatalogEntryRow[], entries: string[], throughEvent?: number) => {
     const catalog = (await store().catalog(name))!;
     const serial = (catalog.newest?.serial ?? 0) + 1;
@@ -101,7 +101,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
     const again = (change: FunctionChange) =>
       store().commitFunction(changeOf({ kind: change.kind, release: '2.0.0' }, 0));
 
-    it('finds a function that came back before anybody searched again', async () => {
+    it('finds a function that was published again before the next search', async () => {
       await store().commitFunction(named('A'));
       await store().commitFunction(named('B'));
       expect(await kindsFound()).toEqual(['A', 'B']);
@@ -110,7 +110,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect(await kindsFound()).toEqual(['A', 'B']);
     });
 
-    it('finds a function that came back with the id of another one', async () => {
+    it('finds a function that was published again with the ID of another one', async () => {
       for (const kind of ['A', 'B', 'C']) await store().commitFunction(named(kind));
       expect(await kindsFound()).toEqual(['A', 'B', 'C']);
       await takeDown(named('C'));
@@ -123,7 +123,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
   });
 
   describe('takedowns', () => {
-    it('leave a tombstone, and what is left of the function', async () => {
+    it('leave a tombstone, and the rest of the function', async () => {
       await store().commitFunction(one);
       await store().commitFunction(two);
       const { event, withdrawn, blobs } = await store().commitTakedown(planned(two, 2, one));
@@ -153,7 +153,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
-    it('of all releases leave no function, neither to find nor to list', async () => {
+    it('of all releases leave no function in search and lists', async () => {
       await store().commitFunction(one);
       await store().commitFunction(changeOf({ kind: 'Good' }));
       await store().commitTakedown(planned(one, 1));
@@ -168,7 +168,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().search({ text: 'wicked', limit: 9 })).total).toBe(0);
     });
 
-    it('and publishes after them are found, whatever was searched before', async () => {
+    it('and publishes after them show in search, whatever was searched before', async () => {
       await store().commitFunction(changeOf({ kind: 'Good' }));
       await store().commitFunction(one);
       expect((await store().search({ limit: 9 })).total).toBe(2);
@@ -181,7 +181,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().search({ text: 'wicked', limit: 9 })).total).toBe(0);
     });
 
-    it('burn the name and the bytes for ever, and nothing else', async () => {
+    it('block the name and the bytes forever, and nothing else', async () => {
       await store().commitFunction(one);
       await store().commitTakedown(planned(one, 1));
       const insert = (change: FunctionChange) => store().commitFunction({ ...change, expectedRevision: 0 });
@@ -197,7 +197,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().function('example.com', 'Bad'))?.releases).toHaveLength(1);
     });
 
-    it('let no plan pass that was made before, not even for a function that came back', async () => {
+    it('reject every plan made before, even for a function that was published again', async () => {
       await store().commitFunction(one);
       await expect(store().commitTakedown(planned(one, 0))).rejects.toThrow(RevisionConflict);
       await store().commitTakedown(planned(one, 1));
@@ -207,14 +207,14 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().function('example.com', 'Bad'))?.revision).toBe(3);
     });
 
-    it('burn what never stood here', async () => {
+    it('block a release that was never published here', async () => {
       await store().commitTakedown(planned(one, 0));
       expect(await store().takedowns('example.com', 'Bad')).toEqual([takedownOf(one.release)]);
       await expect(store().commitFunction(one)).rejects.toMatchObject({ code: 'conflict' });
       await expect(store().commitTakedown(planned(one, 0))).rejects.toMatchObject({ code: 'conflict' });
     });
 
-    it('of other bytes than those that stand are refused, and change nothing', async () => {
+    it('are refused if the stored bytes differ, and change nothing', async () => {
       await store().commitFunction(one);
       const other = { ...one, release: { ...one.release, digest: sha256('other') } };
       await expect(store().commitTakedown(planned(other, 1))).rejects.toMatchObject({ code: 'conflict' });
@@ -223,12 +223,12 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect(await store().lastEvent()).toBe(1);
     });
 
-    it('name the bytes that go, and those that stay for others', async () => {
+    it('name the bytes to delete, and those that other releases still use', async () => {
       const readme = sha256('readme');
       await store().commitFunction({ ...one, release: { ...one.release, readme } });
       const good = changeOf({ kind: 'Good' });
       await store().commitFunction({ ...good, release: { ...good.release, readme } });
-      // Anybody can publish the bytes of a definition as a README.
+      // Any publisher can use the bytes of a definition as a README.
       const sly = changeOf({ kind: 'Sly' });
       await store().commitFunction({ ...sly, release: { ...sly.release, readme: one.release.digest } });
       const { blobs } = await store().commitTakedown(planned(one, 1));
@@ -240,7 +240,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().unfinishedTakedowns())?.blobs).toEqual([]);
     });
 
-    it('are unfinished until nothing is left of them', async () => {
+    it('are unfinished until all their bytes are deleted', async () => {
       await store().commitFunction(one);
       expect(await store().unfinishedTakedowns()).toBeUndefined();
       await store().commitTakedown(planned(one, 1));
@@ -248,7 +248,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
         takedowns: [takedownOf(one.release)],
         blobs: [one.release.digest],
       });
-      // A cut that broke off had rendered it, and none names it.
+      // An interrupted build had rendered it, and no snapshot names it.
       const orphan = { digest: sha256('orphan'), yaml: 'orphan', json: 'orphan' };
       await store().storeEntries([orphan]);
       await store().finishTakedowns();
@@ -257,7 +257,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect(await store().allTakedowns()).toHaveLength(1);
     });
 
-    it('can be rehearsed', async () => {
+    it('have a dry run', async () => {
       await store().commitFunction(one);
       await apply('c');
       await cut('c', [place(one)], ['1.0.0']);
@@ -268,9 +268,9 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect(await store().commitTakedown(planned(one, 1))).toEqual(rehearsed);
     });
 
-    it('are kept over a restart', async ({ skip }) => {
+    it('survive a restart', async ({ skip }) => {
       const { reopen } = harness();
-      if (reopen === undefined) return skip('this store keeps nothing');
+      if (reopen === undefined) return skip('this store is not persistent');
       await store().commitFunction(one);
       await store().commitTakedown(planned(one, 1));
       const reopened = await reopen();
@@ -280,7 +280,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
     });
   });
 
-  describe('snapshots that held what was taken down', () => {
+  describe('snapshots that contained the release', () => {
     it('are withdrawn, and keep names and digests but no content', async () => {
       await store().commitFunction(one);
       await store().commitFunction(two);
@@ -304,7 +304,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
-    it('leave the function without a place, until it is cut again', async () => {
+    it('leave the function without an entry until the next build', async () => {
       await store().commitFunction(one);
       await apply('c');
       await cut('c', [place(one)], ['1.0.0']);
@@ -318,7 +318,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().catalog('c'))?.newest).toMatchObject({ serial: 2 });
     });
 
-    it('are not followed by a cut that was planned before', async () => {
+    it('are not followed by a build that was planned before', async () => {
       await store().commitFunction(one);
       await apply('c');
       await apply('d');
@@ -332,7 +332,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       await cut('d', [], []);
     });
 
-    it('give up an entry only where no other release has the same', async () => {
+    it('lose an entry only if no other release has the same bytes', async () => {
       await store().commitFunction(one);
       await store().commitFunction(two);
       await apply('c');
@@ -346,7 +346,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       await expect(store().entries([sha256('same')])).rejects.toThrow();
     });
 
-    it('have no forms that stay', async () => {
+    it('have no renditions left', async () => {
       await store().commitFunction(one);
       await apply('c');
       await cut('c', [place(one)], ['1.0.0']);
@@ -354,7 +354,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       await cut('d', [], []);
       const held = digestsOf('c 1')['catalog.yaml'];
       const other = digestsOf('d 1')['catalog.yaml'];
-      const orphan = sha256('of a cut that was refused');
+      const orphan = sha256('of a refused build');
       await store().recordRenditions(
         [held, other, orphan].map((digest) => ({ digest, coding: 'br', blob: sha256(`br ${digest}`) })),
       );
@@ -382,7 +382,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
   });
 
   describe('revocations', () => {
-    it('are yanks, unyanks, takedowns and withdrawn snapshots, in order and by pages', async () => {
+    it('are yanks, unyanks, takedowns and withdrawn snapshots, in order and in pages', async () => {
       await store().commitFunction(one);
       const mark = { at: AT, by: 'x', reason: 'broken' };
       await store().commitFunction(

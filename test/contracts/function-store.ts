@@ -29,7 +29,7 @@ export function functionContract(store: () => RegistryStore): void {
       ).toEqual([expected]);
     });
 
-    it('give a release back as it was stored, with the order of the schema', async () => {
+    it('return a release as it was stored, with the order of the schema', async () => {
       const change = changeOf({ kind: 'SetLabels' });
       const hostile = JSON.parse(
         '{"__proto__": {"type": "string"}, "constructor": {"type": "object"}, "1": {}}',
@@ -60,7 +60,7 @@ export function functionContract(store: () => RegistryStore): void {
       expect(fn?.revision).toBe(5);
     });
 
-    it('take marks and lose them, and nothing else', async () => {
+    it('change only their lifecycle, and back', async () => {
       await store().commitFunction(changeOf({ kind: 'Fn' }));
       await store().commitFunction(
         changeOf({ kind: 'Fn', yanked: mark, deprecated: mark }, 1, 'update', 'release.yanked'),
@@ -81,7 +81,7 @@ export function functionContract(store: () => RegistryStore): void {
       expect(release?.definition.description).toBe('Fn does its work.');
     });
 
-    it('refuse a plan made on another revision, and store nothing of it', async () => {
+    it('refuse a plan for another revision, and store nothing of it', async () => {
       await store().commitFunction(changeOf({ kind: 'Fn' }));
       const stale = [
         changeOf({ kind: 'Fn', release: '2.0.0' }, 0),
@@ -106,7 +106,7 @@ export function functionContract(store: () => RegistryStore): void {
       expect((await store().search({ limit: 10 })).total).toBe(1);
     });
 
-    it('are counted: once each, whatever their releases and marks, and not when refused', async () => {
+    it('are counted once each, whatever their releases and lifecycle, and not when refused', async () => {
       expect(await store().countFunctions()).toBe(0);
       await store().commitFunction(changeOf({ kind: 'A' }));
       await store().commitFunction(changeOf({ kind: 'B' }));
@@ -120,7 +120,7 @@ export function functionContract(store: () => RegistryStore): void {
       expect(await store().countFunctions()).toBe(3);
     });
 
-    it('let one of 50 racers win, twenty times', async () => {
+    it('let exactly one of 50 concurrent writers succeed, twenty times', async () => {
       for (let round = 0; round < 20; round += 1) {
         const racers = Array.from({ length: 50 }, (_, at) =>
           store().commitFunction(
@@ -136,7 +136,7 @@ export function functionContract(store: () => RegistryStore): void {
       expect((await store().function('example.com', 'Race'))?.releases).toHaveLength(20);
     });
 
-    it('are all listed in code unit order, while others write', async () => {
+    it('are all listed in code unit order during concurrent writes', async () => {
       const names = Array.from({ length: 1_100 }, (_, at) => `Fn${at}`);
       for (const kind of names)
         await store().commitFunction(changeOf({ kind, group: kind.length % 2 ? 'b.co' : 'B.co' }));
@@ -152,7 +152,7 @@ export function functionContract(store: () => RegistryStore): void {
       );
     });
 
-    it('keep hostile text', async () => {
+    it('store hostile text unchanged', async () => {
       const texts = [
         'a\u0000b',
         'naïve 漢字 \u{1F34C}',
@@ -202,7 +202,7 @@ export function functionContract(store: () => RegistryStore): void {
       expect(await store().lastEvent()).toBe(7);
     });
 
-    it('tell which functions changed', async () => {
+    it('name the changed functions', async () => {
       await store().commitFunction(changeOf({ kind: 'A' }));
       await store().commitFunction(changeOf({ kind: 'B' }));
       await store().applyRecipe({

@@ -11,7 +11,10 @@ import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
-/** Lets a process publish, kills it after some releases, and gives the releases that it told of. */
+/**
+ * Starts a process that publishes, kills it after some releases, and returns the releases that it
+ * acknowledged.
+ */
 async function publishUntilKilled(
   folder: string,
   releases: number,
@@ -34,7 +37,7 @@ async function publishUntilKilled(
   return lines.map((line) => line.split(' ') as [string, Digest]);
 }
 
-it('loses nothing that was acknowledged when the process is killed, and shows nothing by halves', async () => {
+it('loses no acknowledged release when the process is killed, and shows no partial one', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-killed-'));
   try {
     const acknowledged: [string, Digest][] = [];

@@ -31,14 +31,14 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       expect(await store().repositories('', 9)).toEqual([REPOSITORY]);
     });
 
-    it('are seen anew when they are pushed again, and are where they were pushed last', async () => {
+    it('update their last use and file when they are pushed again', async () => {
       await store().addBlob(REPOSITORY, { ...sampleBlob('blob'), place: 'releases' }, change(EARLY));
       await add('blob');
       expect(await find(sha256('blob'))).toEqual({ ...sampleBlob('blob'), seenAt: NOON });
       expect(await store().countBytes(REPOSITORY)).toBe(10);
     });
 
-    it('are seen when somebody says so, where they are', async () => {
+    it('update their last use and file on request', async () => {
       await add('blob');
       await add('blob', OTHER);
       await add('more');
@@ -50,7 +50,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       expect(await find(sha256('unknown'))).toBeUndefined();
     });
 
-    it('are deleted where no manifest names them', async () => {
+    it('are deleted if no manifest names them', async () => {
       await add('blob');
       await add('named');
       await add('named', OTHER);
@@ -66,7 +66,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       expect(await store().deleteBlob(REPOSITORY, sha256('named'))).toBe('deleted');
     });
 
-    it('are named by every manifest that names them', async () => {
+    it('list every manifest that names them', async () => {
       await add('blob');
       const manifests = ['1', '2'].map((text) => sampleManifest(text, { references: [sha256('blob')] }));
       for (const manifest of manifests) await put(store(), manifest);
@@ -74,7 +74,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       expect(await store().deleteBlob(REPOSITORY, sha256('blob'))).toBe('named');
     });
 
-    it('are not taken where their bytes were taken down, by any digest', async () => {
+    it('are refused if their bytes were taken down, by any digest', async () => {
       await harness().burn(sha256('blob'));
       await expect(add('blob')).rejects.toMatchObject({ code: 'gone' });
       const alias = { ...sampleBlob('blob'), digest: SHA512 };
@@ -83,7 +83,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       await add('other');
     });
 
-    it('are counted once where 50 pushes of one arrive at once', async () => {
+    it('are counted once if 50 pushes of one arrive concurrently', async () => {
       await Promise.all(Array.from({ length: 50 }, () => add('blob')));
       expect(await store().countBytes(REPOSITORY)).toBe(10);
     });
@@ -93,7 +93,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
     const mount = (from: string | undefined, digest: OciDigest = sha256('blob'), to = REPOSITORY) =>
       store().mountBlob(from, to, digest, change(LATE));
 
-    it('takes a blob from the repository that is named, and from no other', async () => {
+    it('uses a blob of the given repository only', async () => {
       await add('blob', OTHER);
       expect(await mount('team/third')).toBe(false);
       expect(await mount(OTHER, sha256('unknown'))).toBe(false);
@@ -103,33 +103,33 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       expect((await find(sha256('blob'), OTHER))?.seenAt).toBe(NOON);
     });
 
-    it('takes it from any repository where none is named', async () => {
+    it('uses any repository if none is given', async () => {
       expect(await mount(undefined)).toBe(false);
       await add('blob', OTHER);
       expect(await mount(undefined)).toBe(true);
       expect(await find(sha256('blob'))).toEqual({ ...sampleBlob('blob'), seenAt: LATE });
     });
 
-    it('of what did not come about makes no repository', async () => {
+    it('that fails creates no repository', async () => {
       expect(await mount(undefined)).toBe(false);
       expect(await mount(OTHER)).toBe(false);
       expect(await store().repositories('', 9)).toEqual([]);
     });
 
-    it('finds the same bytes by another digest only where somebody pushed them by it', async () => {
+    it('finds the same bytes by another digest only if a client pushed them by it', async () => {
       const alias = { ...sampleBlob('blob'), digest: SHA512 };
       await store().addBlob(OTHER, alias, change());
       expect(await mount(OTHER, SHA512)).toBe(true);
       expect(await find(SHA512)).toEqual({ ...alias, seenAt: LATE });
       expect(await mount(undefined, SHA512, 'team/third')).toBe(true);
       expect(await find(SHA512, 'team/third')).toEqual({ ...alias, seenAt: LATE });
-      // The file is known by its sha256 digest, whatever it was pushed by.
+      // The file is known by its sha256 digest, whatever digest it was pushed by.
       expect(await mount(undefined, sha256('blob'), 'team/fourth')).toBe(true);
       expect(await find(sha256('blob'), 'team/fourth')).toEqual({ ...sampleBlob('blob'), seenAt: LATE });
       expect(await mount(OTHER, sha256('blob'), 'team/fifth')).toBe(false);
     });
 
-    it('takes the file of a release where it is asked for by name, and no form of a snapshot', async () => {
+    it('uses the file of a release if its repository is given, and no rendition of a snapshot', async () => {
       await store().addBlob('functions/a/b', { ...sampleBlob('blob'), place: 'releases' }, change());
       await store().addBlob('catalogs/x', { ...sampleBlob('form'), place: 'forms' }, change());
       expect(await mount(undefined)).toBe(false);
@@ -138,7 +138,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       expect(await mount('catalogs/x', sha256('form'))).toBe(false);
     });
 
-    it('onto itself sees the blob anew', async () => {
+    it('onto itself updates the last use of the blob', async () => {
       await add('blob');
       expect(await mount(REPOSITORY)).toBe(true);
       expect((await find(sha256('blob')))?.seenAt).toBe(LATE);
@@ -146,7 +146,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
     });
   });
 
-  it('tells which files no repository has', async () => {
+  it('lists files without a repository', async () => {
     await add('here');
     await add('both');
     await add('both', OTHER);

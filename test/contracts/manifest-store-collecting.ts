@@ -23,8 +23,8 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
   const forgetBlobs = (after = { repository: '', digest: '' }, limit = 100) =>
     store().deleteUnreferencedBlobs({ seenBefore: NOON, after, limit });
 
-  describe('blobs that nothing names', () => {
-    it('are forgotten where nobody saw them since', async () => {
+  describe('unreferenced blobs', () => {
+    it('are collected if they were last used before the limit', async () => {
       await add('old');
       await add('at that time', NOON);
       await add('new', LATE);
@@ -37,7 +37,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await store().findUnreferencedFiles([sha256('old'), sha256('new')])).toEqual([sha256('old')]);
     });
 
-    it('are kept where somebody saw them, or pushed or mounted them again', async () => {
+    it('stay if they were used, pushed or mounted again', async () => {
       for (const text of ['seen', 'pushed', 'mounted', 'left']) await add(text);
       await store().touchBlob(REPOSITORY, sha256('seen'), LATE);
       await add('pushed', LATE);
@@ -60,7 +60,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await isThere('named')).toBe(false);
     });
 
-    it('are forgotten as files of releases too, where they were mounted and are not named', async () => {
+    it('are collected as files of releases too, if they were mounted and are unreferenced', async () => {
       const release = { ...sampleBlob('release'), place: 'releases' as const };
       await store().addBlob('functions/a/b', release, change(EARLY));
       await put(store(), sampleManifest('{}', { references: [release.digest] }), {
@@ -74,7 +74,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await store().countBytes(REPOSITORY)).toBe(0);
     });
 
-    it('are looked for in many repositories, some at a time', async () => {
+    it('are searched in many repositories, in pages', async () => {
       const names = Array.from({ length: 23 }, (_, at) => `team/r${String(at).padStart(2, '0')}`);
       for (const [at, name] of names.entries()) await add('blob', at % 2 === 0 ? EARLY : LATE, name);
       let forgotten = 0;
@@ -90,7 +90,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       for (const [at, name] of names.entries()) expect(await isThere('blob', name)).toBe(at % 2 === 1);
     });
 
-    it('are looked for among many of one repository, some at a time', async () => {
+    it('are searched among many of one repository, in pages', async () => {
       for (let at = 0; at < 25; at++) await add(`blob ${at}`);
       const first = await forgetBlobs(undefined, 10);
       expect([first.forgotten, first.last?.repository]).toEqual([10, REPOSITORY]);
@@ -98,14 +98,14 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await forgetBlobs(undefined, 10)).toEqual({ forgotten: 5, last: undefined });
     });
 
-    it('end also where the last repositories fill their page', async () => {
+    it('end also if the last repositories fill their page', async () => {
       for (const name of ['a', 'b']) await add('blob', EARLY, name);
       const last = { repository: 'b', digest: sha256('blob') };
       expect(await forgetBlobs(undefined, 2)).toEqual({ forgotten: 2, last });
       expect(await forgetBlobs(last, 2)).toEqual({ forgotten: 0, last: undefined });
     });
 
-    it('that a manifest names meanwhile stay, and whoever was too late is refused', async () => {
+    it('stay if a manifest names them meanwhile, and a late manifest is refused', async () => {
       const blobs = Array.from({ length: 40 }, (_, at) => `blob ${at}`);
       for (const text of blobs) await add(text);
       const puts = blobs.map((text) =>
@@ -121,7 +121,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
     });
   });
 
-  describe('manifests that are not alive', () => {
+  describe('unreachable manifests', () => {
     const isKept = async (digest: string, repository = REPOSITORY) =>
       (await store().manifest(repository, digest)) !== undefined;
     const forget = () => store().deleteUntaggedManifests({ pushedBefore: NOON });
@@ -132,7 +132,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
         ...(tag === undefined ? {} : { tag }),
       });
 
-    it('are forgotten where they were pushed before, and no tag names them', async () => {
+    it('are collected if they were pushed before the limit and have no tag', async () => {
       const lone = await old('lone');
       const tagged = await old('tagged', {}, 'v1');
       const [atThatTime, later] = [sampleManifest('then'), sampleManifest('later')];
@@ -153,7 +153,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect(await isKept(again)).toBe(true);
     });
 
-    it('are not what a tagged index names, at any depth', async () => {
+    it('are not the manifests of a tagged index, at any depth', async () => {
       const leaf = await old('leaf');
       const middle = await old('middle', { mediaType: MEDIA_TYPES.index, references: [leaf] });
       const top = await old('top', { mediaType: MEDIA_TYPES.index, references: [middle] }, 'v1');
@@ -164,7 +164,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       for (const digest of [loneChild, loneIndex]) expect(await isKept(digest)).toBe(false);
     });
 
-    it('are not what speaks of the living, nor what speaks of that', async () => {
+    it('are not the referrers of reachable manifests, nor their referrers', async () => {
       const child = await old('child');
       await old('index', { references: [child] }, 'v1');
       const signature = await old('signature', { subject: child });
@@ -172,14 +172,14 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       const part = await old('part');
       const attestation = await old('attestation', { subject: child, references: [part] });
       const ofNothing = await old('of nothing', { subject: sha256('nothing') });
-      const ofDead = await old('of the dead', { subject: ofNothing });
+      const ofDead = await old('of the unreachable', { subject: ofNothing });
       expect(await forget()).toBe(2);
       for (const digest of [child, signature, ofSignature, part, attestation])
         expect(await isKept(digest)).toBe(true);
       for (const digest of [ofNothing, ofDead]) expect(await isKept(digest)).toBe(false);
     });
 
-    it('end cycles, alive or dead', async () => {
+    it('may be in cycles, and reachable cycles stay', async () => {
       const names = ['a', 'b'].map((text) => sampleManifest(text).digest);
       await old('a', { references: [names[1]!] }, 'v1');
       await old('b', { references: [names[0]!], subject: names[0]! });
@@ -190,7 +190,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       for (const digest of names) expect(await isKept(digest)).toBe(true);
     });
 
-    it('are of one repository: what lives in another keeps nothing here', async () => {
+    it('depend on one repository: a tag in another one keeps nothing here', async () => {
       const child = await old('child');
       const index = sampleManifest('index', { references: [child] });
       await put(store(), index, { repository: 'team/other', tag: 'v1', at: EARLY, needed: [] });
@@ -198,7 +198,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       expect([await isKept(child), await isKept(index.digest, 'team/other')]).toEqual([false, true]);
     });
 
-    it('are never of functions and catalogs, and are of what is called alike', async () => {
+    it('are never those of functions and catalogs, but those of a repository with the same name', async () => {
       const ours = ['functions/example.com/x', 'catalogs/default'];
       const others = ['functionsx/a', 'functions-x', 'team/functions/x', 'catalogsx/y', 'function/s'];
       const manifest = sampleManifest('{}');
@@ -208,7 +208,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       for (const repository of others) expect(await isKept(manifest.digest, repository)).toBe(false);
     });
 
-    it('leave what they named to be forgotten next', async () => {
+    it('leave their parts to the next collection', async () => {
       await add('layer');
       await put(store(), sampleManifest('{}', { references: [sha256('layer')] }), { at: EARLY });
       expect((await forgetBlobs()).forgotten).toBe(0);

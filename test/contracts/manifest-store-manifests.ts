@@ -19,7 +19,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
   const tagsOf = (repository = REPOSITORY) => store().tags(repository, '', 100);
 
   describe('manifests', () => {
-    it('are had by tag and by digest, with their exact bytes and media type', async () => {
+    it('are found by tag and by digest, with their exact bytes and media type', async () => {
       const annotations = { 'a.b': 'c', __proto__x: 'é\u0000\u{1f600}' };
       const text = '{ "schemaVersion":2,\n\t"x": "é\u{1f600}"}\n';
       const record = sampleManifest(text, {
@@ -43,7 +43,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       }
     });
 
-    it('have no artifact type and annotations where none were given', async () => {
+    it('have no artifact type and annotations if none were given', async () => {
       const digest = await put(store(), sampleManifest('{}'));
       expect(Object.keys((await store().manifestDescriptor(REPOSITORY, digest))!).sort()).toEqual([
         'digest',
@@ -52,7 +52,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       ]);
     });
 
-    it('are kept as a part of a bigger buffer', async () => {
+    it('are stored from a part of a bigger buffer', async () => {
       const whole = new TextEncoder().encode('xx{}yy');
       const record = { ...sampleManifest('{}'), bytes: whole.subarray(2, 4) };
       await put(store(), record);
@@ -74,7 +74,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       }
     });
 
-    it('are known by sha512 where that is how they were put', async () => {
+    it('are found by sha512 if they were stored by it', async () => {
       const bytes = new TextEncoder().encode('{"a":1}');
       const digest = computeDigest(bytes, `sha512:${'0'.repeat(128)}`);
       const record = sampleManifest('{"a":1}', { digest });
@@ -84,7 +84,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await find(sha256('{"a":1}'))).toBeUndefined();
     });
 
-    it('may be put again, under other tags too', async () => {
+    it('can be stored again, also with other tags', async () => {
       const record = sampleManifest('{}');
       await put(store(), record);
       await put(store(), record, { tag: 'b' });
@@ -96,7 +96,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
   });
 
   describe('tags', () => {
-    it('move, and what they named stays by its digest', async () => {
+    it('move, and the old manifest stays by its digest', async () => {
       const one = await put(store(), sampleManifest('1'), { tag: 'latest' });
       const two = await put(store(), sampleManifest('2'), { tag: 'latest' });
       expect((await find('latest'))?.digest).toBe(two);
@@ -110,7 +110,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await tagsOf()).toEqual(['latest']);
     });
 
-    it('are of one repository', async () => {
+    it('belong to one repository', async () => {
       const digest = await put(store(), sampleManifest('1'), { tag: 'v1' });
       await put(store(), sampleManifest('1'), { repository: 'team/other' });
       expect(await store().listManifestTags('team/other', digest)).toEqual([]);
@@ -119,7 +119,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await tagsOf()).toEqual(['v1']);
     });
 
-    it('are listed in code unit order, after one, so many', async () => {
+    it('are listed in code unit order, with `last` and `n`', async () => {
       const names = ['10', '2', 'B', '_', 'a', 'a-1', 'a.1', 'a_1', 'aa', 'b'];
       for (const tag of [...names].reverse()) await put(store(), sampleManifest('1'), { tag });
       expect(await tagsOf()).toEqual([...names].sort());
@@ -129,7 +129,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await store().tags('team/unknown', '', 3)).toBeUndefined();
     });
 
-    it('go alone, or with their manifest', async () => {
+    it('are deleted alone, or with their manifest', async () => {
       const digest = await put(store(), sampleManifest('1'), { tag: 'a' });
       await put(store(), sampleManifest('1'), { tag: 'b' });
       await put(store(), sampleManifest('2'), { tag: 'c' });
@@ -145,7 +145,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await tagsOf()).toEqual([]);
     });
 
-    it('name one of 50 manifests that are put at once, and all are had by digest', async () => {
+    it('point to one of 50 concurrently stored manifests, and all exist by digest', async () => {
       const records = Array.from({ length: 50 }, (_, at) => sampleManifest(`manifest ${at}`));
       await Promise.all(records.map((record) => put(store(), record, { tag: 'latest' })));
       expect(await tagsOf()).toEqual(['latest']);
@@ -157,7 +157,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await store().countBytes(REPOSITORY)).toBe(bytes);
     });
 
-    it('are kept over a restart with all that they name', async () => {
+    it('survive a restart with all that they name', async () => {
       const { reopen } = harness();
       if (reopen === undefined) return;
       await store().addBlob(REPOSITORY, sampleBlob('layer'), change());
@@ -173,8 +173,8 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
     });
   });
 
-  describe('what a manifest needs', () => {
-    it('must be there, and all that is not is named', async () => {
+  describe('the parts that a manifest needs', () => {
+    it('must exist, and the error names all missing ones', async () => {
       await store().addBlob(REPOSITORY, sampleBlob('here'), change());
       await store().addBlob('team/other', sampleBlob('elsewhere'), change());
       const references = ['here', 'elsewhere', 'nowhere'].map((text): OciDigest => sha256(text));
@@ -184,20 +184,20 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect([await find('v1'), await store().countBytes(REPOSITORY)]).toEqual([undefined, 10]);
     });
 
-    it('is not there in a repository that nobody pushed to, which is not made by a refusal', async () => {
+    it('are missing in a new repository, and the refusal does not create it', async () => {
       const attempt = put(store(), sampleManifest('{}', { references: [sha256('x')] }));
       await expect(attempt).rejects.toBeInstanceOf(UnknownReferences);
       expect(await tagsOf()).toBeUndefined();
       expect(await store().repositories('', 9)).toEqual([]);
     });
 
-    it('may be a manifest, and the blob {} which is everywhere', async () => {
+    it('can be a manifest, or the blob {}, which always exists', async () => {
       const child = await put(store(), sampleManifest('child'));
       await put(store(), sampleManifest('index', { references: [child, EMPTY] }), { tag: 'v1' });
       expect((await find('v1'))?.size).toBe(5);
     });
 
-    it('is asked for each time, also of a manifest that is there', async () => {
+    it('are checked each time, also for a manifest that exists', async () => {
       await store().addBlob(REPOSITORY, sampleBlob('layer'), change());
       const record = sampleManifest('{}', { references: [sha256('layer')] });
       await put(store(), record, { needed: [] });
@@ -207,13 +207,13 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await tagsOf()).toEqual([]);
     });
 
-    it('is not all that it names: what is somewhere else is not needed', async () => {
+    it('do not include parts that are stored outside of the registry', async () => {
       const record = sampleManifest('{}', { references: [sha256('foreign')] });
       await put(store(), record, { tag: 'v1', needed: [] });
       expect((await find('v1'))?.digest).toBe(record.digest);
     });
 
-    it('was not taken down', async () => {
+    it('must not be taken down', async () => {
       await put(store(), sampleManifest('good', { references: [sha256('good layer')] }), { needed: [] });
       await harness().burn(sha256('bad'));
       const record = sampleManifest('{}', { references: [sha256('bad')] });
@@ -231,7 +231,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       more: { artifactType?: string; after?: string; limit?: number },
     ) => store().referrers(REPOSITORY, subject, { after: '', limit: 100, ...more });
 
-    it('are had by a subject that is not there yet, and stay when it goes', async () => {
+    it('are found by a subject that does not exist yet, and stay when it is deleted', async () => {
       const subject = sampleManifest('subject');
       const signature = sampleManifest('signature', {
         subject: subject.digest,
@@ -255,7 +255,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await referrersOf(subject.digest, {})).toEqual([]);
     });
 
-    it('are in pages by digest, of one type or all', async () => {
+    it('are paged by digest, of one type or all', async () => {
       const subject = sha256('subject');
       const records = Array.from({ length: 7 }, (_, at) =>
         sampleManifest(`referrer ${at}`, {
@@ -279,13 +279,13 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect(await digests({ artifactType: '' })).toEqual([]);
     });
 
-    it('are no reason to be tagged', async () => {
+    it('do not need a tag', async () => {
       const digest = await put(store(), sampleManifest('1', { subject: sha256('s') }), { at: LATE });
       expect(await store().listManifestTags(REPOSITORY, digest)).toEqual([]);
     });
   });
 
-  it('lists repositories in code unit order, after one, so many', async () => {
+  it('lists repositories in code unit order, with `last` and `n`', async () => {
     const names = ['a', 'a-b', 'a.b', 'a/b', 'a_b', 'aa', 'b'];
     for (const repository of [...names].reverse()) await put(store(), sampleManifest('1'), { repository });
     expect(await store().repositories('', 100)).toEqual([...names].sort());

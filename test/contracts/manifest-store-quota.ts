@@ -32,7 +32,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       expect([await bytes(), await bytes('team/other')]).toEqual([127, 100]);
     });
 
-    it('come back to 0 when all is deleted, however it came', async () => {
+    it('return to 0 when all is deleted, however it was added', async () => {
       await add('a', 100);
       await store().mountBlob(REPOSITORY, 'team/other', sha256('a'), change());
       const manifest = sampleManifest('1234567', { references: [sha256('a')] });
@@ -55,7 +55,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       }
     });
 
-    it('come back to 0 when nothing names them any more', async () => {
+    it('return to 0 when nothing names them any more', async () => {
       await add('a', 100);
       await put(store(), sampleManifest('1234567', { references: [sha256('a')] }));
       const later = '2031-01-01T00:00:00.000Z';
@@ -71,7 +71,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
   });
 
   describe('a quota', () => {
-    it('is what the repository may have, and not one byte more', async () => {
+    it('is the exact limit of a repository, to the byte', async () => {
       await add('a', 60, 100);
       await add('b', 40, 100);
       const attempt = add('c', 1, 100);
@@ -98,7 +98,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       await put(store(), manifest, { tag: 'x', quota: 101 });
     });
 
-    it('does not hinder what already exists: pushes of it again, tags, and deleting', async () => {
+    it('allows existing content: pushes of it again, tags, and deletion', async () => {
       await add('a', 100);
       const manifest = sampleManifest('123');
       await put(store(), manifest);
@@ -111,12 +111,12 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       expect(await bytes()).toBe(100);
     });
 
-    it('of a repository that is refused all leaves no repository', async () => {
+    it('that refuses every push leaves no repository', async () => {
       await expect(add('a', 11, 10)).rejects.toBeInstanceOf(QuotaExceeded);
       expect(await store().repositories('', 9)).toEqual([]);
     });
 
-    it('holds where 50 pushes come at once', async () => {
+    it('holds for 50 concurrent pushes', async () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 50 }, (_, at) => add(`blob ${at}`, 10, 105)),
       );

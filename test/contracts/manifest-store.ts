@@ -9,14 +9,14 @@ import { quotaContract } from './manifest-store-quota.js';
 
 export interface ManifestStoreHarness {
   store: ManifestStore;
-  /** Closes the store and opens it again; absent where it keeps nothing. */
+  /** Closes the store and opens it again; absent for a store in memory. */
   reopen?(): Promise<ManifestStore>;
   /** Takes down a release with these bytes. */
   burn(file: Digest): Promise<void>;
   dispose(): Promise<void>;
 }
 
-/** What every ManifestStore keeps. `open` gives an empty one. */
+/** The contract of every ManifestStore. `open` returns an empty one. */
 export function manifestStoreContract(name: string, open: () => Promise<ManifestStoreHarness>): void {
   describe(`${name} is a manifest store`, () => {
     let harness: ManifestStoreHarness;
@@ -44,7 +44,7 @@ export function sampleBlob(text: string, size = 10): Omit<RepositoryBlob, 'seenA
   return { digest: sha256(text), file: sha256(text), place: 'artifacts', size };
 }
 
-/** A manifest whose bytes are the text; a store believes what it is told of them. */
+/** A manifest whose bytes are the text; a store does not parse it. */
 export function sampleManifest(
   text: string,
   more: Partial<Omit<ManifestRecord, 'bytes' | 'size'>> = {},
@@ -68,7 +68,7 @@ export interface Put {
   needed?: readonly OciDigest[];
 }
 
-/** Puts a manifest that needs what it names; gives its digest. */
+/** Stores a manifest that needs everything it names; returns its digest. */
 export async function put(
   store: ManifestStore,
   manifest: ManifestRecord,

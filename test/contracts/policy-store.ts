@@ -33,7 +33,7 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
   };
 
   describe('signing policies', () => {
-    it('are none at first, and then the text that was applied last, with an event for each', async () => {
+    it('are empty at first, and then the last applied text, with an event for each', async () => {
       expect(await store().policies()).toBeUndefined();
       await apply('first', 0);
       await apply('second\n# 漢', 1);
@@ -46,7 +46,7 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
       expect(await store().events(0, 10)).toMatchObject([event, event]);
     });
 
-    it('are not replaced by who has not seen the last ones', async () => {
+    it('are replaced only by a client that has seen the last version', async () => {
       await apply('first', 0);
       await expect(apply('second', 0)).rejects.toThrow(RevisionConflict);
       await expect(apply('second', 2)).rejects.toThrow(RevisionConflict);
@@ -54,7 +54,7 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
       expect(await store().lastEvent()).toBe(1);
     });
 
-    it('are those by which a change was judged, or it is refused', async () => {
+    it('must be the ones that a change was checked against', async () => {
       await apply('first', 0);
       const change = changeOf({ kind: 'Judged' });
       await expect(store().commitFunction({ ...change, expectedPolicies: 0 })).rejects.toThrow(
@@ -66,14 +66,14 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
   });
 
   describe('bundles of releases', () => {
-    it('are kept with the release, in the order in which they came', async () => {
+    it('are stored with the release, in the order of their arrival', async () => {
       const bundles = [bundleOf('a'), bundleOf('b', { claim: 'attestation' })];
       await store().commitFunction(signed(bundles));
       expect((await store().release('example.com', 'Signed', '1.0.0'))?.bundles).toEqual(bundles);
       expect((await store().function('example.com', 'signed'))?.releases[0]?.bundles).toEqual(bundles);
     });
 
-    it('can come later, and search knows who signed what it shows', async () => {
+    it('can be added later, and search knows the signers of the displayed release', async () => {
       await store().commitFunction(changeOf({ kind: 'Signed' }));
       expect(await store().release('example.com', 'Signed', '1.0.0')).not.toHaveProperty('bundles');
       expect((await store().search({ limit: 1 })).items[0]?.signatures).toEqual([]);
@@ -83,7 +83,7 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
       expect((await store().search({ limit: 1 })).items[0]?.signatures).toEqual(late.search.signatures);
     });
 
-    it('go with the release', async () => {
+    it('are deleted with the release', async () => {
       await store().commitFunction(signed([bundleOf('a')]));
       const { digest } = changeOf({ kind: 'Signed' }).release;
       const takedown = {
@@ -104,7 +104,7 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
       expect(await store().function('example.com', 'Signed')).toBeUndefined();
     });
 
-    it('stay when the release is marked', async () => {
+    it('stay when the lifecycle of the release changes', async () => {
       await store().commitFunction(signed([bundleOf('a')]));
       const marked = signed([bundleOf('a')], 1, 'update');
       const yanked = { at: AT, by: 'admin', reason: 'broken' };

@@ -14,12 +14,12 @@ import { tokenContract } from './token-store.js';
 
 export interface RegistryStoreHarness {
   store: RegistryStore;
-  /** Closes the store and opens it again; absent where it keeps nothing. */
+  /** Closes the store and opens it again; absent for a store in memory. */
   reopen?(): Promise<RegistryStore>;
   dispose(): Promise<void>;
 }
 
-/** What every RegistryStore does, port by port. `open` gives an empty one. */
+/** The contract of every RegistryStore, port by port. `open` returns an empty one. */
 export function registryStoreContract(name: string, open: () => Promise<RegistryStoreHarness>): void {
   describe(`${name} is a registry store`, () => {
     let harness: RegistryStoreHarness;

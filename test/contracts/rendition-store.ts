@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { RenditionStore } from '../../apps/registry/src/store/rendition-store.js';
 import { changeOf } from './sample-records.js';
 
-/** What every RenditionStore does. */
+/** The contract of every RenditionStore. */
 export function renditionContract(store: () => RenditionStore & FunctionStore): void {
-  describe('forms', () => {
+  describe('renditions', () => {
     const [one, two, gzip, shared] = ['one', 'two', 'gzip', 'shared'].map((text) => sha256(text)) as [
       ReturnType<typeof sha256>,
       ReturnType<typeof sha256>,
@@ -14,7 +14,7 @@ export function renditionContract(store: () => RenditionStore & FunctionStore): 
       ReturnType<typeof sha256>,
     ];
 
-    it('are remembered by digest and coding', async () => {
+    it('are stored by digest and coding', async () => {
       await store().recordRenditions([
         { digest: one, coding: 'identity', blob: one },
         { digest: one, coding: 'gzip', blob: shared },
@@ -26,7 +26,7 @@ export function renditionContract(store: () => RenditionStore & FunctionStore): 
       expect(await store().renditionBlob(two, 'identity')).toBeUndefined();
     });
 
-    it('are forgotten, and give up the blobs that nothing else names', async () => {
+    it('are evicted with the blobs that nothing else names', async () => {
       const change = changeOf({ kind: 'Fn' });
       change.release.readme = two;
       await store().commitFunction(change);
@@ -66,7 +66,7 @@ export function renditionContract(store: () => RenditionStore & FunctionStore): 
       expect(await store().profileRendition(text, 'porch')).toBeUndefined();
     });
 
-    it('give up what they replace, but not what another one has', async () => {
+    it('release the blobs of replaced ones, but not those that another one has', async () => {
       await keep(text, report, other);
       await store().recordProfileRendition(form);
       await store().recordProfileRendition({ ...form, profile: 'kep', digest: other });
@@ -78,7 +78,7 @@ export function renditionContract(store: () => RenditionStore & FunctionStore): 
       expect(await store().recordProfileRendition(newer)).toEqual([]);
     });
 
-    it('are forgotten with their snapshot, all of them', async () => {
+    it('are deleted with their snapshot, all of them', async () => {
       await keep(text, report, other);
       await store().recordProfileRendition(form);
       await store().recordProfileRendition({ ...form, profile: 'kep' });

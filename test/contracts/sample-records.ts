@@ -21,7 +21,7 @@ export interface SampleFunction {
   runtimes?: string[];
   licenses?: string[];
   publishedAt?: string;
-  /** Whose signatures of it hold. */
+  /** Signers whose signatures are valid. */
   signers?: Signer[];
   allYanked?: boolean;
   deprecated?: LifecycleRecord;
@@ -60,7 +60,7 @@ export function foundAfter({ search, release }: FunctionChange): SearchResult {
   return { ...search, publishedAt: release.publishedAt };
 }
 
-/** A change that stores a release of a function, or marks one. */
+/** A change that stores a release of a function, or changes its lifecycle. */
 export function changeOf(
   sample: SampleFunction,
   expectedRevision = 0,

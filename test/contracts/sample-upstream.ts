@@ -31,10 +31,10 @@ export interface SampleEntry {
   source?: string;
 }
 
-/** A place that a cut gives to an entry of a catalog elsewhere, or that it takes from one. */
+/** A catalog entry that a build adds for an upstream entry, or removes. */
 export type SamplePlace = SampleEntry | { group?: string; gone: string };
 
-/** Makes a catalog if there is none, and cuts a snapshot of it with these changes. */
+/** Creates a catalog if there is none, and builds a snapshot of it with these changes. */
 export async function cutUpstream(
   store: RegistryStore,
   catalog: string,
@@ -93,7 +93,7 @@ export function sampleDefinition(sample: SampleEntry): FunctionDefinition {
   return {
     group,
     names: { kind },
-    description: sample.description ?? `${kind} comes from elsewhere.`,
+    description: sample.description ?? `${kind} comes from upstream.`,
     publisher: sample.publisher ?? 'Vendor',
     versions: versions.map((name) => ({
       name,
@@ -108,7 +108,7 @@ export function sampleDefinition(sample: SampleEntry): FunctionDefinition {
   };
 }
 
-/** A recipe that takes nothing of the registry: what is cut by hand stays. */
+/** A recipe without functions of the registry: snapshots that the test builds stay. */
 function recipeText(catalog: string): string {
   return `apiVersion: ${RECIPE_API_VERSION}
 kind: CatalogRecipe

@@ -15,7 +15,7 @@ const PEEL: SampleEntry = {
   runtime: { starlark: 'pass' },
 };
 
-/** What a RegistryStore knows of functions that only catalogs elsewhere have. */
+/** What a RegistryStore knows of functions that only upstream catalogs have. */
 export function upstreamContract(harness: () => RegistryStoreHarness): void {
   const store = (): RegistryStore => harness().store;
   const search = (query: Partial<SearchQuery> = {}) => store().search({ limit: 100, ...query });
@@ -39,13 +39,13 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
     return (options?: { dryRun: boolean }) => store().commitTakedown(takedown, options);
   };
 
-  describe('functions of catalogs elsewhere', () => {
+  describe('functions of upstream catalogs', () => {
     beforeEach(async () => {
       await store().commitFunction(changeOf({ kind: 'SetLabels', tags: ['mutator', 'labels'] }));
       await cut('platform', [PEEL, { kind: 'Weigh', tags: ['validator'], versions: ['v1beta1', 'v1'] }]);
     });
 
-    it('are found by everything, with their source and without a release', async () => {
+    it('are found by every field, with their source and without a release', async () => {
       expect(await kinds()).toEqual(['SetLabels', 'PeelBanana', 'Weigh']);
       expect(await kinds({ text: 'peels bananas' })).toEqual(['PeelBanana']);
       expect(await kinds({ text: 'peelb' })).toEqual(['PeelBanana']);
@@ -82,7 +82,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
-    it('come after a function of this registry that is called the same', async () => {
+    it('come after a function of this registry with the same name', async () => {
       await cut('platform', [
         { kind: 'SetLabels', description: 'Set labels.', tags: ['labels', 'set'] },
         { kind: 'SetLabelsOften' },
@@ -95,7 +95,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
-    it('are no functions of this registry', async () => {
+    it('are not functions of this registry', async () => {
       expect(await store().function(GROUP, 'PeelBanana')).toBeUndefined();
       expect(await store().functions([{ group: GROUP, kind: 'PeelBanana' }])).toEqual([]);
       const all: string[] = [];
@@ -106,7 +106,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       expect(await store().releaseFiles(GROUP, 'PeelBanana', '')).toBeUndefined();
     });
 
-    it('are told as each catalog serves them, the default one last', async () => {
+    it('are shown as each catalog serves them, the default one last', async () => {
       await cut('default', [{ ...PEEL, description: 'As it is.', source: 'kiwi' }]);
       await cut('another', [{ ...PEEL, description: 'As we like it.' }]);
       const served = await store().servedEntries(GROUP, 'peelBANANA');
@@ -153,7 +153,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       expect(await store().servedEntries(GROUP, 'PeelBanana')).toEqual([]);
     });
 
-    it('follow what the newest snapshot holds, and not what waits for the next one', async () => {
+    it('follow the newest snapshot, not pending changes', async () => {
       expect(await kinds({ text: 'banana' })).toEqual(['PeelBanana']);
       await cut('platform', [{ ...PEEL, source: 'renamed' }], { snapshot: false });
       expect((await search({ text: 'banana' })).items[0]?.from).toEqual([
@@ -170,7 +170,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
     });
 
     it.each([{}, { text: 'e' }, { tag: ['mutator'] }, { catalog: ['platform'] }])(
-      'stand among the others in pages of %j',
+      'are mixed with the others in pages of %j',
       async (query) => {
         for (let at = 0; at < 7; at += 1) {
           await store().commitFunction(changeOf({ kind: `Even${at}`, tags: ['mutator'] }));
@@ -189,36 +189,42 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       },
     );
 
-    it.each(['PeelBanana', 'PEELbanana'])('are ours once %s is published, and stay so', async (kind) => {
-      await expect(store().commitFunction(changeOf({ group: GROUP, kind }, 1))).rejects.toThrow(
-        RevisionConflict,
-      );
-      expect(await kinds({ kind: [kind] })).toEqual(['PeelBanana']);
-      await publish(kind);
-      const ours = async () => {
-        const { items, total } = await search({ text: 'peelbanana' });
-        expect([total, items[0]]).toEqual([1, foundAfter(changeOf({ group: GROUP, kind, tags: ['ours'] }))]);
-        expect(await kinds()).toEqual(['SetLabels', kind, 'Weigh']);
-        expect(await kinds({ text: 'package' })).toEqual([]);
-        expect(await kinds({ kind: ['peelbanana'] })).toEqual([kind]);
-        expect((await search()).facets.kind.map(({ value }) => value)).toEqual(
-          [kind, 'SetLabels', 'Weigh'].sort(),
+    it.each(['PeelBanana', 'PEELbanana'])(
+      'belong to this registry once %s is published, and stay so',
+      async (kind) => {
+        await expect(store().commitFunction(changeOf({ group: GROUP, kind }, 1))).rejects.toThrow(
+          RevisionConflict,
         );
-        expect(await store().function(GROUP, 'peelbanana')).toMatchObject({ kind, revision: 1 });
-      };
-      await ours();
-      await cut('platform', [{ ...PEEL, description: 'Peels again.' }]);
-      await cut('zoo', [PEEL]);
-      await store().synchronizeSearch();
-      await ours();
-      expect(await kinds({ catalog: ['zoo'] })).toEqual([kind]);
-      expect((await store().servedEntries(GROUP, kind)).map(({ catalog }) => catalog)).toEqual([
-        'platform',
-        'zoo',
-      ]);
-    });
+        expect(await kinds({ kind: [kind] })).toEqual(['PeelBanana']);
+        await publish(kind);
+        const ours = async () => {
+          const { items, total } = await search({ text: 'peelbanana' });
+          expect([total, items[0]]).toEqual([
+            1,
+            foundAfter(changeOf({ group: GROUP, kind, tags: ['ours'] })),
+          ]);
+          expect(await kinds()).toEqual(['SetLabels', kind, 'Weigh']);
+          expect(await kinds({ text: 'package' })).toEqual([]);
+          expect(await kinds({ kind: ['peelbanana'] })).toEqual([kind]);
+          expect((await search()).facets.kind.map(({ value }) => value)).toEqual(
+            [kind, 'SetLabels', 'Weigh'].sort(),
+          );
+          expect(await store().function(GROUP, 'peelbanana')).toMatchObject({ kind, revision: 1 });
+        };
+        await ours();
+        await cut('platform', [{ ...PEEL, description: 'Peels again.' }]);
+        await cut('zoo', [PEEL]);
+        await store().synchronizeSearch();
+        await ours();
+        expect(await kinds({ catalog: ['zoo'] })).toEqual([kind]);
+        expect((await store().servedEntries(GROUP, kind)).map(({ catalog }) => catalog)).toEqual([
+          'platform',
+          'zoo',
+        ]);
+      },
+    );
 
-    it('are found again once the last release is taken down', async () => {
+    it('are found again after the takedown of the last release', async () => {
       const one = changeOf({ group: GROUP, kind: 'PEELbanana', release: '1.0.0', tags: ['ours'] });
       const two = changeOf({ group: GROUP, kind: 'PEELbanana', release: '2.0.0', tags: ['ours'] }, 1);
       await store().commitFunction(one);
@@ -245,7 +251,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       expect(await kinds()).toEqual(['SetLabels', 'Weigh']);
     });
 
-    it('are one function where catalogs spell its kind differently', async () => {
+    it('are one function if catalogs spell its kind differently', async () => {
       await cut('zoo', [{ ...PEEL, kind: 'Peelbanana' }]);
       expect(await kinds({ text: 'peel' })).toEqual(['PeelBanana']);
       expect(await kinds({ catalog: ['zoo'] })).toEqual(['PeelBanana']);
@@ -255,7 +261,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       expect(await kinds({ catalog: ['platform'] })).toEqual(['Weigh']);
     });
 
-    it('are learnt of piece by piece where there are many, by whoever goes on with it', async () => {
+    it('are indexed in parts if there are many, by the next process too', async () => {
       const many = Array.from({ length: 1_500 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
       await cut('zoo', many);
       expect(await kinds({ tag: ['many'] })).toEqual([]);
@@ -271,7 +277,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       stop.abort();
       expect(await done).toBe(false);
       expect((await search({ tag: ['many'] })).total).toBeLessThan(many.length);
-      // A cut that comes meanwhile waits its turn.
+      // A build that comes meanwhile waits for the lock.
       await cut('zoo', [{ kind: 'Late', tags: ['late'] }, { gone: 'Many7' }]);
       expect(await kinds({ tag: ['late'] })).toEqual([]);
       const next = (await harness().reopen?.()) ?? store();
@@ -287,7 +293,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       expect((await found('late')).kinds).toEqual(['Late', 'Later']);
     });
 
-    it('are what newest snapshots hold, whatever happens', async () => {
+    it('match the newest snapshots after any sequence of changes', async () => {
       const model = new Model(store(), random(7));
       await store().synchronizeSearch();
       for (let step = 0; step < 250; step += 1) {
@@ -310,14 +316,14 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
   });
 }
 
-/** Publishes, takes down and cuts at random, and remembers what should be found. */
+/** Publishes, takes down and builds at random, and tracks the expected results. */
 class Model {
   static readonly GROUP = 'random.example.com';
   static readonly CATALOGS = ['a', 'b', 'default'];
   static readonly KINDS = ['Ab', 'aB', 'Cd', 'CD', 'Ef'];
   readonly #store: RegistryStore;
   readonly #random: (below: number) => number;
-  /** By catalog and folded kind, how it is spelt there. */
+  /** By catalog and folded kind, the spelling of the kind there. */
   readonly #held = new Map(Model.CATALOGS.map((catalog) => [catalog, new Map<string, string>()]));
   readonly #ours = new Map<string, FunctionChange>();
   #count = 0;
@@ -388,7 +394,7 @@ class Model {
     return rows.sort((a, b) => (a.kind < b.kind ? -1 : 1));
   }
 
-  /** How the kind is spelt that search shows. */
+  /** The spelling of the kind that search shows. */
   #shown(folded: string): string | undefined {
     const ours = this.#ours.get(folded)?.kind;
     return ours ?? Model.CATALOGS.map((catalog) => this.#held.get(catalog)!.get(folded)).find(Boolean);

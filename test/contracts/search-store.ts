@@ -6,7 +6,7 @@ import { AT, changeOf, foundAfter, type SampleFunction } from './sample-records.
 
 const mark = { at: AT, by: 'someone', reason: 'replaced' };
 
-/** A small registry as people fill one. */
+/** A small registry with realistic content. */
 const FUNCTIONS: SampleFunction[] = [
   {
     kind: 'SetLabels',
@@ -73,7 +73,7 @@ export function searchContract(store: () => RegistryStore): void {
       for (const sample of FUNCTIONS) await store().commitFunction(changeOf(sample));
     });
 
-    it('finds first what a person expects', async () => {
+    it('ranks the expected function first', async () => {
       expect((await kinds({ text: 'labels' })).slice(0, 2)).toEqual(['SetLabels', 'LabelDeployments']);
       expect((await kinds({ text: 'labels' })).slice(2).sort()).toEqual(['SetAnnotations', 'SetNamespace']);
       expect(await kinds({ text: 'helm' })).toEqual(['RenderHelmChart', 'UpgradeChart', 'HelmOld']);
@@ -108,7 +108,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect(await kinds({ text: 'labels kubeval' })).toEqual([]);
     });
 
-    it('lists by name where there is no text, what is wholly yanked last', async () => {
+    it('lists by name without a text, fully yanked functions last', async () => {
       const expected = [...FUNCTIONS]
         .map(({ group = 'example.com', kind, allYanked = false }) =>
           [allYanked ? 1 : 0, group, kind].join(' '),
@@ -170,7 +170,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect((await search()).facets.tag).toHaveLength(20);
     });
 
-    it('follows what changes', async () => {
+    it('follows changes', async () => {
       const { items, facets } = await search();
       const yanked = changeOf(
         { ...FUNCTIONS[0]!, description: 'Gone bananas.', tags: ['fruit'], allYanked: true },
@@ -190,7 +190,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect((await kinds({ text: 'labels' })).at(-1)).toBe('SetLabels');
     });
 
-    it('orders by name and by time where that is asked for, what is wholly yanked last', async () => {
+    it('sorts by name and by time on request, fully yanked functions last', async () => {
       const published = [
         { kind: 'Oldest', publishedAt: '2031-01-01T00:00:00.000Z' },
         { kind: 'Newest', publishedAt: '2033-01-01T00:00:00.000Z' },
@@ -208,7 +208,7 @@ export function searchContract(store: () => RegistryStore): void {
         'Oldest',
         'Yanked',
       ]);
-      // Those that were published at once stand by name.
+      // Functions with the same publish time are sorted by name.
       expect((await kinds({ sort: 'newest' })).slice(3, 5)).toEqual((await kinds({})).slice(0, 2));
       expect(await kinds({ text: 'labels', sort: 'relevance' })).toEqual(await kinds({ text: 'labels' }));
       const again = { kind: 'Oldest', release: '2.0.0', publishedAt: '2035-01-01T00:00:00.000Z', tags: tag };
@@ -216,7 +216,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect((await kinds({ sort: 'newest' }))[0]).toBe('Oldest');
     });
 
-    it('filters and counts by who signed', async () => {
+    it('filters and counts by signer', async () => {
       const key: Signer = { type: 'key', fingerprint: sha256('a key') };
       const identity: Signer = {
         type: 'identity',
@@ -257,7 +257,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect(paged).toEqual(whole);
     });
 
-    it('pages on where it was when something is published meanwhile', async () => {
+    it('continues at the same point after a publish between two pages', async () => {
       const first = await search({ limit: 4 });
       await store().commitFunction(changeOf({ kind: 'AAA' }));
       const rest = await kinds({ cursor: first.next! });
@@ -265,7 +265,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect(rest).not.toContain('AAA');
     });
 
-    it('refuses a cursor that is broken or of another search', async () => {
+    it('refuses a cursor that is malformed or of another search', async () => {
       const { next } = await search({ text: 'sets', limit: 1 });
       const forged = [1, [], ['x'], {}, ['', 0, 'a', 'b'], null].map((value) =>
         Buffer.from(JSON.stringify(value)).toString('base64url'),
@@ -339,7 +339,7 @@ export function searchContract(store: () => RegistryStore): void {
       expect(await search({ text: '*** "' })).toMatchObject({ total: 0, items: [] });
     });
 
-    it('keeps its limit', async () => {
+    it('respects its limit', async () => {
       for (const limit of [0, -1, Number.MIN_SAFE_INTEGER])
         expect((await search({ limit })).items).toHaveLength(1);
       for (let at = 0; at < 120; at += 1) await store().commitFunction(changeOf({ kind: `Many${at}` }));

@@ -24,7 +24,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('finds what another thread committed a moment ago', async () => {
+it('finds what another thread has just committed', async () => {
   const file = path.join(folder, 'registry.db');
   const store = await openSqliteStore(file);
   threads = startSearchThreads(file, log);
@@ -43,7 +43,7 @@ it('finds what another thread committed a moment ago', async () => {
   await store.close();
 });
 
-it('finds what came from catalogs elsewhere, and when it is ours', async () => {
+it('finds functions of upstream catalogs, and their release here after a publish', async () => {
   const file = path.join(folder, 'registry.db');
   const store = await openSqliteStore(file);
   threads = startSearchThreads(file, log);
@@ -65,7 +65,7 @@ it('finds what came from catalogs elsewhere, and when it is ours', async () => {
   await store.close();
 });
 
-it('says that it is unavailable when a thread fails, and starts it again', async () => {
+it('reports that it is unavailable when a thread fails, and restarts it', async () => {
   const file = path.join(folder, 'registry.db');
   threads = startSearchThreads(file, log);
   await expect(threads.search({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });

@@ -32,7 +32,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
 
   const bad = changeOf({ kind: 'Bad', release: '1.0.0' });
 
-  /** Cuts a snapshot that holds one entry; signed where a signature is given. */
+  /** Builds a snapshot with one entry; signed if a signature is given. */
   const cut = async (name: string, signature?: SnapshotSignature, fields: object = {}) => {
     const catalog = (await store().catalog(name))!;
     const serial = (catalog.newest?.serial ?? 0) + 1;
@@ -72,7 +72,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
   };
 
   describe('signatures of snapshots', () => {
-    it('are stored with their snapshot, each for itself, and outlive the process', async () => {
+    it('are stored with their snapshot, each separately, and survive a restart', async () => {
       await apply('a');
       await apply('b');
       expect(await store().hasSignatures()).toBe(false);
@@ -92,7 +92,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
       }
     });
 
-    it('are not stored where the snapshot is not', async () => {
+    it('are not stored without the snapshot', async () => {
       await apply('a');
       await cut('a', signatureOf('a', 1));
       await expect(cut('a', signatureOf('a', 2), { expectedThroughEvent: 9_999 })).rejects.toThrow();
@@ -100,7 +100,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
       expect(await store().snapshot('a', 2)).toBeUndefined();
     });
 
-    it('are renewed in place, also of what was not signed before, and never of what is not there', async () => {
+    it('are renewed in place, also for an unsigned snapshot, and never for an unknown one', async () => {
       await apply('a');
       await cut('a', signatureOf('a', 1));
       const renewed = signatureOf('a', 1, { bundle: '{"renewed":true}', key: sha256('another key') });
@@ -113,7 +113,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
       expect(await store().snapshotSignature('a', 2)).toEqual(signatureOf('a', 2));
     });
 
-    it('are found by the digest of the bundle, in their catalog and as long as they stand', async () => {
+    it('are found by the digest of the bundle, in their catalog and while they exist', async () => {
       await apply('a');
       await apply('b');
       const first = signatureOf('a', 1);
@@ -125,7 +125,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
       expect(await store().signatureBundle('a', sha256(first.bundle))).toBeUndefined();
     });
 
-    it('go with a snapshot that is withdrawn, and do not come back', async () => {
+    it('are deleted with a withdrawn snapshot, and do not come back', async () => {
       await store().commitFunction(bad);
       await apply('a');
       await cut('a', signatureOf('a', 1));

@@ -43,7 +43,7 @@ export function catalogContract(store: () => RegistryStore): void {
       event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
     });
 
-  /** Cuts on what is stored now; `text` stands for the bytes of a new snapshot. */
+  /** Builds from the stored state; `text` is the content of a new snapshot. */
   const cut = async (
     name: string,
     changed: CatalogEntryRow[],
@@ -82,7 +82,7 @@ export function catalogContract(store: () => RegistryStore): void {
     );
 
   describe('catalogs', () => {
-    it('hold a recipe, which is replaced only by who knows it', async () => {
+    it('store a recipe, which is replaced only by a client that has seen it', async () => {
       expect(await store().catalogs()).toEqual([]);
       expect(await store().catalog('platform')).toBeUndefined();
       const event = await apply('platform', 'first');
@@ -121,7 +121,7 @@ export function catalogContract(store: () => RegistryStore): void {
       ]);
     });
 
-    it('keep every snapshot, by serial and by digest', async () => {
+    it('store every snapshot, by serial and by digest', async () => {
       await apply('c', 'r');
       for (const text of ['a', 'b', 'a']) await cut('c', [], text);
       const snapshots = await store().snapshots('c', 10);
@@ -145,7 +145,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect((await store().catalog('c'))?.newest).toEqual(snapshots[0]);
     });
 
-    it('know the places as of every serial', async () => {
+    it('know the entries as of every serial', async () => {
       await apply('c', 'r');
       await cut('c', [place('B', 'one'), place('A', 'two')], 'first');
       await cut('c', [place('A', 'three'), place('C', 'one')], 'second');
@@ -169,7 +169,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await store().latestEntryRows('other')).toEqual([]);
     });
 
-    it('give the entries of the newest state in their order, and how big they are', async () => {
+    it('return the entries of the newest snapshot in order, with their sizes', async () => {
       await apply('c', 'r');
       await cut('c', [place('B', 'one'), place('A', '漢字'), place('D', 'two')], 'first');
       await cut('c', [place('A', 'three'), place('C', '漢字'), place('D', undefined)], 'second');
@@ -192,7 +192,7 @@ export function catalogContract(store: () => RegistryStore): void {
       );
     });
 
-    it('keep changed reports back until the next snapshot', async () => {
+    it('hold changed reports back until the next snapshot', async () => {
       await apply('c', 'r');
       await cut('c', [place('A', 'one')], 'first');
       const yanked = (release: string) => place('A', 'one', [{ release, source: 'ours' }]);
@@ -206,7 +206,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await store().snapshotEntryRows('c', 1)).toEqual([place('A', 'one')]);
     });
 
-    it('give their places page by page, and count them by source', async () => {
+    it('return their entries page by page, and count them by source', async () => {
       await apply('c', 'r');
       const shadowed = [{ version: 'v1', source: 'late', by: { source: 'ours' } }];
       const refused = [
@@ -258,7 +258,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await counts(0, 'held')).toEqual({});
     });
 
-    it('tell which places became other ones', async () => {
+    it('list the changed entries', async () => {
       await apply('c', 'r');
       await cut('c', [place('B', 'one'), place('A', 'two')], 'first');
       await cut('c', [place('A', 'three'), place('C', 'one')], 'second');
@@ -289,7 +289,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect([some.changed.length, some.isAll]).toEqual([2, false]);
     });
 
-    it('say which of them hold a function, also in search', async () => {
+    it('list which of them include a function, also in search', async () => {
       for (const kind of ['A', 'B']) await store().commitFunction(changeOf({ kind }));
       for (const name of ['y', 'x', 'z']) await apply(name, 'r');
       await cut('x', [place('A', 'one'), place('B', 'two'), place('Late', 'one')], '1');
@@ -316,7 +316,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await inCatalogs('z')).toEqual(['A']);
     });
 
-    it('give entries by digest, or name the one that is missing', async () => {
+    it('return entries by digest, or name the missing one', async () => {
       await apply('c', 'r');
       await cut('c', [place('A', "a\u0000b '"), place('B', '漢字'), place('C', '漢字')], 'first');
       const wanted = ["a\u0000b '", '漢字'].map(entryOf);
@@ -330,7 +330,7 @@ export function catalogContract(store: () => RegistryStore): void {
       });
     });
 
-    it('refuse a cut that was planned on something else, and store nothing of it', async () => {
+    it('refuse a build that was planned on another state, and store nothing of it', async () => {
       await apply('c', 'r');
       await cut('c', [place('A', 'one')], 'first');
       const places = [place('A', 'two')];
@@ -353,7 +353,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await store().snapshots('c', 9)).toHaveLength(1);
     });
 
-    it('refuse a cut by a recipe that was replaced before it was ever cut', async () => {
+    it('refuse a build with a recipe that was replaced before the first build', async () => {
       await apply('c', 'first');
       const throughEvent = await store().lastEvent();
       await apply('c', 'second', 'first');
@@ -362,7 +362,7 @@ export function catalogContract(store: () => RegistryStore): void {
       expect((await store().catalog('c'))?.throughEvent).toBe(2);
     });
 
-    it('let one of 50 cuts win', async () => {
+    it('let exactly one of 50 builds succeed', async () => {
       await apply('c', 'r');
       const outcomes = await Promise.allSettled(
         Array.from({ length: 50 }, (_, at) =>

@@ -13,7 +13,7 @@ import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 
 const URL = 'https://upstream.example.com/catalog.yaml';
-/** Times so many hours after AT. */
+/** Times in hours after AT. */
 const hours = (count: number) => new Date(Date.parse(AT) + count * 3_600_000).toISOString();
 const renderedOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSON.stringify(text) });
 
@@ -82,7 +82,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
     ...(source !== undefined && { source }),
   });
 
-  /** A look at a source that found these entries besides those that it had. */
+  /** A poll that found these entries in addition to those of the source. */
   const refresh = async (
     catalog: string,
     source: string,
@@ -105,7 +105,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       ...parts,
     });
   };
-  /** Rendered texts of kinds that have another than their name. */
+  /** Rendered texts of kinds whose text differs from their name. */
   const texts = new Map<string, string>();
   const kindsOf = async (catalog: string, source: string) =>
     (await store().sourceEntries(catalog, source)).map(({ kind }) => kind);
@@ -120,7 +120,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
     (await store().changedFunctions(after, await store().lastEvent(), catalog)).map(({ kind }) => kind);
 
   describe('sources of recipes', () => {
-    it('are those of the recipe, each to be asked', async () => {
+    it('are those of the recipe, each due for a poll', async () => {
       await apply('c', { b: URL, a: 'file:x.yaml' });
       await apply('other', { a: URL });
       const record = { catalog: 'c', source: 'a', url: 'file:x.yaml', nextAt: AT };
@@ -139,7 +139,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect((await store().catalog('c'))?.clock).toBe(hours(1));
     });
 
-    it('keep what was found, also when the recipe is applied anew', async () => {
+    it('keep their result, also when the recipe is applied again', async () => {
       await apply('c', { a: URL, b: URL });
       const failure = { problem: 'unreachable' as const, message: 'nobody answers', since: AT, attempts: 2 };
       const highest = { serial: 3, digest: sha256('x') };
@@ -161,7 +161,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await kindsOf('c', 'a')).toEqual(['A', 'B']);
     });
 
-    it('keep their copy and entries with another address, which nothing of it binds, and lose all with their place in the recipe', async () => {
+    it('keep their copy and entries with a new address, without its validators, and lose all when the recipe drops them', async () => {
       await apply('c', { a: URL, b: URL });
       for (const source of ['a', 'b']) {
         await refresh('c', source, [entryOf('A')], {
@@ -195,7 +195,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await kindsOf('c', 'b')).toEqual([]);
     });
 
-    it('refuse what was planned before somebody else changed them, and store nothing of it', async () => {
+    it('refuse a plan after a concurrent change, and store nothing of it', async () => {
       await apply('c', { a: URL });
       const expected = await found('c', 'a');
       const stale = () => refresh('c', 'a', [entryOf('A')], { expected });
@@ -229,7 +229,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect((await found('c', 'a')).checkedAt).toBeUndefined();
     });
 
-    it('offer entries by source, whichever case a kind is asked for in', async () => {
+    it('provide entries by source, whatever the case of the requested kind', async () => {
       await apply('c', { a: URL, b: URL });
       await apply('other', { a: URL });
       await refresh('c', 'a', [entryOf('Apply'), entryOf('Zed')]);
@@ -256,7 +256,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await store().upstreamFunctionNames('c', 'example.com')).toEqual([]);
     });
 
-    it('offer every function in order, page by page', async () => {
+    it('provide every function in order, page by page', async () => {
       await apply('c', { a: URL });
       const put = Array.from({ length: 450 }, (_, at) =>
         entryOf(`K${String(at).padStart(3, '0')}`, undefined, { group: `g${at % 2}.example.com` }),
@@ -266,7 +266,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await all('c')).toEqual(names.sort());
     });
 
-    it('offer what an entry took the place of, the latest first, and nothing that is gone', async () => {
+    it('provide replaced entries, the latest first, and none that was removed', async () => {
       await apply('c', { a: URL });
       const [one, two, three] = ['one', 'two', 'three'].map((text, at) =>
         entryOf('A', text, { firstSeen: hours(at) }),
@@ -283,7 +283,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         return offer?.candidates.get('a');
       };
       expect(await offered()).toEqual([three, { ...two, goneAt: hours(2) }, { ...one, goneAt: hours(1) }]);
-      // As long as what took their place is too young, they may be needed.
+      // They may be needed while their replacement is below the minimum age.
       await refresh('c', 'a', [], { at: hours(2), purgeGoneBefore: hours(2) });
       expect(await offered()).toHaveLength(3);
       await refresh('c', 'a', [], { at: hours(2), purgeGoneBefore: hours(2.1) });
@@ -293,7 +293,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       texts.delete('A');
     });
 
-    it('remember no more than some of what an entry took the place of', async () => {
+    it('store a limited number of replaced entries', async () => {
       await apply('c', { a: URL });
       let last: UpstreamEntry[] = [];
       for (let at = 0; at < 30; at++) {
@@ -308,7 +308,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(times).toEqual(Array.from({ length: 21 }, (_, at) => hours(29 - at)));
     });
 
-    it('know which groups this registry has, or had, a release of', async () => {
+    it('know the groups that have, or had, a release in this registry', async () => {
       await store().commitFunction(changeOf({ group: 'up.example.com', kind: 'A', release: '1.0.0' }));
       const groups = ['up.example.com', 'other.example.com', 'up.example.com'];
       expect(await store().ownedGroups(groups)).toEqual(new Set(['up.example.com']));
@@ -332,7 +332,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await store().ownedGroups(groups)).toEqual(new Set(['up.example.com']));
     });
 
-    it('know for how long an entry stood there that goes and comes back with the same bytes', async () => {
+    it('know the age of an entry that was removed and comes back with the same bytes', async () => {
       await apply('c', { a: URL });
       await refresh('c', 'a', [entryOf('A'), entryOf('B')]);
       const removed = [entryOf('A')];
@@ -351,7 +351,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         const [offer] = await store().upstreamCandidates('c', [{ group: 'up.example.com', kind: 'A' }]);
         return offer?.candidates.get('a')?.[0];
       };
-      // It had stood for an hour, and did not grow older while it was away.
+      // It had existed for an hour, and did not age while it was removed.
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(2) }));
       await refresh('c', 'a', [], { at: hours(4), removed });
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(4.5) })], { at: hours(4.5) });
@@ -362,7 +362,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(6) }));
     });
 
-    it('keep rendered entries for as long as anything names them, and forget them then', async () => {
+    it('store rendered entries while anything names them, and delete them then', async () => {
       await apply('c', { a: URL, b: URL });
       await refresh(
         'c',
@@ -387,7 +387,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       });
       await apply('c', { b: URL }, hours(1));
       const digestOf = (kind: string) => [sha256(kind)];
-      // A cut that began before may still read it.
+      // A build that began before may still read it.
       await refresh('c', 'b', [], { at: hours(1.5) });
       expect((await store().entries(digestOf('Alone'))).size).toBe(1);
       await refresh('c', 'b', [], { at: hours(3) });
@@ -400,7 +400,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect((await store().entries(digestOf('Placed'))).size).toBe(1);
     });
 
-    it('forget as many rendered entries as a source can set loose at once', async () => {
+    it('delete as many rendered entries as a source can release in one poll', async () => {
       await apply('c', { a: URL, b: URL });
       const kinds = Array.from({ length: 2_500 }, (_, at) => `Many${at}`);
       await refresh(
@@ -415,7 +415,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       }
     });
 
-    it('tell which functions they have changed, and for which catalog', async () => {
+    it('list the functions that they changed, and for which catalog', async () => {
       await apply('c', { a: URL });
       await apply('other', { a: URL });
       const start = await store().lastEvent();
@@ -437,14 +437,14 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await changed('c', fourth)).toEqual([]);
     });
 
-    it('are looked at again where a group gets its first function here, or loses the last', async () => {
+    it('are evaluated again when a group gets its first function here, or loses the last', async () => {
       await apply('c', { a: URL });
       await refresh('c', 'a', [entryOf('A'), entryOf('B'), entryOf('C', 'C', { group: 'example.com' })]);
       const publish = (kind: string, release = '1.0.0', revision = 0) =>
         store().commitFunction(changeOf({ group: 'up.example.com', kind, release }, revision));
       const first = await store().lastEvent();
       await publish('Ours');
-      // What comes later is no reason to think that the group was here before.
+      // A later release does not change when the group first appeared here.
       const through = await store().lastEvent();
       await publish('Ours', '2.0.0', 1);
       const names = await store().changedFunctions(first, through, 'c');
@@ -471,7 +471,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(await changed('c', second)).toEqual(['A', 'B', 'Ours']);
     });
 
-    it('let entries come of age, once each, by the clock of the catalog', async () => {
+    it('report entries that reach the minimum age, once each, by the clock of the catalog', async () => {
       await apply('c', { a: URL, b: URL });
       const aged = (kind: string, at: number) => entryOf(kind, kind, { firstSeen: hours(at) });
       await refresh('c', 'a', [aged('A', 0), aged('B', 1), aged('C', 3), aged('Gone', 1)]);
@@ -536,7 +536,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
   });
 
   describe('a takedown', () => {
-    it('leaves what catalogs elsewhere have, also the same bytes', async () => {
+    it('keeps entries of upstream catalogs, also with the same bytes', async () => {
       await apply('c', { a: URL });
       await store().commitFunction(changeOf({ group: 'up.example.com', kind: 'A' }));
       await refresh('c', 'a', [entryOf('A')]);

@@ -6,7 +6,7 @@ import { AT, changeOf, foundAfter } from './sample-records.js';
 
 const LATER = '2030-02-02T03:04:05.678Z';
 
-/** What a store keeps for longer than it is open. */
+/** The persistence of a store. */
 export function lifecycleContract(harness: () => RegistryStoreHarness): void {
   const store = () => harness().store;
   const token: TokenRecord = {
@@ -20,14 +20,14 @@ export function lifecycleContract(harness: () => RegistryStoreHarness): void {
     expiresAt: LATER,
   };
 
-  describe('keeping', () => {
-    it('says that it can be written', async () => {
+  describe('persistence', () => {
+    it('reports that it is writable', async () => {
       await store().check();
     });
 
     it('has everything after a restart', async ({ skip }) => {
       const { reopen } = harness();
-      if (reopen === undefined) return skip('this store keeps nothing');
+      if (reopen === undefined) return skip('this store is not persistent');
       const change = changeOf({ kind: 'SetLabels', tags: ['mutator'] });
       await store().commitFunction(change);
       await store().createToken(token, 'f00d');

@@ -4,7 +4,7 @@ import { AT } from './sample-records.js';
 
 const LATER = '2030-02-02T03:04:05.678Z';
 
-/** What every TokenStore does. */
+/** The contract of every TokenStore. */
 export function tokenContract(store: () => TokenStore): void {
   const token: TokenRecord = {
     id: 'abc',
@@ -29,7 +29,7 @@ export function tokenContract(store: () => TokenStore): void {
       expect(await store().tokens()).toEqual([eternal, token]);
     });
 
-    it('are used and revoked', async () => {
+    it('record their use and are revoked', async () => {
       await store().createToken(token, 'f00d');
       await store().touchToken('abc', LATER);
       await store().touchToken('abc', AT);
@@ -42,7 +42,7 @@ export function tokenContract(store: () => TokenStore): void {
       expect(await store().revokeToken('none', AT)).toBeUndefined();
     });
 
-    it('say why they were revoked, where that is known', async () => {
+    it('have the reason of their revocation, if it is known', async () => {
       await store().createToken(token, 'f00d');
       const revoked = { ...token, revokedAt: AT, revokedReason: 'reported as leaked' };
       expect(await store().revokeToken('abc', AT, 'reported as leaked')).toEqual(revoked);

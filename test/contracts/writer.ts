@@ -3,7 +3,10 @@ import { openBlobFolder } from '../../apps/registry/src/store/blobs/folder.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { changeOf } from './sample-records.js';
 
-/** Publishes in the folder of its last argument until it is killed, and tells each release once it is stored. */
+/**
+ * Publishes in the folder of its last argument until it is killed, and prints each release once it is
+ * stored.
+ */
 const folder = process.argv.at(-1)!;
 const store = await openSqliteStore(path.join(folder, 'registry.db'));
 const blobs = await openBlobFolder(path.join(folder, 'blobs'));

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { MAX_GROWTH, MAX_WAIT, memoryOf, startNeighbour } from './neighbour.js';
+import { MAX_GROWTH, MAX_WAIT, memoryOf, startNeighbour } from './neighbor.js';
 import type { Pace } from './pace.js';
 
 /** A registry that the tests of a file attack, with a neighbour that uses it meanwhile. */

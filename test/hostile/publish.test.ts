@@ -6,7 +6,7 @@ import { attackRegistry } from './attacked.js';
 import { batches, CORPUS, unsafePlace } from './corpus.js';
 import { GROUP } from './definition.js';
 import type { HostileCase } from './hostile-case.js';
-import { faultOf } from './neighbour.js';
+import { faultOf } from './neighbor.js';
 
 const attacked = attackRegistry();
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { attackRegistry } from './attacked.js';
 import { CORPUS } from './corpus.js';
-import { faultOf } from './neighbour.js';
+import { faultOf } from './neighbor.js';
 
 const attacked = attackRegistry();
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fixtures, krmhub } from '../running.js';
 import { attackRegistry } from './attacked.js';
 import { bytesOf, definition, GROUP } from './definition.js';
-import { memoryOf } from './neighbour.js';
+import { memoryOf } from './neighbor.js';
 import { drip, flood, type RawAnswer, rawRequest } from './raw-request.js';
 
 const attacked = attackRegistry();

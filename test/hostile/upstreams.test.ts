@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gitServer } from '../../packages/sources/src/testing/servers.js';
 import { commitFiles } from '../commit-files.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { MAX_GROWTH, memoryOf } from './neighbour.js';
+import { MAX_GROWTH, memoryOf } from './neighbor.js';
 import { Pace } from './pace.js';
 import {
   type Answer,

@@ -18,13 +18,13 @@ function holdsTo(cases: string) {
     const { code, output } = await verifyCase(cases, name);
     const refused = isToBeRefused(name);
     expect(refused ? REFUSED : [0], output).toContain(code);
-    expect(output).not.toContain('fault of krmhub');
+    expect(output).not.toContain('failure of krmhub');
   });
 }
 
 const made = makeCases(folder);
 
-describe('the client of the conformance suite, with bundles of our own', () => {
+describe('the client of the conformance suite, with our own bundles', () => {
   holdsTo(made);
 
   it.for(['good', 'message', 'message-by-other-key_fail'])('%s, by its digest', async (name) => {
@@ -35,7 +35,7 @@ describe('the client of the conformance suite, with bundles of our own', () => {
     expect(code, output).toBe(isToBeRefused(name) ? 4 : 0);
   });
 
-  it('signs by an identity what it verifies', async () => {
+  it('signs with an identity, and verifies the result', async () => {
     const sigstore = await startSigstore();
     try {
       const at = (name: string) => path.join(folder, name);
@@ -88,7 +88,7 @@ describe('the client of the conformance suite, with bundles of our own', () => {
 });
 
 const published = process.env.KRMHUB_TEST_SIGSTORE_CONFORMANCE;
-const whyNot = published === undefined ? ' (skipped: KRMHUB_TEST_SIGSTORE_CONFORMANCE names no folder)' : '';
+const whyNot = published === undefined ? ' (skipped: KRMHUB_TEST_SIGSTORE_CONFORMANCE is not set)' : '';
 
 describe.skipIf(published === undefined)(`with the bundles of the suite${whyNot}`, () => {
   if (published === undefined) it('needs them', () => undefined);

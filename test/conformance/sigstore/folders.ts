@@ -5,14 +5,16 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cleanEnvironment } from '../../running.js';
 
-/** Runs folders in the layout of sigstore's conformance suite through the client, as the suite itself does. */
+/**
+ * Runs folders in the layout of sigstore's conformance suite through the client, as the suite itself does.
+ */
 
 const client = fileURLToPath(new URL('client', import.meta.url));
 const defaultIdentity =
   'https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main';
 const defaultIssuer = 'https://token.actions.githubusercontent.com';
 
-/** Folders that hold a bundle; what has to be refused has a name that ends so. */
+/** Folders with a bundle; a case that must be refused has a name with this suffix. */
 export function casesIn(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => existsSync(path.join(folder, name, 'bundle.sigstore.json')))
@@ -41,7 +43,7 @@ export async function runClient(args: readonly string[]): Promise<ClientAnswer> 
   return { code, output };
 }
 
-/** `digest` gives the client the digest of the artifact in place of its file. */
+/** `digest` passes the digest of the artifact to the client instead of its file. */
 export function verifyCase(folder: string, name: string, digest?: string): Promise<ClientAnswer> {
   const at = (file: string) => path.join(folder, name, file);
   const text = (file: string, otherwise: string) =>

@@ -3,7 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sha256, TestLog, testBundle, testKey, testStatement } from '@krmhub/signing/testing/bundles';
 
-/** A folder in the layout of the conformance suite, with keys and a log of our own: what it holds must be told apart. */
+/**
+ * A folder in the layout of the conformance suite, with our own keys and log: the client must tell good
+ * cases from bad ones.
+ */
 
 const artifact = 'hello\n';
 
@@ -14,7 +17,7 @@ interface Case {
   root?: string;
 }
 
-/** Gives the folder of the cases; the artifact of all but a few is beside it. */
+/** Returns the folder of the cases; most of them share the artifact beside it. */
 export function makeCases(parent: string): string {
   const folder = path.join(parent, 'bundle-verify');
   mkdirSync(folder);

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { krmhub, temporaryFolder } from '../../running.js';
 
-/** Bundles that others published, as the crate sigstore-verify carries them, and what each of them is. */
+/** Published bundles of other projects from the crate sigstore-verify, and the expected verdict of each. */
 
 const folder = process.env.KRMHUB_TEST_BUNDLES ?? '';
 const isThere = folder !== '' && existsSync(folder);
-const whyNot = isThere ? '' : ' (skipped: KRMHUB_TEST_BUNDLES names no folder)';
+const whyNot = isThere ? '' : ' (skipped: KRMHUB_TEST_BUNDLES is not set)';
 const at = (name: string) => path.join(folder, name);
 const { folder: empty, remove } = temporaryFolder();
 afterAll(remove);
@@ -21,9 +21,9 @@ const staging = '../../sigstore-trust-root/src/trusted_root_staging.json';
 
 interface Published {
   bundle: string;
-  /** Who signed it: a name and its issuer. */
+  /** The signer: a name and its issuer. */
   by: [string, string];
-  /** A file; else what the bundle itself says that it is of. */
+  /** A file; without it, the subject that the bundle itself names. */
   artifact?: string;
   root?: string;
 }
@@ -85,7 +85,7 @@ const bad: { bundle: string; check: string; root?: string }[] = [
   },
 ];
 
-/** What a bundle says that it is of, for those whose artifact is not kept beside them; some know no sha256. */
+/** The subject of a bundle, for those whose artifact is not stored beside them; some have no sha256. */
 function digestIn(bundle: string): string {
   const { messageSignature, dsseEnvelope } = JSON.parse(readFileSync(at(bundle), 'utf8'));
   const hex =
@@ -102,7 +102,7 @@ function verify(bundle: string, artifact: string, [identity, issuer]: [string, s
 }
 
 describe.skipIf(!isThere)(`published bundles${whyNot}`, () => {
-  it.for(good)('$bundle holds', async ({ bundle, by, artifact, root }) => {
+  it.for(good)('$bundle is verified', async ({ bundle, by, artifact, root }) => {
     const of = artifact === undefined ? digestIn(bundle) : at(artifact);
     const { code, stdout, stderr } = await verify(bundle, of, by, root);
     expect(code, stdout + stderr).toBe(0);
@@ -124,7 +124,7 @@ describe.skipIf(!isThere)(`published bundles${whyNot}`, () => {
     expect([code, stdout]).toEqual([4, expect.stringContaining(`FAILED  ${check}`)]);
   });
 
-  it('by a key hold for it, and for no other', async () => {
+  it('with a key are verified by that key, and by no other', async () => {
     const args = [
       'verify',
       at('managed-key/artifact.txt'),

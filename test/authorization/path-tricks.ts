@@ -1,8 +1,8 @@
 import { type RawRequest, withHeaders } from './raw-request.js';
 
-/** Spellings with which somebody might hope that one part of a server sees another path than the next. */
+/** Path spellings that parts of a server might read differently. */
 
-/** In place of the group example.com; other.com is the group that the trickster has. */
+/** Replaces the group example.com; the client's own group is other.com. */
 const GROUPS = [
   'other.com%2F..%2Fexample.com',
   'other.com%2f%2e%2e%2fexample.com',
@@ -98,7 +98,7 @@ export const PATH_TRICKS: readonly Trick[] = [
   })),
 ];
 
-/** What proxies and frameworks put into headers, and nobody here may believe. */
+/** Headers that proxies and frameworks set, and that the registry must not trust. */
 export const HEADER_TRICKS: readonly Trick[] = (
   [
     [['X-Original-URL', '/healthz']],
@@ -122,7 +122,7 @@ export const HEADER_TRICKS: readonly Trick[] = (
   apply: (request) => withHeaders(request, ...headers),
 }));
 
-/** In place of the Host header: frameworks that make a URL of it may read a path there. */
+/** Replaces the Host header: frameworks that make a URL of it may read a path there. */
 export const HOST_TRICKS: readonly Trick[] = [
   '',
   'x/healthz',
@@ -152,7 +152,7 @@ export const HOST_TRICKS: readonly Trick[] = [
   }),
 }));
 
-/** The same request under another method, which says of itself that it means the right one. */
+/** The same request with another method, and a header that claims the right one. */
 export function methodTricks({ method, target }: RawRequest): readonly Trick[] {
   const query = `${target.includes('?') ? '&' : '?'}_method=${method}`;
   const others = ['GET', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'POST', 'PUT', 'DELETE', method.toLowerCase()];

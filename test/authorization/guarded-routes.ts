@@ -5,20 +5,20 @@ import { sha256 } from '@krmhub/schema';
 import { newSecret } from '../../apps/registry/src/auth/tokens.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 
-/** A route that changes something, or shows what is not for everybody. */
+/** A route that changes something, or shows protected data. */
 export interface GuardedRoute {
   method: string;
-  /** Of a request that changes something each time, where that is possible; `id` is a token's. */
+  /** Body of a request that changes something each time, where that is possible; `id` is a token's. */
   target(count: number, id: string): string;
   body?(count: number): string;
   type?: string;
-  /** `none`: anybody may; `any`: any token that is good. */
+  /** `none`: no token needed; `any`: any valid token. */
   needs: TokenScope | 'none' | 'any';
-  /** Whether the group is asked for: example.com. */
+  /** Whether the group example.com is checked. */
   ofGroup: boolean;
 }
 
-/** Of a key that nobody here knows: kept for those who know it. */
+/** Of an unknown key; readable only by clients that know it. */
 function attestation(count: number): string {
   const digest = sha256(definitionText({ kind, release: '1.0.0' })).slice('sha256:'.length);
   const statement = {
@@ -49,7 +49,7 @@ const mark = (verb: 'yank' | 'unyank' | 'deprecate'): GuardedRoute => ({
   ofGroup: true,
 });
 
-/** Every operation of the contract that is not open to read. */
+/** Every operation of the API contract that needs a token. */
 export const GUARDED_ROUTES: Partial<Record<RouteName, GuardedRoute>> = {
   publish: {
     method: 'PUT',

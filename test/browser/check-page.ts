@@ -6,8 +6,11 @@ import { expect } from 'vitest';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A page that everybody can use: nothing serious for axe-core, one heading above all, nothing to scroll sideways for. */
-export async function expectSound(page: Page): Promise<void> {
+/**
+ * Checks that everyone can use a page: no serious problem for axe-core, one top heading, no horizontal
+ * scrolling.
+ */
+export async function expectUsablePage(page: Page): Promise<void> {
   expect(await seriousProblems(page), page.url()).toEqual([]);
   expect(await page.locator('h1').count(), page.url()).toBe(1);
   const viewport = page.viewportSize()!;
@@ -18,7 +21,7 @@ export async function expectSound(page: Page): Promise<void> {
   await page.setViewportSize(viewport);
 }
 
-/** What axe-core finds that keeps people from using the page. */
+/** Problems of axe-core that keep people from using the page. */
 async function seriousProblems(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const { violations } = (await page.evaluate(
@@ -29,7 +32,7 @@ async function seriousProblems(page: Page): Promise<string[]> {
     .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
 }
 
-/** CSS pixels that one would have to scroll sideways for. */
+/** CSS pixels of horizontal scrolling. */
 function widthBeyond(page: Page): Promise<number> {
   return page.evaluate(
     'Math.max(document.documentElement.scrollWidth - document.documentElement.clientWidth, 0)',

@@ -5,17 +5,18 @@ import type { CreatedToken } from '@krmhub/api/model';
 import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { HEADER_TRICKS, HOST_TRICKS, methodTricks, type Trick } from './path-tricks.js';
 import { type RawRequest, sendRaw } from './raw-request.js';
-import { HEADER_TRICKS, HOST_TRICKS, methodTricks, type Trick } from './tricks.js';
 
 /**
- * Whoever may push to some repositories, and publish for one group, tries everything that changes others, in the
- * spellings that have fooled servers, as raw bytes over a socket. Nothing there may change.
+ * A client that may push to some repositories, and publish in one group, tries every operation that changes
+ * other repositories, in path spellings that are known to fool servers, as raw bytes over a socket. Nothing
+ * there may change.
  */
 
 const MINE = 'mine/tools';
 const THEIRS = 'theirs/tools';
-const BLOB = 'a blob of theirs';
+const BLOB = 'a blob of another team';
 const DIGEST = computeDigest(Buffer.from(BLOB));
 const MANIFEST = JSON.stringify({
   schemaVersion: 2,
@@ -44,7 +45,7 @@ async function fill(repository: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorisation-'));
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorization-'));
   const unlimited = {
     KRMHUB_REQUESTS_PER_MINUTE: '0',
     KRMHUB_WRITES_PER_MINUTE: '0',
@@ -58,7 +59,7 @@ beforeAll(async () => {
   admin = (await readFile(registry.adminTokenFile, 'utf8')).trim();
   await fill(THEIRS);
   await fill(MINE);
-  // The first cut brings a repository of its own.
+  // The first build adds a repository of its own.
   await vi.waitFor(async () => expect((await fetch(`${registry.url}/readyz`)).status).toBe(200), {
     timeout: 30_000,
   });
@@ -76,7 +77,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Everything outside of `mine/`. */
+/** All state outside of `mine/`. */
 async function others(): Promise<unknown> {
   const { repositories } = (await (await ask('GET', '/v2/_catalog')).json()) as { repositories: string[] };
   const found: Record<string, unknown> = {};
@@ -94,7 +95,7 @@ async function others(): Promise<unknown> {
 
 interface Operation {
   method: string;
-  /** Of the repository. */
+  /** Path within the repository. */
   target: string;
   body?: string;
   type?: string;
@@ -116,7 +117,7 @@ const OPERATIONS: Record<string, Operation> = {
   'delete a blob': { method: 'DELETE', target: `blobs/${DIGEST}` },
 };
 
-/** In place of the repository. */
+/** Replaces the repository in the path. */
 const REPOSITORIES = [
   THEIRS,
   `mine/../${THEIRS}`,
@@ -195,8 +196,8 @@ const targetTricks: Trick[] = TARGETS.map((change) => ({
   apply: (request) => ({ ...request, target: change(request.target) }),
 }));
 
-describe.each(Object.entries(OPERATIONS))('%s of others', (_, operation) => {
-  it('cannot be done in any spelling', async () => {
+describe.each(Object.entries(OPERATIONS))('%s of another repository', (_, operation) => {
+  it('is refused in every spelling', async () => {
     const before = await others();
     const request = requestOf(operation, THEIRS);
     const tricks = [...repositoryTricks, ...targetTricks, ...HEADER_TRICKS, ...HOST_TRICKS];
@@ -212,10 +213,10 @@ describe.each(Object.entries(OPERATIONS))('%s of others', (_, operation) => {
     expect(await others()).toEqual(before);
   });
 
-  it('can be done at home', async () => {
+  it('is allowed in its own repository', async () => {
     await fill(MINE);
     const { status } = await sendRaw(port, requestOf(operation, MINE));
-    // What a manifest names is not deleted.
+    // A blob that a manifest names cannot be deleted.
     expect([201, 202, ...(operation.target === `blobs/${DIGEST}` ? [405] : [])]).toContain(status);
   });
 });

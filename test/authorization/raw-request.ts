@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** A request as it goes over the wire: nothing is normalised, encoded or left out. */
+/** A request as it goes over the wire: nothing is normalized, encoded or removed. */
 export interface RawRequest {
   method: string;
   target: string;
@@ -9,13 +9,13 @@ export interface RawRequest {
 }
 
 export interface RawAnswer {
-  /** 0 where the connection was ended without an answer. */
+  /** 0 if the connection ended without a response. */
   status: number;
   head: string;
   body: string;
 }
 
-/** Sends a request on a connection of its own and gives the first answer. */
+/** Sends a request on a new connection and returns the first response. */
 export async function sendRaw(port: number, request: RawRequest): Promise<RawAnswer> {
   const { method, target, headers, body = '' } = request;
   const lines = [
@@ -29,7 +29,7 @@ export async function sendRaw(port: number, request: RawRequest): Promise<RawAns
   socket.on('data', (chunk) => chunks.push(chunk));
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
   socket.on('error', () => undefined);
-  // Not `end`: a registry may take a half-closed connection for one that is gone.
+  // Not `end`: a registry may take a half-closed connection for a closed one.
   socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
   await closed;
   const [head = '', ...rest] = Buffer.concat(chunks).toString('utf8').split('\r\n\r\n');

@@ -11,12 +11,12 @@ import { newSecret } from '../../apps/registry/src/auth/tokens.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 import { root } from '../running.js';
 import { GUARDED_ROUTES, type GuardedRoute } from './guarded-routes.js';
+import { HEADER_TRICKS, HOST_TRICKS, methodTricks, PATH_TRICKS } from './path-tricks.js';
 import { type RawAnswer, type RawRequest, sendRaw, withHeaders } from './raw-request.js';
-import { HEADER_TRICKS, HOST_TRICKS, methodTricks, PATH_TRICKS } from './tricks.js';
 
 /**
- * Every operation that is not open × everybody who may try it × the spellings that have fooled servers, as raw
- * bytes over a socket. Who may do what is decided here once more, from the table of routes and roles alone.
+ * Every protected operation × every kind of client × path spellings that are known to fool servers, as raw
+ * bytes over a socket. The test decides again who may do what, from the table of routes and roles alone.
  */
 
 const DAY = 86_400_000;
@@ -25,7 +25,7 @@ interface Role {
   name: string;
   /** Values of Authorization. */
   authorization: string[];
-  /** Undefined where it is no good token. */
+  /** Undefined if the token is not valid. */
   token?: { scopes: TokenScope[]; here: boolean; everywhere: boolean };
 }
 
@@ -50,7 +50,7 @@ async function api<T>(method: string, target: string, body?: object): Promise<T>
 const created = (name: string, scopes: TokenScope[], groups = ['*'], expiresInDays = 90) =>
   api<CreatedToken>('POST', '/api/v1/tokens', { name, scopes, groups, expiresInDays });
 
-/** A catalog that takes from a catalog elsewhere, which it was asked for. */
+/** A catalog with an upstream source; the upstream was polled. */
 async function applyCollected(): Promise<void> {
   const catalog = await fetch(`${registry.url}${fillPath('catalogYaml', { name: 'default' })}`);
   await writeFile(path.join(folder, 'elsewhere.yaml'), await catalog.text());
@@ -78,7 +78,7 @@ spec: {sources: [{name: elsewhere, catalog: {url: 'file:elsewhere.yaml'}}]}
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorisation-'));
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorization-'));
   const unlimited = {
     KRMHUB_REQUESTS_PER_MINUTE: '0',
     KRMHUB_WRITES_PER_MINUTE: '0',
@@ -131,7 +131,7 @@ beforeAll(async () => {
       name: 'a malformed token',
       authorization: [`Bearer ${root_.slice(0, -1)}${root_.endsWith('0') ? '1' : '0'}`],
     },
-    { name: 'a token that was cut off', authorization: [`Bearer ${root_.slice(0, -1)}`] },
+    { name: 'a truncated token', authorization: [`Bearer ${root_.slice(0, -1)}`] },
     { name: 'a token in upper case', authorization: [`Bearer ${root_.toUpperCase()}`] },
     { name: 'an empty token', authorization: ['Bearer '] },
     { name: 'a password', authorization: [`Basic ${btoa(`admin:${root_}`)}`] },
@@ -160,7 +160,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What the answer is to be: 401, 403, or anything that is neither. */
+/** The expected response: 401, 403, or anything else. */
 function verdict({ needs, ofGroup }: GuardedRoute, { token }: Role): 401 | 403 | 'done' {
   if (needs === 'none') return 'done';
   if (token === undefined) return 401;
@@ -184,7 +184,10 @@ async function requestOf(route: GuardedRoute, { authorization }: Role): Promise<
   };
 }
 
-/** Everything that a request could have changed. Cuts follow changes by themselves, and uses are recorded. */
+/**
+ * All state that a request could have changed. Builds follow changes asynchronously, and token use is
+ * recorded.
+ */
 async function state(): Promise<string> {
   const events: EventPage['events'] = [];
   for (let after = 0; ; ) {
@@ -202,7 +205,7 @@ async function state(): Promise<string> {
   ]);
 }
 
-/** Sends all, a few at a time; gives what is not as it must be. */
+/** Sends all requests, a few at a time; returns the unexpected responses. */
 async function wrongAnswers(
   requests: readonly { name: string; request: RawRequest }[],
   right: (answer: RawAnswer) => boolean,
@@ -224,7 +227,7 @@ const refused = ({ status }: RawAnswer) => status >= 400 && status < 500;
 const rows = Object.entries(GUARDED_ROUTES) as [keyof typeof ROUTES, GuardedRoute][];
 const changing = rows.filter(([, { method, needs }]) => method !== 'GET' && needs !== 'none');
 
-describe('every operation that is not open', () => {
+describe('every protected operation', () => {
   it('has a row in the table', () => {
     const guarded = Object.entries(ROUTES).filter(
       ([, route]) => route.method !== 'get' || 'security' in route,
@@ -233,8 +236,8 @@ describe('every operation that is not open', () => {
     for (const [name, row] of rows) expect(row.method.toLowerCase(), name).toBe(ROUTES[name].method);
   });
 
-  it.each(rows)('%s is for those who may, and changes nothing for others', async (_, route) => {
-    // Of what nothing has changed since; a token that is to be revoked is made for each request.
+  it.each(rows)('%s is allowed for permitted clients, and changes nothing for others', async (_, route) => {
+    // Only of state that nothing has changed since; each request that revokes gets a new token.
     let known: string | undefined;
     for (const role of roles) {
       const expected = verdict(route, role);
@@ -260,7 +263,7 @@ describe('every operation that is not open', () => {
     }
   });
 
-  it.each(changing)('%s is not to be had by another spelling of its path', async (_, route) => {
+  it.each(changing)('%s is protected in every spelling of its path', async (_, route) => {
     const tries: { name: string; request: RawRequest }[] = [];
     for (const role of roles.filter((one) => verdict(route, one) !== 'done')) {
       const request = await requestOf(route, role);
@@ -274,7 +277,7 @@ describe('every operation that is not open', () => {
     expect(await state()).toBe(before);
   });
 
-  it.each(changing)('%s is not to be had by headers', async (_, route) => {
+  it.each(changing)('%s is protected whatever the headers', async (_, route) => {
     const tries: { name: string; request: RawRequest }[] = [];
     for (const role of roles.filter((one) => verdict(route, one) !== 'done')) {
       const request = await requestOf(route, role);
@@ -288,7 +291,7 @@ describe('every operation that is not open', () => {
   });
 
   it.each(changing)(
-    '%s is not done by another method, not even for who may do everything',
+    '%s refuses other methods, even for an administrator with all scopes',
     async (_, route) => {
       const tries: { name: string; request: RawRequest }[] = [];
       for (const role of [roles[0]!, roles.at(-1)!]) {
@@ -303,7 +306,7 @@ describe('every operation that is not open', () => {
     },
   );
 
-  it.each(rows)('%s is never a fault of the registry, whatever the spelling', async (_, route) => {
+  it.each(rows)('%s never responds with 5xx, whatever the spelling', async (_, route) => {
     const everything = roles.at(-1)!;
     const request = await requestOf(route, everything);
     const tries = [...PATH_TRICKS, ...HEADER_TRICKS, ...HOST_TRICKS].map((trick) => ({
@@ -315,7 +318,7 @@ describe('every operation that is not open', () => {
 });
 
 describe('a token', () => {
-  it.each(['bearer', 'BEARER', 'bEaReR'])('may be called %s', async (scheme) => {
+  it.each(['bearer', 'BEARER', 'bEaReR'])('may have the name %s', async (scheme) => {
     const route = GUARDED_ROUTES.createToken!;
     for (const role of roles.filter(({ authorization }) => authorization.length === 1)) {
       const odd = role.authorization.map((value) => value.replace(/^Bearer/, scheme));
@@ -326,7 +329,7 @@ describe('a token', () => {
     }
   });
 
-  it('is read in Authorization alone, as a bearer token', async () => {
+  it('is accepted only in Authorization, as a bearer token', async () => {
     const places: [string, string][][] = [
       [['Authorization', root_]],
       [['Authorization', `Token ${root_}`]],
@@ -355,7 +358,7 @@ describe('a token', () => {
     expect(await state()).toBe(before);
   });
 
-  it('stops at once when it is revoked, reported or over', async () => {
+  it('stops working at once when it is revoked, reported or expired', async () => {
     const whoami = async (secret: string) => {
       const request = await requestOf(GUARDED_ROUTES.whoami!, {
         name: '',
@@ -386,7 +389,7 @@ describe('a token', () => {
     offset = now;
   });
 
-  it('is found by the regular expression for secret scanners', () => {
+  it('matches the regular expression for secret scanners', () => {
     const documented = /^\\b(krmhub_.*)\\b$/m.exec(
       readFileSync(path.join(root, 'docs/operate-tokens.md'), 'utf8'),
     )?.[1];

@@ -7,19 +7,19 @@ import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krm
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
+import { HEADER_TRICKS, HOST_TRICKS, methodTricks } from './path-tricks.js';
 import { type RawAnswer, type RawRequest, sendRaw, withHeaders } from './raw-request.js';
-import { HEADER_TRICKS, HOST_TRICKS, methodTricks } from './tricks.js';
 
 /**
- * Every page that changes something × everybody who may try it, as raw bytes over a socket, with what another site can
- * have a browser send. Who may do what is decided here once more.
+ * Every page that changes something × every kind of client, as raw bytes over a socket, with requests that
+ * another site can make a browser send. The test decides again who may do what.
  */
 
-/** A form of a page, which changes something each time. */
+/** A form of a page that changes something each time. */
 interface GuardedPage {
   target(id: string): string;
   fields(count: number): Record<string, string>;
-  /** Of who may. */
+  /** Of permitted users. */
   done: number;
 }
 
@@ -30,7 +30,7 @@ metadata: {name: platform-${count}}
 spec: {sources: [{name: ours, functions: {}}]}
 `;
 
-/** Every form that is for who is signed in; the other one is the way in. */
+/** Every form that needs a session; the other one is the sign-in form. */
 const GUARDED_PAGES: Partial<Record<keyof typeof OPERATE_ROUTES, GuardedPage>> = {
   askSource: {
     target: () => '/operate/sources/collected/elsewhere/ask',
@@ -105,7 +105,7 @@ async function signIn(token: string): Promise<Pick<Session, 'cookie' | 'formKey'
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorisation-'));
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorization-'));
   const settings = {
     KRMHUB_REQUESTS_PER_MINUTE: '0',
     KRMHUB_WRITES_PER_MINUTE: '0',
@@ -171,13 +171,13 @@ async function state(): Promise<string> {
   const { sources } = await api<{ sources: { checkedAt?: string }[] }>('GET', '/api/v1/sources');
   return JSON.stringify([
     events.filter(({ type }) => type !== 'catalog.cut'),
-    // Those that a request is to revoke are made for it.
+    // Tokens to revoke are made per request.
     tokens.filter(({ name, revokedAt }) => name !== 'victim' || revokedAt !== undefined).map(({ id }) => id),
     sources.map(({ checkedAt }) => checkedAt),
   ]);
 }
 
-/** Sends all; gives those that were not refused. */
+/** Sends all requests; returns those that were not refused. */
 async function notRefused(tries: readonly { name: string; request: RawRequest }[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const { name, request } of tries) {
@@ -200,7 +200,7 @@ describe('every form of a page', () => {
     for (const [, route] of forms) expect(route.path).toMatch(/^\/operate\//);
   });
 
-  it.each(rows)('%s is for who may, and is signed in', async (_, page) => {
+  it.each(rows)('%s works for permitted users with a session', async (_, page) => {
     for (const { name, cookie, formKey, mayChange } of sessions) {
       const request = await requestOf(page, formKey, ofPage(cookie));
       const before = await state();
@@ -211,7 +211,7 @@ describe('every form of a page', () => {
     }
   });
 
-  it.each(rows)('%s is not to be had without a session, or by another', async (_, page) => {
+  it.each(rows)('%s refuses requests without a session, or with that of another user', async (_, page) => {
     const { cookie, formKey } = admin();
     const [name = '', id = ''] = cookie.split('=');
     const revoked = await created('revoked', ['admin']);
@@ -234,11 +234,11 @@ describe('every form of a page', () => {
     await attempt('a bearer token alone', undefined, [['Authorization', `Bearer ${root}`]]);
     await attempt('a session as a bearer token', formKey, [...ofPage(''), ['Authorization', `Bearer ${id}`]]);
     await attempt('the token in the cookie', formKey, ofPage(`${name}=${root}`));
-    await attempt('a cookie that was cut off', formKey, ofPage(cookie.slice(0, -1)));
+    await attempt('a truncated cookie', formKey, ofPage(cookie.slice(0, -1)));
     await attempt('a cookie of another name', formKey, ofPage(`__Host-${cookie}`));
     await attempt('a cookie in upper case', formKey, ofPage(`${name}=${id.toUpperCase()}`));
     await attempt('a revoked token', ended.formKey, ofPage(ended.cookie));
-    await attempt('who has signed out', out.formKey, ofPage(out.cookie));
+    await attempt('a user who has signed out', out.formKey, ofPage(out.cookie));
     await attempt('no form key', undefined, ofPage(cookie));
     for (const other of lesser()) {
       await attempt(`the form key of ${other.name}`, other.formKey, ofPage(cookie));
@@ -250,7 +250,7 @@ describe('every form of a page', () => {
     expect(await state()).toBe(before);
   });
 
-  it.each(rows)('%s is not sent by another site', async (_, page) => {
+  it.each(rows)('%s refuses requests from another site', async (_, page) => {
     const { cookie, formKey } = admin();
     const sent: [string, Headers][] = [
       [
@@ -283,7 +283,7 @@ describe('every form of a page', () => {
         ],
       ],
       [
-        'a page of this site, says another header',
+        'a page of this site, according to another header',
         [
           ['Origin', origin],
           ['Sec-Fetch-Site', 'same-site'],
@@ -329,7 +329,7 @@ describe('every form of a page', () => {
     expect(await state()).toBe(before);
   });
 
-  it.each(rows)('%s is not to be had by headers, spellings or other methods', async (_, page) => {
+  it.each(rows)('%s stays protected with other headers, spellings or methods', async (_, page) => {
     const tries: { name: string; request: RawRequest }[] = [];
     const [one] = lesser();
     for (const trick of [...HEADER_TRICKS, ...HOST_TRICKS]) {
@@ -352,7 +352,7 @@ describe('every form of a page', () => {
 });
 
 describe('a session', () => {
-  it('is of no use anywhere else', async () => {
+  it('is accepted only by pages', async () => {
     const { cookie, formKey } = admin();
     const before = await state();
     for (const [method, target, type, body] of [
