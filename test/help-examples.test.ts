@@ -15,19 +15,19 @@ import {
 } from './running.js';
 
 /**
- * Runs every example of every `--help`, as docs/commands.md has them: each in a folder of its own in which the files
- * that examples name are there, against one registry that holds what examples speak of.
+ * Runs every example of every `--help`, as docs/commands.md has them: each in a new folder with the files
+ * that examples name, against one registry that has the content of the examples.
  */
 
 /**
- * Examples that cannot be run as they stand, and why; those of artifacts are run by test/interop/oci-client.test.ts and
- * test/interop/cosign-keys.test.ts.
+ * Examples that cannot run unchanged, and why; those of artifacts run in test/interop/oci-client.test.ts
+ * and test/interop/cosign-keys.test.ts.
  */
 const notRun: Record<string, string> = {
-  'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a log that forgets nothing',
+  'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a permanent log',
   'krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com':
-    'needs a sigstore in which that is somebody; test/interop/cosign-keyless.test.ts has one',
-  'krmhub serve --host 0.0.0.0': 'would open a port of the machine that runs the tests to its network',
+    'needs a sigstore that knows this identity; test/interop/cosign-keyless.test.ts has one',
+  'krmhub serve --host 0.0.0.0': 'would open a port of the test machine to its network',
 };
 
 const examples = [
@@ -43,7 +43,7 @@ const examples = [
   ),
 ].filter((example) => !(example in notRun) && !/^krmhub (push|pull|copy) |localhost:5000/.test(example));
 
-/** Other people's programs that examples pipe into. */
+/** Programs that examples pipe into. */
 const hasJq = spawnSync('jq', ['--version']).status === 0;
 
 const { folder, remove } = temporaryFolder();
@@ -116,7 +116,7 @@ beforeAll(async () => {
   await run(['catalog', 'apply', path.join(folder, 'platform.yaml')]);
   const text = readFileSync(path.join(files, 'definition.yaml'), 'utf8');
   for (const release of ['1.1.0', '1.2.0', '1.3.0', '1.4.0', '1.5.0', '2.0.0']) {
-    // Other bytes each time, so that each cuts a snapshot.
+    // Different bytes each time, so that each builds a snapshot.
     writeFileSync(
       path.join(folder, 'later.yaml'),
       text.replace('who owns a resource', `who owns it, ${release}`),
@@ -145,7 +145,7 @@ afterAll(async () => {
   remove();
 });
 
-/** What stands in an example for something that is made anew in every run. */
+/** Placeholders in examples for values that are new in every run. */
 function forThisRun(example: string): string {
   return example
     .replaceAll('https://krm.example.com', registry.url)
@@ -187,7 +187,7 @@ describe('the examples of the help', () => {
       PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
     });
     if (/^krmhub trust remove/.test(example)) env.KRMHUB_TRUST = 'policies.yaml';
-    // An example logs in with what it gives, not with what this test has in its environment.
+    // An example logs in with its own arguments, not with the environment of this test.
     if (/krmhub log(in|out)/.test(example)) delete env.KRMHUB_TOKEN;
     const script = /^krmhub login https/.test(example)
       ? `${forThisRun(example)} < data/admin.token`
@@ -230,7 +230,7 @@ spec:
   - {name: melon, catalog: {url: "${url}"}}
 `;
 
-/** Of a group that no other example touches. */
+/** Of a group that no other example uses. */
 const policyHead = `apiVersion: krmhub.dev/v1alpha1
 kind: SigningPolicy
 metadata: {name: team}

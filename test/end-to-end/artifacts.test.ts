@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
-/** Pushes and pulls that go wrong on the way, against a registry in a process of its own. */
+/** Interrupted and failing pushes and pulls, against a registry in a separate process. */
 
 const { folder, remove } = temporaryFolder();
 let registry: RunningRegistry;
@@ -35,7 +35,7 @@ const files = (below: string) =>
     (name) => path.basename(name).length > 2,
   );
 
-/** Sends a head that promises so many bytes, some of them, and ends the connection. */
+/** Sends a head that declares more bytes than follow, some of them, and ends the connection. */
 function breakOff(method: string, target: string, promised: number, sent: Buffer, more = ''): Promise<void> {
   const { hostname, port } = new URL(registry.url);
   return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ function breakOff(method: string, target: string, promised: number, sent: Buffer
   });
 }
 
-it('keeps nothing of a blob that breaks off, and goes on with a chunk that did', async () => {
+it('stores nothing of an interrupted blob, and continues an interrupted chunk', async () => {
   const bytes = filled(500_000, 1);
   const digest = computeDigest(bytes);
   await breakOff('POST', `${BLOBS}/uploads/?digest=${digest}`, bytes.length, bytes.subarray(0, 200_000));
@@ -74,7 +74,7 @@ it('keeps nothing of a blob that breaks off, and goes on with a chunk that did',
   expect(Buffer.from(await (await ask(`${BLOBS}/${digest}`)).arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-it('refuses a blob with another digest, and keeps nothing of it', async () => {
+it('refuses a blob with another digest, and stores nothing of it', async () => {
   const before = files('sha256');
   const answer = await push(filled(1_000, 2), computeDigest(filled(1_000, 3)));
   expect(answer.status).toBe(400);
@@ -82,7 +82,7 @@ it('refuses a blob with another digest, and keeps nothing of it', async () => {
   expect([files('sha256'), files('unfinished')]).toEqual([before, []]);
 });
 
-it('takes one blob from 50 at once', async () => {
+it('stores one blob from 50 concurrent pushes', async () => {
   const bytes = filled(300_000, 4);
   const answers = await Promise.all(Array.from({ length: 50 }, () => push(bytes)));
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
@@ -91,7 +91,7 @@ it('takes one blob from 50 at once', async () => {
   expect(files('unfinished')).toEqual([]);
 });
 
-it('serves a blob to its end although it is deleted meanwhile', async () => {
+it('serves a blob completely although it is deleted meanwhile', async () => {
   const bytes = filled(20_000_000, 5);
   const digest = computeDigest(bytes);
   expect((await push(bytes)).status).toBe(201);
@@ -128,7 +128,7 @@ it('keeps serving while a reader stops in the middle', async () => {
       asked.on('error', () => undefined).end();
     });
   }
-  // Who broke off leaves no file open.
+  // An interrupted client leaves no file open.
   if (existsSync('/proc/self/fd')) await expect.poll(openBlobs).toEqual([]);
   expect((await ask(`${BLOBS}/${digest}`, { method: 'HEAD' })).status).toBe(200);
 });
@@ -146,7 +146,7 @@ function openBlobs(): string[] {
 }
 
 it.each([undefined, 'bytes=1000-99999', 'bytes=-70000', 'bytes=199999-', 'bytes=200000-'])(
-  'answers for big blobs are those of the routes, Range: %s',
+  'serves big blobs with the same response as the routes, Range: %s',
   async (range) => {
     const bytes = Buffer.from(Uint8Array.from({ length: 200_000 }, (_, at) => (at * 7) % 256));
     const digest = computeDigest(bytes);
@@ -162,13 +162,13 @@ it.each([undefined, 'bytes=1000-99999', 'bytes=-70000', 'bytes=199999-', 'bytes=
       };
     };
     const direct = await told({});
-    // What has conditions is answered by the routes.
+    // The routes handle conditional requests.
     expect(direct).toEqual(await told({ 'if-range': `"${digest}"` }));
     expect(direct.status).toBe(range === undefined ? 200 : range === 'bytes=200000-' ? 416 : 206);
   },
 );
 
-it('takes so many manifests at once, and says so to the next', async () => {
+it('limits concurrent manifests, and refuses the next one', async () => {
   const { hostname, port } = new URL(registry.url);
   const manifest = '{"schemaVersion":2}';
   const sockets = await Promise.all(
@@ -188,6 +188,6 @@ it('takes so many manifests at once, and says so to the next', async () => {
   };
   await expect.poll(put).toBe(429);
   for (const socket of sockets) socket.destroy();
-  // What it is wrong with is told again.
+  // A retry gets the same error.
   await expect.poll(put).toBe(400);
 });

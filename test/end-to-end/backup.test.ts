@@ -10,7 +10,7 @@ afterAll(remove);
 
 const publishers = 4;
 
-/** Publishes until told otherwise, and counts what was acknowledged. */
+/** Publishes until it is stopped, and counts the acknowledged releases. */
 function load(registry: RunningRegistry) {
   const ledger = newLedger();
   let going = true;
@@ -39,7 +39,7 @@ function load(registry: RunningRegistry) {
   };
 }
 
-it('a backup taken under load restores to a registry that is whole, with all that was acknowledged before', async () => {
+it('a backup taken under load restores to an intact registry with every release acknowledged before', async () => {
   const registry = await startRegistry(path.join(folder, 'data'));
   const loaded = load(registry);
   const backups: { name: string; before: [string, Sent][] }[] = [];
@@ -54,7 +54,7 @@ it('a backup taken under load restores to a registry that is whole, with all tha
       path.join(folder, name),
     ]);
     expect([code, stderr]).toEqual([0, expect.stringContaining('whole')]);
-    // The load went on all the while.
+    // The load continued during the backup.
     expect(loaded.acknowledged().length).toBeGreaterThan(before.length);
     backups.push({ name, before });
   }
@@ -89,7 +89,7 @@ it('a backup taken under load restores to a registry that is whole, with all tha
   }
 }, 120_000);
 
-it('a backup of a time before a takedown says so, and does not bring back what is recorded', async () => {
+it('a backup older than a takedown reports it, and does not restore what the record lists', async () => {
   const registry = await startRegistry(path.join(folder, 'leaky'));
   const ledger = newLedger();
   const leak: Sent = {

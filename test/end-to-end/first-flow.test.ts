@@ -37,7 +37,7 @@ describe('the first flow', () => {
     expect(code, stderr).toBe(0);
   });
 
-  it('tells what changed from one release to the next', async () => {
+  it('shows the changes from one release to the next', async () => {
     const diff = (after: string) => run('diff', 'functions.example.com/SetLabels@1.0.0', after, '-o', 'json');
     const broken = await diff('2.0.0');
     expect(broken.code).toBe(1);
@@ -54,7 +54,7 @@ describe('the first flow', () => {
     expect(JSON.parse(kept.stdout)).toMatchObject({ breaking: 0, review: 0 });
   });
 
-  it('asks for a release where no image names one', async () => {
+  it('requires --release if no image has a version', async () => {
     const file = functionFiles.find((name) => name.includes('rename-images'))!;
     const refused = await run('publish', file);
     expect(refused.code).toBe(2);
@@ -64,7 +64,7 @@ describe('the first flow', () => {
     expect((await json('show', 'functions.example.com/RenameImages')).newest.release).toBe('0.2.0');
   });
 
-  it('keeps the exact bytes of a definition', async () => {
+  it('stores the exact bytes of a definition', async () => {
     const response = await fetch(
       `${registry.url}/api/v1/functions/functions.example.com/SetLabels/releases/2.0.0/definition.yaml`,
     );
@@ -118,7 +118,7 @@ describe('the first flow', () => {
     else expect(found.slice(0, kinds.length)).toEqual(kinds);
   });
 
-  it('shows what is needed to use a function', async () => {
+  it('shows how to use a function', async () => {
     const { stdout } = await run('show', 'functions.example.com/SetLabels');
     for (const part of [
       '2.0.0',
@@ -149,7 +149,7 @@ describe('the first flow', () => {
     expect(readFileSync(path.join(folder, 'catalog.yaml'), 'utf8')).toBe(text);
   });
 
-  it('answers conditional requests in every coding', async () => {
+  it('handles conditional requests in every coding', async () => {
     const url = `${registry.url}/catalogs/default/catalog.yaml`;
     const tags = new Set<string>();
     const bodies = new Set<string>();
@@ -173,7 +173,7 @@ describe('the first flow', () => {
     expect(bodies.size).toBe(1);
   });
 
-  it('takes a yanked release out of the next snapshot and keeps the old ones', async () => {
+  it('removes a yanked release from the next snapshot and keeps the old snapshots', async () => {
     const url = `${registry.url}/catalogs/default`;
     const before = await (await fetch(`${url}/catalog.yaml`)).text();
     const { snapshots } = (await (await fetch(`${url}/snapshots`)).json()) as {
@@ -199,7 +199,7 @@ describe('the first flow', () => {
     await waitUntil(async () => (await (await fetch(`${url}/catalog.yaml`)).text()) === before);
   });
 
-  it('refuses to write without a token, and says what to do', async () => {
+  it('refuses to write without a token, with a hint', async () => {
     const { code, stderr } = await krmhub(
       ['yank', 'functions.example.com/SetLabels@2.0.0', '--reason', 'x'],
       {
@@ -233,7 +233,7 @@ async function rawGet(url: string, headers: Record<string, string>) {
 async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('it did not become true in time');
+    if (Date.now() > deadline) throw new Error('the condition did not become true in time');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -28,7 +28,7 @@ spec:
 `;
 }
 
-/** Publishes until the connection breaks and gives what was acknowledged. */
+/** Publishes until the connection breaks and returns the acknowledged releases. */
 async function publishUntilKilled(
   registry: RunningRegistry,
   kind: string,
@@ -58,7 +58,7 @@ async function publishUntilKilled(
 }
 
 describe('a SIGKILL while releases are published', () => {
-  it('loses none that was acknowledged, and the catalog has the newest of each', async () => {
+  it('loses no acknowledged release, and the catalog has the newest of each', async () => {
     const acknowledged = new Map<string, string>();
     const data = path.join(folder, 'data');
     for (let round = 1; round <= rounds; round++) {

@@ -21,7 +21,7 @@ spec: {sources: [{name: elsewhere, catalog: {url: '${url}'}}]}
 `;
 
 let upstream: TestUpstream;
-/** Counts the catalogs that were served: each says its number in every entry. */
+/** Counts the served catalogs: each has its number in every entry. */
 let served = 0;
 /** By digest. */
 const numbers = new Map<string, number>();
@@ -56,7 +56,7 @@ const numbersIn = (text: string) => [
   ...new Set([...text.matchAll(/served (\d+)\./g)].map(([, one]) => Number(one))),
 ];
 
-/** Refreshes until the connection breaks, and gives the last copy that was acknowledged; tells of the first one. */
+/** Refreshes until the connection breaks, and returns the last acknowledged copy; reports the first one. */
 async function refreshUntilKilled(
   registry: RunningRegistry,
   onFirst: () => void,
@@ -77,7 +77,7 @@ async function refreshUntilKilled(
 }
 
 describe('a SIGKILL while a source is refreshed', () => {
-  it('loses no copy that was acknowledged, and leaves no half of one', async () => {
+  it('loses no acknowledged copy, and leaves no partial one', async () => {
     const registry = await start();
     const applied = await call(
       registry,
@@ -86,7 +86,7 @@ describe('a SIGKILL while a source is refreshed', () => {
       RECIPE(`${upstream.origin}/catalog.yaml`),
     );
     expect(applied.status, await applied.text()).toBe(201);
-    // However slow the machine is, there is a copy before the first kill.
+    // There is a copy before the first kill, however slow the machine is.
     expect((await call(registry, 'POST', fillPath('refreshSource', copyOf))).status).toBe(200);
     let running = registry;
     for (let round = 1; round <= rounds; round++) {

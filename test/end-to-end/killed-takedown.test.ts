@@ -20,7 +20,7 @@ function post(registry: RunningRegistry, round: number): Promise<Response> {
   });
 }
 
-/** Nothing of a file that the registry has meanwhile renamed or removed. */
+/** Returns nothing for a file that the registry has renamed or removed meanwhile. */
 function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
@@ -30,7 +30,7 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-/** Files of the data folder that hold a text, as they are or unpacked. */
+/** Files of the data folder that contain a text, plain or compressed. */
 function filesWith(data: string, sought: string): string[] {
   return readdirSync(data, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -47,7 +47,7 @@ function filesWith(data: string, sought: string): string[] {
     });
 }
 
-it('a SIGKILL during a takedown leaves the release whole or gone to the last byte', async () => {
+it('a SIGKILL during a takedown leaves the release complete or fully deleted', async () => {
   const data = path.join(folder, 'data');
   const gone: number[] = [];
   for (let round = 0; round < rounds; round++) {

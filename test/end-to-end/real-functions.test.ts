@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { krmhub, type RunningRegistry, sharedData, startRegistry, temporaryFolder } from '../running.js';
 
-/** Functions that were really published by others, as far as their metadata lies beside the checkout. */
+/** Functions that other projects published, if their metadata is beside the checkout. */
 const metadata = path.join(sharedData, 'kpt-metadata');
 const kep = path.join(sharedData, 'definitions/kep-2906');
 const official = path.join(
@@ -18,7 +18,7 @@ const { folder, remove } = temporaryFolder();
 afterAll(remove);
 
 describe.skipIf(!here)(
-  `real functions (from ${path.relative(process.cwd(), sharedData)}; skipped where it is not there)`,
+  `real functions (from ${path.relative(process.cwd(), sharedData)}; skipped if it does not exist)`,
   () => {
     let registry: RunningRegistry;
     beforeAll(async () => {
@@ -53,7 +53,7 @@ describe.skipIf(!here)(
       expect(releases.map(({ release }) => release)).toEqual(['0.4.0', '0.3.0', '0.2.0', '0.1.0']);
     }, 120_000);
 
-    it('converts the others with --release, and names the two that say no image', async () => {
+    it('converts the others with --release, and names the two without an image', async () => {
       const out = path.join(folder, 'newest');
       const converted = await run(
         'convert',
@@ -74,7 +74,7 @@ describe.skipIf(!here)(
       expect(published.code, published.stderr).toBe(0);
     }, 120_000);
 
-    it('finds them as a person would', async () => {
+    it('finds them with typical queries', async () => {
       const first = async (...args: string[]) =>
         JSON.parse((await run('search', ...args, '-o', 'json')).stdout).items[0].kind;
       expect(await first('set', 'labels')).toBe('SetLabels');
@@ -85,7 +85,7 @@ describe.skipIf(!here)(
       expect(await first('gatekeep')).toBe('Gatekeeper');
     });
 
-    it("names the official definition's real faults", async () => {
+    it("reports the official definition's real errors", async () => {
       const { code, stdout } = await run('lint', official, '--format', 'json');
       expect(code).toBe(1);
       const { diagnostics } = JSON.parse(stdout) as {
@@ -103,7 +103,7 @@ describe.skipIf(!here)(
       ).toBe(true);
     });
 
-    it('normalises every example of the KEP that parses, and lists its corrections', async () => {
+    it('normalizes every example of the KEP that parses, and lists its corrections', async () => {
       const examples = ['kep-2906', 'kep-2953', 'kep-2985'].flatMap((name) =>
         readdirSync(path.join(sharedData, 'definitions', name))
           .filter((file) => /-(catalog|definition)\.yaml$/.test(file))
@@ -128,13 +128,14 @@ describe.skipIf(!here)(
       }
     }, 60_000);
 
-    it("serves a catalog that passes the KEP's schema with its two known faults mended", async () => {
+    it("serves a catalog that passes the KEP's schema with its two known errors fixed", async () => {
       const response = await fetch(`${registry.url}/catalogs/default/catalog.json?kind=KRMFunctionCatalog`);
       const catalog = (await response.json()) as { spec: { krmFunctions: unknown[] } };
       const source = parse(readFileSync(path.join(kep, 'block17-L617-schema.yaml'), 'utf8'));
       const spec = source.definitions.KRMFunctionDefinitionSpec;
       const version = spec.properties.versions.items;
-      // The KEP requires `platform` and defines `platforms`; its licence enum has one value, which is no SPDX expression.
+      // The KEP requires `platform` and defines `platforms`; its license enum has one value, which is not
+      // an SPDX expression.
       version.properties.runtime.properties.exec.required = ['platforms'];
       delete version.properties.license.enum;
       // References that lead out of the document.

@@ -45,7 +45,7 @@ const verify = async (key: string, ...args: string[]) => {
   return { ...result, told: JSON.parse(result.stdout || '{}') };
 };
 
-it('proves a catalog with one pinned key, and again without the registry', async () => {
+it('verifies a catalog with one pinned key, and again without the registry', async () => {
   const [key] = await announced();
   pin('registry.pub', key!);
   const online = await verify('registry.pub', '--out', 'kept');
@@ -54,7 +54,7 @@ it('proves a catalog with one pinned key, and again without the registry', async
   expect([offline.code, offline.told]).toMatchObject([0, { verified: true, serial: 2 }]);
 });
 
-it('refuses what somebody in between has changed', async () => {
+it('refuses a catalog that was changed in transit', async () => {
   const proxy = createServer(async (request, response) => {
     const answer = await fetch(registry.url + request.url);
     const text = await answer.text();
@@ -84,12 +84,12 @@ it('refuses what somebody in between has changed', async () => {
   }
 });
 
-it('changes its key while it serves: both are listed, and only who pins the new one goes on', async () => {
+it('rotates its key while it serves: both are listed, and only clients that pin the new one continue', async () => {
   const before = await announced();
   // As an operator does it, beside the running process.
   const rotated = await run('key', 'rotate', '--data', data, '-o', 'json');
   expect(rotated.code, rotated.stderr).toBe(0);
-  // A start looks at once; a registry that runs does so every minute.
+  // A start checks at once; a running registry checks every minute.
   expect(await registry.stop()).toBe(0);
   registry = await startRegistry(data);
   const after = await announced();
@@ -107,7 +107,7 @@ it('changes its key while it serves: both are listed, and only who pins the new 
   ]);
   expect(refused.stderr).toContain('/.well-known/krmhub-keys.json');
   const trusted = await verify('new.pub');
-  // The same snapshot: only its signature is another.
+  // The same snapshot with another signature.
   expect([trusted.code, trusted.told]).toMatchObject([0, { serial: 2, key: after[0]!.fingerprint }]);
   await publish('1.1.0');
   expect((await verify('new.pub')).told).toMatchObject({ verified: true, serial: 3 });
@@ -116,7 +116,7 @@ it('changes its key while it serves: both are listed, and only who pins the new 
   expect((await run('fsck', '--data', data)).code).toBe(0);
 }, 60_000);
 
-it('goes on signing with the same keys after it was restored', async () => {
+it('continues to sign with the same keys after a restore', async () => {
   const backup = path.join(folder, 'backup');
   expect((await run('backup', '--data', data, '--out', backup)).code).toBe(0);
   const keys = path.join(backup, 'keys');
@@ -135,7 +135,7 @@ it('goes on signing with the same keys after it was restored', async () => {
   await publish('2.0.0');
   expect((await verify('new.pub')).told).toMatchObject({ verified: true, serial: 4 });
   expect((await run('fsck', '--data', restored)).code).toBe(0);
-  // An older state of the registry is not taken for the newest, though its signature is good.
+  // A client rejects an older state of the registry as the newest, though its signature is valid.
   expect(await registry.stop()).toBe(0);
   const again = path.join(folder, 'again');
   expect((await run('restore', backup, '--data', again)).code).toBe(0);
@@ -153,7 +153,7 @@ it('goes on signing with the same keys after it was restored', async () => {
   ]);
 }, 60_000);
 
-it('does not start with a key that was taken away, and says what to do', async () => {
+it('does not start if a key was removed, and prints what to do', async () => {
   const without = path.join(folder, 'without');
   cpSync(path.join(folder, 'backup'), without, { recursive: true, filter: (name) => !name.includes('keys') });
   const refused = await krmhub(['serve', '--port', '0', '--data', without]);
@@ -164,7 +164,7 @@ it('does not start with a key that was taken away, and says what to do', async (
 
 const hasCosign = spawnSync('cosign', ['version']).status === 0;
 
-it.skipIf(!hasCosign)('is verified by cosign as it is', async () => {
+it.skipIf(!hasCosign)('is verified by cosign unchanged', async () => {
   const [key] = await announced();
   pin('current.pub', key!);
   const verified = spawnSync(

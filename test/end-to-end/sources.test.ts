@@ -7,7 +7,9 @@ import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
-/** One registry is the source of another: its catalogs and signatures are found by http and as artifacts. */
+/**
+ * One registry is the source of another: its catalogs and signatures are found over HTTP and as artifacts.
+ */
 
 const { folder, remove } = temporaryFolder();
 let registry: RunningRegistry;
@@ -44,7 +46,7 @@ function fetchFrom(url: string, validators?: Record<string, string>): Promise<Fe
   return fetcher.fetch({ address: read.address, bundles: true, ...(validators && { validators }) });
 }
 
-/** Of what the first bundle says that was signed: the digests. */
+/** The digests that the first bundle signs. */
 async function signedDigests({ bundles }: FetchedCatalog): Promise<string[]> {
   const keys = await (await fetch(`${registry.url}/.well-known/krmhub-keys.json`)).json();
   const [key] = (keys as { keys: { publicKey: string }[] }).keys;
@@ -55,7 +57,7 @@ async function signedDigests({ bundles }: FetchedCatalog): Promise<string[]> {
 it.each([
   ['http', () => `${registry.url}/catalogs/default/catalog.yaml`],
   ['OCI', () => `oci://${new URL(registry.url).host}/catalogs/default:latest`],
-])('finds a catalog and its signature by %s, and whether it changed', async (_, url) => {
+])('finds a catalog and its signature by %s, and detects changes', async (_, url) => {
   const first = await fetchFrom(url());
   const text = Buffer.from(first.bytes!).toString();
   expect(text).toContain('SetLabels');

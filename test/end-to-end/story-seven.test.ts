@@ -7,8 +7,9 @@ import { commitFiles } from '../commit-files.js';
 import { type Finished, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /**
- * KEP-2906, Story 7: a platform team publishes one trusted catalog of its own functions and of those of three vendors.
- * Banana Co serves a signed catalog over HTTP, Watermelon Co keeps one in git, Cherry Co one in an OCI registry.
+ * KEP-2906, Story 7: a platform team publishes one trusted catalog of its own functions and of those of
+ * three vendors. Banana Co serves a signed catalog over HTTP, Watermelon Co has one in git, Cherry Co one
+ * in an OCI registry.
  */
 
 const { folder, remove } = temporaryFolder();
@@ -28,7 +29,7 @@ interface Options {
   versions?: string[];
 }
 
-/** An entry of a catalog, as JSON that is YAML. */
+/** A catalog entry as JSON, which is YAML. */
 function fn(group: string, kind: string, options: Options = {}): Record<string, unknown> {
   const { image = `${group.split('.')[0]}.gcr.io/functions/${kind.toLowerCase()}:v1.0.0`, sha256 = DIGEST } =
     options;
@@ -186,7 +187,7 @@ const json = async <T>(url: string): Promise<T> => (await (await fetch(url)).jso
 const snapshot = (name: string, serial = 1) => `${org.url}/catalogs/platform/snapshots/${serial}/${name}`;
 
 describe('one catalog of four sources', () => {
-  it('holds what each of them provides, as the policy lets it pass', async () => {
+  it('contains the entries of each source that the policy allows', async () => {
     const { spec } = await json<{ spec: { krmFunctions: Record<string, unknown>[] } }>(
       snapshot('catalog.json'),
     );
@@ -212,7 +213,7 @@ describe('one catalog of four sources', () => {
     expect(java).toMatchObject({
       versions: [{ runtime: { container: { image: 'docker.example.co/java:v1.0.0' } } }],
     });
-    // v1 is the first source's, and v2 is there because the second one alone has it.
+    // v1 comes from the first source, and v2 from the second one because only that has it.
     expect(juice).toMatchObject({
       description: 'as Watermelon Co makes it',
       versions: [{ name: 'v2' }, { name: 'v1' }],
@@ -245,7 +246,7 @@ describe('one catalog of four sources', () => {
     });
   });
 
-  it('reports everything that lost, line by line', async () => {
+  it('reports every rejected entry, line by line', async () => {
     const report = await json<SnapshotReport>(snapshot('report.json'));
     const digest = expect.stringMatching(/^sha256:[a-f0-9]{64}$/);
     expect(report.sources).toEqual([
@@ -327,7 +328,7 @@ describe('one catalog of four sources', () => {
     ]);
   });
 
-  it('is shown by the commands that a platform engineer has', async () => {
+  it('is shown by the commands of a platform engineer', async () => {
     const report = await done(run(org, 'catalog', 'report', 'platform', '-o', 'json'));
     expect(JSON.parse(report)).toMatchObject(await json<object>(snapshot('report.json')));
     const sources = JSON.parse(await done(run(org, 'source', 'list', 'platform', '-o', 'json')));
@@ -356,7 +357,7 @@ describe('one catalog of four sources', () => {
     expect(shown).toMatch(/release[^\n]*unknown/i);
   });
 
-  it('is built from its exported inputs to the same bytes, without any network', async () => {
+  it('is built from its exported inputs to the same bytes, without network access', async () => {
     await done(run(org, 'catalog', 'inputs', 'platform', '--out', 'inputs'));
     const built = await krmhub(['catalog', 'build', '--inputs', 'inputs', '--out', 'built.yaml'], {
       cwd: home,
@@ -368,8 +369,8 @@ describe('one catalog of four sources', () => {
   });
 });
 
-describe('what changes upstream', () => {
-  it('comes with the next look, is told by meaning, and nothing is cut where nothing changed', async () => {
+describe('upstream changes', () => {
+  it('arrive with the next poll, are classified, and build nothing if nothing changed', async () => {
     await done(run(org, 'source', 'refresh', 'platform'));
     const before = await json<{ newest: { serial: number } }>(`${org.url}/api/v1/catalogs/platform`);
     expect(before.newest.serial).toBe(1);
@@ -386,11 +387,11 @@ describe('what changes upstream', () => {
     expect(entries.map(({ kind }) => kind)).not.toContain('Split');
     const diff = await run(org, 'catalog', 'diff', 'platform', '1', '2', '-o', 'json');
     expect([diff.code, diff.stdout]).toEqual([1, expect.stringContaining('function-removed')]);
-    // What was served stays as it was.
+    // Old snapshots are served unchanged.
     expect((await fetch(snapshot('catalog.yaml', 1))).status).toBe(200);
   });
 
-  it('that is gone leaves the last good copy, marked stale', async () => {
+  it('to an unreachable source leave the last good copy, marked stale', async () => {
     await cherry.stop();
     const refreshed = await run(org, 'source', 'refresh', 'platform', 'cherry');
     expect([refreshed.code, refreshed.stderr + refreshed.stdout]).toEqual([

@@ -14,7 +14,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Sigstore, startSigstore } from '../interop/sigstore-stand-in.js';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
-/** Whom the user of a machine trusts, held against what a registry of its own process serves, by the real command line. */
+/**
+ * Checks the trust file of a user against the content that a registry in a separate process serves, with
+ * the real command line.
+ */
 
 const { folder, remove } = temporaryFolder();
 const GROUP = 'functions.example.com';
@@ -57,7 +60,7 @@ const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');
 const write = (name: string, text: string) => writeFileSync(path.join(folder, name), text);
 
 let outs = 0;
-/** Pulls into a folder of its own, in which something stands already. */
+/** Pulls into a new folder that has a file already. */
 async function pull(reference: string, ...options: string[]) {
   const out = `out-${outs++}`;
   mkdirSync(path.join(folder, out));
@@ -86,7 +89,7 @@ async function trust(...options: string[]) {
   await does(['trust', 'add', 'example', '--group', GROUP, '--replace', ...options]);
 }
 
-/** A definition in a repository of no function, under a tag that need not be its release. */
+/** A definition in a repository that is not a function, under a tag that may differ from its release. */
 async function pushed(repository: string, tag = '1.0.0', version = '1.0.0', file = 'definition.yaml') {
   const reference = `${host}/team/${repository}:${tag}`;
   await does(['push', file, reference, '--annotation', `${VERSION}=${version}`]);
@@ -138,7 +141,7 @@ afterAll(async () => {
 describe('a group that a policy of the user covers', () => {
   beforeEach(() => trust('--key', 'team.pub'));
 
-  it('is pulled where its release is signed as this release, and says by whom and by which policy', async () => {
+  it('is pulled if its release is signed as this release, and prints the signer and the policy', async () => {
     const { code, stderr, files, data } = await pull(`${FUNCTION}:1.0.0`, '--require-trust');
     expect([code, files]).toEqual([0, ['definition.yaml', 'own.txt']]);
     expect(data.verification).toMatchObject({ trusted: true, signer: { type: 'key' }, policy: 'example' });
@@ -158,11 +161,11 @@ describe('a group that a policy of the user covers', () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining('it is not signed')]);
   });
 
-  it('is refused where somebody else signed', async () => {
+  it('is refused if another key signed it', async () => {
     const { reference, name } = await pushed('stranger');
     await does(['sign', reference, '--key', 'stranger.key']);
     await isRefused(name, 'which is not trusted');
-    // A good bundle beside the bad one is enough.
+    // One valid bundle is enough.
     await does(['sign', reference, '--key', 'team.key']);
     expect((await pull(name)).data.verification).toMatchObject({ trusted: true });
   });
@@ -172,7 +175,7 @@ describe('a group that a policy of the user covers', () => {
     await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/${copied}`]);
     const said = await isRefused(copied, `signed is ${GROUP}/SetLabels@1.0.0`);
     expect(said).toContain('SetLabels@9.9.9');
-    // A tag that is no release asks for none in particular.
+    // A tag that is not a release requires none in particular.
     await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/team/copied:stable`]);
     expect((await pull('team/copied:stable')).code).toBe(0);
 
@@ -183,7 +186,7 @@ describe('a group that a policy of the user covers', () => {
     expect(code).toBe(4);
   });
 
-  it('is refused where its only bundle is cut off, and taken with a whole one beside it', async () => {
+  it('is refused if its only bundle is truncated, and pulled with an intact one beside it', async () => {
     const { name } = await pushed('cut');
     const whole = Buffer.from(read('good.json'));
     await attach(name, new Uint8Array(whole.subarray(0, whole.length / 2)));
@@ -193,13 +196,13 @@ describe('a group that a policy of the user covers', () => {
     expect([code, data.verification.trusted]).toEqual([0, true]);
   });
 
-  it('is a definition whatever type it is pushed as', async () => {
+  it('is a definition whatever media type it is pushed with', async () => {
     write('x.star', definition);
     await does(['push', 'x.star', `${host}/team/disguised:1.0.0`]);
     await isRefused('team/disguised:1.0.0', 'it is not signed');
   });
 
-  it('says which files the signature of the definition alone leaves out', async () => {
+  it('lists the files that the signature of the definition does not cover', async () => {
     const body = new FormData();
     body.append('definition', new Blob([definition], { type: 'application/yaml' }));
     body.append('readme', new Blob(['# kind: KRMFunctionDefinition\n'], { type: 'text/markdown' }));
@@ -232,7 +235,7 @@ describe('an identity that a policy names', () => {
   });
   afterAll(() => sigstore.close());
 
-  it('is believed as a whole name, at the time that a log testifies, by the root of its instance', async () => {
+  it('is trusted by its whole name, at the time in the log, with the root of its instance', async () => {
     const { reference, name } = await pushed('keyless');
     const { fulcioUrl, rekorUrl, timestampUrl } = sigstore;
     const services = ['--fulcio-url', fulcioUrl, '--rekor-url', rekorUrl, '--timestamp-url', timestampUrl];
@@ -256,7 +259,7 @@ describe('an identity that a policy names', () => {
 });
 
 describe('the time of a policy', () => {
-  it('refuses a signer whose time is over, not begun, or who is revoked', async () => {
+  it('refuses a signer that is expired, not yet valid, or revoked', async () => {
     await trust('--key', 'team.pub', '--valid-until', '2020-01-01');
     await isRefused(`${FUNCTION}:1.0.0`, 'trusted until 2020-01-01');
     await trust('--key', 'team.pub', '--valid-from', '2099-01-01');
@@ -269,7 +272,7 @@ describe('the time of a policy', () => {
     write('trust.yaml', text);
   });
 
-  it('covers no more than its releases, and is no way round by what an artifact says of itself', async () => {
+  it('covers only its releases, whatever an artifact claims', async () => {
     await trust('--key', 'team.pub', '--releases', '>=1.0.0 <1.1.0');
     const { code, stderr, data } = await pull(`${FUNCTION}:1.1.0`);
     expect([code, data.verification.trusted]).toEqual([0, false]);
@@ -280,10 +283,10 @@ describe('the time of a policy', () => {
   });
 });
 
-describe('what no policy covers', () => {
+describe('a group without a policy', () => {
   beforeEach(() => trust('--key', 'team.pub'));
 
-  it('is pulled with a word, and refused where trust is required', async () => {
+  it('is pulled with a notice, and refused if trust is required', async () => {
     const { name } = await pushed('other', '1.0.0', '1.0.0', 'other.yaml');
     const { code, stderr, data } = await pull(name);
     expect([code, data.verification.trusted]).toEqual([0, false]);
@@ -298,7 +301,7 @@ describe('what no policy covers', () => {
     expect((await run(['verify', `${host}/${name}`])).code).toBe(4);
   });
 
-  it('has no group as a script, and fulfils the policy that is named', async () => {
+  it('is a script without a group, and satisfies the named policy', async () => {
     write('script.star', '# a script\n');
     const reference = `${host}/team/script:1.0.0`;
     await does(['push', 'script.star', reference]);
@@ -320,7 +323,7 @@ describe('what no policy covers', () => {
   });
 });
 
-describe('a trust file that is damaged', () => {
+describe('a damaged trust file', () => {
   it.each([
     ['cut off', (text: string) => text.slice(0, text.length * 0.7)],
     ['empty', () => ''],
@@ -339,7 +342,7 @@ describe('a trust file that is damaged', () => {
     }
   });
 
-  it('is not the same as one that is not there', async () => {
+  it('differs from a missing one', async () => {
     const { code, stderr } = await run(['pull', `${host}/${FUNCTION}:1.0.0`, '--out', 'nothing'], {
       KRMHUB_TRUST: path.join(folder, 'nowhere.yaml'),
     });
@@ -347,7 +350,7 @@ describe('a trust file that is damaged', () => {
   });
 });
 
-it('holds a catalog against the keys that it is pinned to', async () => {
+it('checks a catalog with the pinned keys', async () => {
   const env = {
     KRMHUB_TRUST: path.join(folder, 'catalogs.yaml'),
     XDG_CONFIG_HOME: path.join(folder, 'config'),
@@ -373,7 +376,7 @@ it('holds a catalog against the keys that it is pinned to', async () => {
   expect((await run(['catalog', 'verify', url], env)).code).toBe(4);
 }, 60_000);
 
-it('loses nothing where many add at once', async () => {
+it('loses nothing if many commands add concurrently', async () => {
   const env = { KRMHUB_TRUST: path.join(folder, 'many.yaml') };
   const names = Array.from({ length: 8 }, (_, at) => `policy-${at}`);
   await Promise.all(

@@ -36,7 +36,7 @@ const stop = async () => {
   await registry?.close();
   registry = undefined;
 };
-/** What another program has cut while no registry served the folder. */
+/** A snapshot that another program has built while no registry served the folder. */
 const cut = async (catalog: string, places: readonly SamplePlace[]) => {
   const store = await openSqliteStore(path.join(folder, 'registry.db'));
   await cutUpstream(store, catalog, places);
@@ -70,7 +70,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('a function that only a catalog elsewhere has', () => {
+describe('a function that only an upstream catalog has', () => {
   it('is found through the API', async () => {
     const { items, total } = await client.search({
       q: 'peels bananas',
@@ -128,7 +128,7 @@ describe('a function that only a catalog elsewhere has', () => {
     }
   });
 
-  it('stands in the table of search, and on a line for programs', async () => {
+  it('is a row in the table of search, and a line for programs', async () => {
     const terminal = (await run(['search'], { tty: true })).out().replace(/\u001b\[\d+m/g, '');
     const lines = terminal.trimEnd().split('\n');
     expect(lines.every((line) => line.length <= 80)).toBe(true);
@@ -169,7 +169,7 @@ describe('a function that only a catalog elsewhere has', () => {
     expect(json).toEqual(await client.function(GROUP, 'PeelBanana'));
   });
 
-  it('has no release that could be shown, compared or yanked', async () => {
+  it('has no release to show, compare or yank', async () => {
     for (const args of [
       ['show', `${GROUP}/PeelBanana@1.0.0`],
       ['show', `${GROUP}/PeelBanana@1.0.0`, '-o', 'json'],
@@ -191,7 +191,7 @@ describe('a function that only a catalog elsewhere has', () => {
     expect([near.exitCode, near.err().includes('vendor.example.org/PeelBanana')]).toEqual([3, true]);
   });
 
-  it('is ours once it is published, and not ours when that is taken down', async () => {
+  it('belongs to this registry once it is published, and to the upstream after a takedown', async () => {
     const text = (await readFile(path.join(fixtures, 'functions/set-namespace/1.4.2.yaml'), 'utf8'))
       .replace('group: functions.example.com', `group: ${GROUP}`)
       .replace('kind: SetNamespace', 'kind: WEIGH');
@@ -229,7 +229,7 @@ describe('search and the data folder', () => {
       .map(({ check, severity, subject, message }) => `${severity} ${check}: ${subject}: ${message}`);
   };
 
-  it('is whole, and waits for the registry where a cut was the last that happened', async () => {
+  it('is consistent, and a build without a registry is completed at the next start', async () => {
     await stop();
     expect(await problems()).toEqual([]);
     const many = Array.from({ length: 300 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
@@ -245,7 +245,7 @@ describe('search and the data folder', () => {
 
   it.each([
     [
-      'a row that is another',
+      'a changed row',
       `UPDATE upstream_function SET description = 'x', tags = '[]' WHERE kind = 'Weigh'`,
       /^damage upstream: \S+Weigh: the search row differs from its entry in description, tags/,
     ],
@@ -255,13 +255,13 @@ describe('search and the data folder', () => {
       /^damage upstream: \S+Weigh: search has entry sha256:x, but a newest snapshot has sha256:/,
     ],
     [
-      'a row of nothing',
+      'a row without an entry',
       `INSERT INTO upstream_function SELECT 9999, group_name, 'Ghost', 'ghost', description, publisher, versions,
          tags, runtimes, licenses, entry FROM upstream_function WHERE kind = 'Weigh'`,
       /^damage upstream: \S+Ghost: search shows it, and no newest snapshot/,
     ],
     [
-      'a row that is not there',
+      'a missing row',
       `DELETE FROM upstream_function WHERE kind = 'Weigh'`,
       /^damage upstream: \S+Weigh: a newest snapshot has it from an upstream catalog, but search does not/,
     ],
@@ -271,7 +271,7 @@ describe('search and the data folder', () => {
       /^damage upstream: \S+Weigh: search has it as a function of this registry and as one/,
     ],
     [
-      'text that is not found',
+      'text missing in search',
       `DELETE FROM function_text WHERE rowid = (SELECT id FROM upstream_function WHERE kind = 'Weigh')`,
       /^damage text: \S+Weigh: the full-text index holds other words/,
     ],

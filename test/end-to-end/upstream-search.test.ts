@@ -61,7 +61,7 @@ ${match}`,
   );
 const total = async (query: Parameters<RegistryClient['search']>[0]) => (await client.search(query)).total;
 
-it('finds what a vendor serves once it is in a snapshot, and no more once it is not', async () => {
+it('finds the functions of a vendor while a snapshot contains them', async () => {
   served = Array.from({ length: MANY }, (_, at) =>
     sampleDefinition({ kind: `Many${at}`, tags: ['many', at % 2 === 0 ? 'even' : 'odd'] }),
   );
@@ -89,7 +89,7 @@ it('finds what a vendor serves once it is in a snapshot, and no more once it is 
   expect(all.total).toBe(10);
 }, 120_000);
 
-it('finds what is published here in its stead, and the vendor after a takedown where a match names its group', async () => {
+it('finds the release that replaces it here, and the vendor after a takedown only if a match names its group', async () => {
   const text = path.join(fixtures, 'functions/set-namespace/1.4.2.yaml');
   const ours = readFileSync(text, 'utf8')
     .replace('group: functions.example.com', `group: ${GROUP}`)
@@ -99,7 +99,7 @@ it('finds what is published here in its stead, and the vendor after a takedown w
     { kind: 'MANY3', release: '1.0.0' },
   ]);
   await run(['takedown', `${GROUP}/MANY3@1.0.0`, '--reason', 'ours was wrong']);
-  // Whoever can make us take something down is not to get its name by that.
+  // A takedown must not give an attacker the name.
   await apply('three');
   expect((await client.search({ kind: ['many3'] })).items).toEqual([]);
   await apply('four', `    match: [{group: ${GROUP}}]\n`);

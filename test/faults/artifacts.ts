@@ -1,6 +1,6 @@
 import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 
-/** What a registry of artifacts was sent, and what of it was acknowledged; by path. */
+/** The requests sent to a registry of artifacts, and which were acknowledged; by path. */
 export type SentArtifacts = Map<string, { bytes: Uint8Array; acknowledged: boolean }>;
 
 interface Target {
@@ -8,7 +8,7 @@ interface Target {
   token: string;
 }
 
-/** One request; gives its status and Location, status 0 for a broken connection. */
+/** Sends one request; returns its status and Location, status 0 for a broken connection. */
 export type Ask = (
   target: Target,
   path: string,
@@ -16,12 +16,12 @@ export type Ask = (
 ) => Promise<{ status: number; location: string }>;
 
 const REPOSITORY = 'faults/tool';
-/** Big enough to be written in several pieces, and not so big that a disk is full at once. */
+/** Big enough to be written in several pieces, and small enough not to fill a disk at once. */
 const CHUNK_BYTES = 90_000;
 
 /**
- * A round of what pushers do: a blob in two chunks, another in one request, and a manifest of both under a tag. What a
- * failed request leaves is not gone on with. Gives the statuses of those that keep something.
+ * A round of pushes: a blob in two chunks, another in one request, and a manifest of both under a tag. A
+ * failed request is not continued. Returns the statuses of the requests that store something.
  */
 export async function pushRound(
   ask: Ask,
@@ -55,7 +55,7 @@ export async function pushRound(
   return statuses;
 }
 
-/** Everything acknowledged is served as it was sent, and nothing as something else. */
+/** Everything acknowledged is served as it was sent, and nothing with other content. */
 export async function lostArtifacts(url: string, sent: SentArtifacts): Promise<string[]> {
   const losses: string[] = [];
   for (const [path, { bytes, acknowledged }] of sent) {
@@ -63,7 +63,7 @@ export async function lostArtifacts(url: string, sent: SentArtifacts): Promise<s
     const stored = new Uint8Array(await response.arrayBuffer());
     if (response.status !== 200 && (acknowledged || response.status !== 404)) {
       losses.push(
-        `${path} was ${acknowledged ? '' : 'not '}acknowledged, and is answered with ${response.status}`,
+        `${path} was ${acknowledged ? '' : 'not '}acknowledged, and responds with ${response.status}`,
       );
     }
     if (response.status === 200 && Buffer.compare(stored, bytes) !== 0) {
@@ -96,7 +96,7 @@ function pushWhole(ask: Ask, target: Target, sent: SentArtifacts, body: Uint8Arr
   }));
 }
 
-/** Writes down what is sent before it is, and whether it was acknowledged. */
+/** Records a request before it is sent, and then whether it was acknowledged. */
 async function keep(
   ask: Ask,
   target: Target,

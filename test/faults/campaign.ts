@@ -6,20 +6,26 @@ import { Killer, type Outcome } from './kill.js';
 import { allPoints, FAILING, type Point, spread } from './points.js';
 import { canTrace } from './strace.js';
 
-/** Milliseconds after which a server is killed where strace is missing, at most. */
+/** Maximum delay in milliseconds before a server is killed, where strace is missing. */
 const MAX_DELAY_MILLISECONDS = 400;
 
 export interface Campaign {
-  /** Faults to inject, at least: a place that a round does not come to is no fault, and others are tried. */
+  /**
+   * Minimum number of faults to inject: a point that a round does not reach does not count, and others are
+   * tried.
+   */
   count: number;
-  /** Folder for everything that is made; it is left as it is where something was lost. */
+  /** Folder for all data; it is left as it is if something was lost. */
   scratch: string;
-  /** Servers that are tormented at once. */
+  /** Servers under test in parallel. */
   workers: number;
   report(outcome: Outcome): void;
 }
 
-/** A quarter of the faults are kills, some of them while a server starts on an empty folder; the others are errors. */
+/**
+ * A quarter of the faults are kills, some of them while a server starts on an empty folder; the others are
+ * errors.
+ */
 export async function injectFaults({ count, scratch, workers, report }: Campaign): Promise<void> {
   mkdirSync(scratch, { recursive: true });
   const tasks = canTrace() ? await tracedTasks(scratch, count) : timedTasks(count);
@@ -41,7 +47,7 @@ export async function injectFaults({ count, scratch, workers, report }: Campaign
   );
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   if (!canMount(scratch)) return;
-  // Every size at which a publish or a cut can find the disk full, in steps of a page.
+  // Every size at which a publish or a build can find the disk full, in steps of a page.
   const sizes = Array.from({ length: Math.max(3, Math.round(count / 30)) }, (_, at) => at * 4_096);
   for (const outcome of await fillDisk(scratch, sizes)) report(outcome);
 }
@@ -66,7 +72,7 @@ async function tracedTasks(scratch: string, count: number): Promise<Task[]> {
           ({ saboteur }) =>
             saboteur.fail(point, error),
       ),
-      // Some five errors in a round, and so fewer rounds.
+      // About five errors in a round, and so fewer rounds.
       ...spread(failing, count / 18).map(
         (point): Task =>
           ({ saboteur }) =>
@@ -89,7 +95,7 @@ function timedTasks(count: number): Task[] {
   );
 }
 
-/** So that every worker has kills and errors, and whoever ends a run early has seen both. */
+/** So that every worker has kills and errors, and a run that ends early has both. */
 function interleaved(tasks: readonly Task[]): Task[] {
   const step = 7;
   return Array.from({ length: step }, (_, first) => tasks.filter((__, at) => at % step === first)).flat();

@@ -6,7 +6,7 @@ import { root } from '../running.js';
 import type { ServerUnderFault } from './server.js';
 import { definition, type Ledger, publish, releasePath, work } from './workload.js';
 
-/** Another program holds the database: writes are answered with 503, reads go on, and afterwards so do writes. */
+/** Another program locks the database: writes get 503, reads continue, and afterwards writes do too. */
 export async function lockedDatabase(
   server: ServerUnderFault,
   data: string,
@@ -51,7 +51,7 @@ export async function lockedDatabase(
     }
     const statuses = await writing;
     if (statuses.some((status) => status !== 503))
-      losses.push(`a locked database is answered with ${statuses}`);
+      losses.push(`requests to a locked database get ${statuses}`);
     if (reads < 10)
       losses.push(`only ${reads} reads were answered while writes waited, the slowest in ${slowest} ms`);
   } finally {
@@ -64,10 +64,13 @@ export async function lockedDatabase(
   return [...losses, ...ledger.wrongAnswers.splice(0)];
 }
 
-/** Many publish one release at once, with bytes of their own: one wins, and all others are told so. */
+/**
+ * Many clients publish one release concurrently, each with different bytes: one succeeds, and all others
+ * get a conflict.
+ */
 export async function race(server: ServerUnderFault, racers: number, round: number): Promise<string[]> {
   const path = releasePath({ kind: `Raced${round}`, release: '1.0.0' });
-  // Of the bodies each is sent by two: those that send the winner's bytes are told that it is there.
+  // Two clients send each body: those that send the winner's bytes get 200.
   const bodies = Array.from({ length: racers }, (_, at) =>
     definition(`Raced${round}`, '1.0.0', `Racer ${Math.floor(at / 2)}.`),
   );
@@ -85,7 +88,7 @@ export async function race(server: ServerUnderFault, racers: number, round: numb
   const count = (status: number) => statuses.filter((one) => one === status).length;
   if (count(201) !== 1 || count(200) !== 1 || count(409) !== racers - 2) {
     return [
-      `${path}: of ${racers} racers ${count(201)} won, ${count(200)} were told the same, ${count(409)} lost`,
+      `${path}: of ${racers} racers ${count(201)} won, ${count(200)} sent the same bytes, ${count(409)} lost`,
     ];
   }
   const winner = bodies[statuses.indexOf(201)];

@@ -6,13 +6,16 @@ import { startServer } from './server.js';
 import { damageIn, lossesAfterKill, lossesOverHttp } from './verify.js';
 import { newLedger, work } from './workload.js';
 
-/** Bytes of the disk: room for an empty registry, some publishes, and what SQLite keeps beside its file. */
+/**
+ * Bytes of the disk: enough for an empty registry, some publishes, and the files that SQLite keeps beside
+ * its file.
+ */
 const DISK_BYTES = 12 * 1024 * 1024;
 const PAGE_BYTES = 4_096;
-/** What a disk is filled with, so that its end can be set anywhere. */
+/** File that fills the disk, so that the free space can be set to any size. */
 const BALLAST = 'ballast';
 
-/** Whether a disk of a size of its own can be made here: Linux, and the right to mount. */
+/** Whether a disk of a given size can be made here: Linux, and the right to mount. */
 export function canMount(scratch: string): boolean {
   const folder = path.join(scratch, 'mount-probe');
   mkdirSync(folder, { recursive: true });
@@ -23,8 +26,8 @@ export function canMount(scratch: string): boolean {
 }
 
 /**
- * Lets the disk of a running server end after so many free bytes, one after the other: what does not fit is answered
- * with 507, reads go on, and with room again so do publishes.
+ * Sets the free space of a running server to several sizes in turn: writes that do not fit get 507, reads
+ * continue, and with free space again publishes do too.
  */
 export async function fillDisk(scratch: string, freeBytes: readonly number[]): Promise<Outcome[]> {
   const disk = path.join(scratch, 'disk');
@@ -55,15 +58,15 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
     for (const free of freeBytes) {
       leave(ballast, free);
       const statuses: number[] = [];
-      // Until it is really full: a round may take as little as a page.
+      // Until it is really full: a round may need as little as a page.
       const last = round + 6 + free / PAGE_BYTES;
       while (round < last && !statuses.includes(507)) statuses.push(...(await work(server, ledger, round++)));
-      const losses = statuses.includes(507) ? [] : [`a full disk is answered with ${statuses}`];
+      const losses = statuses.includes(507) ? [] : [`requests on a full disk get ${statuses}`];
       for (const route of ['/healthz', '/catalogs/default/catalog.yaml', '/api/v1/functions?q=fn']) {
         const answer = await fetch(`${server.url}${route}`);
         await answer.arrayBuffer();
         if (answer.status !== 200)
-          losses.push(`${route} is answered with ${answer.status} while the disk is full`);
+          losses.push(`${route} responds with ${answer.status} while the disk is full`);
       }
       rmSync(ballast);
       losses.push(
@@ -72,7 +75,7 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
       );
       const after = await work(server, ledger, round++);
       if (after.some((status) => status !== 200 && status !== 201)) {
-        losses.push(`with room again, publishing gives ${after}`);
+        losses.push(`with free space again, publishing gives ${after}`);
       }
       outcomes.push({ fault: `disk full but for ${free} bytes`, injected: 1, losses });
     }
@@ -85,7 +88,10 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
   }
 }
 
-/** Fills the disk with a file, but for so many bytes. The server may write meanwhile: then a little less is left. */
+/**
+ * Fills the disk with a file except for this many bytes. The server may write meanwhile: then a little less
+ * is left.
+ */
 function leave(ballast: string, free: number): void {
   const { bavail, bsize } = statfsSync(path.dirname(ballast));
   try {

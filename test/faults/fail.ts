@@ -9,10 +9,10 @@ import { type Ledger, newLedger, work } from './workload.js';
 
 export const ERRORS = ['EIO', 'ENOSPC'] as const;
 
-/** Faults before a server is killed and its folder given up for a new one. */
+/** Faults before a server is killed and its folder replaced by a new one. */
 const FAULTS_PER_SERVER = 10;
 
-/** Lets system calls of a running server fail; it goes on, and loses nothing. */
+/** Injects system call errors into a running server, which must continue and lose nothing. */
 export class Saboteur {
   readonly #scratch: string;
   #data = '';
@@ -26,7 +26,7 @@ export class Saboteur {
     mkdirSync(scratch, { recursive: true });
   }
 
-  /** One error at a place; with `every` also at each so many calls after it, as a disk fails that is worn out. */
+  /** One error at a point; with `every` also at each n-th call after it, like a worn-out disk. */
   async fail(point: Point, error: (typeof ERRORS)[number], every?: number): Promise<Outcome> {
     const server = await this.#running();
     const { call, nth, thread } = point;
@@ -41,11 +41,11 @@ export class Saboteur {
     await afterwards();
     await attached.detach();
     const losses = await this.#losses(server);
-    // A loss is told once, and its folder stays as it is.
+    // A loss is reported once, and its folder stays as it is.
     if (losses.length > 0) await this.#leave();
     else if (this.#round >= 2 * FAULTS_PER_SERVER) losses.push(...(await this.end()));
     return {
-      fault: `${error}${every === undefined ? '' : ', again and again,'} at ${placeName(point)}`,
+      fault: `${error}${every === undefined ? '' : ', repeatedly,'} at ${placeName(point)}`,
       injected: injected(trace),
       losses,
     };
@@ -59,7 +59,7 @@ export class Saboteur {
       ];
     }
     const losses = await lossesOverHttp(server, this.#ledger);
-    // With a disk that works again, so does the registry, without a restart.
+    // When the disk works again, so does the registry, without a restart.
     const statuses = await work(server, this.#ledger, this.#round++);
     if (statuses.some((status) => status !== 200 && status !== 201)) {
       losses.push(`publishing after the fault gives ${statuses}`);
@@ -67,7 +67,7 @@ export class Saboteur {
     return [...losses, ...(await damageIn(this.#data, 'while it serves'))];
   }
 
-  /** Ends the server by a kill: what it acknowledged between faults has to be on the disk too. */
+  /** Kills the server: acknowledged data between faults has to be on the disk too. */
   async end(): Promise<string[]> {
     if (this.#server === undefined) return [];
     await this.#server.stop('SIGKILL');
@@ -89,7 +89,7 @@ export class Saboteur {
     this.#round = 0;
     this.#server = await startServer(this.#data);
     if (this.#server === undefined) throw new Error('the server does not start');
-    // The first publish makes what later ones find: it is not what is looked at.
+    // The first publish creates files that later ones reuse: it is not the one under test.
     await work(this.#server, this.#ledger, this.#round++);
     return this.#server;
   }

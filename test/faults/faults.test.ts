@@ -13,7 +13,7 @@ import { type Call, canTrace } from './strace.js';
 import { lossesOverHttp } from './verify.js';
 import { definition, newLedger, type Sent } from './workload.js';
 
-/** A sample of what `npm run faults` does, evenly over all phases: see docs/internals/fault-injection.md. */
+/** A sample of `npm run faults`, evenly over all phases: see docs/internals/fault-injection.md. */
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
@@ -26,10 +26,10 @@ describe.skipIf(!traces)('one fault at a time', () => {
     points = await allPoints(path.join(folder, 'points'));
   }, 120_000);
 
-  it('is possible at hundreds of places', () => {
+  it('can be injected at hundreds of points', () => {
     const places = (phase: Point['phase'], call: string) =>
       points.filter((point) => point.phase === phase && point.call === call).length;
-    // A round publishes two releases and cuts a catalog of four forms in three codings.
+    // A round publishes two releases and builds a catalog of four renditions in three codings.
     expect(places('main', 'pwrite64')).toBeGreaterThan(50);
     expect(places('main', 'fsync')).toBeGreaterThanOrEqual(3);
     expect(places('pool', 'rename')).toBeGreaterThanOrEqual(15);
@@ -37,7 +37,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
     expect(places('start', 'mkdir')).toBeGreaterThan(100);
   });
 
-  it('a kill loses nothing that was acknowledged', async () => {
+  it('as a kill loses nothing that was acknowledged', async () => {
     const killer = new Killer(path.join(folder, 'kill'));
     const outcomes = [];
     for (const point of spread(
@@ -47,11 +47,11 @@ describe.skipIf(!traces)('one fault at a time', () => {
       outcomes.push(await killer.kill(point));
     }
     expect(outcomes.flatMap(({ fault, losses }) => losses.map((loss) => `${fault}: ${loss}`))).toEqual([]);
-    // A place that a run does not come to is no fault: most are.
+    // A point that a run does not reach does not count: most are reached.
     expect(outcomes.filter(({ injected }) => injected > 0).length).toBeGreaterThan(8);
   }, 180_000);
 
-  it('a kill of the first start leaves one that a second start completes', async () => {
+  it('as a kill of the first start leaves a folder that a second start completes', async () => {
     const killer = new Killer(path.join(folder, 'start'));
     for (const point of spread(
       points.filter(({ phase }) => phase === 'start'),
@@ -63,7 +63,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
   }, 180_000);
 
   it.each(ERRORS)(
-    '%s is answered, loses nothing, and is over when it is over',
+    'as %s gets an error response, loses nothing, and has no effect afterwards',
     async (error) => {
       const saboteur = new Saboteur(path.join(folder, error));
       const failing = points.filter(({ phase, call }) => phase !== 'start' && FAILING[phase].includes(call));
@@ -81,7 +81,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
 });
 
 it.skipIf(traces)(
-  'a kill at any time loses nothing that was acknowledged',
+  'as a kill at any time loses nothing that was acknowledged',
   async () => {
     const killer = new Killer(path.join(folder, 'timed'));
     for (let delay = 0; delay < 200; delay += 40) {
@@ -111,7 +111,7 @@ describe('the order in which a publish becomes durable', () => {
     60_000,
   );
 
-  it('is read from a trace, which shows where it is broken', async () => {
+  it('is read from a trace, and violations are found', async () => {
     const { sha256 } = await import('@krmhub/schema');
     const digest = sha256(sent.body).slice(7);
     const step = {
@@ -158,7 +158,7 @@ describe('the order in which a publish becomes durable', () => {
 
 const mounts = canMount(folder);
 it.skipIf(!mounts)(
-  `a full disk is answered with 507, and reads go on${mounts ? '' : ': a disk of its own cannot be mounted here'}`,
+  `a full disk gives 507, and reads continue${mounts ? '' : ': cannot mount a disk here'}`,
   async () => {
     const outcomes = await fillDisk(folder, [0, 4_096, 20_480, 65_536, 131_072]);
     expect(outcomes.flatMap(({ fault, losses }) => losses.map((loss) => `${fault}: ${loss}`))).toEqual([]);
@@ -167,7 +167,7 @@ it.skipIf(!mounts)(
   120_000,
 );
 
-describe('others at the same time', () => {
+describe('concurrent writers', () => {
   const data = path.join(folder, 'contention');
   let server: ServerUnderFault;
   beforeAll(async () => {
@@ -175,13 +175,13 @@ describe('others at the same time', () => {
   });
   afterAll(() => server.stop('SIGTERM'));
 
-  it('a locked database is answered with 503 and Retry-After, and reads go on', async () => {
+  it('get 503 and Retry-After from a locked database, and reads continue', async () => {
     const ledger = newLedger();
     expect(await lockedDatabase(server, data, ledger)).toEqual([]);
     expect(await lossesOverHttp(server, ledger)).toEqual([]);
   }, 60_000);
 
-  it('of 50 who publish one release, one wins, 20 times', async () => {
+  it('of one release: one of 50 succeeds, 20 times', async () => {
     for (let round = 0; round < 20; round++) expect(await race(server, 50, round)).toEqual([]);
   }, 120_000);
 });

@@ -7,17 +7,17 @@ import { damageIn, lossesAfterKill } from './verify.js';
 import { type Ledger, newLedger, work } from './workload.js';
 
 export interface Outcome {
-  /** What was done, and where. */
+  /** The injected fault and its point. */
   fault: string;
-  /** Faults that were really injected: a point that a run does not reach is none. */
+  /** Faults that were really injected: a point that a run does not reach does not count. */
   injected: number;
   losses: string[];
 }
 
-/** Rounds before a data folder is given up for a new one, so that a check stays quick. */
+/** Rounds before a data folder is replaced by a new one, so that a check stays quick. */
 const ROUNDS_PER_FOLDER = 12;
 
-/** Kills a server at one place after the other, starts it again on the same folder, and looks what is lost. */
+/** Kills a server at one point after the other, starts it again on the same folder, and checks for losses. */
 export class Killer {
   readonly #scratch: string;
   #data = '';
@@ -34,7 +34,7 @@ export class Killer {
     return point.phase === 'start' ? this.#killStart(point) : this.#killWork(point);
   }
 
-  /** Where strace is missing: a while after the work began, wherever it then is. */
+  /** Where strace is missing: some time after the work began. */
   async killAfter(milliseconds: number): Promise<Outcome> {
     const server = await this.#server();
     const working = work(server, this.#ledger, this.#round++);
@@ -99,7 +99,7 @@ export class Killer {
   async #outcome(fault: string, reached: boolean): Promise<Outcome> {
     const losses = await lossesAfterKill(this.#data, this.#ledger);
     if (losses.length > 0) {
-      // A loss is told once, and its folder stays as it is.
+      // A loss is reported once, and its folder stays as it is.
       this.#data = '';
       this.#round = 0;
     }
@@ -107,7 +107,7 @@ export class Killer {
   }
 }
 
-/** A start that was killed is no reason for the next not to come to its end, with an administrator. */
+/** A killed start must not keep the next one from completing, with an administrator. */
 async function lossesAfterStart(data: string): Promise<string[]> {
   const server = await startServer(data);
   if (server === undefined) return [`the server does not start on ${data}`];
@@ -116,8 +116,7 @@ async function lossesAfterStart(data: string): Promise<string[]> {
       headers: { authorization: `Bearer ${server.token}` },
     });
     const text = await answer.text();
-    const losses =
-      answer.status === 200 ? [] : [`the admin token is answered with ${answer.status}: ${text}`];
+    const losses = answer.status === 200 ? [] : [`the admin token gets ${answer.status}: ${text}`];
     const ledger = newLedger();
     const statuses = await work(server, ledger, 0);
     if (statuses.some((status) => status !== 200 && status !== 201))

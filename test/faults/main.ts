@@ -11,7 +11,7 @@ import { canTrace } from './strace.js';
 import { lossesOverHttp } from './verify.js';
 import { newLedger } from './workload.js';
 
-/** `npm run faults -- --count 1000`: injects so many faults and ends with 1 where any of them cost anything. */
+/** `npm run faults -- --count 1000`: injects that many faults and exits with 1 if any of them lost data. */
 const { values } = parseArgs({
   args: process.argv.slice(3),
   options: {
@@ -22,14 +22,9 @@ const { values } = parseArgs({
   },
 });
 if (values.help) {
-  console.log(`Injects faults into a registry that publishes, and looks after each what is lost.
-
-  --count N      faults to inject, 1000 unless told otherwise
-  --workers N    servers at once, as many as there are processors, at most 4
-  --scratch DIR  where folders for data are made, the system's temporary folder
-
-Example:
-  npm run faults -- --count 200`);
+  console.log(
+    `Injects faults into a registry that publishes, and checks after each for losses.⏎⏎  --count N      faults to inject, 1000 by default⏎  --workers N    servers in parallel; default: one per processor, at most 4⏎  --scratch DIR  parent of the data folders; default: the system's temporary folder⏎⏎Example:⏎  npm run faults -- --count 200`,
+  );
   process.exit(0);
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
@@ -51,8 +46,8 @@ console.log(`\n${total} faults in ${((performance.now() - began) / 60_000).toFix
 for (const [kind, number] of [...kinds].sort()) console.log(`  ${String(number).padStart(5)}  ${kind}`);
 console.log(`${losses.length} losses`);
 if (losses.length === 0 && total >= count) rmSync(scratch, { recursive: true, force: true });
-else if (losses.length > 0) console.log(`What is left of them is in ${scratch}`);
-if (total < count) console.log(`Fewer faults than the ${count} that were asked for were reached.`);
+else if (losses.length > 0) console.log(`Their data is in ${scratch}`);
+if (total < count) console.log(`Fewer than ${count} faults were reached.`);
 process.exitCode = losses.length === 0 && total >= count ? 0 : 1;
 
 function report({ fault, injected, losses: lost }: Outcome): void {

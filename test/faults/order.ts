@@ -6,9 +6,9 @@ import { attach, type Call, calls } from './strace.js';
 import { definition, newLedger, publish, releasePath, type Sent } from './workload.js';
 
 /**
- * What a kill cannot show: the kernel keeps what a killed process wrote, a power cut does not. So the trace of a
- * publish is read: its bytes are synced before they get their name, the name before the row is written, and the
- * row before the answer is sent.
+ * A kill cannot show a missing sync: the kernel keeps what a killed process wrote, a power failure does
+ * not. So this reads the trace of a publish: its bytes are synced before they get their name, the name
+ * before the row is written, and the row before the response is sent.
  */
 export async function orderOfPublishes(scratch: string, publishes: number): Promise<string[]> {
   const server = await startServer(path.join(scratch, 'data'));
@@ -36,7 +36,7 @@ export async function orderOfPublishes(scratch: string, publishes: number): Prom
       await publish(server, ledger, one, '');
       sent.push(one);
     }
-    // The last answer may be here before the trace has the end of the call that sent it.
+    // The last response may arrive before the trace has the end of the call that sent it.
     await afterwards();
     await attached.detach();
   } finally {
@@ -52,7 +52,7 @@ export async function orderOfPublishes(scratch: string, publishes: number): Prom
   ];
 }
 
-/** Where the calls of a publish do not come one after the other. Exported so that it can be seen to find them. */
+/** Returns the violations of that order in a publish. Exported for the test that it finds them. */
 export function breaches(made: readonly Call[], { kind, release, body, readme }: Sent): string[] {
   const name = `${kind}@${release}`;
   const digest = sha256(body).slice(7);
@@ -74,7 +74,7 @@ export function breaches(made: readonly Call[], { kind, release, body, readme }:
       args.includes(digest) &&
       began > row.ended,
   );
-  if (answer === undefined) problems.push(`${name}: its answer is not in the trace`);
+  if (answer === undefined) problems.push(`${name}: its response is not in the trace`);
   else if (synced === undefined || synced.ended > answer.began) {
     problems.push(`${name}: it is acknowledged before its row is synced`);
   }

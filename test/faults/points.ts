@@ -4,28 +4,28 @@ import { startServer, threadsOf } from './server.js';
 import { attach, type Call, calls } from './strace.js';
 import { newLedger, work } from './workload.js';
 
-/** One place at which a fault is injected: the n-th call of that name by that thread. */
+/** A point where a fault is injected: the n-th call of that name by that thread. */
 export interface Point {
   /** `start` is every thread of a server on an empty folder, from its first instruction on. */
   phase: 'start' | 'main' | 'cut' | 'pool';
-  /** Which of the server's threads it is, in the order in which they were started. */
+  /** Index of the server's thread, in the order of their start. */
   thread: number;
   call: string;
   nth: number;
 }
 
-/** The calls by which data reaches a disk, by phase: all but `start` are threads that make them. */
+/** The calls that write data to a disk, by phase: all phases but `start` are threads that make them. */
 const CALLS = {
   /** SQLite, sockets and the log. */
   main: ['pwrite64', 'fsync', 'write', 'writev'],
-  /** SQLite again, for cuts. */
+  /** SQLite again, for builds. */
   cut: ['pwrite64', 'fsync'],
-  /** Files of blobs and forms; `write` is also how this thread tells the other that something is done. */
+  /** Files of blobs and renditions; `write` is also how this thread notifies the other. */
   pool: ['openat', 'write', 'fsync', 'rename'],
   start: ['mkdir', 'openat', 'write', 'pwrite64', 'fsync', 'rename', 'link', 'unlink'],
 } as const;
 
-/** The calls whose failure is a disk's failure, and not one of the machine itself. */
+/** The calls whose failure is a disk failure, not one of the machine itself. */
 export const FAILING: Record<'main' | 'cut' | 'pool', readonly string[]> = {
   main: ['pwrite64', 'fsync'],
   cut: ['pwrite64', 'fsync'],
@@ -34,7 +34,7 @@ export const FAILING: Record<'main' | 'cut' | 'pool', readonly string[]> = {
 
 export const placeName = ({ phase, call, nth }: Point) => `${phase} ${call} ${nth}`;
 
-/** Every place in a start on an empty folder, and in a round of work, as one trace of each shows them. */
+/** Every point in a start on an empty folder, and in a round of work, from one trace of each. */
 export async function allPoints(scratch: string): Promise<Point[]> {
   mkdirSync(scratch, { recursive: true });
   const started = path.join(scratch, 'start.trace');
@@ -46,7 +46,7 @@ export async function allPoints(scratch: string): Promise<Point[]> {
   if (server === undefined) throw new Error('the server does not start without a fault');
   try {
     const ledger = newLedger();
-    // What a first publish alone does is not what most publishes do.
+    // The first publish has extra work that most publishes do not.
     for (let round = 0; round < 6; round++) await work(server, ledger, round);
     const threads = threadsOf(server.pid);
     const worked = path.join(scratch, 'work.trace');
@@ -55,7 +55,7 @@ export async function allPoints(scratch: string): Promise<Point[]> {
     await afterwards();
     await attached.detach();
     const trace = calls(worked);
-    // SQLite alone writes at an offset, and blobs alone are renamed.
+    // Only SQLite writes at an offset, and only blobs are renamed.
     const first = String(server.pid);
     const main = trace.filter(({ thread }) => thread === first);
     const cut = busiest(
@@ -80,7 +80,7 @@ function points(phase: Point['phase'], call: string, made: readonly Call[], thre
   return made.filter(({ name }) => name === call).map((_, at) => ({ phase, thread, call, nth: at + 1 }));
 }
 
-/** The calls of that name by the thread that makes most of them: strace counts for each thread. */
+/** The calls of that name by the thread that makes most of them: strace counts per thread. */
 function busiest(trace: readonly Call[], call: string): Call[] {
   const made = trace.filter(({ name }) => name === call);
   const byThread = [...new Set(made.map(({ thread }) => thread))].map((one) =>
@@ -89,7 +89,10 @@ function busiest(trace: readonly Call[], call: string): Call[] {
   return byThread.sort((a, b) => b.length - a.length)[0] ?? [];
 }
 
-/** About so many points: every call of every phase has the same share, spread evenly over all of its places. */
+/**
+ * Returns about this many points: every call of every phase has the same share, spread evenly over all of
+ * its points.
+ */
 export function spread(points: readonly Point[], count: number): Point[] {
   const kinds = [...new Set(points.map(({ phase, call }) => `${phase} ${call}`))];
   const share = Math.ceil(count / kinds.length);
@@ -102,7 +105,7 @@ export function spread(points: readonly Point[], count: number): Point[] {
   });
 }
 
-/** What goes on after an answer, such as a cut that nobody waits for, has its time. */
+/** Waits for work after a response, such as an asynchronous build. */
 export function afterwards(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 150));
 }

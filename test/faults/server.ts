@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { cleanEnvironment, root } from '../running.js';
 
-/** The server as operators run it: the built program, in a process of its own. */
+/** Runs the server as operators do: the built program, in a separate process. */
 const program = path.join(root, 'apps/registry/dist/main.js');
 
 export interface ServerUnderFault {
@@ -19,14 +19,14 @@ export interface ServerUnderFault {
 }
 
 const running = new Set<() => void>();
-// Whoever breaks a campaign off finds no server left over.
+// An interrupted campaign leaves no server behind.
 process.on('exit', () => {
   for (const kill of running) kill();
 });
 
 /**
- * Starts a server on a free port of the loopback interface; undefined where it ended before it listened. One thread
- * does all work on files, so that the n-th system call of a thread is the same in every run.
+ * Starts a server on a free port of the loopback interface; undefined if it ended before it listened. One
+ * thread does all work on files, so that the n-th system call of a thread is the same in every run.
  */
 export async function startServer(
   data: string,
@@ -87,7 +87,7 @@ function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
-/** The threads of a process in the order in which they were started, which is the same in every run. */
+/** The threads of a process in the order of their start, which is the same in every run. */
 export function threadsOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`)
     .map(Number)

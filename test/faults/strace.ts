@@ -2,17 +2,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 
-/** Whether strace is there and may trace. */
+/** Whether strace is installed and may trace. */
 export function canTrace(): boolean {
   return spawnSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' }).status === 0;
 }
 
 export interface Attached {
-  /** Leaves the process alone again; resolves once it is. */
+  /** Detaches from the process; resolves afterwards. */
   detach(): Promise<void>;
 }
 
-/** Attaches strace to one thread, or to all of the process where `args` say `-f`; it is traced when this resolves. */
+/**
+ * Attaches strace to one thread, or to all of the process if `args` contain `-f`; resolves once it traces.
+ */
 export async function attach(thread: number, output: string, args: readonly string[]): Promise<Attached> {
   const child = spawn('strace', ['-p', String(thread), '-o', output, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -39,7 +41,7 @@ export async function attach(thread: number, output: string, args: readonly stri
   };
 }
 
-/** How many of the calls in a trace were tampered with. */
+/** Counts the calls in a trace that strace tampered with. */
 export function injected(output: string): number {
   return readTrace(output).match(/\(INJECTED\)/g)?.length ?? 0;
 }
@@ -49,13 +51,13 @@ export interface Call {
   name: string;
   /** Arguments as strace prints them. */
   args: string;
-  /** The line on which it began and the one on which it ended: what ended before another began came first. */
+  /** The trace lines of its begin and end: compare them to order two calls. */
   began: number;
   ended: number;
   failed: boolean;
 }
 
-/** The calls of a trace of several threads (`-f`), in the order in which they ended. */
+/** The calls of a trace of several threads (`-f`), in the order of their end. */
 export function calls(output: string): Call[] {
   const open = new Map<string, { name: string; args: string; began: number }>();
   const found: Call[] = [];

@@ -5,7 +5,7 @@ import { sha256 } from '@krmhub/schema';
 import { lostArtifacts } from './artifacts.js';
 import { GROUP, type Ledger } from './workload.js';
 
-/** What a fault has cost, in words; empty where nothing is lost. */
+/** Returns the losses that a fault caused, as text; empty if nothing is lost. */
 export async function lossesAfterKill(data: string, ledger: Ledger): Promise<string[]> {
   const before = await damageIn(data, 'before the restart');
   const registry = await startRegistry({
@@ -21,7 +21,7 @@ export async function lossesAfterKill(data: string, ledger: Ledger): Promise<str
   }
 }
 
-/** `krmhub fsck`; the registry may be running. */
+/** Runs `krmhub fsck`; the registry may be running. */
 export async function damageIn(data: string, when: string): Promise<string[]> {
   const { findings } = await checkRegistry(data, { startedAt: new Date() });
   return findings
@@ -29,7 +29,7 @@ export async function damageIn(data: string, when: string): Promise<string[]> {
     .map(({ check, subject, message }) => `fsck ${when}: ${check}: ${subject}: ${message}`);
 }
 
-/** Everything acknowledged is served as it was sent, nothing is served by halves, and the catalog is up to date. */
+/** Everything acknowledged is served as it was sent, nothing partially, and the catalog is up to date. */
 export async function lossesOverHttp(
   { url, token }: { url: string; token: string },
   ledger: Ledger,
@@ -44,9 +44,7 @@ export async function lossesOverHttp(
     const { status, text } = await get(`${path}/definition.yaml`);
     if (status === 200) stored.add(sent.kind);
     if (sent.acknowledged ? status !== 200 : status !== 200 && status !== 404) {
-      losses.push(
-        `${path} was ${sent.acknowledged ? '' : 'not '}acknowledged, and is answered with ${status}`,
-      );
+      losses.push(`${path} was ${sent.acknowledged ? '' : 'not '}acknowledged, and responds with ${status}`);
       continue;
     }
     if (status === 404) continue;
@@ -64,10 +62,10 @@ export async function lossesOverHttp(
     method: 'POST',
     headers: { authorization: `Bearer ${token}` },
   });
-  if (cut.status !== 200) losses.push(`the catalog is not cut: ${cut.status} ${await cut.text()}`);
+  if (cut.status !== 200) losses.push(`the catalog is not built: ${cut.status} ${await cut.text()}`);
   else await cut.arrayBuffer();
   const catalog = await get('/catalogs/default/catalog.yaml');
-  if (catalog.status !== 200) losses.push(`the catalog is answered with ${catalog.status}`);
+  if (catalog.status !== 200) losses.push(`the catalog responds with ${catalog.status}`);
   if (!catalog.etag?.includes(sha256(catalog.text).slice(7)))
     losses.push('the catalog has another digest than its ETag');
   for (const kind of stored) {

@@ -1,12 +1,12 @@
 import { sha256 } from '@krmhub/schema';
 import { type Ask, pushRound, type SentArtifacts } from './artifacts.js';
 
-/** What a registry was asked to keep, and what it promised. */
+/** The requests that a registry has to store, and its acknowledgments. */
 export interface Ledger {
   /** By release path: everything that was sent. */
   sent: Map<string, Sent>;
   artifacts: SentArtifacts;
-  /** Answers that no fault may cause. */
+  /** Responses that no fault may cause. */
   wrongAnswers: string[];
 }
 
@@ -15,9 +15,9 @@ export interface Sent {
   release: string;
   body: string;
   readme?: string;
-  /** The publish was answered with 200 or 201. */
+  /** Whether the publish got 200 or 201. */
   acknowledged: boolean;
-  /** The yank was. */
+  /** Whether the yank did. */
   yanked: boolean;
 }
 
@@ -31,7 +31,7 @@ export const GROUP = 'faults.example.com';
 export const releasePath = ({ kind, release }: Pick<Sent, 'kind' | 'release'>) =>
   `/api/v1/functions/${GROUP}/${kind}/releases/${release}`;
 
-/** About 4 KB, as published definitions are. */
+/** About 4 KB, like published definitions. */
 export function definition(kind: string, release: string, remark = ''): string {
   const properties = Array.from(
     { length: 24 },
@@ -66,12 +66,13 @@ interface Target {
   token: string;
 }
 
-/** Statuses that a registry may answer a write with while its disk or database fails. */
+/** Statuses that a registry may give to a write while its disk or database fails. */
 const ALLOWED = new Set([200, 201, 202, 503, 507]);
 
 /**
- * A round of what publishers do: new releases with and without a README, the same one again, a yank, an artifact.
- * Everything that is sent is written into the ledger before it is sent. Gives the statuses; 0 is a broken connection.
+ * A round of publisher work: new releases with and without a README, the same one again, a yank, an
+ * artifact. Everything is recorded in the ledger before it is sent. Returns the statuses; 0 is a broken
+ * connection.
  */
 export async function work(target: Target, ledger: Ledger, round: number): Promise<number[]> {
   const first: Sent = {
@@ -159,7 +160,7 @@ async function answer(
     }
     return { status: response.status, location: response.headers.get('location') ?? '' };
   } catch (error) {
-    // The server is gone, or the answer did not come through.
+    // The server has ended, or the response was interrupted.
     if (error instanceof TypeError) return { status: 0, location: '' };
     throw error;
   }
