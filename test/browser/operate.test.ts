@@ -92,7 +92,7 @@ suite('an operator with a browser', () => {
     it('sees which source fails and why, and polls it', () =>
       asOperator('/operate/sources', async (page) => {
         expect(await page.locator('main').textContent()).toContain('responded with 404');
-        await page.getByRole('button', { name: 'Ask now: watermelon of platform' }).click();
+        await page.getByRole('button', { name: 'Sync now: watermelon of platform' }).click();
         await page.waitForURL(/\/operate\/sources/);
         expect(await page.locator('main').textContent()).toContain('responded with 404');
       }));

@@ -7,7 +7,9 @@ export class TooManyRequests extends KrmhubError {
 
   constructor(message: string, { retryAfterSeconds, perMinute }: Allowance) {
     const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
-    super('rate-limited', message, { hint: `Try again in ${seconds}; ${perMinute} a minute are taken.` });
+    super('rate-limited', message, {
+      hint: `Try again in ${seconds}. The limit is ${perMinute} per minute.`,
+    });
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

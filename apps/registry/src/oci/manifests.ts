@@ -82,11 +82,8 @@ async function removeManifest(
     if (forever) {
       const [what, hint] =
         kind.of === 'function'
-          ? ['release', 'Yank it to advise against it. An administrator can take down what must go.']
-          : [
-              'snapshot',
-              'Where an administrator takes a release down, snapshots that hold it are withdrawn.',
-            ];
+          ? ['release', 'Yank it to remove it from catalogs. An administrator can take it down.']
+          : ['snapshot', 'When an administrator takes a release down, the snapshots with it are withdrawn.'];
       throw new OciError('DENIED', `cannot delete a ${what}: it is immutable`, { hint });
     }
     if (isDigest && kind.of === 'function' && (await isEvidence(store, kind, reference))) {

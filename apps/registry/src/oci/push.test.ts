@@ -222,7 +222,7 @@ describe('an invalid manifest', () => {
       'multipart/form-data; boundary=x',
     ],
     ['a media type without a name', imageManifest([]), /has no media type/, ' ; charset=utf-8'],
-  ])('for %s is refused and says why', async (_, manifest, message, type) => {
+  ])('is refused with a reason for %s', async (_, manifest, message, type) => {
     const refused = await readError(await put(manifest, 'v1', type ?? undefined));
     expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
     expect(refused.message).toMatch(message);

@@ -73,7 +73,7 @@ describe('a blob', () => {
     ['of none', '', 'sha256'],
     ['by sha512', 'some bytes', 'sha512'],
     ['{} by sha512', '{}', 'sha512'],
-  ])('%s comes in one request, in two, or in chunks', async (_, text, algorithm) => {
+  ])('%s can be uploaded in one request, in two, or in chunks', async (_, text, algorithm) => {
     const digest = computeDigest(
       toBytes(text),
       algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`,

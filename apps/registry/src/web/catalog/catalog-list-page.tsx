@@ -33,7 +33,7 @@ export function CatalogListPage({
       {total === 0 ? (
         <Empty title="There are no catalogs yet.">
           <p>
-            <code>krmhub catalog apply recipe.yaml</code> makes one.
+            <code>krmhub catalog apply recipe.yaml</code> creates one.
           </p>
         </Empty>
       ) : (
@@ -70,7 +70,7 @@ function CatalogItem({ view }: { view: CatalogView }) {
             <li>{counted(newest.functions, 'function')}</li>
             <li>snapshot {newest.serial}</li>
             <li>
-              cut <Time at={newest.createdAt} isPrecise />
+              built <Time at={newest.createdAt} isPrecise />
             </li>
           </>
         )}
@@ -91,7 +91,7 @@ export function StateLabel({ view }: { view: CatalogView }) {
   if (state === 'failing') return <Label tone="danger">cannot be built</Label>;
   if (state === 'withdrawn') return <Label tone="warning">withdrawn</Label>;
   if (state === 'waiting')
-    return <Label>{view.catalog.newest === undefined ? 'not built yet' : 'being cut'}</Label>;
+    return <Label>{view.catalog.newest === undefined ? 'not built yet' : 'being built'}</Label>;
   const failing = failingSources(view).length;
   if (failing === 0) return null;
   return (

@@ -49,7 +49,7 @@ export function CatalogPage(data: CatalogPageData) {
             </li>
             <li>snapshot {newest.serial}</li>
             <li>
-              cut <Time at={newest.createdAt} isPrecise />
+              built <Time at={newest.createdAt} isPrecise />
             </li>
           </ul>
         )}

@@ -125,7 +125,7 @@ describe('the list of catalogs', () => {
     expect(words).toMatch(/1 of 3 catalogs upstream copies out of date/);
     expect(words).toContain(`theirs ( ${new URL(upstream.origin).host} )`);
     expect(words).toContain('stage : production');
-    expect(words).toMatch(/5 functions snapshot \d+ cut \d{4}-/);
+    expect(words).toMatch(/5 functions snapshot \d+ built \d{4}-/);
     for (const href of ['/catalogs/platform', '/catalogs/platform/snapshots.atom', '/catalogs/default']) {
       expect(text).toContain(`href="${href}"`);
     }
@@ -183,12 +183,12 @@ describe('the page of a catalog', () => {
       'Functions of this registry: releases >=1.0.0, only group example.com or group up.example.com, without kind Nothing',
     );
     expect(words).toContain('only group up.example.com');
-    expect(words).toContain('asked every 6 hours');
+    expect(words).toContain('synced every 6 hours');
     expect(words).toContain('missing missing');
     expect(words).toMatch(/Not found at this URL, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
     expect(words).toContain('Is the url in the recipe right');
     expect(words).toContain('There is no copy of missing, so the catalog has none of its functions.');
-    expect(words).toContain('1 that cannot be used');
+    expect(words).toContain('1 invalid');
     expect(text).toContain('href="/catalogs/platform?source=ours#contents"');
   });
 
@@ -198,7 +198,7 @@ describe('the page of a catalog', () => {
     };
     const text = await pageOf('/catalogs/platform');
     expect(text).toContain(keys[0]!.fingerprint);
-    expect(wordsOf(text)).toContain('Is the newest until');
+    expect(wordsOf(text)).toContain('Signature expires');
     expect(wordsOf(text)).not.toMatch(/\bverified\b/i);
   });
 

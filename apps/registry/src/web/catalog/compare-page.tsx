@@ -50,9 +50,9 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
         <button type="submit">Compare</button>
       </form>
       <p>
-        Snapshot {from.serial} is of <Time at={from.createdAt} isPrecise />, with{' '}
-        {counted(from.functions, 'function')}. Snapshot {to.serial} is of <Time at={to.createdAt} isPrecise />
-        , with {counted(to.functions, 'function')}.
+        Snapshot {from.serial} was built <Time at={from.createdAt} isPrecise />, with{' '}
+        {counted(from.functions, 'function')}. Snapshot {to.serial} was built{' '}
+        <Time at={to.createdAt} isPrecise />, with {counted(to.functions, 'function')}.
       </p>
       {isNothing ? (
         <Empty title="No function changed">

@@ -177,7 +177,7 @@ function Origin({ names, version }: { names: readonly string[]; version: EntryVe
       <li>
         from <Text value={source} />
       </li>
-      {rewritten ? <li>by a mirror</li> : null}
+      {rewritten ? <li>references rewritten to a mirror</li> : null}
       {signedBy === undefined ? null : (
         <li>
           signed by <ShortSigner value={signedBy} max={80} />

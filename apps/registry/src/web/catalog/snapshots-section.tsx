@@ -35,8 +35,8 @@ export function SnapshotsSection({
         <thead>
           <tr>
             <th scope="col">Serial</th>
-            <th scope="col">Cut</th>
-            <th scope="col">Holds</th>
+            <th scope="col">Built</th>
+            <th scope="col">Functions</th>
             <th scope="col">Changes</th>
             <th scope="col">Digest</th>
           </tr>

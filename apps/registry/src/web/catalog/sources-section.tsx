@@ -85,19 +85,19 @@ function UpstreamFacts({
   source: SourceView;
 }) {
   const { at } = useSite();
-  const elsewhere = recipe?.catalog;
+  const upstream = recipe?.catalog;
   return (
     <>
       {checkedAt === undefined ? null : (
         <li>
-          last asked <Time at={checkedAt} isPrecise />
+          last synced <Time at={checkedAt} isPrecise />
         </li>
       )}
-      {elsewhere === undefined ? null : (
-        <li>asked every {durationText(elsewhere.refreshSeconds).replace(/^1 /, '')}</li>
+      {upstream === undefined ? null : (
+        <li>synced every {durationText(upstream.refreshSeconds).replace(/^1 /, '')}</li>
       )}
-      {elsewhere?.minimumAgeSeconds === undefined ? null : (
-        <li>takes what is known for {durationText(elsewhere.minimumAgeSeconds)}</li>
+      {upstream?.minimumAgeSeconds === undefined ? null : (
+        <li>minimum age {durationText(upstream.minimumAgeSeconds)}</li>
       )}
       {copy === undefined ? null : (
         <li>{copy.entries === 1 ? '1 entry' : `${copy.entries.toLocaleString('en')} entries`}</li>
@@ -105,7 +105,7 @@ function UpstreamFacts({
       {copy === undefined || copy.invalidEntries === 0 ? null : (
         <li>
           <a href={at(`${catalogReportPath(catalog)}#invalid`)}>
-            {copy.invalidEntries.toLocaleString('en')} that cannot be used
+            {copy.invalidEntries.toLocaleString('en')} invalid
           </a>
         </li>
       )}
@@ -122,7 +122,7 @@ export function Problem({ record }: { record: SourceRecord }) {
     <div class={`banner banner-${copy === undefined ? 'danger' : 'warning'}`}>
       <p>
         {problem.what}, since <Time at={failure.since} isPrecise />
-        {failure.attempts > 1 ? `, at ${failure.attempts} looks` : ''}:{' '}
+        {failure.attempts > 1 ? `, after ${failure.attempts} attempts` : ''}:{' '}
         <Text value={failure.message} max={MAX_MESSAGE} />
       </p>
       <p>
@@ -161,7 +161,7 @@ function CopyDetails({ record }: { record: SourceRecord }) {
             'Signed snapshot',
             copy.snapshot && (
               <>
-                {copy.snapshot.serial} of <Text value={copy.snapshot.catalog} max={80} />, good until{' '}
+                {copy.snapshot.serial} of <Text value={copy.snapshot.catalog} max={80} />, valid until{' '}
                 <Time at={copy.snapshot.expires} isPrecise />
               </>
             ),

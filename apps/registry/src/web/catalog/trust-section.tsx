@@ -26,8 +26,8 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
       ) : (
         <>
           <p>
-            This registry signed snapshot {serial}: these are its bytes, and it is the newest. The signature
-            says who built the catalog, not whether its functions are safe.
+            This registry signed snapshot {serial} as the newest one. The signature says who built the
+            catalog, not whether its functions are safe.
           </p>
           <DefinitionList
             items={[
@@ -40,7 +40,7 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
                 </>,
               ],
               ['Signed', <Time at={signature.signedAt} isPrecise />],
-              ['Is the newest until', <Time at={signature.expiresAt} isPrecise />],
+              ['Signature expires', <Time at={signature.expiresAt} isPrecise />],
               [
                 'Bundle',
                 <a href={at(fillPath('catalogBundle', { name: catalog }))}>snapshot.sigstore.json</a>,

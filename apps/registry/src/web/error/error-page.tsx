@@ -1,6 +1,7 @@
 import type { Problem } from '@krmhub/api/model';
 import { HOME, searchPath } from '../addresses.js';
 import { Text } from '../parts/text.js';
+import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 
 /** Maximum number of characters of a message on a page; the problem document has all. */
@@ -44,9 +45,4 @@ export function ErrorPage({ problem }: { problem: Problem }) {
       )}
     </div>
   );
-}
-
-function sentence(text: string): string {
-  const start = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…]$/.test(start) ? start : `${start}.`;
 }

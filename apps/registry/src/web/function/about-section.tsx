@@ -22,7 +22,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
       <DefinitionList
         items={[
           [
-            'Licence',
+            'License',
             <a href={at(searchPath({ license: [license] }))}>
               <Text value={license} max={100} />
             </a>,

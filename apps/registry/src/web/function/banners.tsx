@@ -3,6 +3,7 @@ import { functionPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
+import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
 
@@ -17,8 +18,8 @@ export function Banners({ view }: { view: FunctionView }) {
         <p>
           This registry has no release of it. This page shows the entry of{' '}
           {entries.length === 1 ? 'the catalog' : 'catalogs'} <Text value={places} /> of this registry{' '}
-          {entries.length === 1 ? 'takes' : 'take'} from a catalog elsewhere, which does not say which release
-          it is from.
+          {entries.length === 1 ? 'includes' : 'include'} from an upstream catalog, which does not name the
+          release.
         </p>
       </Banner>
     );
@@ -73,10 +74,4 @@ function LifecycleText({ mark }: { mark: LifecycleRecord }) {
       </span>
     </p>
   );
-}
-
-/** Returns the text as a sentence, with a capital letter and a period. */
-function sentence(text: string): string {
-  const whole = /[.!?…]$/.test(text) ? text : `${text}.`;
-  return whole.slice(0, 1).toUpperCase() + whole.slice(1);
 }

@@ -98,8 +98,8 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
   return (
     <>
       <p>
-        An executable that runs on your machine <strong>with all the rights of who calls it</strong>,
-        including files and the network.
+        An executable that runs on your machine <strong>with all permissions of its user</strong>, including
+        files and the network.
       </p>
       <table>
         <caption class="unseen">Executables by platform</caption>

@@ -126,7 +126,7 @@ function Catalogs({ catalogs }: Pick<HomeData, 'catalogs'>) {
           <li>
             <a href={at(catalogPath(name))}>{name}</a>{' '}
             <span class="quiet">
-              {functions === undefined ? 'being made' : counted(functions, 'function')}
+              {functions === undefined ? 'not built yet' : counted(functions, 'function')}
               {cutAt === undefined ? null : (
                 <>
                   , <Time at={cutAt} />

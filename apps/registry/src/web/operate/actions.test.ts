@@ -91,7 +91,7 @@ describe('sources', () => {
     expect((await store.source('other', 'good'))?.copy?.entries).toBe(2);
     expect((await store.catalog('other'))?.newest?.functions).toBe(2);
     const page = await browser.text('/operate/sources?catalog=other&asked=good');
-    expect(page).toContain('The source good of other has answered');
+    expect(page).toContain('The source good of other was synced');
     await browser.act('/operate/sources/other/bad/ask');
     const failed = await browser.text('/operate/sources?catalog=other&asked=bad');
     expect(failed).toContain('The source bad of other could not be synced');
@@ -148,7 +148,7 @@ describe('tokens', () => {
     ],
     ['too long a life', { expiresInDays: '3651' }, 'expiresInDays:'],
     ['a life of no number', { expiresInDays: '1e3' }, 'expiresInDays:'],
-  ])('are not made with %s, and what was typed comes back', async (_, wrong, says) => {
+  ])('are not created with %s, and the form is shown again as typed', async (_, wrong, says) => {
     const browser = await signedIn(registry);
     const count = (await registry.parts.store.tokens()).length;
     const typed = { ...form, ...wrong };

@@ -65,7 +65,7 @@ describe('a form that changes something', () => {
       { Origin: undefined, 'Sec-Fetch-Site': undefined, Referer: 'http://registry.test/operate' },
     ],
     ['two origins', { Origin: 'http://registry.test, https://evil.example' }],
-  ])('is refused from %s, whatever it holds', async (_, headers) => {
+  ])('is refused from %s, whatever its content', async (_, headers) => {
     const browser = await signedIn(registry);
     const formKey = await browser.formKey();
     const response = await browser.post('/operate/tokens/new', { ...TOKEN, formKey }, headers);

@@ -83,11 +83,11 @@ export function NewTokenPage({
           ))}
         </fieldset>
         <NamesField name="groups" title="Groups" value={typed.groups}>
-          Of functions, for <code>publish</code> and <code>yank</code>: such as <code>*.example.com</code>,
-          separated by spaces; <code>*</code> matches every group.
+          Of functions, for <code>publish</code> and <code>yank</code>, for example <code>*.example.com</code>
+          , separated by spaces; <code>*</code> matches every group.
         </NamesField>
         <NamesField name="repositories" title="Repositories" value={typed.repositories}>
-          For <code>push</code>: such as <code>team/*</code>, separated by spaces; <code>*</code> matches
+          For <code>push</code>, for example <code>team/*</code>, separated by spaces; <code>*</code> matches
           every repository.
         </NamesField>
         <p class="entry">

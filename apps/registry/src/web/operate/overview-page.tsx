@@ -74,7 +74,7 @@ export function OverviewPage({
             {sources.length === 0 ? (
               'No catalog has an upstream source'
             ) : wrong === 0 ? (
-              `Each of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'} answers`
+              `${sources.length} of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'} synced without problems`
             ) : (
               <a href={at(sourcesPath({ hasProblems: true }))}>
                 {wrong} of {sources.length} sources have problems
@@ -100,7 +100,7 @@ export function OverviewPage({
           <dt>
             <a href={at(TOKENS)}>Tokens</a>
           </dt>
-          <dd>Who may publish, yank, push and administer: create and revoke tokens.</dd>
+          <dd>The tokens that can publish, yank, push and administer: create and revoke them.</dd>
         </dl>
       </section>
     </>

@@ -49,7 +49,7 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
               {sources === 0 ? null : (
                 <li>
                   <a href={at(sourcesPath({ catalog: name }))}>
-                    {sources} {sources === 1 ? 'source' : 'sources'} elsewhere
+                    {sources} upstream {sources === 1 ? 'source' : 'sources'}
                   </a>
                 </li>
               )}

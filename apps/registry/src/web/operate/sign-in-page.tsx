@@ -1,6 +1,7 @@
 import { SIGN_IN } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
+import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 
 export interface SignIn {
@@ -24,7 +25,7 @@ export function SignInPage({ from, refused, hasEnded = false }: SignIn) {
       {refused === undefined ? null : (
         <Banner tone="danger" title="Not signed in">
           <p id="refused">
-            <Text value={`${refused.message}.`} max={500} />
+            <Text value={sentence(refused.message)} max={500} />
           </p>
           {refused.hint === undefined ? null : (
             <p>
@@ -59,7 +60,7 @@ export function SignInPage({ from, refused, hasEnded = false }: SignIn) {
       <p class="quiet">
         The first token is in <code>admin.token</code> in the registry's data folder. The operator creates
         more tokens. If you followed a link from another site and are already signed in,{' '}
-        <a href={at(from)}>goes on</a>.
+        <a href={at(from)}>continue to the page</a>.
       </p>
     </div>
   );

@@ -47,10 +47,10 @@ describe('a user who is not signed in', () => {
 
 describe('a token', () => {
   it.each([
-    ['unknown', newSecret(), 'Unknown token'],
-    ['malformed', 'krmhub_123', 'malformed'],
-    ['empty', '', 'malformed'],
-    ['of markup', '"><script>alert(1)</script>', 'malformed'],
+    ['unknown', newSecret(), 'Unknown token.'],
+    ['malformed', 'krmhub_123', 'Malformed token: '],
+    ['empty', '', 'Malformed token: '],
+    ['of markup', '"><script>alert(1)</script>', 'Malformed token: '],
   ])('that is %s is refused, and never shown', async (_, secret, says) => {
     const browser = new TestBrowser(registry);
     const response = await browser.signIn(secret);

@@ -29,8 +29,12 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
         </Label>
         {mayAsk ? (
           <ActionForm action={syncSourcePath(source)}>
-            <button class="button-plain" type="submit" aria-label={`Ask now: ${source.source} of ${catalog}`}>
-              Ask now
+            <button
+              class="button-plain"
+              type="submit"
+              aria-label={`Sync now: ${source.source} of ${catalog}`}
+            >
+              Sync now
             </button>
           </ActionForm>
         ) : null}
@@ -60,15 +64,15 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
               <Time at={checkedAt} isPrecise />
             ) : (
               <>
-                before the failure; its copy is of <Time at={copy.fetchedAt} isPrecise />
+                before the failure; the copy was fetched <Time at={copy.fetchedAt} isPrecise />
               </>
             ),
           ],
-          ['Last asked', checkedAt === undefined ? 'not yet' : <Time at={checkedAt} isPrecise />],
-          ['Asked next', <Time at={nextAt} isPrecise />],
+          ['Last sync', checkedAt === undefined ? 'not yet' : <Time at={checkedAt} isPrecise />],
+          ['Next sync', <Time at={nextAt} isPrecise />],
           ['Copy', copy === undefined ? 'none' : <Copy copy={copy} />],
           ['Signature', copy === undefined ? undefined : <Signature copy={copy} />],
-          ['Refused', copy === undefined || copy.invalidEntries === 0 ? undefined : <Refused copy={copy} />],
+          ['Invalid', copy === undefined || copy.invalidEntries === 0 ? undefined : <Refused copy={copy} />],
         ]}
       />
     </li>
@@ -81,10 +85,10 @@ function Copy({ copy: { entries, size, fetchedAt, formerUrl } }: { copy: Copy })
   return (
     <>
       {entries.toLocaleString('en')} {entries === 1 ? 'entry' : 'entries'}, {size.toLocaleString('en')} bytes,
-      of <Time at={fetchedAt} isPrecise />
+      fetched <Time at={fetchedAt} isPrecise />
       {formerUrl === undefined ? null : (
         <>
-          ; it came from <Text value={formerUrl} max={500} />, and the URL above has not responded yet
+          from <Text value={formerUrl} max={500} />; the URL above has not responded yet
         </>
       )}
     </>
@@ -96,7 +100,7 @@ function Signature({ copy: { signedBy, serial, expires } }: { copy: Copy }) {
   if (signedBy.length === 0) return <>no valid signature of the whole catalog</>;
   return (
     <>
-      holds:{' '}
+      valid:{' '}
       {signedBy.map((signer, index) => (
         <>
           {index === 0 ? '' : '; '}
@@ -106,7 +110,7 @@ function Signature({ copy: { signedBy, serial, expires } }: { copy: Copy }) {
       {serial === undefined ? null : ` (snapshot ${serial})`}
       {expires === undefined ? null : (
         <>
-          , good until <Time at={expires} isPrecise />
+          , valid until <Time at={expires} isPrecise />
         </>
       )}
       . The recipe says which signers are trusted.

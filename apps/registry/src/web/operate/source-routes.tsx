@@ -32,7 +32,7 @@ export const SOURCE_PAGE_ROUTES = {
     method: 'post',
     path: '/operate/sources/{name}/{source}/ask',
     request: { params: z.object({ name: CatalogName, source: SourceName }) },
-    responses: { 303: { description: 'Asked' } },
+    responses: { 303: { description: 'Synced' } },
   }),
 } as const;
 

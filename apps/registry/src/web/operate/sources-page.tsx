@@ -78,7 +78,7 @@ export function SourcesPage({ shown }: { shown: SourcesPageData }) {
 
 function Asked({ source: { catalog, source, checkedAt, message, copy } }: { source: Source }) {
   const outcome =
-    checkedAt === undefined ? 'is syncing' : message === undefined ? 'has answered' : 'could not be synced';
+    checkedAt === undefined ? 'is syncing' : message === undefined ? 'was synced' : 'could not be synced';
   return (
     <Banner
       tone={message === undefined ? 'good' : 'warning'}
@@ -89,7 +89,7 @@ function Asked({ source: { catalog, source, checkedAt, message, copy } }: { sour
           'Reload the page later.'
         ) : (
           <>
-            Last asked <Time at={checkedAt} isPrecise />.{' '}
+            Last sync: <Time at={checkedAt} isPrecise />.{' '}
             {message === undefined ? `${copy?.entries ?? 0} valid entries.` : <Text value={`${message}.`} />}
           </>
         )}

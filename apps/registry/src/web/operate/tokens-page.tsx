@@ -107,7 +107,7 @@ export function TokenTimes({ token }: { token: Token }) {
   return (
     <ul class="found-facts">
       <li>
-        made <Time at={createdAt} /> by <Text value={createdBy} max={100} />
+        created <Time at={createdAt} /> by <Text value={createdBy} max={100} />
       </li>
       <li>
         {lastUsedAt === undefined ? (

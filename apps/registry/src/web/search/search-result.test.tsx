@@ -53,7 +53,7 @@ describe('a function in a list', () => {
       { trusted: false, policy: 'ours', reason: 'it is not signed, and the policy ours wants the key x' },
       'not trusted it is not signed, and the policy ours wants the key x',
     ],
-  ])('says by whom it is signed and by which policy that counts (%#)', (signature, words) => {
+  ])('shows its signer and the policy that trusts it (%#)', (signature, words) => {
     expect(wordsOf({ signature })).toContain(words);
   });
 

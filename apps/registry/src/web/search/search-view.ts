@@ -11,7 +11,7 @@ export const FACETS = [
   { name: 'runtime', title: 'Runtime' },
   { name: 'group', title: 'Group' },
   { name: 'publisher', title: 'Publisher' },
-  { name: 'license', title: 'Licence' },
+  { name: 'license', title: 'License' },
   { name: 'signedBy', title: 'Signed by' },
   { name: 'catalog', title: 'Catalog' },
   { name: 'kind', title: 'Kind' },
