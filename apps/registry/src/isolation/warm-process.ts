@@ -32,12 +32,12 @@ export class WarmProcess {
     entry,
     module,
     bounds,
-    maxResponseBytes: maxAnswerBytes,
+    maxResponseBytes,
     idleMilliseconds,
   }: WarmProcessOptions) {
     this.#module = module ?? builtEntry(entry);
     this.#bounds = bounds;
-    this.#maxResponseBytes = maxAnswerBytes;
+    this.#maxResponseBytes = maxResponseBytes;
     this.#idleMilliseconds = idleMilliseconds ?? SERVER_LIMITS.idleProcessMilliseconds;
   }
 
