@@ -46,7 +46,7 @@ export async function buildSnapshot(
 }
 
 async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
-  const { store, renditions: forms, signing, clock } = deps;
+  const { store, renditions, signing, clock } = deps;
   // Read before the recipe: a recipe that is applied in between then counts as newer than this build.
   const throughEvent = await store.lastEvent();
   const catalog = await store.catalog(name);
@@ -68,19 +68,19 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
   const previous = catalog.newest;
   // A takedown removes entry rows itself, so there may be no other change.
   const withdrawn = previous?.withdrawn !== undefined;
-  const whole = catalog.throughEvent === 0 || previous === undefined || withdrawn;
-  if (!whole && !bytesChanged) {
+  const isFull = catalog.throughEvent === 0 || previous === undefined || withdrawn;
+  if (!isFull && !bytesChanged) {
     await store.commitSnapshot(cut);
     return undefined;
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const places = () => mergeEntries(store, store.latestEntrySizes(name), changed, entries);
+  const rows = () => mergeEntries(store, store.latestEntrySizes(name), changed, entries);
   const assembled =
-    (previous && !withdrawn ? await forms.patch(header, previous, places()) : undefined) ??
-    (await forms.assemble(header, changedEntries(store, name, changed, entries)));
+    (previous && !withdrawn ? await renditions.patch(header, previous, rows()) : undefined) ??
+    (await renditions.assemble(header, changedEntries(store, name, changed, entries)));
   const { digests } = assembled;
-  const same = SNAPSHOT_RENDITIONS.every((form) => previous?.digests[form] === digests[form]);
+  const same = SNAPSHOT_RENDITIONS.every((rendition) => previous?.digests[rendition] === digests[rendition]);
   if (same && !withdrawn) {
     await assembled.discard();
     await store.commitSnapshot(cut);
@@ -112,7 +112,7 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
     return signSnapshot(signing, snapshot, contents, artifact.manifest);
   };
   // The bytes must be durable before the rows that name them. Signing uses the processor while the disk works.
-  const [, signed] = await Promise.all([forms.store(assembled), sign()]);
+  const [, signed] = await Promise.all([renditions.store(assembled), sign()]);
   const { signature } = signed;
   await store.commitSnapshot({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
   return snapshot;

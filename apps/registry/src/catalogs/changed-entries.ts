@@ -47,11 +47,13 @@ export async function findChangedEntries(
   recipe: Recipe,
   known: { throughEvent: number; sources: readonly SourceRecord[] },
 ): Promise<ChangedEntries> {
-  const places = new EntryComparison(store, catalog, recipe, known.sources);
-  if (catalog.throughEvent === 0) await places.compareAll();
+  const comparison = new EntryComparison(store, catalog, recipe, known.sources);
+  if (catalog.throughEvent === 0) await comparison.compareAll();
   else
-    await places.lookAt(await store.changedFunctions(catalog.throughEvent, known.throughEvent, catalog.name));
-  return places.result;
+    await comparison.compareNamed(
+      await store.changedFunctions(catalog.throughEvent, known.throughEvent, catalog.name),
+    );
+  return comparison.result;
 }
 
 class EntryComparison {
@@ -75,49 +77,51 @@ class EntryComparison {
   }
 
   async compareAll(): Promise<void> {
-    const places = new Map(
-      (await this.#store.latestEntryRows(this.#catalog.name)).map((place) => [nameKey(place), place]),
+    const rows = new Map(
+      (await this.#store.latestEntryRows(this.#catalog.name)).map((row) => [nameKey(row), row]),
     );
-    const placesOf = async (offers: readonly FunctionCandidates[]) =>
-      offers.flatMap((one) =>
-        kindSpellings(one).flatMap((kind) => places.get(nameKey({ ...one, kind })) ?? []),
+    const readRows = async (functions: readonly FunctionCandidates[]) =>
+      functions.flatMap((one) =>
+        kindSpellings(one).flatMap((kind) => rows.get(nameKey({ ...one, kind })) ?? []),
       );
-    const compareFunctions = async (offers: readonly FunctionCandidates[]) => {
-      await this.#compare(offers, placesOf);
-      for (const one of offers)
-        for (const kind of kindSpellings(one)) places.delete(nameKey({ ...one, kind }));
+    const compareFunctions = async (functions: readonly FunctionCandidates[]) => {
+      await this.#compare(functions, readRows);
+      for (const one of functions)
+        for (const kind of kindSpellings(one)) rows.delete(nameKey({ ...one, kind }));
     };
     for await (const batch of inBatches(this.#store.allFunctions())) {
-      await compareFunctions(await this.#readOffers(batch, batch));
+      await compareFunctions(await this.#readCandidates(batch, batch));
     }
     if (this.#upstreamSources) {
       for await (const batch of inBatches(this.#store.allUpstreamCandidates(this.#catalog.name))) {
-        const held = new Set((await this.#store.functions(batch)).map(functionKey));
-        const offers = batch
-          .filter((one) => !held.has(functionKey(one)))
+        const known = new Set((await this.#store.functions(batch)).map(functionKey));
+        const functions = batch
+          .filter((one) => !known.has(functionKey(one)))
           .flatMap(({ candidates: upstream }) => functionCandidates(this.#recipe, undefined, upstream) ?? []);
-        await compareFunctions(await this.#withFacts(offers));
+        await compareFunctions(await this.#withFacts(functions));
       }
     }
     // No source provides these any more.
-    for (const place of places.values()) this.#emptyEntry(place);
+    for (const row of rows.values()) this.#emptyEntry(row);
   }
 
   /** Names may repeat a kind in other letter case. */
-  async lookAt(names: readonly FunctionName[]): Promise<void> {
+  async compareNamed(names: readonly FunctionName[]): Promise<void> {
     for (let start = 0; start < names.length; start += SERVER_LIMITS.buildBatch) {
       const batch = names.slice(start, start + SERVER_LIMITS.buildBatch);
-      const offers = await this.#readOffers(batch, await this.#store.functions(batch));
-      await this.#compare(offers, async (all) => {
-        const spelt = all.flatMap((one) => kindSpellings(one).map((kind) => ({ group: one.group, kind })));
-        return this.#store.latestEntryRows(this.#catalog.name, [...spelt, ...batch].filter(isFirst));
+      const functions = await this.#readCandidates(batch, await this.#store.functions(batch));
+      await this.#compare(functions, async (all) => {
+        const spellings = all.flatMap((one) =>
+          kindSpellings(one).map((kind) => ({ group: one.group, kind })),
+        );
+        return this.#store.latestEntryRows(this.#catalog.name, [...spellings, ...batch].filter(isFirst));
       });
       await setImmediate();
     }
   }
 
   /** Reads the candidates of each function once, for all spellings of its kind among the names. */
-  async #readOffers(
+  async #readCandidates(
     names: readonly FunctionName[],
     records: readonly FunctionRecord[],
   ): Promise<FunctionCandidates[]> {
@@ -142,10 +146,10 @@ class EntryComparison {
     );
   }
 
-  async #withFacts(offers: readonly FunctionCandidates[]): Promise<FunctionCandidates[]> {
-    if (!needsFacts(this.#recipe)) return [...offers];
+  async #withFacts(functions: readonly FunctionCandidates[]): Promise<FunctionCandidates[]> {
+    if (!needsFacts(this.#recipe)) return [...functions];
     const known: FunctionCandidates[] = [];
-    for (const one of offers) {
+    for (const one of functions) {
       const facts = new Map<string, ReturnType<typeof versionFacts>>();
       for (const summary of one.releases) {
         if (!isCandidate(this.#recipe, one, summary)) continue;
@@ -158,33 +162,33 @@ class EntryComparison {
   }
 
   async #compare(
-    offers: readonly FunctionCandidates[],
-    placesOf: (offers: readonly FunctionCandidates[]) => Promise<CatalogEntryRow[]>,
+    functions: readonly FunctionCandidates[],
+    readRows: (functions: readonly FunctionCandidates[]) => Promise<CatalogEntryRow[]>,
   ): Promise<void> {
-    const places = new Map<string, CatalogEntryRow[]>();
-    for (const place of await placesOf(offers)) {
-      const key = functionKey(place);
-      const others = places.get(key);
-      if (others === undefined) places.set(key, [place]);
-      else others.push(place);
+    const rows = new Map<string, CatalogEntryRow[]>();
+    for (const row of await readRows(functions)) {
+      const key = functionKey(row);
+      const others = rows.get(key);
+      if (others === undefined) rows.set(key, [row]);
+      else others.push(row);
     }
-    const context = await this.#context(offers);
-    const selections = offers.map((one) => selectFunction(this.#recipe, one, context));
+    const context = await this.#context(functions);
+    const selections = functions.map((one) => selectFunction(this.#recipe, one, context));
     const changed: Selection[] = [];
     for (const selection of selections) {
-      const held = places.get(functionKey(selection)) ?? [];
+      const known = rows.get(functionKey(selection)) ?? [];
       // Empties rows under another spelling of the kind.
-      for (const place of held) if (place.kind !== selection.kind) this.#emptyEntry(place);
-      const place = held.find(({ kind }) => kind === selection.kind);
-      const same = place === undefined ? isEmptySelection(selection) : isSameSelection(selection, place);
+      for (const row of known) if (row.kind !== selection.kind) this.#emptyEntry(row);
+      const row = known.find(({ kind }) => kind === selection.kind);
+      const same = row === undefined ? isEmptySelection(selection) : isSameSelection(selection, row);
       if (!same || (this.#isNewRecipe && isWrittenByRecipe(selection))) changed.push(selection);
     }
-    await this.#render(changed, places);
+    await this.#render(changed, rows);
   }
 
-  async #context(offers: readonly FunctionCandidates[]): Promise<SelectionContext> {
+  async #context(functions: readonly FunctionCandidates[]): Promise<SelectionContext> {
     const groups = this.#upstreamSources
-      ? await this.#store.ownedGroups(offers.map(({ group }) => group))
+      ? await this.#store.ownedGroups(functions.map(({ group }) => group))
       : new Set();
     return {
       clock: this.#catalog.clock,
@@ -193,16 +197,13 @@ class EntryComparison {
     };
   }
 
-  async #render(
-    changed: readonly Selection[],
-    places: ReadonlyMap<string, CatalogEntryRow[]>,
-  ): Promise<void> {
+  async #render(changed: readonly Selection[], rows: ReadonlyMap<string, CatalogEntryRow[]>): Promise<void> {
     const { result } = this;
     const { definitions, stored } = await this.#readDefinitions(changed);
     for (const selection of changed) {
-      const place = places.get(functionKey(selection))?.find(({ kind }) => kind === selection.kind);
+      const row = rows.get(functionKey(selection))?.find(({ kind }) => kind === selection.kind);
       if (selection.versions.length === 0) {
-        if (place?.entry !== undefined) result.bytesChanged = true;
+        if (row?.entry !== undefined) result.bytesChanged = true;
         result.changed.push(selection);
         continue;
       }
@@ -211,9 +212,9 @@ class EntryComparison {
       const definition = entryDefinition(selection, definitions, this.#recipe);
       const isStored = rendered !== undefined && hasRendering(definition, rendered);
       const entry = isStored ? rendered : renderEntry(definition);
-      if (entry.digest === place?.entry && isSameSelection(selection, place)) continue;
+      if (entry.digest === row?.entry && isSameSelection(selection, row)) continue;
       result.changed.push({ ...selection, entry: entry.digest });
-      if (entry.digest === place?.entry) continue;
+      if (entry.digest === row?.entry) continue;
       result.bytesChanged = true;
       if (!isStored) result.entries.set(entry.digest, entry);
     }
@@ -228,10 +229,10 @@ class EntryComparison {
     stored: Map<Digest, RenderedEntry>;
   }> {
     const definitions = new Map<Digest, FunctionDefinition>();
-    const elsewhere = new Set<Digest>();
+    const upstreamDigests = new Set<Digest>();
     for (const { group, kind, versions } of selections) {
       for (const { release, definition } of versions) {
-        if (release === undefined) elsewhere.add(definition);
+        if (release === undefined) upstreamDigests.add(definition);
         else if (!definitions.has(definition)) {
           const found = await this.#store.release(group, kind, release);
           if (found === undefined) throw new Error(`the store has no release ${group}/${kind}@${release}`);
@@ -239,7 +240,7 @@ class EntryComparison {
         }
       }
     }
-    const stored = await this.#store.entries([...elsewhere]);
+    const stored = await this.#store.entries([...upstreamDigests]);
     for (const [digest, { json }] of stored) {
       // It was rendered from a normalized definition.
       definitions.set(digest, JSON.parse(json) as FunctionDefinition);
@@ -247,10 +248,10 @@ class EntryComparison {
     return { definitions, stored };
   }
 
-  #emptyEntry(place: CatalogEntryRow): void {
-    const { group, kind } = place;
-    if (isEmptySelection(place)) return;
-    if (place.entry !== undefined) this.result.bytesChanged = true;
+  #emptyEntry(row: CatalogEntryRow): void {
+    const { group, kind } = row;
+    if (isEmptySelection(row)) return;
+    if (row.entry !== undefined) this.result.bytesChanged = true;
     this.result.changed.push({ group, kind, versions: [], shadowed: [], yanked: [] });
   }
 }

@@ -210,7 +210,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   async #build(name: string, earlier: Failure | undefined): Promise<void> {
-    const { log, metrics, store, renditions: forms } = this.#deps;
+    const { log, metrics, store, renditions } = this.#deps;
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
@@ -245,7 +245,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       const first = !this.#swept.has(name);
       const depth = SERVER_LIMITS.retainedSnapshots + SERVER_LIMITS.evictedSnapshots;
       const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : depth);
-      await forms.evict(
+      await renditions.evict(
         history.slice(SERVER_LIMITS.retainedSnapshots),
         history.slice(0, SERVER_LIMITS.retainedSnapshots),
       );
@@ -277,7 +277,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   async #compressAll(): Promise<void> {
-    const { renditions: forms, log } = this.#deps;
+    const { renditions, log } = this.#deps;
     const { signal } = this.#compressing;
     try {
       for (const catalog of this.#toCompress.keys()) {
@@ -295,7 +295,7 @@ export class SnapshotBuilder implements CatalogBuilder {
         this.#toCompress.delete(catalog);
         try {
           await this.#lock.read(() =>
-            forms.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
+            renditions.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
           );
         } catch (error) {
           if (!this.#stopping && (error as Error).name === 'AbortError') {

@@ -7,7 +7,7 @@ const IN_FLIGHT_MILLISECONDS = 60_000;
 
 /** Reports files that a killed process left. They only use space. */
 export const checkLeftovers: Check = async function* (input) {
-  const { client, blobs, renditions: forms, artifacts, copies } = input;
+  const { client, blobs, renditions, artifacts, copies } = input;
   const named = (sql: string) => {
     const isNamed = client.prepare<{ digest: string }, 0 | 1>(`SELECT EXISTS (${sql})`).pluck();
     return ({ digest }: { digest: string }) => isNamed.get({ digest }) === 1;
@@ -15,9 +15,9 @@ export const checkLeftovers: Check = async function* (input) {
   const ofRelease = named(
     'SELECT 1 FROM release WHERE digest = :digest UNION ALL SELECT 1 FROM release WHERE readme = :digest',
   );
-  const ofForm = named('SELECT 1 FROM form WHERE blob = :digest');
+  const ofRendition = named('SELECT 1 FROM form WHERE blob = :digest');
   yield* reclaimable(input, 'blobs', 'published files that no release uses', unnamed(blobs, ofRelease));
-  yield* reclaimable(input, 'forms', 'renditions that no row uses', unnamed(forms, ofForm));
+  yield* reclaimable(input, 'forms', 'renditions that no row uses', unnamed(renditions, ofRendition));
   const ofRepository = named("SELECT 1 FROM oci_blob WHERE file = :digest AND place = 'artifacts'");
   yield* reclaimable(
     input,
@@ -33,7 +33,7 @@ export const checkLeftovers: Check = async function* (input) {
   );
   yield* reclaimable(input, 'copies', 'partial files; the next start removes them', copies.unfinished());
   yield* reclaimable(input, 'blobs', 'partial files; the next start removes them', blobs.unfinished());
-  yield* reclaimable(input, 'forms', 'partial files; the next start removes them', forms.unfinished());
+  yield* reclaimable(input, 'forms', 'partial files; the next start removes them', renditions.unfinished());
   yield* reclaimable(
     input,
     'artifacts',

@@ -45,11 +45,11 @@ export const checkRenditions: Check = async function* (input) {
 };
 
 async function blobState(
-  { renditions: forms }: CheckInput,
+  { renditions }: CheckInput,
   { digest, coding, blob }: RenditionRow,
 ): Promise<'missing' | 'damaged' | 'whole'> {
   try {
-    const bytes = await forms.get(blob);
+    const bytes = await renditions.get(blob);
     if (bytes === undefined) return 'missing';
     return sha256(await decode[coding](bytes)) === digest ? 'whole' : 'damaged';
   } catch (error) {

@@ -58,8 +58,8 @@ function* brokenEntryRanges({ client }: CheckInput) {
 }
 
 async function problemsOf({ store }: CheckInput, snapshot: SnapshotRecord): Promise<string[]> {
-  const places = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
-  const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+  const rows = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
+  const digests = rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
   const forms = SNAPSHOT_RENDITIONS.map((form) => ({
     form,
     pieces: catalogPieces(form, catalogHeader(snapshot)),

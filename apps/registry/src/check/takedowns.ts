@@ -13,7 +13,7 @@ const AGAIN =
 
 /** Checks that releases after a takedown are gone: rows, files, and renditions of their snapshots. */
 export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
-  const standing = client
+  const remaining = client
     .prepare<[], string>(
       `SELECT function.group_name || '/' || function.kind || '@' || release.release
        FROM release JOIN function ON function.id = function_id JOIN takedown
@@ -22,7 +22,7 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     )
     .pluck()
     .all();
-  for (const name of standing) yield damage(name, 'it was taken down but still exists', FROM_BACKUP);
+  for (const name of remaining) yield damage(name, 'it was taken down but still exists', FROM_BACKUP);
   const rows = client
     .prepare<[], TakedownRow>(
       `SELECT group_name || '/' || kind || '@' || release AS name, digest, readme, finished FROM takedown ORDER BY id`,

@@ -17,12 +17,12 @@ export class KeyedMutex {
         hint: 'Try again in a moment.',
       });
     }
-    const mine = line.last.then(work, work);
-    line.last = mine;
+    const running = line.last.then(work, work);
+    line.last = running;
     line.length += 1;
     this.#lines.set(key, line);
     try {
-      return await mine;
+      return await running;
     } finally {
       line.length -= 1;
       if (line.length === 0) this.#lines.delete(key);

@@ -28,13 +28,7 @@ export class WarmProcess {
   #idle: BoundedProcess | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor({
-    entry,
-    module,
-    bounds,
-    maxResponseBytes,
-    idleMilliseconds,
-  }: WarmProcessOptions) {
+  constructor({ entry, module, bounds, maxResponseBytes, idleMilliseconds }: WarmProcessOptions) {
     this.#module = module ?? builtEntry(entry);
     this.#bounds = bounds;
     this.#maxResponseBytes = maxResponseBytes;

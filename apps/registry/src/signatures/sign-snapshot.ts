@@ -77,11 +77,11 @@ export async function signSnapshot(
 
 /** Returns the entry rows of a catalog after changes: the content of the snapshot that is being built. */
 export function changedFunctions(
-  places: readonly CatalogEntryRow[],
+  rows: readonly CatalogEntryRow[],
   changed: readonly CatalogEntryRow[],
 ): CatalogEntryRow[] {
   const names = new Set(changed.map(({ group, kind }) => `${group}/${kind}`));
-  return [...places.filter(({ group, kind }) => !names.has(`${group}/${kind}`)), ...changed];
+  return [...rows.filter(({ group, kind }) => !names.has(`${group}/${kind}`)), ...changed];
 }
 
 /** Returns a signature as a referrer of the snapshot's manifest. The result is deterministic. */

@@ -129,16 +129,13 @@ export async function finishPendingTakedowns(deps: TakedownDeps): Promise<void> 
 }
 
 /** Runs `work` while no caller stores bytes of releases or catalogs. */
-function runExclusive<T>(
-  { bytesLock, snapshotBuilder: cutter }: TakedownDeps,
-  work: () => Promise<T>,
-): Promise<T> {
+function runExclusive<T>({ bytesLock, snapshotBuilder }: TakedownDeps, work: () => Promise<T>): Promise<T> {
   return bytesLock.write(async () => {
-    await cutter?.pause();
+    await snapshotBuilder?.pause();
     try {
       return await work();
     } finally {
-      cutter?.resume();
+      snapshotBuilder?.resume();
     }
   });
 }
@@ -183,7 +180,7 @@ async function deleteFiles({
   store,
   blobs,
   artifacts,
-  renditions: forms,
+  renditions,
   takedownRecord,
 }: TakedownDeps): Promise<boolean> {
   const left = await store.unfinishedTakedowns();
@@ -191,7 +188,7 @@ async function deleteFiles({
   await takedownRecord.add(left.takedowns);
   for (const blob of left.blobs) await blobs.delete(blob);
   await deleteUnnamedFiles({ store, artifacts, bytesLock: 'held' });
-  await forms.deleteWithdrawn();
+  await renditions.deleteWithdrawn();
   return true;
 }
 

@@ -82,9 +82,9 @@ async function refreshOnce(
   const recipe = storedRecipe(applied);
   const upstream = findUpstream(recipe, record);
   const known = await store.sourceEntries(catalog, source);
-  const look = await pollSource(deps, { record, recipe, known }, signal);
+  const result = await pollSource(deps, { record, recipe, known }, signal);
   signal.throwIfAborted();
-  const { outcome } = look;
+  const { outcome } = result;
   const refresh = planRefresh({
     record,
     upstream,
@@ -95,9 +95,9 @@ async function refreshOnce(
     jitter: deps.random(),
   });
   const event = await deps.copiesLock.read(async () => {
-    if (look.bytes !== undefined) await deps.copies.put(look.bytes);
-    for (let start = 0; start < look.rendered.length; start += SERVER_LIMITS.buildBatch) {
-      await store.storeEntries(look.rendered.slice(start, start + SERVER_LIMITS.buildBatch));
+    if (result.bytes !== undefined) await deps.copies.put(result.bytes);
+    for (let start = 0; start < result.rendered.length; start += SERVER_LIMITS.buildBatch) {
+      await store.storeEntries(result.rendered.slice(start, start + SERVER_LIMITS.buildBatch));
     }
     return store.commitRefresh(refresh);
   });
@@ -142,14 +142,14 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
   const { record, recipe } = before;
   const read = readSourceAddress(record.url);
   if (!read.ok) return failed({ problem: 'forbidden-address', message: read.reason });
-  const held = await storedCopy(deps.copies, record.copy);
+  const storedBytes = await storedCopy(deps.copies, record.copy);
   if (record.failure === undefined) deps.reader.warm();
   let fetched: FetchedCatalog;
   try {
     fetched = await deps.fetcher.fetch({
       address: read.address,
       // If the local copy is lost, the whole catalog is fetched again.
-      ...(held === undefined || record.copy?.formerUrl !== undefined
+      ...(storedBytes === undefined || record.copy?.formerUrl !== undefined
         ? {}
         : { validators: record.copy!.validators }),
       bundles: recipePolicies(recipe).length > 0,
@@ -161,11 +161,11 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
     const { problem, message, retryAfterMilliseconds = 0 } = error;
     return failed({ problem, message }, retryAfterMilliseconds / 1_000);
   }
-  const bytes = fetched.bytes ?? held;
+  const bytes = fetched.bytes ?? storedBytes;
   if (bytes === undefined) {
     return failed({ problem: 'bad-answer', message: 'unexpected response 304 Not Modified' });
   }
-  return evaluateFetched(deps, before, fetched, bytes, held !== undefined);
+  return evaluateFetched(deps, before, fetched, bytes, storedBytes !== undefined);
 }
 
 async function evaluateFetched(
@@ -173,7 +173,7 @@ async function evaluateFetched(
   { record, recipe, known }: Known,
   { bundles, validators, manifest }: FetchedCatalog,
   bytes: Uint8Array,
-  isHeld: boolean,
+  isStored: boolean,
 ): Promise<PollResult> {
   const policies = recipePolicies(recipe);
   const digest = sha256(bytes);
@@ -184,7 +184,7 @@ async function evaluateFetched(
   const judged = evaluateCopy({ record, policies, digest, found, now });
   if ('refused' in judged) return failed(judged.refused);
   const { accepted } = judged;
-  if (isHeld && digest === record.copy?.digest) {
+  if (isStored && digest === record.copy?.digest) {
     return { outcome: { outcome: 'unchanged', validators, accepted }, rendered: [] };
   }
   const stored = new Set(known.map(({ definition }) => definition));

@@ -123,7 +123,7 @@ export class Refresher implements CatalogRefresher {
     await this.#deps.reader.close();
     await this.#running;
     await Promise.all([...this.#polls.values()].map(({ done }) => done));
-    for (const demand of [...this.#requests.values()].flat()) demand.reject(stopped());
+    for (const request of [...this.#requests.values()].flat()) request.reject(stopped());
     this.#requests.clear();
   }
 
@@ -156,11 +156,11 @@ export class Refresher implements CatalogRefresher {
     const urls = new Map(sources.map((record) => [sourceKey(record), record.url]));
     for (const key of this.#failures.keys()) if (!urls.has(key)) this.#failures.delete(key);
     // Their results are no longer needed, and the sources that replaced them would wait for their timeout.
-    for (const [key, look] of this.#polls) if (urls.get(key) !== look.url) look.end.abort();
-    for (const [key, demands] of this.#requests) {
+    for (const [key, poll] of this.#polls) if (urls.get(key) !== poll.url) poll.end.abort();
+    for (const [key, requests] of this.#requests) {
       if (urls.has(key)) continue;
       this.#requests.delete(key);
-      for (const { reject } of demands) reject(sourceNotFound(key));
+      for (const { reject } of requests) reject(sourceNotFound(key));
     }
     let next = now + SERVER_LIMITS.schedulePollMilliseconds;
     for (const record of sources.sort((a, b) => this.#dueAt(a) - this.#dueAt(b))) {
@@ -187,11 +187,11 @@ export class Refresher implements CatalogRefresher {
     const failed = record.failure !== undefined;
     if (failed && this.#retriesFailed >= SERVER_LIMITS.maxRefreshesOfFailed && !this.#requests.has(key))
       return;
-    if ([...this.#polls.values()].some((look) => look.origin === origin)) return;
-    const demands = this.#requests.get(key) ?? [];
+    if ([...this.#polls.values()].some((poll) => poll.origin === origin)) return;
+    const requests = this.#requests.get(key) ?? [];
     this.#requests.delete(key);
     const end = new AbortController();
-    const done = this.#poll(record, demands, end.signal).finally(() => {
+    const done = this.#poll(record, requests, end.signal).finally(() => {
       this.#polls.delete(key);
       this.wake();
     });
@@ -204,7 +204,7 @@ export class Refresher implements CatalogRefresher {
 
   async #poll(
     { catalog, source, failure }: SourceRecord,
-    demands: readonly SyncRequest[],
+    requests: readonly SyncRequest[],
     end: AbortSignal,
   ): Promise<void> {
     const { log, metrics } = this.#deps;
@@ -219,11 +219,11 @@ export class Refresher implements CatalogRefresher {
         if (refreshed.event !== undefined || refreshed.isFirstSync) this.#changed();
       }
       this.#notifyWatchers();
-      for (const { resolve } of demands) resolve();
+      for (const { resolve } of requests) resolve();
     } catch (error) {
       if (end.aborted && !this.#isStopping) {
         // The callers get the result of the new recipe's source, if there is one.
-        const all = [...demands, ...(this.#requests.get(key) ?? [])];
+        const all = [...requests, ...(this.#requests.get(key) ?? [])];
         if (all.length > 0) this.#requests.set(key, all);
         return;
       }
@@ -233,7 +233,7 @@ export class Refresher implements CatalogRefresher {
         metrics.refresh(catalog, source, 'internal');
         log.error({ err: error, catalog, source }, 'cannot sync a source');
       }
-      for (const { reject } of demands) reject(this.#isStopping ? stopped() : error);
+      for (const { reject } of requests) reject(this.#isStopping ? stopped() : error);
     }
   }
 

@@ -16,13 +16,13 @@ export interface SyncSourceDeps {
  * succeeded. Rejects with `not-found`, and with `unavailable` if it takes too long.
  */
 export async function syncSource(
-  { store, refresher, snapshotBuilder: cutter }: SyncSourceDeps,
+  { store, refresher, snapshotBuilder }: SyncSourceDeps,
   name: { name: string; source: string },
 ): Promise<SourceRecord> {
   const { catalog, source } = await findSource(store, name);
   await withinTime(refresher.refreshNow(catalog, source), { catalog, source });
   // Callers usually read the catalog next.
-  await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedBuildMilliseconds);
+  await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedBuildMilliseconds);
   return findSource(store, name);
 }
 

@@ -13,14 +13,14 @@ import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 
 /** Renditions that are written but not stored yet. Call either `commit` or `discard`. */
-export interface AssembledRenditions<Form extends SnapshotRendition = SnapshotRendition> {
+export interface AssembledRenditions<Rendition extends SnapshotRendition = SnapshotRendition> {
   /** Number of entries. */
   functions: number;
-  digests: Record<Form, Digest>;
+  digests: Record<Rendition, Digest>;
   /** Bytes. */
-  sizes: Record<Form, number>;
+  sizes: Record<Rendition, number>;
   /** Resolves once the renditions are durable. Returns the stored ones. */
-  commit(): Promise<Form[]>;
+  commit(): Promise<Rendition[]>;
   discard(): Promise<void>;
 }
 
@@ -30,25 +30,25 @@ export type ByteWriter = Pick<BlobWriter, 'write'>;
 export const SYNTAXES = ['.yaml', '.json'] as const;
 
 /** Writes renditions of the entries, in their order, in one pass. Each entry is in memory only while it is written. */
-export async function assembleRenditions<Form extends SnapshotRendition>(
+export async function assembleRenditions<Rendition extends SnapshotRendition>(
   blobs: BlobStore,
-  forms: readonly Form[],
+  renditions: readonly Rendition[],
   header: CatalogHeader,
   entries: AsyncIterable<RenderedEntry>,
-  options: { isStored?: IsStored<Form> } = {},
-): Promise<AssembledRenditions<Form>> {
-  return writeRenditions(blobs, forms, options, async (writers) => {
-    const documents = forms.map((form) => ({
-      form,
-      piece: new PieceWriter(writers[form]),
-      pieces: catalogPieces(form, header),
+  options: { isStored?: IsStored<Rendition> } = {},
+): Promise<AssembledRenditions<Rendition>> {
+  return writeRenditions(blobs, renditions, options, async (writers) => {
+    const documents = renditions.map((rendition) => ({
+      rendition,
+      piece: new PieceWriter(writers[rendition]),
+      pieces: catalogPieces(rendition, header),
     }));
     // After the first entry, all renditions of one syntax have the same bytes.
     const tails = SYNTAXES.flatMap((syntax) => {
-      const alike = documents.filter(({ form }) => form.endsWith(syntax));
-      const [first] = alike;
+      const sameSyntax = documents.filter(({ rendition }) => rendition.endsWith(syntax));
+      const [first] = sameSyntax;
       if (first === undefined) return [];
-      const piece = new PieceWriter(new Writers(alike.map(({ form }) => writers[form])));
+      const piece = new PieceWriter(new Writers(sameSyntax.map(({ rendition }) => writers[rendition])));
       return { pieces: first.pieces, piece };
     });
     let functions = 0;
@@ -73,39 +73,39 @@ export async function assembleRenditions<Form extends SnapshotRendition>(
 }
 
 /** Reports whether a commit stores a rendition of this size. Of others, only the digest is computed. */
-export type IsStored<Form extends SnapshotRendition> = (form: Form, bytes: number) => boolean;
+export type IsStored<Rendition extends SnapshotRendition> = (rendition: Rendition, bytes: number) => boolean;
 
 /**
  * Passes `write` a writer for each rendition. `write` returns the number of entries; if it rejects, all is discarded.
  */
-export async function writeRenditions<Form extends SnapshotRendition>(
+export async function writeRenditions<Rendition extends SnapshotRendition>(
   blobs: BlobStore,
-  forms: readonly Form[],
-  { isStored = () => true }: { isStored?: IsStored<Form> },
-  write: (writers: Record<Form, ByteWriter>) => Promise<number>,
-): Promise<AssembledRenditions<Form>> {
-  const written: { form: Form; writer: RenditionWriter; sized: SizedWriter }[] = [];
+  renditions: readonly Rendition[],
+  { isStored = () => true }: { isStored?: IsStored<Rendition> },
+  write: (writers: Record<Rendition, ByteWriter>) => Promise<number>,
+): Promise<AssembledRenditions<Rendition>> {
+  const written: { rendition: Rendition; writer: RenditionWriter; sized: SizedWriter }[] = [];
   const discard = async () => {
     await Promise.all(written.map(({ writer }) => writer.discard()));
   };
   try {
-    for (const form of forms) {
-      const writer = isStored(form, Number.POSITIVE_INFINITY)
+    for (const rendition of renditions) {
+      const writer = isStored(rendition, Number.POSITIVE_INFINITY)
         ? await blobs.write()
-        : new SmallWriter(blobs, (bytes) => isStored(form, bytes));
-      written.push({ form, writer, sized: new SizedWriter(writer) });
+        : new SmallWriter(blobs, (bytes) => isStored(rendition, bytes));
+      written.push({ rendition, writer, sized: new SizedWriter(writer) });
     }
-    const functions = await write(mapRenditions(written.map(({ form, sized }) => [form, sized])));
+    const functions = await write(mapRenditions(written.map(({ rendition, sized }) => [rendition, sized])));
     return {
       functions,
-      digests: mapRenditions(written.map(({ form, writer }) => [form, writer.digest()])),
-      sizes: mapRenditions(written.map(({ form, sized }) => [form, sized.size])),
+      digests: mapRenditions(written.map(({ rendition, writer }) => [rendition, writer.digest()])),
+      sizes: mapRenditions(written.map(({ rendition, sized }) => [rendition, sized.size])),
       async commit() {
         // In parallel: each commit waits for the disk.
         const commits = await Promise.allSettled(written.map(({ writer }) => writer.commit()));
         const failed = commits.find((one) => one.status === 'rejected');
         if (failed === undefined) {
-          return forms.filter(
+          return renditions.filter(
             (_, at) => (commits[at] as PromiseFulfilledResult<unknown>).value !== undefined,
           );
         }
@@ -127,32 +127,32 @@ export async function* changedEntries(
   changed: readonly CatalogEntryRow[],
   known: ReadonlyMap<Digest, RenderedEntry>,
 ): AsyncIterable<RenderedEntry> {
-  for await (const { held, entry } of mergeEntries(store, store.latestEntries(name), changed, known)) {
-    if (held === undefined) yield entry;
-    else if (entry === undefined) yield held.entry;
+  for await (const { current, entry } of mergeEntries(store, store.latestEntries(name), changed, known)) {
+    if (current === undefined) yield entry;
+    else if (entry === undefined) yield current.entry;
   }
 }
 
 /** A step of the merge of catalog entries with changes, in the order of the catalog. */
-export type MergedEntry<Held> =
+export type MergedEntry<Row> =
   /** The entry is unchanged. */
-  | { held: Held; entry?: undefined }
+  | { current: Row; entry?: undefined }
   /** The entry is removed. */
-  | { held: Held; entry: 'none' }
+  | { current: Row; entry: 'none' }
   /** The entry is added. */
-  | { held?: undefined; entry: RenderedEntry };
+  | { current?: undefined; entry: RenderedEntry };
 
 /** Merges the entry rows of a catalog with changes. A changed entry is removed, then added. */
-export async function* mergeEntries<Held extends FunctionName>(
+export async function* mergeEntries<Row extends FunctionName>(
   store: Pick<SnapshotStore, 'entries'>,
-  places: AsyncIterable<Held>,
+  rows: AsyncIterable<Row>,
   changed: readonly CatalogEntryRow[],
   known: ReadonlyMap<Digest, RenderedEntry>,
-): AsyncIterable<MergedEntry<Held>> {
+): AsyncIterable<MergedEntry<Row>> {
   const changes = [...changed].sort(compareFunctionNames);
   let at = 0;
   let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
-  const takeChange = async (): Promise<{ entry: RenderedEntry }[]> => {
+  const nextChange = async (): Promise<{ entry: RenderedEntry }[]> => {
     const { entry: digest } = changes[at]!;
     if (digest !== undefined && !known.has(digest) && !read.has(digest)) {
       const next = changes.slice(at, at + SERVER_LIMITS.buildBatch).flatMap(({ entry }) => entry ?? []);
@@ -164,14 +164,14 @@ export async function* mergeEntries<Held extends FunctionName>(
     if (entry === undefined) throw new Error(`the store has no entry ${digest}`);
     return [{ entry }];
   };
-  for await (const held of places) {
-    while (at < changes.length && compareFunctionNames(changes[at]!, held) < 0) yield* await takeChange();
-    if (at < changes.length && compareFunctionNames(changes[at]!, held) === 0) {
-      yield { held, entry: 'none' };
-      yield* await takeChange();
-    } else yield { held };
+  for await (const current of rows) {
+    while (at < changes.length && compareFunctionNames(changes[at]!, current) < 0) yield* await nextChange();
+    if (at < changes.length && compareFunctionNames(changes[at]!, current) === 0) {
+      yield { current, entry: 'none' };
+      yield* await nextChange();
+    } else yield { current };
   }
-  while (at < changes.length) yield* await takeChange();
+  while (at < changes.length) yield* await nextChange();
 }
 
 /** Yields rendered entries by digest, in this order. */
@@ -309,8 +309,8 @@ export class Writers implements ByteWriter {
   }
 }
 
-function mapRenditions<Form extends SnapshotRendition, Value>(
-  values: readonly (readonly [Form, Value])[],
-): Record<Form, Value> {
-  return Object.fromEntries(values) as Record<Form, Value>;
+function mapRenditions<Rendition extends SnapshotRendition, Value>(
+  values: readonly (readonly [Rendition, Value])[],
+): Record<Rendition, Value> {
+  return Object.fromEntries(values) as Record<Rendition, Value>;
 }

@@ -21,7 +21,7 @@ import { openBlobFolder, paths } from '../../store/blobs/folder.js';
 import { type AssembledRenditions, assembleRenditions, mergeEntries } from './assemble.js';
 import { deriveRendition, patchRenditions } from './patch.js';
 
-type Place = FunctionName & { entry: RenderedEntry };
+type TestEntry = FunctionName & { entry: RenderedEntry };
 
 let folder: string;
 let blobs: BlobStore;
@@ -40,18 +40,18 @@ const OTHER_HEADER: CatalogHeader = { name: 'default', labels: { stage: 'größe
 
 describe('patchRenditions', () => {
   test('gives the same bytes as assembling all entries, for any change', async () => {
-    const random = randomOf(11);
+    const random = randomNumbers(11);
     for (let round = 0; round < 60; round++) {
-      const before = placesOf(1 + Math.floor(random() * 40), random);
+      const before = makeEntries(1 + Math.floor(random() * 40), random);
       const previous = await stored(HEADER, before);
-      const { changed, known, after } = changesOf(before, random);
+      const { changed, known, after } = makeChanges(before, random);
       const header = random() < 0.5 ? HEADER : OTHER_HEADER;
-      const expected = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, header, entriesOf(after));
+      const expected = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, header, renderedEntries(after));
       const patched = await patchRenditions(
         blobs,
         header,
         { header: HEADER, digests: previous.digests },
-        mergeEntries({ entries: async () => new Map() }, sizesOf(before), changed, known),
+        mergeEntries({ entries: async () => new Map() }, entrySizes(before), changed, known),
       );
       if (after.length === 0) expect(patched, `round ${round}`).toBeUndefined();
       else {
@@ -65,18 +65,18 @@ describe('patchRenditions', () => {
   });
 
   test('copies entries that are longer than one read', async () => {
-    const before = ['A', 'B', 'C'].map((kind) => placeOf(kind, kind.repeat(700_000)));
+    const before = ['A', 'B', 'C'].map((kind) => makeEntry(kind, kind.repeat(700_000)));
     const previous = await stored(HEADER, before);
-    const changed = [{ ...unchanged(before[1]!), entry: entryOf('B', 'less').digest }];
-    const known = new Map([[changed[0]!.entry, entryOf('B', 'less')]]);
-    const after = [before[0]!, placeOf('B', 'less'), before[2]!];
+    const changed = [{ ...unchanged(before[1]!), entry: renderedEntry('B', 'less').digest }];
+    const known = new Map([[changed[0]!.entry, renderedEntry('B', 'less')]]);
+    const after = [before[0]!, makeEntry('B', 'less'), before[2]!];
     const patched = await patchRenditions(
       blobs,
       HEADER,
       { header: HEADER, digests: previous.digests },
-      mergeEntries({ entries: async () => new Map() }, sizesOf(before), changed, known),
+      mergeEntries({ entries: async () => new Map() }, entrySizes(before), changed, known),
     );
-    const expected = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, HEADER, entriesOf(after));
+    const expected = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, HEADER, renderedEntries(after));
     expect(patched?.digests).toEqual(expected.digests);
     await Promise.all([patched?.discard(), expected.discard()]);
   });
@@ -92,36 +92,37 @@ describe('patchRenditions', () => {
         await writeFile(paths.blob(folder, digest), bytes);
       },
     ],
-  ])('returns undefined if the previous rendition %s', async (_, spoil) => {
-    const before = placesOf(5, randomOf(3));
-    for (const form of ['catalog.yaml', 'catalog.json'] as const) {
+  ])('returns undefined if the previous rendition %s', async (_, damage) => {
+    const before = makeEntries(5, randomNumbers(3));
+    for (const rendition of ['catalog.yaml', 'catalog.json'] as const) {
       const previous = await stored(HEADER, before);
-      await spoil(previous.digests[form]);
-      expect(await patchOfNothing(previous, before)).toBeUndefined();
+      await damage(previous.digests[rendition]);
+      expect(await patchUnchanged(previous, before)).toBeUndefined();
     }
   });
 
   test('returns undefined if the stored entries differ from the previous rendition', async () => {
-    const before = placesOf(5, randomOf(3));
+    const before = makeEntries(5, randomNumbers(3));
     const previous = await stored(HEADER, before);
-    expect(await patchOfNothing(previous, before.slice(1))).toBeUndefined();
-    const longer = before.map((place, at) => (at === 2 ? placeOf(place.kind, 'more'.repeat(99)) : place));
-    expect(await patchOfNothing(previous, longer)).toBeUndefined();
+    expect(await patchUnchanged(previous, before.slice(1))).toBeUndefined();
+    const longer = before.map((entry, at) => (at === 2 ? makeEntry(entry.kind, 'more'.repeat(99)) : entry));
+    expect(await patchUnchanged(previous, longer)).toBeUndefined();
   });
 
   test('computes only digests of renditions that are not stored', async () => {
-    const before = placesOf(5, randomOf(3));
+    const before = makeEntries(5, randomNumbers(3));
     const previous = await stored(HEADER, before);
-    const isStored = (form: SnapshotRendition, bytes: number) => form.startsWith('catalog') || bytes < 500;
-    const places = mergeEntries({ entries: async () => new Map() }, sizesOf(before), [], new Map());
+    const isStored = (rendition: SnapshotRendition, bytes: number) =>
+      rendition.startsWith('catalog') || bytes < 500;
+    const entries = mergeEntries({ entries: async () => new Map() }, entrySizes(before), [], new Map());
     const of = { header: HEADER, digests: previous.digests };
-    const patched = await patchRenditions(blobs, OTHER_HEADER, of, places, { isStored });
+    const patched = await patchRenditions(blobs, OTHER_HEADER, of, entries, { isStored });
     expect(await patched?.commit()).toEqual(['catalog.yaml', 'catalog.json']);
     const small = await assembleRenditions(
       blobs,
       SNAPSHOT_RENDITIONS,
       HEADER,
-      entriesOf([placeOf('A', 'a')]),
+      renderedEntries([makeEntry('A', 'a')]),
       {
         isStored,
       },
@@ -132,18 +133,18 @@ describe('patchRenditions', () => {
 });
 
 describe('deriveRendition', () => {
-  test.each(SNAPSHOT_RENDITIONS)('derives %s from the other rendition in its syntax', async (form) => {
-    const places = placesOf(30, randomOf(5));
-    const previous = await stored(OTHER_HEADER, places);
-    await blobs.delete(previous.digests[form]);
+  test.each(SNAPSHOT_RENDITIONS)('derives %s from the other rendition in its syntax', async (rendition) => {
+    const entries = makeEntries(30, randomNumbers(5));
+    const previous = await stored(OTHER_HEADER, entries);
+    await blobs.delete(previous.digests[rendition]);
     const of = { header: OTHER_HEADER, digests: previous.digests, functions: 30 };
-    const derived = await deriveRendition(blobs, form, of);
-    expect(derived?.digests[form]).toBe(previous.digests[form]);
+    const derived = await deriveRendition(blobs, rendition, of);
+    expect(derived?.digests[rendition]).toBe(previous.digests[rendition]);
     await derived?.discard();
   });
 
   test('returns undefined for another header, and for a missing rendition', async () => {
-    const previous = await stored(HEADER, placesOf(3, randomOf(5)));
+    const previous = await stored(HEADER, makeEntries(3, randomNumbers(5)));
     const of = { header: HEADER, digests: previous.digests, functions: 3 };
     expect(await deriveRendition(blobs, 'catalog.yaml', { ...of, header: OTHER_HEADER })).toBeUndefined();
     await blobs.delete(previous.digests['catalog.json']);
@@ -151,62 +152,62 @@ describe('deriveRendition', () => {
   });
 });
 
-async function stored(header: CatalogHeader, places: readonly Place[]): Promise<AssembledRenditions> {
+async function stored(header: CatalogHeader, entries: readonly TestEntry[]): Promise<AssembledRenditions> {
   const assembled = await assembleRenditions<SnapshotRendition>(
     blobs,
     SNAPSHOT_RENDITIONS,
     header,
-    entriesOf(places),
+    renderedEntries(entries),
   );
   await assembled.commit();
   return assembled;
 }
 
-function patchOfNothing(previous: AssembledRenditions, places: readonly Place[]) {
+function patchUnchanged(previous: AssembledRenditions, entries: readonly TestEntry[]) {
   return patchRenditions(
     blobs,
     HEADER,
     { header: HEADER, digests: previous.digests },
-    mergeEntries({ entries: async () => new Map() }, sizesOf(places), [], new Map()),
+    mergeEntries({ entries: async () => new Map() }, entrySizes(entries), [], new Map()),
   );
 }
 
 /** Removes, adds and replaces some entries, and changes only the row of others. */
-function changesOf(before: readonly Place[], random: () => number) {
+function makeChanges(before: readonly TestEntry[], random: () => number) {
   const changed: CatalogEntryRow[] = [];
   const known = new Map<Digest, RenderedEntry>();
-  const after = new Map(before.map((place) => [place.kind, place]));
+  const after = new Map(before.map((entry) => [entry.kind, entry]));
   const share = random();
-  const put = (place: Place) => {
-    known.set(place.entry.digest, place.entry);
-    changed.push({ ...unchanged(place), entry: place.entry.digest });
-    after.set(place.kind, place);
+  const put = (entry: TestEntry) => {
+    known.set(entry.entry.digest, entry.entry);
+    changed.push({ ...unchanged(entry), entry: entry.entry.digest });
+    after.set(entry.kind, entry);
   };
-  for (const place of before) {
+  for (const entry of before) {
     if (random() > share) continue;
     const what = random();
-    if (what < 0.3) put(placeOf(place.kind, textOf(random)));
-    else if (what < 0.4) put(place);
+    if (what < 0.3) put(makeEntry(entry.kind, randomText(random)));
+    else if (what < 0.4) put(entry);
     else {
-      changed.push({ ...unchanged(place), versions: [] });
-      after.delete(place.kind);
+      changed.push({ ...unchanged(entry), versions: [] });
+      after.delete(entry.kind);
     }
   }
   for (let more = 0; more < random() * 5; more++)
-    put(placeOf(`New${textOf(random).length}${more}`, textOf(random)));
+    put(makeEntry(`New${randomText(random).length}${more}`, randomText(random)));
   return { changed, known, after: [...after.values()].sort(compareFunctionNames) };
 }
 
-function placesOf(count: number, random: () => number): Place[] {
-  const places = Array.from({ length: count }, (_, at) => placeOf(`Kind${at}`, textOf(random)));
-  return places.sort(compareFunctionNames);
+function makeEntries(count: number, random: () => number): TestEntry[] {
+  const entries = Array.from({ length: count }, (_, at) => makeEntry(`Kind${at}`, randomText(random)));
+  return entries.sort(compareFunctionNames);
 }
 
-function placeOf(kind: string, text: string): Place {
-  return { group: 'example.com', kind, entry: entryOf(kind, text) };
+function makeEntry(kind: string, text: string): TestEntry {
+  return { group: 'example.com', kind, entry: renderedEntry(kind, text) };
 }
 
-function entryOf(kind: string, text: string): RenderedEntry {
+function renderedEntry(kind: string, text: string): RenderedEntry {
   const yaml = `  - group: example.com\n    kind: ${kind}\n    text: ${text}\n`;
   return { digest: sha256(yaml), yaml, json: JSON.stringify({ group: 'example.com', kind, text }) };
 }
@@ -216,23 +217,23 @@ function unchanged({ group, kind }: FunctionName): CatalogEntryRow {
   return { group, kind, versions: [version], shadowed: [], yanked: [] };
 }
 
-async function* entriesOf(places: readonly Place[]): AsyncIterable<RenderedEntry> {
-  for (const { entry } of places) yield entry;
+async function* renderedEntries(entries: readonly TestEntry[]): AsyncIterable<RenderedEntry> {
+  for (const { entry } of entries) yield entry;
 }
 
-async function* sizesOf(places: readonly Place[]): AsyncIterable<EntrySize> {
-  for (const { group, kind, entry } of places) {
+async function* entrySizes(entries: readonly TestEntry[]): AsyncIterable<EntrySize> {
+  for (const { group, kind, entry } of entries) {
     const [yamlBytes, jsonBytes] = [Buffer.byteLength(entry.yaml), Buffer.byteLength(entry.json)];
     yield { group, kind, yamlBytes, jsonBytes };
   }
 }
 
-function textOf(random: () => number): string {
+function randomText(random: () => number): string {
   return 'äx€y'.repeat(Math.floor(random() * 60));
 }
 
 /** Returns the same numbers each time (Lehmer). */
-function randomOf(seed: number): () => number {
+function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state * 48_271) % 2_147_483_647;

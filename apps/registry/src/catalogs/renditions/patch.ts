@@ -36,7 +36,7 @@ export async function patchRenditions(
   blobs: BlobStore,
   header: CatalogHeader,
   previous: PreviousRenditions,
-  places: AsyncIterable<MergedEntry<EntrySize>>,
+  rows: AsyncIterable<MergedEntry<EntrySize>>,
   options: { isStored?: IsStored<SnapshotRendition> } = {},
 ): Promise<AssembledRenditions | undefined> {
   const sources = await Promise.all(
@@ -52,7 +52,7 @@ export async function patchRenditions(
         return new Patch(syntax, { header, previous: previous.header, pieces: blob.pieces, writers });
       });
       try {
-        return await patchEach(patches, places);
+        return await patchEach(patches, rows);
       } finally {
         for (const patch of patches) await patch.close();
       }
@@ -63,7 +63,7 @@ export async function patchRenditions(
 /** Returns the number of entries. */
 async function patchEach(
   patches: readonly Patch[],
-  places: AsyncIterable<MergedEntry<EntrySize>>,
+  rows: AsyncIterable<MergedEntry<EntrySize>>,
 ): Promise<number> {
   const each = async (work: (patch: Patch) => Promise<void>) => {
     // Waits for all, so that no patch still writes after a rejection.
@@ -71,24 +71,24 @@ async function patchEach(
     for (const one of done) if (one.status === 'rejected') throw one.reason;
   };
   let functions = 0;
-  let kept = emptyRun();
-  const copyKept = async () => {
-    const run = kept;
-    kept = emptyRun();
+  let pending = emptyRun();
+  const copyPending = async () => {
+    const run = pending;
+    pending = emptyRun();
     await each((patch) => patch.copyEntry(run));
   };
-  for await (const { held, entry } of places) {
+  for await (const { current, entry } of rows) {
     if (entry !== 'none') functions += 1;
     if (entry === undefined) {
-      kept.entries += 1;
-      kept.yamlBytes += held.yamlBytes;
-      kept.jsonBytes += held.jsonBytes;
+      pending.entries += 1;
+      pending.yamlBytes += current.yamlBytes;
+      pending.jsonBytes += current.jsonBytes;
       continue;
     }
-    await copyKept();
-    await each((patch) => (held === undefined ? patch.add(entry) : patch.drop(held)));
+    await copyPending();
+    await each((patch) => (current === undefined ? patch.add(entry) : patch.drop(current)));
   }
-  await copyKept();
+  await copyPending();
   await each((patch) => patch.end());
   return functions;
 }
@@ -100,20 +100,22 @@ function emptyRun(): Run {
 /** Writes a rendition from the one that differs only in its head. Returns undefined if that is missing or damaged. */
 export async function deriveRendition(
   blobs: BlobStore,
-  form: SnapshotRendition,
+  rendition: SnapshotRendition,
   { header, digests, functions }: PreviousRenditions & { functions: number },
 ): Promise<AssembledRenditions | undefined> {
-  const alike = SNAPSHOT_RENDITIONS.find((one) => one !== form && syntaxBytes(one) === syntaxBytes(form));
-  const blob = alike && (await blobs.read(digests[alike]));
-  if (alike === undefined || blob === undefined || functions === 0) return undefined;
+  const twin = SNAPSHOT_RENDITIONS.find(
+    (one) => one !== rendition && syntaxBytes(one) === syntaxBytes(rendition),
+  );
+  const blob = twin && (await blobs.read(digests[twin]));
+  if (twin === undefined || blob === undefined || functions === 0) return undefined;
   return undefinedIfChanged(
-    writeRenditions(blobs, [form], {}, async (writers) => {
+    writeRenditions(blobs, [rendition], {}, async (writers) => {
       const bytes = new ByteCursor(blob.pieces);
       try {
-        const before = catalogPieces(alike, header).entry(EMPTY_ENTRY);
+        const before = catalogPieces(twin, header).entry(EMPTY_ENTRY);
         if ((await bytes.text(Buffer.byteLength(before))) !== before) throw new PreviousChanged();
-        const writer = new PieceWriter(writers[form]);
-        await writer.write(catalogPieces(form, header).entry(EMPTY_ENTRY));
+        const writer = new PieceWriter(writers[rendition]);
+        await writer.write(catalogPieces(rendition, header).entry(EMPTY_ENTRY));
         await bytes.copyRest(writer);
         await writer.flush();
       } finally {
@@ -158,12 +160,12 @@ class Patch {
     const { header, previous, pieces, writers } = parts;
     this.#syntax = syntax;
     this.#bytes = new ByteCursor(pieces);
-    const forms = SNAPSHOT_RENDITIONS.filter((form) => syntaxBytes(form) === syntax);
-    this.#heads = forms.map((form) => ({
-      writer: new PieceWriter(writers[form]),
-      pieces: catalogPieces(form, header),
+    const renditions = SNAPSHOT_RENDITIONS.filter((rendition) => syntaxBytes(rendition) === syntax);
+    this.#heads = renditions.map((rendition) => ({
+      writer: new PieceWriter(writers[rendition]),
+      pieces: catalogPieces(rendition, header),
     }));
-    this.#tail = new PieceWriter(new Writers(forms.map((form) => writers[form])));
+    this.#tail = new PieceWriter(new Writers(renditions.map((rendition) => writers[rendition])));
     const before = catalogPieces(`catalog${syntax}`, previous);
     this.#headBefore = before.entry(EMPTY_ENTRY);
     this.#between = before.entry(EMPTY_ENTRY);
@@ -228,8 +230,8 @@ class Patch {
   }
 }
 
-function syntaxBytes(form: SnapshotRendition): Syntax {
-  return form.endsWith('.yaml') ? '.yaml' : '.json';
+function syntaxBytes(rendition: SnapshotRendition): Syntax {
+  return rendition.endsWith('.yaml') ? '.yaml' : '.json';
 }
 
 /** An entry without text, to render only what surrounds entries. */

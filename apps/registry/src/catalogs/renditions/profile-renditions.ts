@@ -28,7 +28,7 @@ export class ProfileRenditions {
   readonly #bytesLock: RwLock;
   readonly #maxOldBytes: number;
   readonly #locks = new KeyedMutex();
-  readonly #making = new Map<string, Promise<ProfileRendition>>();
+  readonly #inProgress = new Map<string, Promise<ProfileRendition>>();
   /** Sizes in bytes of profiles of older snapshots, by digest of the snapshot, the oldest first. */
   readonly #old = new Map<Digest, number>();
 
@@ -57,19 +57,20 @@ export class ProfileRenditions {
   /** Returns the bytes of a profile or of its report, in a coding or uncompressed. */
   async find(
     snapshot: SnapshotRecord,
-    form: ProfileRendition,
+    rendition: ProfileRendition,
     part: 'digest' | 'report',
     coding: Coding,
   ): Promise<StoredRendition> {
-    const found = await this.#renditions.findStored(form[part], coding);
+    const found = await this.#renditions.findStored(rendition[part], coding);
     if (found !== undefined) return found;
     // It was evicted just now, or its file is missing.
-    const { [part]: digest } = await this.#make(snapshot, form.profile);
-    const made = digest === form[part] ? await this.#renditions.findStored(digest, 'identity') : undefined;
+    const { [part]: digest } = await this.#make(snapshot, rendition.profile);
+    const made =
+      digest === rendition[part] ? await this.#renditions.findStored(digest, 'identity') : undefined;
     if (made !== undefined) return made;
     throw new KrmhubError(
       'unavailable',
-      `the profile ${form.profile} of snapshot ${snapshot.serial} of catalog ${snapshot.catalog} is being regenerated`,
+      `the profile ${rendition.profile} of snapshot ${snapshot.serial} of catalog ${snapshot.catalog} is being regenerated`,
       { hint: 'Try again in a moment.' },
     );
   }
@@ -77,17 +78,17 @@ export class ProfileRenditions {
   /** Concurrent callers share the work. */
   async #make(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileRendition> {
     const name = `${snapshot.digests['catalog.yaml']} ${profile}`;
-    const known = this.#making.get(name);
+    const known = this.#inProgress.get(name);
     if (known !== undefined) return known;
     // A takedown waits until a row names what is written here, and then deletes it.
     const making = this.#locks.run('the profiles of catalogs', () =>
       this.#bytesLock.read(() => this.#write(snapshot, profile)),
     );
-    this.#making.set(name, making);
+    this.#inProgress.set(name, making);
     try {
       return await making;
     } finally {
-      this.#making.delete(name);
+      this.#inProgress.delete(name);
     }
   }
 
@@ -95,10 +96,10 @@ export class ProfileRenditions {
     const { catalog, serial, digests } = snapshot;
     const withdrawn = (await this.#store.snapshot(catalog, serial))?.withdrawn;
     if (withdrawn !== undefined) throw takenDownError([withdrawn]);
-    const { revision, unsupportedFields: unsaid, writer } = PROFILE_DIALECTS[profile];
+    const { revision, unsupportedFields, writer } = PROFILE_DIALECTS[profile];
     const document = writer(catalogHeader(snapshot));
     const head = { catalog, snapshot: digests['catalog.yaml'], profile };
-    const reports = profileReportPieces(head, unsaid);
+    const reports = profileReportPieces(head, unsupportedFields);
     const files = [await this.#blobs.write(), await this.#blobs.write()] as const;
     try {
       const [text, report] = [new PieceWriter(files[0]), new PieceWriter(files[1])];
@@ -117,19 +118,19 @@ export class ProfileRenditions {
       const digest = files[0].digest();
       await report.write(reports.end({ digest, functions, omitted }));
       await report.flush();
-      const form = { snapshot: head.snapshot, profile, revision, digest, report: files[1].digest() };
+      const rendition = { snapshot: head.snapshot, profile, revision, digest, report: files[1].digest() };
       for (const file of files) await file.commit();
       const newest = await this.#isNewest(snapshot);
       for (const [digest, { size }] of [
-        [form.digest, text],
-        [form.report, report],
+        [rendition.digest, text],
+        [rendition.report, report],
       ] as const) {
         const compressed = newest && size <= SERVER_LIMITS.maxProfileCompressedBytes;
         await this.#renditions.cacheAlongside(digest, { compressed });
       }
-      for (const blob of await this.#store.recordProfileRendition(form)) await this.#blobs.delete(blob);
-      if (!newest) await this.#trackOld(form.snapshot, text.size + report.size);
-      return form;
+      for (const blob of await this.#store.recordProfileRendition(rendition)) await this.#blobs.delete(blob);
+      if (!newest) await this.#trackOld(rendition.snapshot, text.size + report.size);
+      return rendition;
     } catch (error) {
       await Promise.all(files.map((file) => file.discard()));
       throw error;
@@ -137,8 +138,8 @@ export class ProfileRenditions {
   }
 
   async *#definitions({ catalog, serial }: SnapshotRecord): AsyncIterable<FunctionDefinition> {
-    const places = await this.#store.snapshotEntryRows(catalog, serial);
-    const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+    const rows = await this.#store.snapshotEntryRows(catalog, serial);
+    const digests = rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
     for await (const { json } of storedEntries(this.#store, digests)) {
       yield JSON.parse(json) as FunctionDefinition;
     }

@@ -55,8 +55,8 @@ export class SnapshotRenditions {
    * For a large catalog, renditions that differ from another one only in their heads are made during compression or
    * on request: few clients read them, so the build does not wait for them.
    */
-  readonly #isStored = (form: SnapshotRendition, bytes: number): boolean =>
-    form === 'catalog.yaml' || form === 'catalog.json' || bytes <= this.#maxBytesCompressedFirst;
+  readonly #isStored = (rendition: SnapshotRendition, bytes: number): boolean =>
+    rendition === 'catalog.yaml' || rendition === 'catalog.json' || bytes <= this.#maxBytesCompressedFirst;
 
   /** Writes every rendition of a catalog. `store` stores them. */
   assemble(
@@ -72,9 +72,9 @@ export class SnapshotRenditions {
   patch(
     header: CatalogHeader,
     previous: SnapshotRecord,
-    places: AsyncIterable<MergedEntry<EntrySize>>,
+    rows: AsyncIterable<MergedEntry<EntrySize>>,
   ): Promise<AssembledRenditions | undefined> {
-    return patchRenditions(this.#blobs, header, readPreviousRenditions(previous), places, {
+    return patchRenditions(this.#blobs, header, readPreviousRenditions(previous), rows, {
       isStored: this.#isStored,
     });
   }
@@ -84,10 +84,14 @@ export class SnapshotRenditions {
     const stored = await assembled.commit();
     const { digests, sizes } = assembled;
     await this.#store.recordRenditions(
-      stored.map((form) => ({ digest: digests[form], coding: 'identity', blob: digests[form] })),
+      stored.map((rendition) => ({
+        digest: digests[rendition],
+        coding: 'identity',
+        blob: digests[rendition],
+      })),
     );
-    for (const form of SNAPSHOT_RENDITIONS) {
-      if (sizes[form] <= this.#maxBytesCompressedFirst) await this.#compress(digests[form]);
+    for (const rendition of SNAPSHOT_RENDITIONS) {
+      if (sizes[rendition] <= this.#maxBytesCompressedFirst) await this.#compress(digests[rendition]);
     }
   }
 
@@ -95,11 +99,11 @@ export class SnapshotRenditions {
    * Compresses the renditions of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`.
    */
   async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
-    for (const form of SNAPSHOT_RENDITIONS) {
+    for (const rendition of SNAPSHOT_RENDITIONS) {
       signal.throwIfAborted();
-      const stored = await this.#store.renditionBlob(snapshot.digests[form], 'identity');
-      if (stored === undefined) await this.#regenerateOnce(snapshot, form);
-      await this.#compress(snapshot.digests[form], signal);
+      const stored = await this.#store.renditionBlob(snapshot.digests[rendition], 'identity');
+      if (stored === undefined) await this.#regenerateOnce(snapshot, rendition);
+      await this.#compress(snapshot.digests[rendition], signal);
     }
   }
 
@@ -107,9 +111,14 @@ export class SnapshotRenditions {
    * Returns a rendition in a coding, or uncompressed if it is not stored in this one. Rejects if it can neither be
    * read nor regenerated with the same digest.
    */
-  async find(snapshot: SnapshotRecord, form: SnapshotRendition, coding: Coding): Promise<StoredRendition> {
+  async find(
+    snapshot: SnapshotRecord,
+    rendition: SnapshotRendition,
+    coding: Coding,
+  ): Promise<StoredRendition> {
     return (
-      (await this.findStored(snapshot.digests[form], coding)) ?? (await this.#regenerate(snapshot, form))
+      (await this.findStored(snapshot.digests[rendition], coding)) ??
+      (await this.#regenerate(snapshot, rendition))
     );
   }
 
@@ -183,10 +192,10 @@ export class SnapshotRenditions {
    * Concurrent callers share the work. Each build evicts renditions of old snapshots, so it may take several
    * attempts.
    */
-  async #regenerate(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<StoredRendition> {
-    const digest = snapshot.digests[form];
+  async #regenerate(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<StoredRendition> {
+    const digest = snapshot.digests[rendition];
     for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-      await this.#regenerateOnce(snapshot, form);
+      await this.#regenerateOnce(snapshot, rendition);
       const made = await this.#read(digest, 'identity');
       if (made !== undefined) return made;
     }
@@ -199,9 +208,9 @@ export class SnapshotRenditions {
     );
   }
 
-  async #regenerateOnce(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<void> {
-    const digest = snapshot.digests[form];
-    const making = this.#inProgress.get(digest) ?? this.#reassemble(snapshot, form);
+  async #regenerateOnce(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<void> {
+    const digest = snapshot.digests[rendition];
+    const making = this.#inProgress.get(digest) ?? this.#reassemble(snapshot, rendition);
     this.#inProgress.set(digest, making);
     try {
       await making;
@@ -210,33 +219,33 @@ export class SnapshotRenditions {
     }
   }
 
-  async #reassemble(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<void> {
+  async #reassemble(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<void> {
     const { functions } = snapshot;
-    const derived = await deriveRendition(this.#blobs, form, {
+    const derived = await deriveRendition(this.#blobs, rendition, {
       ...readPreviousRenditions(snapshot),
       functions,
     });
-    const assembled = derived ?? (await this.#assembleFromEntries(snapshot, form));
-    const digest = assembled.digests[form];
-    if (digest !== snapshot.digests[form]) {
+    const assembled = derived ?? (await this.#assembleFromEntries(snapshot, rendition));
+    const digest = assembled.digests[rendition];
+    if (digest !== snapshot.digests[rendition]) {
       await assembled.discard();
       throw new Error(
-        `${form} of snapshot ${snapshot.serial} of catalog ${snapshot.catalog}: expected digest ${snapshot.digests[form]}, regenerated ${digest}`,
+        `${rendition} of snapshot ${snapshot.serial} of catalog ${snapshot.catalog}: expected digest ${snapshot.digests[rendition]}, regenerated ${digest}`,
       );
     }
     await assembled.commit();
     await this.#store.recordRenditions([{ digest, coding: 'identity', blob: digest }]);
-    await this.#trackRegenerated(digest, assembled.sizes[form]);
+    await this.#trackRegenerated(digest, assembled.sizes[rendition]);
   }
 
   async #assembleFromEntries(
     snapshot: SnapshotRecord,
-    form: SnapshotRendition,
+    rendition: SnapshotRendition,
   ): Promise<AssembledRenditions> {
-    const places = await this.#store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
-    const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+    const rows = await this.#store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
+    const digests = rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
     const entries = storedEntries(this.#store, digests);
-    return assembleRenditions<SnapshotRendition>(this.#blobs, [form], catalogHeader(snapshot), entries);
+    return assembleRenditions<SnapshotRendition>(this.#blobs, [rendition], catalogHeader(snapshot), entries);
   }
 
   /** Limits the stored bytes of regenerated renditions: any client can request every rendition of every snapshot. */
@@ -294,9 +303,9 @@ export function selectRendition(
   kind: 'Catalog' | 'KRMFunctionCatalog',
   syntax: 'yaml' | 'json',
 ): SnapshotRendition {
-  const form = SNAPSHOT_RENDITIONS.find((name) => name === `${kind.toLowerCase()}.${syntax}`);
-  if (form === undefined) throw new RangeError(`${kind} has no rendition ${syntax}`);
-  return form;
+  const rendition = SNAPSHOT_RENDITIONS.find((name) => name === `${kind.toLowerCase()}.${syntax}`);
+  if (rendition === undefined) throw new RangeError(`${kind} has no rendition ${syntax}`);
+  return rendition;
 }
 
 /** Returns the key of cached bytes. Callers on the hot path keep it. */

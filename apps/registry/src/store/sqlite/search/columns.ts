@@ -88,7 +88,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     `SELECT DISTINCT group_name AS "group", kind FROM event
      WHERE sequence > ? AND type LIKE 'release.%' LIMIT ${MAX_SINGLE_READS + 1}`,
   );
-  const changedPlaces = client.prepare<[string, number, number], Name>(
+  const changedRows = client.prepare<[string, number, number], Name>(
     `SELECT group_name AS "group", kind FROM catalog_function
      WHERE catalog = ? AND from_serial > ? AND from_serial <= ? LIMIT ${MAX_SINGLE_READS + 1}`,
   );
@@ -111,7 +111,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
        WHERE group_name = ? AND lower(kind) = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
     )
     .pluck();
-  const placesIn = client.prepare<[string, number, number], Name>(
+  const entriesIn = client.prepare<[string, number, number], Name>(
     `SELECT group_name AS "group", kind FROM catalog_function
      WHERE catalog = ? AND entry IS NOT NULL AND from_serial <= ? AND (to_serial IS NULL OR to_serial > ?)
      ORDER BY group_name, kind`,
@@ -125,7 +125,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     const all = new Columns();
     const catalogs = new Map<string, string[]>();
     for (const [catalog, serial] of serials) {
-      for (const { group, kind } of placesIn.iterate(catalog, serial, serial)) {
+      for (const { group, kind } of entriesIn.iterate(catalog, serial, serial)) {
         const name = `${group}/${kind.toLowerCase()}`;
         const others = catalogs.get(name);
         if (others === undefined) catalogs.set(name, [catalog]);
@@ -145,7 +145,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     const changed = now.event > seen.event ? changedByEvents.all(seen.event) : [];
     for (const [catalog, serial] of now.serials) {
       const before = seen.serials.get(catalog) ?? 0;
-      if (serial > before) changed.push(...changedPlaces.all(catalog, before, serial));
+      if (serial > before) changed.push(...changedRows.all(catalog, before, serial));
     }
     if (now.upstream > seen.upstream) changed.push(...changedUpstream.all(seen.upstream));
     return changed.length > MAX_SINGLE_READS ? undefined : changed;

@@ -52,10 +52,10 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
        yanked, deprecated, signatures, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE id = ?`,
   );
-  const placesOf = upstreamEntryRows(connection);
+  const originsOf = upstreamEntryRows(connection);
 
   /** First pages without a query: many clients start there, and they count all functions. Valid for one state. */
-  let remembered = { state: 0, pages: new Map<string, SearchPage>() };
+  let cached = { state: 0, pages: new Map<string, SearchPage>() };
 
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
     const filters: Filters = {};
@@ -69,20 +69,20 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   };
 
   const page = (query: SearchQuery): SearchPage => {
-    const sought = (query.text ?? '').trim() === '' ? undefined : textQuery(query.text!);
+    const words = (query.text ?? '').trim() === '' ? undefined : textQuery(query.text!);
     const after = query.cursor === undefined ? undefined : readCursor(query, query.cursor, countKeys(query));
-    if (sought === undefined && (query.text ?? '').trim() !== '') {
+    if (words === undefined && (query.text ?? '').trim() !== '') {
       return { total: 0, items: [], facets: noFacets() };
     }
 
     const columns = currentColumns();
     const everything = isUnfiltered(query) ? `${query.sort} ${query.limit}` : undefined;
-    if (remembered.state !== columns.state) remembered = { state: columns.state, pages: new Map() };
-    const known = everything === undefined ? undefined : remembered.pages.get(everything);
+    if (cached.state !== columns.state) cached = { state: columns.state, pages: new Map() };
+    const known = everything === undefined ? undefined : cached.pages.get(everything);
     if (known !== undefined) return known;
     // Ranked weights are never 0, so the previous page shows whether weights were used, whatever was published since.
     const weighed = isRanked(query) ? after && after[2] !== 0 : false;
-    const text = sought && findText(sought, weighed);
+    const text = words && findText(words, weighed);
     const order = resultOrder(query, columns, text);
     const { hits, facets } = scan(columns, text?.ids ?? columns.order, filtersOf(query, columns));
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
@@ -93,12 +93,12 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const more = ids.length > limit && last !== undefined;
     const found: SearchPage = {
       total: hits.length,
-      items: rows.map((row) => foundFunction(row, placesOf)),
+      items: rows.map((row) => foundFunction(row, originsOf)),
       facets,
       ...(more && { next: writeCursor(query, [...order.keysOf(ids[limit - 1]!), last.group, last.kind]) }),
     };
-    if (everything !== undefined && remembered.pages.size < MAX_REMEMBERED) {
-      remembered.pages.set(everything, found);
+    if (everything !== undefined && cached.pages.size < MAX_REMEMBERED) {
+      cached.pages.set(everything, found);
     }
     return found;
   };
@@ -152,7 +152,7 @@ function isAfter(
 
 function foundFunction(
   row: ItemRow,
-  placesOf: (group: string, kind: string) => UpstreamOrigin[],
+  originsOf: (group: string, kind: string) => UpstreamOrigin[],
 ): SearchResult {
   const { group, kind, description, publisher, release } = row;
   const list = (text: string): string[] => JSON.parse(text);
@@ -170,7 +170,7 @@ function foundFunction(
     yanked: row.yanked === 1,
     deprecated: row.deprecated === 1,
     signatures: JSON.parse(row.signatures),
-    ...(release === null ? { from: placesOf(group, kind) } : {}),
+    ...(release === null ? { from: originsOf(group, kind) } : {}),
   };
 }
 

@@ -51,10 +51,10 @@ export function upstreamRows(connection: Connection): UpstreamRows {
   const addChange = client.prepare<[string, string]>(
     'INSERT INTO upstream_change (group_name, kind) VALUES (?, ?)',
   );
-  const forgetChanges = client.prepare<[number | bigint]>('DELETE FROM upstream_change WHERE sequence <= ?');
+  const deleteChanges = client.prepare<[number | bigint]>('DELETE FROM upstream_change WHERE sequence <= ?');
   const recordChange = (group: string, kind: string): void => {
     const { lastInsertRowid } = addChange.run(group, kind);
-    forgetChanges.run(Number(lastInsertRowid) - MAX_REMEMBERED_CHANGES);
+    deleteChanges.run(Number(lastInsertRowid) - MAX_REMEMBERED_CHANGES);
   };
 
   const documentOf = (entry: Digest) => {

@@ -36,7 +36,7 @@ export function catalogEntryRows(
   connection: Connection,
 ): Pick<RegistryStore, 'entryPage' | 'countEntries' | 'changedEntries'> {
   const { client, read } = connection;
-  const placeAt = client.prepare<FunctionName & { catalog: string; serial: number }, EntryRow>(
+  const rowAt = client.prepare<FunctionName & { catalog: string; serial: number }, EntryRow>(
     `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
      WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial <= :serial
        AND (to_serial IS NULL OR to_serial > :serial)
@@ -122,11 +122,11 @@ export function catalogEntryRows(
       });
       const isMore = names.length > limit;
       const { catalog, serial } = filter;
-      const places = await read(() =>
-        names.slice(0, limit).flatMap((name) => placeAt.all({ catalog, serial, ...name }).map(toEntryRow)),
+      const rows = await read(() =>
+        names.slice(0, limit).flatMap((name) => rowAt.all({ catalog, serial, ...name }).map(toEntryRow)),
       );
       const next = isMore ? names[limit - 1] : undefined;
-      return { rows: places, ...(next === undefined ? {} : { next }) };
+      return { rows, ...(next === undefined ? {} : { next }) };
     },
 
     async countEntries(filter) {
@@ -149,7 +149,7 @@ export function catalogEntryRows(
         if (start > 0) await setImmediate();
         const batch = names.slice(start, start + READ_AT_ONCE);
         const at = (name: FunctionName, serial: number): CatalogEntryRow[] =>
-          placeAt.all({ catalog, serial, ...name }).map(toEntryRow);
+          rowAt.all({ catalog, serial, ...name }).map(toEntryRow);
         const found = await read(() =>
           batch.map((name): ChangedEntry => {
             const [[before], [after]] = [at(name, from), at(name, to)];

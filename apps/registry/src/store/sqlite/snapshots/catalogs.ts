@@ -68,11 +68,11 @@ export function catalogRows(connection: Connection): CatalogRows {
     .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
     .limit(1)
     .prepare();
-  const newestPlaces = client.prepare<[string], EntryRow>(
+  const latestRows = client.prepare<[string], EntryRow>(
     `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
      WHERE catalog = ? AND to_serial IS NULL ORDER BY group_name, kind`,
   );
-  const newestPlace = db
+  const latestRow = db
     .select()
     .from(catalogFunctions)
     .where(
@@ -84,7 +84,7 @@ export function catalogRows(connection: Connection): CatalogRows {
       ),
     )
     .prepare();
-  const placesAt = db
+  const rowsAt = db
     .select()
     .from(catalogFunctions)
     .where(
@@ -96,7 +96,7 @@ export function catalogRows(connection: Connection): CatalogRows {
     )
     .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
     .prepare();
-  const holding = client
+  const containing = client
     .prepare<[string, string], string>(
       `SELECT catalog FROM catalog_function AS place
        WHERE group_name = ? AND lower(kind) = lower(?) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
@@ -116,8 +116,8 @@ export function catalogRows(connection: Connection): CatalogRows {
   );
 
   /** Iterates over the rows with an entry, `size` at a time, with these columns of a table of entries. */
-  const heldPages = <Held extends FunctionName>(columns: string, table: string, size: number) => {
-    const heldAfter = client.prepare<{ wanted: string; group: string; kind: string }, Held>(
+  const entryPages = <Held extends FunctionName>(columns: string, table: string, size: number) => {
+    const entriesAfter = client.prepare<{ wanted: string; group: string; kind: string }, Held>(
       `SELECT place.group_name AS "group", place.kind, ${columns}
        FROM catalog_function AS place JOIN ${table} ON entry.digest = place.entry
        WHERE place.catalog = :wanted AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
@@ -126,7 +126,7 @@ export function catalogRows(connection: Connection): CatalogRows {
     return async function* (wanted: string): AsyncIterable<Held> {
       let after = { group: '', kind: '' };
       for (;;) {
-        const page = await read(() => heldAfter.all({ wanted, ...after }));
+        const page = await read(() => entriesAfter.all({ wanted, ...after }));
         yield* page;
         const last = page.at(-1);
         if (last === undefined || page.length < size) return;
@@ -135,8 +135,12 @@ export function catalogRows(connection: Connection): CatalogRows {
       }
     };
   };
-  const held = heldPages<FunctionName & RenderedEntry>('entry.digest, entry.yaml, entry.json', 'entry', PAGE);
-  const heldSizes = heldPages<EntrySize>(
+  const held = entryPages<FunctionName & RenderedEntry>(
+    'entry.digest, entry.yaml, entry.json',
+    'entry',
+    PAGE,
+  );
+  const entrySizes = entryPages<EntrySize>(
     'octet_length(entry.yaml) AS yamlBytes, octet_length(entry.json) AS jsonBytes',
     // This index contains the sizes; without it, each entry reads a page of the file.
     'entry INDEXED BY entry_sizes',
@@ -162,13 +166,13 @@ export function catalogRows(connection: Connection): CatalogRows {
         const row = one.get({ name: wanted });
         return row && record(row);
       }),
-    catalogsContaining: (group, kind) => read(() => holding.all(group, kind)),
+    catalogsContaining: (group, kind) => read(() => containing.all(group, kind)),
     applyRecipe: applyRecipe(connection),
     latestEntryRows: (wanted, names) =>
       read(() => {
-        if (names === undefined) return newestPlaces.all(wanted).map(toEntryRow);
+        if (names === undefined) return latestRows.all(wanted).map(toEntryRow);
         return names.flatMap(({ group, kind }) =>
-          newestPlace.all({ name: wanted, group, kind }).map(fromEntryRow),
+          latestRow.all({ name: wanted, group, kind }).map(fromEntryRow),
         );
       }),
     latestEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
@@ -183,14 +187,13 @@ export function catalogRows(connection: Connection): CatalogRows {
             : byDigest.get({ name: wanted, digest: reference });
         return row && snapshot(row);
       }),
-    snapshotEntryRows: (wanted, serial) =>
-      read(() => placesAt.all({ name: wanted, serial }).map(fromEntryRow)),
+    snapshotEntryRows: (wanted, serial) => read(() => rowsAt.all({ name: wanted, serial }).map(fromEntryRow)),
     ...signatureRows(connection),
     ...catalogEntryRows(connection),
     async *latestEntries(wanted) {
       for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };
     },
-    latestEntrySizes: heldSizes,
+    latestEntrySizes: entrySizes,
     storeEntries: (added) =>
       write(() => {
         for (const { digest, yaml, json } of added) addEntry.run(digest, yaml, json);

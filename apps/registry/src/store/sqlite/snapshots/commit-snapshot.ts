@@ -12,10 +12,10 @@ import { signatureWriter } from './signatures.js';
 export function commitSnapshot(connection: Connection): RegistryStore['commitSnapshot'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
-  const storePlace = entryRowWriter(connection);
+  const storeEntryRow = entryRowWriter(connection);
   const artifacts = artifactWriter(connection);
   const signatures = signatureWriter(connection);
-  const tellSearch = searchNotifier(connection);
+  const notifySearch = searchNotifier(connection);
   const addEntry = db
     .insert(entries)
     .values({
@@ -26,53 +26,60 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
     .onConflictDoNothing()
     .prepare();
 
-  return (cut, artifact, signature) =>
+  return (build, artifact, signature) =>
     write(() => {
-      const next = nextSerial(connection, cut);
-      for (const { digest, yaml, json } of cut.entries) addEntry.run({ digest, yaml, json });
-      for (const changed of cut.changed) storePlace(cut.catalog, next, changed);
-      if (cut.snapshot !== undefined) {
+      const next = nextSerial(connection, build);
+      for (const { digest, yaml, json } of build.entries) addEntry.run({ digest, yaml, json });
+      for (const changed of build.changed) storeEntryRow(build.catalog, next, changed);
+      if (build.snapshot !== undefined) {
         db.insert(snapshots)
-          .values({ ...cut.snapshot, catalog: cut.catalog, digest: cut.snapshot.digests['catalog.yaml'] })
+          .values({
+            ...build.snapshot,
+            catalog: build.catalog,
+            digest: build.snapshot.digests['catalog.yaml'],
+          })
           .run();
-        tellSearch(cut.snapshot);
+        notifySearch(build.snapshot);
       }
-      if (cut.event !== undefined) {
-        if (artifact !== undefined) artifacts.putArtifact(artifact, cut.event);
-        appendEvent(cut.event);
+      if (build.event !== undefined) {
+        if (artifact !== undefined) artifacts.putArtifact(artifact, build.event);
+        appendEvent(build.event);
       }
-      if (cut.signature !== undefined) signatures.put(cut.signature, signature);
-      db.update(catalogs).set({ throughEvent: cut.throughEvent }).where(eq(catalogs.name, cut.catalog)).run();
+      if (build.signature !== undefined) signatures.put(build.signature, signature);
+      db.update(catalogs)
+        .set({ throughEvent: build.throughEvent })
+        .where(eq(catalogs.name, build.catalog))
+        .run();
     });
 }
 
 /** Returns the serial of the changes. Throws if the catalog changed after the build was planned. */
-function nextSerial({ db }: Connection, cut: SnapshotBuild): number {
-  const current = db.select().from(catalogs).where(eq(catalogs.name, cut.catalog)).get();
-  if (current === undefined) throw new KrmhubError('not-found', `catalog ${cut.catalog} not found`);
-  if (current.throughEvent !== cut.expectedThroughEvent) {
+function nextSerial({ db }: Connection, build: SnapshotBuild): number {
+  const current = db.select().from(catalogs).where(eq(catalogs.name, build.catalog)).get();
+  if (current === undefined) throw new KrmhubError('not-found', `catalog ${build.catalog} not found`);
+  if (current.throughEvent !== build.expectedThroughEvent) {
     throw new RevisionConflict(
-      `catalog ${cut.catalog} is built through event ${current.throughEvent}, expected ${cut.expectedThroughEvent}`,
+      `catalog ${build.catalog} is built through event ${current.throughEvent}, expected ${build.expectedThroughEvent}`,
     );
   }
   // Two consecutive recipes both leave the catalog at event 0, and a takedown does not change it.
-  if (cut.throughEvent < current.appliedEvent) {
+  if (build.throughEvent < current.appliedEvent) {
     throw new RevisionConflict(
-      `catalog ${cut.catalog} must be built through event ${current.appliedEvent}, not ${cut.throughEvent}`,
+      `catalog ${build.catalog} must be built through event ${current.appliedEvent}, not ${build.throughEvent}`,
     );
   }
   const newest = db
     .select({ serial: snapshots.serial, digest: snapshots.digest })
     .from(snapshots)
-    .where(eq(snapshots.catalog, cut.catalog))
+    .where(eq(snapshots.catalog, build.catalog))
     .orderBy(desc(snapshots.serial))
     .limit(1)
     .get();
   const next = (newest?.serial ?? 0) + 1;
-  const { snapshot } = cut;
+  const { snapshot } = build;
   if (snapshot && (snapshot.serial !== next || snapshot.previous !== (newest?.digest ?? null))) {
     throw new RevisionConflict(
-      `snapshot ${snapshot.serial} does not follow the newest one of catalog ${cut.catalog}`,
+      `snapshot ${snapshot.serial} does not follow the newest one of catalog ${build.catalog}`,
     );
   }
   return next;

@@ -27,7 +27,7 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
     )
     .prepare();
   const blobsOf = client.prepare<[string], Digest>('SELECT blob FROM form WHERE digest = ?').pluck();
-  const forget = client.prepare<[string]>('DELETE FROM form WHERE digest = ?');
+  const deleteOne = client.prepare<[string]>('DELETE FROM form WHERE digest = ?');
   // A README may have the bytes of a catalog, so a blob of a release is never deleted here.
   const isNamed = client
     .prepare<{ blob: string }, 0 | 1>(
@@ -36,44 +36,44 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
         OR EXISTS (SELECT 1 FROM release WHERE readme = :blob)`,
     )
     .pluck();
-  const forgetFallenProfiles = client.prepare(
+  const deleteWithdrawnProfiles = client.prepare(
     'DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE withdrawn IS NULL)',
   );
-  const forgetFallen = client.prepare(
+  const deleteWithdrawn = client.prepare(
     `DELETE FROM form WHERE digest NOT IN (
        SELECT form_digest.value FROM snapshot, json_each(snapshot.digests) AS form_digest WHERE withdrawn IS NULL
        UNION ALL SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
   );
-  const forgetProfiles = client.prepare<[string], { digest: Digest; report: Digest }>(
+  const deleteProfiles = client.prepare<[string], { digest: Digest; report: Digest }>(
     'DELETE FROM profile_form WHERE snapshot = ? RETURNING digest, report',
   );
   // Profiles and renditions of a catalog without functions can have the same bytes.
-  const isForm = client
+  const isRendition = client
     .prepare<{ digest: string }, 0 | 1>(
       `SELECT EXISTS (SELECT 1 FROM profile_form WHERE digest = :digest OR report = :digest)
         OR EXISTS (SELECT 1 FROM snapshot, json_each(snapshot.digests) AS one WHERE one.value = :digest)`,
     )
     .pluck();
-  const forgetAll = (digests: readonly Digest[]): Digest[] => {
+  const deleteAll = (digests: readonly Digest[]): Digest[] => {
     const blobs = new Set(digests.flatMap((digest) => blobsOf.all(digest)));
-    for (const digest of digests) forget.run(digest);
+    for (const digest of digests) deleteOne.run(digest);
     return [...blobs].filter((blob) => isNamed.get({ blob }) === 0);
   };
   const allBlobs = client.prepare<[], Digest>('SELECT DISTINCT blob FROM form').pluck();
-  const forgetUnused = (digests: readonly Digest[]): Digest[] =>
-    forgetAll([...new Set(digests)].filter((digest) => isForm.get({ digest }) === 0));
+  const deleteUnused = (digests: readonly Digest[]): Digest[] =>
+    deleteAll([...new Set(digests)].filter((digest) => isRendition.get({ digest }) === 0));
   return {
     renditionBlob: (digest, coding) => read(() => stored.get({ digest, coding })?.blob),
-    recordRenditions: (remembered) =>
+    recordRenditions: (recorded) =>
       write(() => {
-        for (const { digest, coding, blob } of remembered) {
+        for (const { digest, coding, blob } of recorded) {
           db.insert(renditions)
             .values({ digest, coding, blob })
             .onConflictDoUpdate({ target: [renditions.digest, renditions.coding], set: { blob } })
             .run();
         }
       }),
-    deleteRenditions: (digests) => write(() => forgetAll(digests)),
+    deleteRenditions: (digests) => write(() => deleteAll(digests)),
     profileRendition: (snapshot, profile) =>
       read(() => {
         const row = profileRow.get({ snapshot, profile });
@@ -90,17 +90,17 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
             set: { revision, digest, report },
           })
           .run();
-        return before === undefined ? [] : forgetUnused([before.digest, before.report]);
+        return before === undefined ? [] : deleteUnused([before.digest, before.report]);
       }),
     deleteProfileRenditions: (snapshots) =>
       write(() => {
-        const fallen = snapshots.flatMap((snapshot) => forgetProfiles.all(snapshot));
-        return forgetUnused(fallen.flatMap(({ digest, report }) => [digest, report]));
+        const removed = snapshots.flatMap((snapshot) => deleteProfiles.all(snapshot));
+        return deleteUnused(removed.flatMap(({ digest, report }) => [digest, report]));
       }),
     deleteWithdrawnRenditions: () =>
       write(() => {
-        forgetFallenProfiles.run();
-        forgetFallen.run();
+        deleteWithdrawnProfiles.run();
+        deleteWithdrawn.run();
         return new Set(allBlobs.all());
       }),
   };

@@ -19,7 +19,7 @@ export function entryWithdrawer(
   connection: Connection,
 ): (change: FunctionTakedown) => TakedownResult['withdrawn'] {
   const { client } = connection;
-  const storePlace = entryRowWriter(connection);
+  const storeEntryRow = entryRowWriter(connection);
   const holding = client.prepare<{ group: string; kind: string; digests: string }, WithdrawnRow>(
     `SELECT catalog, from_serial AS fromSerial, to_serial AS toSerial, entry FROM catalog_function
      WHERE group_name = :group AND kind = :kind AND EXISTS (
@@ -27,7 +27,7 @@ export function entryWithdrawer(
        WHERE version.value ->> 'definition' IN (SELECT value FROM json_each(:digests)))
      ORDER BY catalog, from_serial`,
   );
-  const forgetEntry = client.prepare<WithdrawnRow & { group: string; kind: string }>(
+  const clearEntry = client.prepare<WithdrawnRow & { group: string; kind: string }>(
     `UPDATE catalog_function SET entry = NULL
      WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial = :fromSerial`,
   );
@@ -52,18 +52,18 @@ export function entryWithdrawer(
   return ({ group, kind, takedowns }) => {
     const digests = JSON.stringify(takedowns.map(({ digest }) => digest));
     const takedown = JSON.stringify(takedowns[0]);
-    const places = holding.all({ group, kind, digests });
-    const withdrawn = places.flatMap((place) => {
-      const { catalog, fromSerial: from, toSerial: to } = place;
-      forgetEntry.run({ ...place, group, kind });
+    const rows = holding.all({ group, kind, digests });
+    const withdrawn = rows.flatMap((row) => {
+      const { catalog, fromSerial: from, toSerial: to } = row;
+      clearEntry.run({ ...row, group, kind });
       const snapshots = withdraw.all({ catalog, from, to, takedown });
       if (to === null) {
         const empty = { group, kind, versions: [], shadowed: [], yanked: [] };
-        storePlace(catalog, newestSerial.get(catalog)! + 1, empty);
+        storeEntryRow(catalog, newestSerial.get(catalog)! + 1, empty);
       }
       return snapshots.sort((a, b) => a.serial - b.serial);
     });
-    for (const { entry } of places) if (entry !== null) deleteEntry.run({ entry, group, kind });
+    for (const { entry } of rows) if (entry !== null) deleteEntry.run({ entry, group, kind });
     return withdrawn;
   };
 }
