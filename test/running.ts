@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Starts what users start, as they start it: the built command line in processes of its own. */
+/** Starts what users start, as they start it: the built command line in separate processes. */
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 export const fixtures = path.join(root, 'test/fixtures');
-/** Real documents of other projects; beside the checkout where somebody put them, never part of it. */
+/** Documents of other projects; optionally beside the checkout, never part of it. */
 export const sharedData = path.join(path.dirname(root), 'shared/data');
 const command = path.join(root, 'apps/cli/bin/krmhub.js');
 
@@ -22,11 +22,13 @@ export interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
   stdin?: string;
-  /** The system ends a command that takes more. */
+  /** The system ends a command that uses more. */
   maxProcessorSeconds?: number;
 }
 
-/** The tests' environment without what could leak into a command: another registry, token or login. */
+/**
+ * The tests' environment without settings that could leak into a command: another registry, token or login.
+ */
 export function cleanEnvironment(home: string, extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('KRMHUB_') && !name.startsWith('XDG_'),
@@ -67,7 +69,9 @@ export interface RunningRegistry {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment. */
+/**
+ * `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment.
+ */
 export async function startRegistry(
   data: string,
   settings: Record<string, string> = {},

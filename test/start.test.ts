@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { cleanEnvironment, root, temporaryFolder } from './running.js';
 
-it('npm start builds and runs a registry, which stops when it is told to', async () => {
+it('npm start builds and runs a registry, which stops on SIGINT', async () => {
   const { folder, remove } = temporaryFolder();
   const data = path.join(folder, 'data');
   const child = spawn('npm', ['start'], {
@@ -34,7 +34,7 @@ it('npm start builds and runs a registry, which stops when it is told to', async
     expect(statSync(path.join(data, 'admin.token')).mode & 0o777).toBe(0o600);
     expect(output).toContain('admin.token');
   } finally {
-    // The whole group, as Ctrl-C at a terminal does.
+    // The whole group, like Ctrl-C in a terminal.
     process.kill(-child.pid!, 'SIGINT');
     await closed;
     remove();

@@ -4,20 +4,20 @@ import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder 
 import { MAX_GROWTH, MAX_WAIT, memoryOf, startNeighbour } from './neighbor.js';
 import type { Pace } from './pace.js';
 
-/** A registry that the tests of a file attack, with a neighbour that uses it meanwhile. */
+/** A registry under attack by the tests of a file, with another client that uses it meanwhile. */
 export interface Attacked {
-  /** A folder of theirs. */
+  /** A folder for files of the attack. */
   readonly folder: string;
   readonly registry: RunningRegistry;
   readonly neighbour: Pace;
-  /** Nobody else has waited, and memory is bounded. */
+  /** Other clients did not wait, and memory is bounded. */
   expectUnharmed(): Promise<void>;
 }
 
-/** Nothing that it answers is refused for coming too soon: that would hide what the registry makes of it. */
+/** No rate limits: a refusal for too many requests would hide how the registry handles the content. */
 const SETTINGS = { KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0' };
 
-/** Starts the registry before the tests of a file, with one function in it; behind them it has to be unharmed still. */
+/** Starts the registry with one function before the tests of a file; afterwards it must be unharmed. */
 export function attackRegistry(): Attacked {
   const { folder, remove } = temporaryFolder();
   let registry: RunningRegistry;
@@ -38,7 +38,7 @@ export function attackRegistry(): Attacked {
     },
   };
   beforeAll(async () => {
-    // What is not collected in time would otherwise count as growth, up to the size of the machine.
+    // Garbage that is not collected would count as growth, up to the memory of the machine.
     vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=400');
     registry = await startRegistry(path.join(folder, 'data'), SETTINGS);
     vi.unstubAllEnvs();

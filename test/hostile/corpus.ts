@@ -5,11 +5,11 @@ import { TEXT_CASES } from './text-cases.js';
 
 export const CORPUS: readonly HostileCase[] = [...SYNTAX_CASES, ...TEXT_CASES, ...DEFINITION_CASES];
 
-/** Characters that act on a terminal or reorder what it shows; only line feeds belong in output. */
+/** Characters that act on a terminal or reorder its text; only line feeds belong in output. */
 export const UNSAFE_OUTPUT =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
-/** The first place of a text that must not reach a terminal, with what stands around it. */
+/** Returns the first unsafe character of a text, with its surroundings. */
 export function unsafePlace(text: string): string | undefined {
   const found = UNSAFE_OUTPUT.exec(text);
   return found === null

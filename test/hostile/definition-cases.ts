@@ -1,7 +1,7 @@
 import { apiVersion, caseOf, definition, type Fields, jsonBytes, list, objectSchema } from './definition.js';
 import type { HostileCase } from './hostile-case.js';
 
-/** Text that any reader takes, and that harms whoever acts on what it says. */
+/** Text that every reader accepts, and that harms programs that act on its content. */
 
 const fields = (count: number, make: (index: number) => unknown): Fields =>
   Object.fromEntries(list(count, (index) => [`field${index}`, make(index)]));
@@ -118,7 +118,7 @@ const references: HostileCase[] = [
       ),
     })),
   ),
-  caseOf('a $schema, an $id and a $dynamicRef from elsewhere', 'refused', () => ({
+  caseOf('a $schema, an $id and a $dynamicRef with remote URLs', 'refused', () => ({
     schema: objectSchema(
       {},
       {
@@ -262,10 +262,10 @@ const wide: HostileCase[] = [
     },
   })),
   caseOf('1,900 unknown fields', 'refused', () => ({ spec: fields(1_900, () => 'x') })),
-  caseOf('40,000 labels in a licence', 'refused', () => ({
+  caseOf('40,000 labels in a license', 'refused', () => ({
     version: { license: `${'MIT OR '.repeat(40_000)}MIT` },
   })),
-  caseOf('40,000 brackets in a licence', 'refused', () => ({
+  caseOf('40,000 brackets in a license', 'refused', () => ({
     version: { license: `${'('.repeat(40_000)}MIT${')'.repeat(40_000)}` },
   })),
   caseOf('an image reference of 500,000 separators', 'refused', () => ({

@@ -1,17 +1,17 @@
 import type { HostileCase } from './hostile-case.js';
 
-/** A definition without errors, as JSON values that a case then spoils. */
+/** A definition without errors, as JSON values that a case then breaks. */
 export const GROUP = 'hostile.example.com';
 
 export type Fields = Record<string, unknown>;
 
 export interface Parts {
   kind?: string;
-  /** Fields of `spec` that replace or join the usual ones. */
+  /** Fields of `spec` that replace or extend the usual ones. */
   spec?: Fields;
   /** Fields of the only API version. */
   version?: Fields;
-  /** In place of `openAPIV3Schema`. */
+  /** Replaces `openAPIV3Schema`. */
   schema?: unknown;
 }
 
@@ -42,7 +42,7 @@ export function definition(parts: Parts = {}): Fields {
     spec: {
       group: GROUP,
       names: { kind: parts.kind ?? 'Hostile' },
-      description: 'Sent by somebody who means no good.',
+      description: 'Sent by an attacker.',
       publisher: 'Example Co',
       home: 'https://hostile.example.com',
       maintainers: ['team@example.com'],
@@ -59,21 +59,21 @@ export function bytesOf(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** JSON is YAML too, and what it escapes arrives whatever the YAML around it forbids. */
+/** JSON is YAML too, and its escapes pass whatever the YAML around it forbids. */
 export function jsonBytes(value: unknown): Uint8Array {
   return bytesOf(JSON.stringify(value));
 }
 
 const PLACE = '"@@@"';
 
-/** A definition in which `source`, as it is, stands where a JSON value of `parts` is the text `@@@`. */
+/** A definition with `source` unchanged where a JSON value of `parts` is the text `@@@`. */
 export function spliced(parts: Parts, source: string): Uint8Array {
   const text = JSON.stringify(definition(parts));
-  if (!text.includes(PLACE)) throw new Error('nothing in the definition is to be replaced');
+  if (!text.includes(PLACE)) throw new Error('the definition has no placeholder');
   return bytesOf(text.replace(PLACE, () => source));
 }
 
-/** As a value of JSON that `spliced` replaces. */
+/** A JSON value that `spliced` replaces. */
 export const HERE = '@@@';
 
 /** A case of a definition with these parts. */

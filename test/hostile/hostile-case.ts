@@ -1,7 +1,7 @@
-/** A document that somebody sends who means no good. */
+/** A document that an attacker sends. */
 export interface HostileCase {
   name: string;
-  /** What lint and publish have to say: `either` where both are right, and only the bounds matter. */
+  /** The expected result of lint and publish: `either` if both are correct, and only the bounds matter. */
   verdict: 'refused' | 'taken' | 'either';
   make(): Uint8Array;
 }

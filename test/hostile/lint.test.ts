@@ -10,7 +10,7 @@ afterAll(remove);
 
 /** Seconds of processor time for one process and its batch. */
 const MAX_SECONDS = 60;
-/** Megabytes of heap that lint gets: it may not need more for any of them. */
+/** Megabytes of heap for lint: enough for every case. */
 const HEAP = { NODE_OPTIONS: '--max-old-space-size=400' };
 
 interface Report {
@@ -34,7 +34,7 @@ async function lint(cases: readonly HostileCase[], format: 'text' | 'json') {
 describe.each(batches(CORPUS, 8).map((cases, index) => ({ cases, first: index * 8 })))(
   'lint of hostile documents from $first on',
   ({ cases }) => {
-    it('judges each in bounded time and memory', async () => {
+    it('checks each in bounded time and memory', async () => {
       const { code, stdout, stderr, names } = await lint(cases, 'json');
       expect(stderr).toBe('');
       expect(unsafePlace(stdout)).toBeUndefined();
@@ -47,13 +47,13 @@ describe.each(batches(CORPUS, 8).map((cases, index) => ({ cases, first: index * 
       });
       expect(verdicts).toEqual(cases.map(({ name, verdict }) => ({ name, verdict })));
       expect(code).toBe(diagnostics.some(({ severity }) => severity === 'error') ? 1 : 0);
-      // Enough for every reader, and never as much as a hostile file can hold.
+      // Enough for every reader, and never as much as a hostile file can contain.
       for (const name of names) {
         expect(diagnostics.filter(({ file }) => file === name).length).toBeLessThanOrEqual(202);
       }
     }, 300_000);
 
-    it('writes nothing that acts on a terminal', async () => {
+    it('prints nothing that acts on a terminal', async () => {
       const { code, stdout, stderr } = await lint(cases, 'text');
       expect(code).toBeLessThan(2);
       expect(stderr).toBe('');

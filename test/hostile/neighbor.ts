@@ -3,7 +3,7 @@ import { Pace } from './pace.js';
 
 const PATHS = ['/healthz', '/catalogs/default/catalog.yaml', '/api/v1/functions?q=labels'];
 
-/** Another client of the registry, that asks all the time, and asks a calm one the same. */
+/** Another client that sends the registry requests all the time, and the same ones to a calm registry. */
 export function startNeighbour(attacked: RunningRegistry, calm: RunningRegistry): Pace {
   const inTurn = ({ url }: RunningRegistry) => {
     let turn = 0;
@@ -12,17 +12,20 @@ export function startNeighbour(attacked: RunningRegistry, calm: RunningRegistry)
   return new Pace(inTurn(attacked), inTurn(calm));
 }
 
-/** Bytes of memory that the registry's process takes, as its own metrics tell. */
+/** Bytes of memory of the registry's process, from its own metrics. */
 export async function memoryOf({ url }: RunningRegistry): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const value = /^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1];
-  if (value === undefined) throw new Error('the metrics tell nothing of memory');
+  if (value === undefined) throw new Error('the metrics have no memory');
   return Number(value);
 }
 
-/** Bytes by which hostile work may make the process grow: garbage that is not collected yet, and no more. */
+/** Bytes that hostile work may add to the process: garbage that is not collected yet, and no more. */
 export const MAX_GROWTH = 800 * 1_048_576;
-/** Answers of a calm registry for each of the attacked one: it would be far more if anything hostile held it up. */
+/**
+ * Responses of a calm registry per response of the attacked one: a hostile request that blocks it would
+ * give far more.
+ */
 export const MAX_WAIT = 40;
 
 export interface Problem {
@@ -31,7 +34,10 @@ export interface Problem {
   detail: string;
 }
 
-/** What is wrong with an answer to a hostile request: it is a success that may be, or a problem that says why. */
+/**
+ * Returns the problem of a response to a hostile request: it must be an allowed success, or a problem
+ * document with the reason.
+ */
 export async function faultOf(
   response: Response,
   allowed: readonly number[] = [],

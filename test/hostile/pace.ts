@@ -1,15 +1,16 @@
-/** Asks something once, and reads the answer. */
+/** Sends one request and reads the response. */
 export type Ask = () => Promise<Response>;
 
-/** Milliseconds from an answer to the next question. */
+/** Milliseconds from a response to the next request. */
 const PAUSE = 20;
 
 /**
- * Asks two registries the same over and over, of which one is attacked. How long an answer takes depends on what else
- * the machine does, so waits are counted in answers: of the calm one, until the attacked one has answered.
+ * Sends the same requests to two registries over and over; one of them is under attack. The time of a
+ * response depends on other work of the machine, so waits are counted in responses: of the calm one, until
+ * the attacked one has responded.
  */
 export class Pace {
-  /** For each answer of the attacked one, how many of the calm one came before it. */
+  /** For each response of the attacked one, the number of responses of the calm one before it. */
   readonly #waits: number[] = [];
   #calm = 0;
   #running = true;
@@ -28,12 +29,15 @@ export class Pace {
     ]);
   }
 
-  /** How many answers the attacked one gave. */
+  /** Number of responses of the attacked one. */
   get answers(): number {
     return this.#waits.length;
   }
 
-  /** The wait that this share of the answers did not exceed; throws the first answer that was no success. */
+  /**
+   * The wait that this share of the responses did not exceed; throws the first response that was not a
+   * success.
+   */
   waitOf(share: number): number {
     if (this.#failure !== undefined) throw this.#failure;
     const waits = [...this.#waits, this.#calm].sort((a, b) => a - b);

@@ -12,7 +12,7 @@ const attacked = attackRegistry();
 
 let release = 0;
 
-/** Puts the bytes as a release of the kind that they name, so that nothing but their content refuses them. */
+/** Publishes the bytes as a release of the kind that they name, so that only their content can be refused. */
 function put(
   bytes: Uint8Array,
   contentType: string,
@@ -42,7 +42,7 @@ function form(bytes: Uint8Array): FormData {
   return data;
 }
 
-/** Whether the answer was what the case says, and a fault where it was not. */
+/** Reports whether the response matches the expectation of the case; returns the problem if it does not. */
 async function judge({ name, verdict }: HostileCase, response: Response): Promise<string | undefined> {
   const accepted = response.status === 201 || response.status === 200;
   const fault = await faultOf(response, verdict === 'refused' ? [] : [200, 201]);
@@ -56,12 +56,12 @@ describe('hostile definitions sent to the registry', () => {
     ['JSON', (bytes: Uint8Array) => put(bytes, 'application/json')],
     ['a form', (bytes: Uint8Array) => put(bytes, '', form(bytes))],
   ] as const)(
-    'are judged when they are sent as %s',
+    'are checked when they are sent as %s',
     async (what, send) => {
       const faults: string[] = [];
-      // Whatever carries them, the same eyes look at them: all as YAML, a part of them as the others.
+      // Every content type goes through the same checks: all cases as YAML, some of them as the others.
       for (const one of CORPUS.filter((_, index) => what === 'YAML' || index % 4 === 0)) {
-        // What is YAML and no JSON is refused for that alone, and a README that is no text for that.
+        // YAML that is not JSON is refused for its syntax, and a README that is not text for its encoding.
         const verdict = what === 'YAML' || one.verdict === 'refused' ? one.verdict : 'either';
         const fault = await judge({ ...one, verdict }, await send(one.make()));
         if (fault !== undefined) faults.push(fault);
@@ -72,7 +72,7 @@ describe('hostile definitions sent to the registry', () => {
     240_000,
   );
 
-  it('are judged when many are sent at once', async () => {
+  it('are checked when many are sent concurrently', async () => {
     const largest = [...CORPUS]
       .map((one) => ({ one, bytes: one.make() }))
       .filter(({ bytes }) => bytes.length > 300_000);
@@ -91,7 +91,7 @@ describe('hostile definitions sent to the registry', () => {
     await attacked.expectUnharmed();
   }, 240_000);
 
-  it('that were taken are in the catalog, and the registry is ready', async () => {
+  it('that were accepted are in the catalog, and the registry is ready', async () => {
     const ready = await fetch(`${attacked.registry.url}/readyz`);
     expect(ready.status).toBe(200);
     const catalog = await (await fetch(`${attacked.registry.url}/catalogs/default/catalog.yaml`)).text();
@@ -102,7 +102,7 @@ describe('hostile definitions sent to the registry', () => {
 });
 
 describe('hostile definitions given to krmhub publish', () => {
-  it('are refused or published, and nothing that acts on a terminal is written', async () => {
+  it('are refused or published, and the output has nothing that acts on a terminal', async () => {
     const chosen = CORPUS.filter((_, index) => index % 12 === 0);
     for (const [index, { name, verdict, make }] of chosen.entries()) {
       const file = path.join(attacked.folder, `publish-${index}.yaml`);
@@ -110,7 +110,7 @@ describe('hostile definitions given to krmhub publish', () => {
       const finished = await krmhub(['publish', file, '--release', `2.0.${index}`], {
         env: attacked.registry.env,
       });
-      // Tabs stand between the columns of what a program reads.
+      // Tabs separate the columns of the output for programs.
       expect(unsafePlace(finished.stdout.replaceAll('\t', ' ') + finished.stderr), name).toBeUndefined();
       expect(finished.stdout + finished.stderr, name).not.toMatch(/internal|node:| {4}at /);
       if (verdict === 'refused') expect(finished.code, name).not.toBe(0);

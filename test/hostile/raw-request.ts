@@ -1,15 +1,18 @@
 import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
-  /** Of the first answer; 0 where the connection ended without one. */
+  /** Of the first response; 0 if the connection ended without one. */
   status: number;
   received: string;
   milliseconds: number;
-  /** Whether the registry ended the connection, as against the test that had waited long enough. */
+  /** Whether the registry ended the connection, rather than the timeout of the test. */
   ended: boolean;
 }
 
-/** Sends bytes that no client library would, and gives what came back until the registry ends the connection. */
+/**
+ * Sends bytes that no client library would send, and returns the response bytes until the registry ends the
+ * connection.
+ */
 export function rawRequest(
   url: string,
   head: string | Uint8Array,
@@ -42,7 +45,7 @@ export function rawRequest(
   });
 }
 
-/** Writes a piece every so many milliseconds for as long as the connection stands. */
+/** Writes a piece at this interval in milliseconds while the connection is open. */
 export function drip(piece: string, milliseconds: number): (socket: Socket) => void {
   return (socket) => {
     const timer = setInterval(() => {
@@ -53,7 +56,7 @@ export function drip(piece: string, milliseconds: number): (socket: Socket) => v
   };
 }
 
-/** Writes without end, as fast as the connection takes it. */
+/** Writes without end, as fast as the connection accepts. */
 export function flood(piece: string): (socket: Socket) => void {
   return (socket) => {
     const send = () => {

@@ -25,23 +25,23 @@ function putHead(...headers: string[]): string {
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const send = (head: string, options: Parameters<typeof rawRequest>[2] = {}) =>
   rawRequest(attacked.registry.url, head, options);
-/** The first answer is all that is waited for. */
+/** Resolves after the first response. */
 const answered = (received: string) => received.includes('\r\n\r\n');
 
-/** A 4xx that is a problem, and says so. */
+/** A 4xx with a problem document. */
 function expectProblem({ status, received }: RawAnswer, ...statuses: number[]): void {
   expect(statuses, received.slice(0, 300)).toContain(status);
   expect(received.toLowerCase()).toContain('content-type: application/problem+json');
 }
 
-describe('what is no HTTP', () => {
+describe('bytes that are not HTTP', () => {
   it.each([
     ['bytes of TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
-    ['a line of nothing', '\u0000\u0000\u0000\u0000\r\n\r\n'],
+    ['an empty line', '\u0000\u0000\u0000\u0000\r\n\r\n'],
     ['HTTP/2 by surprise', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['an SSH greeting', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['a request line without a version', 'GET /\r\n\r\n'],
-    ['a version that is none', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['an invalid version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
     ['a blank in a header name', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
     ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\u0000c\r\n\r\n'],
@@ -52,12 +52,12 @@ describe('what is no HTTP', () => {
     ['CONNECT', 'CONNECT evil.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
   ])('%s', async (_, text) => {
     const answer = await send(text);
-    // A connection that is ended without a word is an answer to what was not HTTP at all.
+    // Ending the connection silently is a valid response to bytes that are not HTTP.
     expect([0, 200, 400, 404, 405]).toContain(answer.status);
     expect(answer.status === 200 || answer.ended).toBe(true);
   });
 
-  it('junk after a request is refused, after the request was answered', async () => {
+  it('junk after a request is refused, after the response to the request', async () => {
     const { received, ended } = await send(`${GET}\r\n\u0001\u0002junk junk\r\n\r\n`);
     expect(received).toMatch(/^HTTP\/1\.1 200 /);
     expect(received).toContain('HTTP/1.1 400 Bad Request');
@@ -65,7 +65,7 @@ describe('what is no HTTP', () => {
     expect(ended).toBe(true);
   });
 
-  it('more than wait on one connection end it', async () => {
+  it('more waiting requests than the limit end the connection', async () => {
     const { ended, received } = await send('GET /healthz HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(20_000), {
       patience: 20_000,
     });
@@ -73,7 +73,7 @@ describe('what is no HTTP', () => {
     expect(received.split('HTTP/1.1 200').length).toBeLessThan(20_000);
   });
 
-  it('whose large answers nobody reads take no memory for each', async () => {
+  it('large responses that the client does not read do not add up in memory', async () => {
     const kind = 'Unread';
     const body = JSON.stringify(definition({ kind })).padEnd(900_000, ' ');
     const target = `/api/v1/functions/${GROUP}/${kind}/releases/1.0.0`;
@@ -93,7 +93,7 @@ describe('what is no HTTP', () => {
     expect(grown).toBeLessThan(200 * 1_048_576);
   });
 
-  it('a thousand requests at once on one connection are all answered', async () => {
+  it('a thousand pipelined requests on one connection all get a response', async () => {
     const { received } = await send(`${GET}\r\n`.repeat(1_000), {
       enough: (text) => text.split('HTTP/1.1 200').length > 1_000,
       patience: 20_000,
@@ -119,7 +119,7 @@ describe('headers', () => {
     expect(answer.ended).toBe(true);
   });
 
-  it('a URL of 20,000 bytes is too large, one of 8,000 is nothing here', async () => {
+  it('a URL of 20,000 bytes is too large, one of 8,000 is 404', async () => {
     expectProblem(await send(`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431);
     const long = `GET /${'a'.repeat(8_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
     expectProblem(await send(long), 404);
@@ -138,7 +138,7 @@ describe('headers', () => {
     expectProblem(await send(`GET /${part} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`), ...statuses);
   });
 
-  it('hostile values of every header that is read change nothing', async () => {
+  it('hostile values of every header in use change nothing', async () => {
     const hostile = [
       '\u001b[2J',
       'x'.repeat(4_000),
@@ -178,7 +178,7 @@ describe('headers', () => {
 describe('lengths', () => {
   const body = Buffer.from(bytesOf(JSON.stringify(definition()))).toString();
 
-  it('a body that is shorter than said is cut off, and nothing is published', async () => {
+  it('a body that is shorter than its length is cut off, and nothing is published', async () => {
     const { received } = await send(`${putHead(`Content-Length: ${body.length + 100}`)}${body}`, {
       more: (socket) => socket.end(),
     });
@@ -186,7 +186,7 @@ describe('lengths', () => {
     expect((await fetch(attacked.registry.url + TARGET)).status).toBe(404);
   });
 
-  it('what follows a body that is longer than said is a request of its own, and none', async () => {
+  it('bytes after a body that is longer than its length are a separate, invalid request', async () => {
     const { received, ended } = await send(`${putHead(`Content-Length: ${body.length - 20}`)}${body}`);
     expect(received).not.toMatch(/^HTTP\/1\.1 2/);
     expect(ended).toBe(true);
@@ -208,7 +208,7 @@ describe('lengths', () => {
     'Transfer-Encoding: xchunked',
     'Transfer-Encoding: \u000bchunked',
     'Transfer-Encoding: identity\r\nContent-Length: 5',
-  ])('%j is refused, and what it would smuggle is never answered', async (header) => {
+  ])('%j is refused, and the smuggled request gets no response', async (header) => {
     const smuggled = 'GET /api/v1/functions HTTP/1.1\r\nHost: smuggled\r\n\r\n';
     const answer = await send(`${putHead(header)}0\r\n\r\n${smuggled}`);
     expect([0, 400, 413, 501], answer.received.slice(0, 200)).toContain(answer.status);
@@ -218,7 +218,7 @@ describe('lengths', () => {
   });
 
   it.each([
-    ['that is no number', 'xyz\r\n'],
+    ['that is not a number', 'xyz\r\n'],
     ['below nothing', '-5\r\nhello\r\n'],
     ['of 2 to the power of 64', 'FFFFFFFFFFFFFFFFF\r\nhello\r\n'],
     ['that is smaller than its chunk', '2\r\nhello\r\n0\r\n\r\n'],
@@ -230,7 +230,7 @@ describe('lengths', () => {
     expect(answer.ended).toBe(true);
   });
 
-  it('a body without end is refused when it is too large, in chunks and as said', async () => {
+  it('a body without end is refused when it is too large, in chunks and by length', async () => {
     const endless = await send(putHead('Transfer-Encoding: chunked'), {
       more: flood(chunk('x'.repeat(65_536))),
       patience: 15_000,
@@ -245,7 +245,7 @@ describe('lengths', () => {
     expect(said.ended).toBe(true);
   }, 40_000);
 
-  it('a body without end that nobody reads ends with its connection', async () => {
+  it('a body without end on a route without a body ends with its connection', async () => {
     const heads = [
       'GET /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n',
       'POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n',
@@ -272,7 +272,7 @@ describe('lengths', () => {
     expect(answer.status).toBe(201);
   }, 30_000);
 
-  it('100-continue is answered before the body is sent, and refused where the body would be', async () => {
+  it('100-continue is sent before the body, and refused if the body would be', async () => {
     const good = await send(putHead('Expect: 100-continue', 'Content-Length: 10'), {
       enough: (text) => text.includes('100 Continue'),
     });
@@ -287,7 +287,7 @@ describe('lengths', () => {
   });
 
   it.each(['gzip', 'br', 'zstd', 'deflate, gzip', 'x'.repeat(1_000)])(
-    'the content coding %s is not taken',
+    'the content coding %s is not accepted',
     async (coding) => {
       const answer = await send(`${putHead(`Content-Encoding: ${coding}`, 'Content-Length: 5')}hello`, {
         enough: answered,
@@ -297,8 +297,8 @@ describe('lengths', () => {
   );
 });
 
-describe('those who are slow', () => {
-  it('are cut off, whether they dawdle with headers or with a body', async () => {
+describe('slow clients', () => {
+  it('are cut off, whether their headers or their body are slow', async () => {
     const each = await Promise.all([
       send(GET, { more: drip('X', 1_000), patience: 80_000 }),
       send('G', { more: drip('E', 1_000), patience: 80_000 }),
@@ -317,7 +317,7 @@ describe('those who are slow', () => {
 });
 
 describe('afterwards', () => {
-  it('nobody else has waited, memory is bounded, and a publish works', async () => {
+  it('no other client has waited, memory is bounded, and a publish works', async () => {
     expect(attacked.neighbour.answers).toBeGreaterThan(100);
     await attacked.expectUnharmed();
     const publish = ['publish', path.join(fixtures, 'functions/set-namespace/1.4.2.yaml')];

@@ -1,7 +1,7 @@
 import { bytesOf, definition, HERE, spliced } from './definition.js';
 import type { HostileCase } from './hostile-case.js';
 
-/** Text that harms whoever reads it before anything is known of what it means. */
+/** Text that harms readers before they know its meaning. */
 
 const repeat = (part: string, count: number) => part.repeat(count);
 const lines = (count: number, line: (index: number) => string) =>
@@ -182,7 +182,7 @@ const scalars: HostileCase[] = [
     make: () => bytesOf(`a:${repeat(`\n${' '.repeat(1_000)}`, 900)}x`),
   },
   {
-    name: 'a scalar whose header lies about its indentation',
+    name: 'a scalar whose header has a wrong indentation',
     verdict: 'refused',
     make: () => bytesOf('a: |9\n x\n'),
   },
@@ -207,7 +207,7 @@ const scalars: HostileCase[] = [
 
 const characters: HostileCase[] = [
   {
-    name: 'a byte order mark before a good definition',
+    name: 'a byte order mark before a valid definition',
     verdict: 'either',
     make: () => bytesOf(`\ufeff${plain()}`),
   },
@@ -232,7 +232,7 @@ const characters: HostileCase[] = [
       ['an overlong NUL', [0xc0, 0x80]],
       ['a surrogate in UTF-8', [0xed, 0xa0, 0x80]],
       ['a code point beyond Unicode', [0xf4, 0x90, 0x80, 0x80]],
-      ['a cut character at the end', [0xf0, 0x9f, 0x98]],
+      ['a truncated character at the end', [0xf0, 0x9f, 0x98]],
       ['bytes that no encoding has', [0xff, 0xfe, 0xfd, 0xfc]],
       ['NUL', [0x00]],
       ['a raw escape sequence', [0x1b, 0x5b, 0x32, 0x4a]],

@@ -1,14 +1,14 @@
 import { bytesOf, caseOf, definition, type Fields, HERE, objectSchema, spliced } from './definition.js';
 import type { HostileCase } from './hostile-case.js';
 
-/** Text that acts on who shows it, and names that act on who looks them up. */
+/** Text that acts on the program that shows it, and names that act on the program that looks them up. */
 
-/** In text fields: each must be refused, or never reach a terminal as it is. */
+/** In text fields: each must be refused, or never reach a terminal unescaped. */
 const TERMINAL: readonly [string, string][] = [
   ['clears the screen', '\u001b[2J\u001b[H'],
   ['names the window', '\u001b]0;owned\u0007'],
   ['writes the clipboard', '\u001b]52;c;ZXZpbA==\u0007'],
-  ['is a link to elsewhere', '\u001b]8;;https://evil.example.com\u0007text\u001b]8;;\u0007'],
+  ['is a link to another site', '\u001b]8;;https://evil.example.com\u0007text\u001b]8;;\u0007'],
   ['asks the terminal to type', '\u001b[6n\u001b[c'],
   ['goes back over the line', 'good\rbad\b\b\b'],
   ['is a C1 introducer', '\u009b31m\u009d0;x\u009c'],
@@ -44,7 +44,7 @@ const terminal: HostileCase[] = [
   ]),
   ...HIDDEN.flatMap(([what, text]): HostileCase[] => [
     caseOf(`a description that ${what}`, 'either', () => ({ spec: { description: text } })),
-    caseOf(`a kind, group and licence that ${what}`, 'refused', () => ({
+    caseOf(`a kind, group and license that ${what}`, 'refused', () => ({
       spec: { group: text, names: { kind: text } },
       version: { license: text, name: text },
     })),
@@ -90,7 +90,7 @@ const prototypes: HostileCase[] = PROTOTYPE.flatMap((name): HostileCase[] => [
     verdict: 'either',
     make: () => spliced({ schema: HERE }, `{"type":"object","description":"x","${name}":{"type":"string"}}`),
   },
-  caseOf(`${name} as a tag, publisher, type, licence and version`, 'refused', () => ({
+  caseOf(`${name} as a tag, publisher, type, license and version`, 'refused', () => ({
     spec: { tags: [name], publisher: name, maintainers: [name] },
     version: { name, license: name },
     schema: { type: name, description: name },

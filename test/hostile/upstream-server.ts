@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Somebody else's web server on this machine, whose answer can be changed while it runs. */
+/** An upstream web server on this machine, whose response can be changed while it runs. */
 export interface UpstreamServer {
   /** Of a catalog. */
   url: string;
@@ -14,7 +14,7 @@ export interface UpstreamServer {
 
 export async function startUpstreamServer(answer: Answer): Promise<UpstreamServer> {
   const server = createServer((request, response) => {
-    // Whoever is attacked ends connections in the middle.
+    // A client under attack ends connections in the middle.
     response.on('error', () => undefined);
     upstream.answer(request, response);
   });
@@ -36,7 +36,7 @@ export function giving(text: string | Uint8Array): Answer {
   return (_, response) => void response.writeHead(200, { 'Content-Type': 'application/yaml' }).end(text);
 }
 
-/** A catalog of functions of a group; with the texts that they say of themselves. */
+/** A catalog of functions of a group, with the given texts in its entries. */
 export function catalogOf(group: string, entries: Readonly<Record<string, string>>, more = ''): string {
   const list = Object.entries(entries).map(([kind, description]) =>
     JSON.stringify(functionOf(group, kind, description)),

@@ -21,8 +21,8 @@ import {
 } from './upstream-server.js';
 
 /**
- * A hostile or dead upstream harms only its own entries. Beside a good one each recipe names a bad one; meanwhile
- * somebody reads the catalog and publishes all the time.
+ * A hostile or dead upstream harms only its own entries. Each recipe names a good and a bad one; meanwhile
+ * a client reads the catalog and publishes all the time.
  */
 
 const { folder, remove } = temporaryFolder();
@@ -31,16 +31,16 @@ const SETTINGS = {
   KRMHUB_REQUESTS_PER_MINUTE: '0',
   KRMHUB_WRITES_PER_MINUTE: '0',
 };
-/** Each test applies its recipe anew, with a good source and a bad one. */
+/** Each test applies its recipe again, with a good source and a bad one. */
 const CATALOG = 'platform';
-/** That of a recipe with a source that does not end: it is waited for during all other tests. */
+/** The build of a recipe with a source that never ends: it is pending during all other tests. */
 const SLOW = 'slow';
 const GOOD = ['Alpha', 'Beta', 'Gamma'];
-/** Answers of a calm registry while somebody waits for one of this: some 25 ms each. */
+/** Responses of a calm registry during one response of this one: some 25 ms each. */
 const MAX_WAIT = 12;
 
 let registry: RunningRegistry;
-/** Another one, that nobody attacks: what both suffer is the machine's. */
+/** Another registry without attacks: delays in both come from the machine. */
 let calm: RunningRegistry;
 let good: UpstreamServer;
 let memory: number;
@@ -125,7 +125,7 @@ async function cut(name = CATALOG): Promise<void> {
   let response: Response;
   do {
     response = await ask('POST', `/api/v1/catalogs/${name}/cut`);
-    // It waits for sources as long as an answer may take, and a busy machine reads slowly.
+    // It waits for sources as long as a response may take, and a busy machine reads slowly.
   } while (response.status === 503);
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
 }
@@ -158,7 +158,10 @@ async function expectGood(): Promise<void> {
   for (const kind of [...GOOD, 'Own']) expect(text).toContain(`kind: ${kind}\n`);
 }
 
-/** Reads a catalog and publishes, until it is told to look whether others waited longer here than at the calm one. */
+/**
+ * Reads a catalog and publishes until it is stopped, then checks whether clients waited longer here than at
+ * the calm one.
+ */
 function paceOf(): { expectFlat(): Promise<void> } {
   const read = (url: string, name: string) => () => fetch(`${url}/catalogs/${name}/catalog.yaml`);
   const paces = [
@@ -176,9 +179,9 @@ function paceOf(): { expectFlat(): Promise<void> } {
   };
 }
 
-/** Applies a recipe with the bad source, has it cut, and looks at what came of it while others read and publish. */
+/** Applies a recipe with the bad source, builds it, and checks the result while others read and publish. */
 async function attacked(url: string): Promise<{ source: Source; report: SnapshotReport }> {
-  // Of another address a source would still have what was fetched there.
+  // With the same address a source would still have the copy that was fetched before.
   await applied([]);
   const pace = paceOf();
   await applied([url]);
@@ -190,7 +193,7 @@ async function attacked(url: string): Promise<{ source: Source; report: Snapshot
   return { source: await sourceOf(), report };
 }
 
-/** The registry tells of the problem, in the list of sources and in the report, and has no copy. */
+/** The registry reports the problem in the list of sources and in the report, and has no copy. */
 async function expectRefused(url: string, problem: string, message: RegExp): Promise<void> {
   const { source, report } = await attacked(url);
   expect(source).toMatchObject({ state: 'missing', problem, message: expect.stringMatching(message) });
@@ -207,7 +210,7 @@ describe('an upstream that sends one byte a second', () => {
     response.on('close', () => clearInterval(timer));
   };
 
-  it('holds up no reader, no publish, and no other source of its catalog', async () => {
+  it('delays no reader, no publish, and no other source of its catalog', async () => {
     const slow = await serving(giving(catalogOf('slow.example.com', { Slow: 'At first' })));
     await applied([slow.url]);
     await cut();
@@ -228,7 +231,7 @@ describe('an upstream that sends one byte a second', () => {
     expect(await sourceOf()).toMatchObject({ state: 'current' });
   });
 
-  it('leaves the catalog as it was where a recipe names it anew', async () => {
+  it('leaves the catalog unchanged when a recipe names it again', async () => {
     const slow = await serving(dripping);
     await applied([], SLOW);
     await cut(SLOW);
@@ -246,7 +249,7 @@ describe('an upstream that sends one byte a second', () => {
   });
 });
 
-describe('an upstream that gives no catalog', () => {
+describe('an upstream that serves no catalog', () => {
   it('sends without an end', async () => {
     const noise = Buffer.alloc(1_048_576, '# noise\n');
     const { url } = await serving((_, response) => {
@@ -260,7 +263,7 @@ describe('an upstream that gives no catalog', () => {
     await expectRefused(url, 'too-large', /larger than 67108864 bytes/);
   });
 
-  it('is over the size that is read', async () => {
+  it('is over the size limit', async () => {
     const { url } = await serving((_, response) => {
       response.writeHead(200, { 'Content-Length': 67_108_865 }).write('#');
     });
@@ -336,14 +339,14 @@ describe('an upstream whose YAML is a bomb', () => {
         'spec:',
         `spec:\n${Array.from({ length: 20_000 }, (_, key) => `  k${key}: 1\n`).join('')}`,
       ),
-    'that is small, and great when it is written out': () => {
+    'that is small, and large after expansion': () => {
       const deep = `${'{"a":'.repeat(50)}[${Array(8_300).fill('"x"').join()}]${'}'.repeat(50)}`;
       const entries = Array.from({ length: 150 }, (_, at) =>
         JSON.stringify(functionOf('bad.example.com', `Deep${at}`, 'Deep')).replace('"What to do."', deep),
       );
       return catalogOf('bad.example.com', {}, entries.map((entry) => `  - ${entry}\n`).join(''));
     },
-    'of lists without an end to them': () => `spec: {krmFunctions: [${'[],'.repeat(2_000_000)}]}`,
+    'of lists nested without end': () => `spec: {krmFunctions: [${'[],'.repeat(2_000_000)}]}`,
   };
   it.each(Object.entries(bombs))(
     '%s is refused',
@@ -356,7 +359,7 @@ describe('an upstream whose YAML is a bomb', () => {
 });
 
 describe('an upstream that is partly or sometimes good', () => {
-  it('loses the entries that cannot be used, and no others', async () => {
+  it('loses only the entries that cannot be used', async () => {
     const invalid = [
       '  - {group: bad.example.com, names: {kind: Nothing}}\n',
       '  - just a text\n',
@@ -386,7 +389,7 @@ describe('an upstream that is partly or sometimes good', () => {
     await expectGood();
   });
 
-  it('changes thousands of entries at every look', async () => {
+  it('changes thousands of entries at every poll', async () => {
     const kinds = Array.from({ length: 2_000 }, (_, at) => `Kind${at}`);
     let looks = 0;
     const server = await serving((request, response) => {
@@ -446,7 +449,7 @@ describe('a git repository', () => {
     ['an option for a ref', 'git::https://example.com/x.git//catalog.yaml?ref=--upload-pack=touch'],
     ['a local path', 'git::/etc//passwd'],
     ['a file', 'git::file:///etc//passwd'],
-    ['a path out of it', 'git::https://example.com/x.git//../../etc/passwd'],
+    ['a path outside of the repository', 'git::https://example.com/x.git//../../etc/passwd'],
     ['its own settings', 'git::https://example.com/x.git//.git/config'],
   ])('with %s in its address is refused with the recipe', async (_, url) => {
     const response = await ask('PUT', `/api/v1/catalogs/${CATALOG}`, recipe([url]));
@@ -466,7 +469,7 @@ describe('a git repository', () => {
   });
 });
 
-it('a cut that waits for a source that does not end says so', async () => {
+it('a build reports that it waits for a source that never ends', async () => {
   const response = await cutOfSlow!;
   expect([response.status, await response.json()]).toEqual([
     503,
@@ -474,7 +477,7 @@ it('a cut that waits for a source that does not end says so', async () => {
   ]);
 });
 
-it('a stop does not wait for a source that does not end', async () => {
+it('a shutdown does not wait for a source that never ends', async () => {
   const other = await startRegistry(path.join(folder, 'stopped'), SETTINGS);
   const { url } = await serving((_, response) => void response.writeHead(200).write('#'));
   const response = await fetch(`${other.url}/api/v1/catalogs/${CATALOG}`, {

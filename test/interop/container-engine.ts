@@ -10,9 +10,9 @@ const execute = promisify(execFile);
 /** The base image that is made from programs of this machine. */
 export const BASE_IMAGE = 'localhost/krmhub-test-base';
 
-/** Why containers cannot be run here; undefined where they can. */
+/** Why containers cannot be run here; undefined if they can. */
 export function whyNoContainers(): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root may make containers in a folder of its own';
+  if (process.getuid?.() !== 0) return 'only root may make containers in a separate folder';
   const missing = ['podman', 'buildah', 'runc', 'ldd'].filter((name) => !isInstalled(name));
   return missing.length === 0 ? undefined : `${missing.join(', ')} not installed`;
 }
@@ -22,7 +22,7 @@ export function isInstalled(name: string): boolean {
 }
 
 export interface ContainerEngine {
-  /** In which `podman` and `krmhub` are found, `podman` working on images and containers of this engine alone. */
+  /** Has `podman` and `krmhub` on its PATH; `podman` uses only images and containers of this engine. */
   env: NodeJS.ProcessEnv;
   folder: string;
   podman(...args: string[]): Promise<string>;
@@ -35,7 +35,7 @@ export async function openContainerEngine(): Promise<ContainerEngine> {
   const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-containers-'));
   const at = (name: string) => path.join(folder, name);
   for (const name of ['bin', 'tmp', 'run']) mkdirSync(at(name));
-  // Limits and control groups as they can be had inside of another container.
+  // Limits and control groups that work inside of another container.
   writeFileSync(
     at('containers.conf'),
     `[containers]\ndefault_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
@@ -46,7 +46,7 @@ export async function openContainerEngine(): Promise<ContainerEngine> {
     `[storage]\ndriver = "vfs"\nrunroot = "${at('runroot')}"\ngraphroot = "${at('images')}"\n`,
   );
   writeFileSync(at('registries.conf'), 'unqualified-search-registries = []\n');
-  // What a document cannot say: the base, and that one layer of vfs is as good as many.
+  // Settings that a document does not have: the base, and one vfs layer instead of many.
   writeFileSync(
     at('bin/podman'),
     `#!/bin/sh
@@ -87,7 +87,9 @@ exec "$real" "$@"
   return engine;
 }
 
-/** Node, `env` for its scripts, `cat`, and the libraries that they load; no shell and no account but root's. */
+/**
+ * Node, `env` for its scripts, `cat`, and the libraries that they load; no shell and no account but root's.
+ */
 async function makeBaseImage(folder: string, buildah: (...args: string[]) => Promise<string>): Promise<void> {
   const place = (from: string, to: string) => {
     const target = path.join(folder, to);

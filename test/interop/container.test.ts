@@ -61,7 +61,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
   const [newToken, ...unknownOfTokens] = documentBlocks('docs/operate-tokens.md', 'podman') as [string];
 
   it(
-    'is built from what was packaged, on a base given as an argument',
+    'is built from the packaged program, on a base given as an argument',
     async () => {
       expect([...unknown, ...unknownOfTokens]).toEqual([]);
       await shell(build);
@@ -101,7 +101,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
   );
 
   it(
-    'runs as nobody, without capabilities, and cannot change its own files',
+    'runs as a user without privileges and capabilities, and cannot change its own files',
     async () => {
       const status = await inside('fs.readFileSync("/proc/1/status", "utf8")');
       expect(status).toMatch(/^Name:\tnode$/m);
@@ -122,7 +122,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
   );
 
   it(
-    'has the command line in it',
+    'contains the command line',
     async () => {
       const listed = await engine.podman(
         'exec',
@@ -139,7 +139,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
   );
 
   it(
-    "gives another administrator's token to who lost it",
+    "replaces a lost administrator's token",
     async () => {
       const readToken = () => inside('fs.readFileSync("/var/lib/krmhub/admin.token", "utf8").trim()');
       const tokens = async (token: string) => {
@@ -156,7 +156,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
   );
 
   it(
-    'answers what it was asked before SIGTERM, ends with 0, and another goes on with its volume',
+    'completes pending requests after SIGTERM, exits with 0, and another continues with its volume',
     async () => {
       const token = await inside('fs.readFileSync("/var/lib/krmhub/admin.token", "utf8").trim()');
       const body = readFileSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'));
@@ -192,7 +192,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
   );
 
   it(
-    'says why it cannot start on a folder that belongs to somebody else',
+    'reports why it cannot start on a folder of another user',
     async () => {
       const folder = path.join(engine.folder, 'of-root');
       mkdirSync(folder, { mode: 0o755 });

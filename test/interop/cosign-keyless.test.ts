@@ -7,7 +7,7 @@ import { hostOf, titled } from './oci-tools.js';
 import { Signatory } from './signatory.js';
 import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
 
-/** Signatures without keys: ours with themselves, and with those of cosign in both directions. */
+/** Signatures without keys: ours with ours, and with cosign in both directions. */
 
 const { folder, remove } = temporaryFolder();
 const builder: Identity = {
@@ -34,7 +34,7 @@ class Somebody extends Signatory {
     this.write('a.txt', 'hello\n');
   }
 
-  /** Options with which a command of ours signs as somebody. */
+  /** Options with which our command signs as an identity. */
   signs(identity: Identity, { fulcioUrl, rekorUrl, timestampUrl, trustedRoot, token } = sigstore): string[] {
     this.write('token', token(identity));
     this.write('root.json', trustedRoot);
@@ -49,7 +49,7 @@ class Somebody extends Signatory {
 }
 
 describe('files that an identity signs', () => {
-  it('are verified with every check, and by nobody else', async () => {
+  it('are verified with every check, and only for that identity', async () => {
     const user = new Somebody();
     await user.succeeds('sign', 'a.txt', ...user.signs(builder));
     const output = await user.succeeds('verify', 'a.txt', ...user.trusts(builder));
@@ -60,7 +60,7 @@ describe('files that an identity signs', () => {
       expect(await user.isUntrusted('verify', 'a.txt', ...user.trusts(nobody))).toContain('FAILED  identity');
     }
     expect(await user.isUntrusted('verify', 'a.txt', ...user.trusts(builder, stranger))).toMatch(/^FAILED/m);
-    // Of the public instance, which has never heard of it.
+    // Of the public instance, which does not know it.
     const { subject, issuer } = builder;
     await user.isUntrusted('verify', 'a.txt', '--identity', subject, '--issuer', issuer);
   }, 60_000);
@@ -82,7 +82,7 @@ describe('files that an identity signs', () => {
     }
   }, 60_000);
 
-  it('take a token of GitLab, and say whose it is', async () => {
+  it('accept a token of GitLab, and show its identity', async () => {
     const user = new Somebody();
     const signs = user.signs(builder).filter((option) => !/^(--identity-token-file|token)$/.test(option));
     user.env.SIGSTORE_ID_TOKEN = sigstore.token(builder);
@@ -93,7 +93,7 @@ describe('files that an identity signs', () => {
     expect((await user.krmhub('sign', 'a.txt', ...signs)).code).toBe(2);
   }, 60_000);
 
-  it('are not handed out where they do not hold', async () => {
+  it('are deleted if they do not verify', async () => {
     const user = new Somebody();
     const signs = user.signs(builder);
     user.write('root.json', stranger.trustedRoot);
@@ -101,7 +101,7 @@ describe('files that an identity signs', () => {
     expect(() => user.read('a.txt.sigstore.json')).toThrow();
   }, 60_000);
 
-  it('are not signed with a token of another instance, of which nothing is said', async () => {
+  it('are not signed with a token of another instance, and the token is not printed', async () => {
     const user = new Somebody();
     const token = stranger.token(builder);
     const signs = user.signs(builder, { ...sigstore, token: () => token });
@@ -110,7 +110,7 @@ describe('files that an identity signs', () => {
     for (const part of token.split('.')) expect(stderr).not.toContain(part);
   }, 60_000);
 
-  it('are no signatures by a key, nor the other way round', async () => {
+  it('are not verified by a key, nor the other way round', async () => {
     const user = new Somebody();
     user.env.KRMHUB_KEY_PASSWORD = '';
     await user.succeeds('keygen');
@@ -124,7 +124,7 @@ describe('files that an identity signs', () => {
 });
 
 describe.skipIf(noCosign !== undefined)(titled('files and cosign, without keys', noCosign), () => {
-  it('verifies what cosign signed, of the file and of its digest', async () => {
+  it('verifies signatures of cosign, of the file and of its digest', async () => {
     const user = new Somebody();
     const bundle = ['--bundle', 'theirs.json'];
     const signing = user.signingWith(sigstore, builder);
@@ -137,7 +137,7 @@ describe.skipIf(noCosign !== undefined)(titled('files and cosign, without keys',
     }
   }, 60_000);
 
-  it('signs what cosign verifies', async () => {
+  it('makes signatures that cosign verifies', async () => {
     const user = new Somebody();
     await user.succeeds('sign', 'a.txt', ...user.signs(builder));
     const bundle = ['--bundle=a.txt.sigstore.json', '--use-signed-timestamps'];
@@ -162,7 +162,7 @@ describe.skipIf(noCosign !== undefined)(titled('files and cosign, without keys',
 const registries = [
   { name: 'our registry', whyNo: noCosign },
   {
-    name: 'a registry that knows nothing of referrers',
+    name: 'a registry without referrers',
     whyNo: noCosign ?? (hasDockerRegistry ? undefined : 'docker-registry is not installed'),
   },
 ];
@@ -196,8 +196,8 @@ describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) 
       return { tag, exact: `${host}/team/${repository}@${digest}` };
     }
 
-    const forms = ['as a bundle', 'in the old form'];
-    it.for(forms)('verifies what cosign signed %s', { timeout: 60_000 }, async (form) => {
+    const forms = ['as a bundle', 'in the old format'];
+    it.for(forms)('verifies signatures of cosign %s', { timeout: 60_000 }, async (form) => {
       const isOld = form === forms[1];
       const { tag, exact } = await pushed(isOld ? 'older' : 'theirs');
       const { fulcioUrl, rekorUrl } = sigstore;
@@ -216,7 +216,7 @@ describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) 
       await user.isUntrusted('verify', tag, ...user.trusts(builder, stranger));
     });
 
-    it('signs and attests what cosign verifies', async () => {
+    it('signs and attests in a way that cosign verifies', async () => {
       const { tag, exact } = await pushed('ours');
       await user.succeeds('sign', tag, ...user.signs(builder));
       user.write('predicate.json', '{"buildDefinition":{},"runDetails":{}}');

@@ -6,14 +6,17 @@ import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './d
 import { hostOf, manifestAt, titled } from './oci-tools.js';
 import { Signatory } from './signatory.js';
 
-/** Signatures with keys between cosign and us, in both directions: what one makes the other takes, and refuses. */
+/**
+ * Signatures with keys between cosign and krmhub, in both directions: each accepts and refuses the
+ * signatures of the other.
+ */
 
 const { folder, remove } = temporaryFolder();
 const provenance = 'https://slsa.dev/provenance/v1';
 const offline = ['--use-signing-config=false', '--tlog-upload=false'];
 const noLog = '--insecure-ignore-tlog=true';
 
-/** Somebody with a pair of keys of either program; `other` is a pair of nobody's. */
+/** A user with a pair of keys of either program; `other` is an unrelated pair. */
 class KeyHolder extends Signatory {
   static async withKeys(): Promise<KeyHolder> {
     const user = new KeyHolder(folder);
@@ -31,7 +34,7 @@ describe.skipIf(noCosign !== undefined)(titled('keys and files of cosign', noCos
     user = await KeyHolder.withKeys();
   }, 60_000);
 
-  it('verifies what cosign signed, of the file and of its digest alone', async () => {
+  it('verifies signatures of cosign, of the file and of its digest alone', async () => {
     await user.cosign('sign-blob', '--yes', '--key=theirs.key', ...offline, '--bundle=b.json', 'a.txt');
     const digest = 'sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03';
     for (const artifact of ['a.txt', digest]) {
@@ -44,7 +47,7 @@ describe.skipIf(noCosign !== undefined)(titled('keys and files of cosign', noCos
     );
   }, 60_000);
 
-  it('signs what cosign verifies, as a blob and as a statement', async () => {
+  it('makes signatures that cosign verifies, as a blob and as a statement', async () => {
     await user.succeeds('sign', 'a.txt', '--key', 'ours.key', '--output', 'ours.json');
     const type = '--type=https://sigstore.dev/cosign/sign/v1';
     for (const verify of [['verify-blob'], ['verify-blob-attestation', type]]) {
@@ -88,7 +91,7 @@ describe.skipIf(noCosign !== undefined)(titled('keys and files of cosign', noCos
 const registries = [
   { name: 'our registry', whyNo: noCosign },
   {
-    name: 'a registry that knows nothing of referrers',
+    name: 'a registry without referrers',
     whyNo: noCosign ?? (hasDockerRegistry ? undefined : 'docker-registry is not installed'),
   },
 ];
@@ -124,7 +127,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
     const http = '--allow-http-registry';
     const cosignVerify = (key: string, exact: string) => ['verify', noLog, http, `--key=${key}`, exact];
 
-    it('verifies what cosign signed and attested', async () => {
+    it('verifies signatures and attestations of cosign', async () => {
       const { tag, exact } = await pushed('theirs');
       expect(await user.isUntrusted('verify', tag, '--key', 'theirs.pub')).toContain('has no signature');
       await user.cosign('sign', '--yes', '--key=theirs.key', ...offline, http, exact);
@@ -142,7 +145,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       ]);
     }, 60_000);
 
-    it('takes no attestation for a signature', async () => {
+    it('does not accept an attestation as a signature', async () => {
       const { tag, exact } = await pushed('attested');
       user.write('predicate.json', '{"result":"failed"}');
       const attest = ['attest', '--yes', '--key=theirs.key', ...offline, '--type=https://example.com/scan'];
@@ -150,7 +153,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       expect(await user.isUntrusted('verify', tag, '--key', 'theirs.pub')).toContain('has no signature');
     }, 60_000);
 
-    it('verifies signatures of cosign in the old form', async () => {
+    it('verifies signatures of cosign in the old format', async () => {
       const { tag, exact } = await pushed('old');
       const old = ['sign', '--yes', '--key=theirs.key', ...offline, '--new-bundle-format=false'];
       await user.cosign(...old, http, exact);
@@ -158,7 +161,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       expect(await user.isUntrusted('verify', tag, '--key', 'other.pub')).toContain('FAILED  signature');
     }, 60_000);
 
-    it('signs and attests what cosign verifies', async () => {
+    it('signs and attests in a way that cosign verifies', async () => {
       const { tag, exact, digest } = await pushed('ours');
       await user.cosignIsRefused(...cosignVerify('ours.pub', exact));
       const { stderr } = await user.krmhub('sign', tag, '--key', 'ours.key');
@@ -192,7 +195,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
         };
       const shape = ({ config, layers, annotations, ...manifest }: Awaited<ReturnType<typeof read>>) => ({
         ...manifest,
-        // Theirs says of the empty object too that it is a bundle.
+        // Cosign declares even the empty object as a bundle.
         config: { ...config, artifactType: undefined },
         layers: layers.map(({ digest: _digest, size: _size, ...layer }) => layer),
         annotations: { ...annotations, 'org.opencontainers.image.created': 'then' },
@@ -202,7 +205,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       expect(shape(await read(own))).toMatchObject({ subject: { digest } });
     }, 60_000);
 
-    it('does not take a good signature of something else', async () => {
+    it('refuses a valid signature of another artifact', async () => {
       const [signed, unsigned] = [await pushed('signed'), await pushed('unsigned')];
       await user.succeeds('sign', signed.tag, '--key', 'ours.key', '--output', 'moved.json', '--overwrite');
       const bundle = 'moved.json';

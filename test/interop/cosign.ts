@@ -5,7 +5,7 @@ import { isInstalled } from './container-engine.js';
 import { type Reason, User } from './oci-tools.js';
 import type { Identity, Sigstore } from './sigstore-stand-in.js';
 
-/** Where `.ci/run` puts it, for who runs a test alone and has not got it on the PATH. */
+/** Path where `.ci/run` installs it, for test runs without it on the PATH. */
 const kept = path.join(
   process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'),
   'krmhub-ci/cosign-v3.1.2/cosign',
@@ -14,11 +14,14 @@ const program = isInstalled('cosign') ? 'cosign' : existsSync(kept) ? kept : und
 
 export const noCosign: Reason = program === undefined ? 'cosign is not installed' : undefined;
 
-/** Who signs and verifies with cosign: keys have an empty passphrase, and nothing but the loopback interface is reached. */
+/**
+ * A user who signs and verifies with cosign: keys have an empty passphrase, and only the loopback interface
+ * is reachable.
+ */
 export class Cosigner extends User {
   constructor(folder: string) {
     super(folder);
-    // Port 9 of this machine answers nobody, and Go asks no proxy for what is on this machine.
+    // Nothing listens on port 9 of this machine, and Go uses no proxy for this machine.
     const nowhere = 'http://127.0.0.1:9';
     Object.assign(this.env, {
       COSIGN_PASSWORD: '',
@@ -41,7 +44,7 @@ export class Cosigner extends User {
     return this.isRefused(program!, ...args);
   }
 
-  /** Options with which a command asks only this sigstore to sign, and trusts only it. */
+  /** Options with which a command uses only this sigstore to sign, and trusts only it. */
   signingWith({ signingConfig, trustedRoot, token }: Sigstore, identity: Identity): string[] {
     this.write('signing-config.json', signingConfig);
     return [
@@ -57,7 +60,7 @@ export class Cosigner extends User {
   }
 }
 
-/** Options that name who must have signed. */
+/** Options that name the required signer. */
 export const signedBy = ({ subject, issuer }: Identity): string[] => [
   `--certificate-identity=${subject}`,
   `--certificate-oidc-issuer=${issuer}`,

@@ -5,7 +5,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './free-port.js';
 
-/** Distribution's registry as Debian has it (2.8): it knows nothing of referrers, and much of what people run is of its age. */
+/**
+ * The registry of the distribution project as in Debian (2.8): it does not support referrers, and many
+ * deployments are of its age.
+ */
 export const hasDockerRegistry = spawnSync('docker-registry', ['--version']).status === 0;
 
 export interface DockerRegistry {
@@ -26,7 +29,7 @@ export async function startDockerRegistry(
   const users = path.join(folder, 'htpasswd');
   writeFileSync(users, HTPASSWD);
   const configuration = path.join(folder, 'config.json');
-  // YAML, of which JSON is a part.
+  // JSON is also YAML.
   const settings = {
     version: 0.1,
     log: { level: 'error', accesslog: { disabled: true } },

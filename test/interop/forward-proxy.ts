@@ -5,12 +5,12 @@ import { type AddressInfo, connect } from 'node:net';
 export interface ForwardProxy {
   /** With a user name and a password. */
   url: string;
-  /** What was asked of it. */
+  /** Requests that it received. */
   seen: { what: string; authorization: string | undefined }[];
   stop(): void;
 }
 
-/** A proxy as companies have them between their networks and others. Whatever host is asked for, it is at `port` here. */
+/** A forward proxy like those of companies. Every requested host is at `port` of this machine. */
 export async function startForwardProxy(port: number): Promise<ForwardProxy> {
   const seen: ForwardProxy['seen'] = [];
   const proxy = createServer((incoming, outgoing) => {

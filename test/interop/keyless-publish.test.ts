@@ -77,7 +77,7 @@ it('is refused for another workflow, another issuer and another sigstore', async
   }
 }, 60_000);
 
-it('is published by the workflow, with the time that the log and the authority testify', async () => {
+it('is published by the workflow, with the time from the log and the authority', async () => {
   const { code, stderr } = await publish(workflow, sigstore);
   expect(code, stderr).toBe(0);
   const page = await user.succeeds('show', NAME);

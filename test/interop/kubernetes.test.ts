@@ -32,7 +32,8 @@ describe.skipIf(noKubectl !== '')(`the kustomization${noKubectl}`, () => {
 
   beforeAll(() => {
     base = parse(kubectl('kustomize', path.join(root, 'deploy')));
-    // `apply -k` prints what it would send; what asks a cluster must get as far as finding none.
+    // `apply -k` prints the manifests that it would send; commands that need a cluster must fail only
+    // because there is none.
     cpSync(path.join(root, 'deploy'), path.join(folder, 'deploy'), { recursive: true });
     mkdirSync(path.join(folder, 'bin'));
     const real = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
@@ -66,7 +67,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     manifests.find((manifest) => manifest.kind === kind);
   const pod = (manifests: Manifest[]) => find(manifests, 'StatefulSet').spec.template.spec;
 
-  it('is made of these', () => {
+  it('has these manifests', () => {
     const kinds = ['ConfigMap', 'NetworkPolicy', 'Service', 'StatefulSet'];
     expect(base.map(({ kind }) => kind).sort()).toEqual(kinds);
     expect(overlaid.map(({ kind }) => kind).sort()).toEqual([...kinds, 'Ingress'].sort());
@@ -91,7 +92,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     120_000,
   );
 
-  it('runs one pod as nobody, with a root that cannot be written and no privilege', () => {
+  it('runs one pod as non-root, with a read-only root file system and no privileges', () => {
     expect(find(base, 'StatefulSet').spec.replicas).toBe(1);
     const { securityContext, containers, automountServiceAccountToken, hostNetwork } = pod(base);
     expect(securityContext).toMatchObject({
@@ -109,7 +110,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     });
   });
 
-  it('says the same as the image', () => {
+  it('has the same settings as the image', () => {
     const dockerfile = readFileSync(path.join(root, 'Dockerfile'), 'utf8');
     const { version } = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8'));
     const [{ image, ports, volumeMounts }] = pod(base).containers;
@@ -121,7 +122,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     expect(dockerfile).toContain(`\nUSER ${runAsUser}:${runAsGroup}\n`);
   });
 
-  it('gives the registry settings that it takes, and keeps away those that Kubernetes would add', () => {
+  it('gives the registry valid settings, and blocks those that Kubernetes would add', () => {
     for (const manifests of [base, overlaid]) {
       const { name } = find(manifests, 'ConfigMap').metadata;
       expect(pod(manifests).containers[0].envFrom).toEqual([{ configMapRef: { name } }]);
@@ -132,7 +133,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     expect(() => readConfig({ KRMHUB_SERVICE_HOST: '10.0.0.1' })).toThrow(/KRMHUB_SERVICE_HOST/);
   });
 
-  it('waits for requests in flight, and asks what the registry answers', () => {
+  it('waits for requests in flight, and probes existing endpoints', () => {
     const { terminationGracePeriodSeconds, containers } = pod(base);
     expect(terminationGracePeriodSeconds * 1_000).toBeGreaterThan(SERVER_LIMITS.shutdownMilliseconds + 5_000);
     const [{ startupProbe, livenessProbe, readinessProbe }] = containers;
@@ -141,7 +142,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     expect(find(base, 'Service').spec.publishNotReadyAddresses).toBe(true);
   });
 
-  it('leads from the Ingress to the pod', () => {
+  it('routes from the Ingress to the pod', () => {
     const label = { 'app.kubernetes.io/name': 'krmhub' };
     const { rules, tls } = find(overlaid, 'Ingress').spec;
     expect(tls[0].hosts).toEqual([rules[0].host]);

@@ -12,8 +12,9 @@ import { startForwardProxy } from './forward-proxy.js';
 import { freePort } from './free-port.js';
 
 /**
- * A registry behind nginx, which ends TLS and puts it below a path: one port takes the path off, another passes it
- * on. Clients come from addresses of the loopback network, as Linux has them; nginx itself comes from 127.0.0.1.
+ * A registry behind nginx, which ends TLS and serves it below a path: one port removes the path, another
+ * passes it on. Clients come from addresses of the loopback network, which Linux supports; nginx itself
+ * comes from 127.0.0.1.
  */
 
 const missing = [
@@ -152,7 +153,7 @@ const lastLogged = (requestId: string) =>
 describe.skipIf(missing.length > 0)(
   `behind nginx${missing.length > 0 ? ` (skipped: ${missing.join(', ')} missing)` : ''}`,
   () => {
-    it('is published to by the command line, which trusts the certificate that it is told to', async () => {
+    it('accepts publishes of the command line, which trusts the given certificate', async () => {
       const env = { KRMHUB_REGISTRY: stripping, KRMHUB_TOKEN: token, NODE_EXTRA_CA_CERTS: certificate };
       const file = path.join(fixtures, 'functions/set-labels/2.0.0.yaml');
       const published = await krmhub(['publish', file], { env });
@@ -166,7 +167,7 @@ describe.skipIf(missing.length > 0)(
       expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('self-signed')]);
     });
 
-    it('is reached in the tunnel of a forward proxy', async () => {
+    it('is reachable through the tunnel of a forward proxy', async () => {
       const proxy = await startForwardProxy(Number(new URL(stripping).port));
       try {
         const env = {
@@ -184,10 +185,10 @@ describe.skipIf(missing.length > 0)(
     });
 
     it.each(['stripping', 'passing'] as const)(
-      'gives links that lead back through it, path %s',
+      'returns links that lead back through it, path %s',
       async (which) => {
         const base = which === 'stripping' ? stripping : passing;
-        // Twice: as the routes answer, and from memory.
+        // Twice: from the routes, and from memory.
         for (const _ of [1, 2]) {
           const catalog = await get(`${base}/catalogs/default/catalog.yaml`);
           expect([catalog.status, catalog.text]).toEqual([200, expect.stringContaining('kind: SetLabels')]);
@@ -212,7 +213,7 @@ describe.skipIf(missing.length > 0)(
       },
     );
 
-    it('names where what was made is', async () => {
+    it('returns the location of created objects', async () => {
       const response = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
         const headers = {
           Authorization: `Bearer ${token}`,
@@ -236,7 +237,7 @@ describe.skipIf(missing.length > 0)(
       expect(response.location).toMatch(new RegExp(`^${stripping}/api/v1/tokens/[0-9a-f-]{36}$`));
     });
 
-    it('counts and logs the client that nginx saw, whatever the client says of itself', async () => {
+    it('counts and logs the client address from nginx, whatever headers the client sends', async () => {
       const search = (from: string, count: number) =>
         get(`${stripping}/api/v1/functions`, {
           from,
@@ -259,7 +260,7 @@ describe.skipIf(missing.length > 0)(
       expect(lastLogged('127.0.0.8-1')).toMatchObject({ client: '127.0.0.8' });
     });
 
-    it('is told apart from who reaches the registry past it', async () => {
+    it('distinguishes its clients from those that bypass it', async () => {
       const response = await fetch(`${registry.url}/healthz`, {
         headers: {
           'X-Request-Id': 'direct',

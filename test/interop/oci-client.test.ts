@@ -7,7 +7,10 @@ import { documentBlocks } from '../document-blocks.js';
 import { cleanEnvironment, type Finished, fixtures, krmhub, root, temporaryFolder } from '../running.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
 
-/** `krmhub push`, `pull` and `copy` against another project's registry, looked at with other projects' clients. */
+/**
+ * `krmhub push`, `pull` and `copy` against another project's registry, checked with other projects'
+ * clients.
+ */
 
 const { folder, remove } = temporaryFolder();
 const catalog = path.join(fixtures, 'catalogs/example-co.yaml');
@@ -61,23 +64,26 @@ describe.skipIf(!hasDockerRegistry)(
     it.each([
       ['catalog', catalog],
       ['definition', definition],
-    ])('a %s comes back with the same bytes, and pushed again has the same digest', async (type, file) => {
-      const reference = `${open.host}/team/${type}:v1`;
-      const first = await pushed([file, reference]);
-      expect(first).toMatchObject({ type, outcome: 'pushed' });
-      expect(await pushed([file, reference])).toMatchObject({ outcome: 'unchanged', digest: first.digest });
-      const other = await pushed([file, `${open.host}/team/${type}:v2`]);
-      expect(other.digest).toBe(first.digest);
-      const { cwd, env } = home();
-      done(await krmhub(['pull', reference, '--out', 'pulled'], { cwd, env }));
-      expect(readFileSync(path.join(cwd, 'pulled', path.basename(file)))).toEqual(readFileSync(file));
-      const byDigest = `${open.host}/team/${type}@${first.digest}`;
-      expect((await krmhub(['pull', byDigest, '--out', 'pulled'], { cwd, env })).stderr).toContain(
-        'Unchanged',
-      );
-    });
+    ])(
+      'a %s comes back with the same bytes, and has the same digest when it is pushed again',
+      async (type, file) => {
+        const reference = `${open.host}/team/${type}:v1`;
+        const first = await pushed([file, reference]);
+        expect(first).toMatchObject({ type, outcome: 'pushed' });
+        expect(await pushed([file, reference])).toMatchObject({ outcome: 'unchanged', digest: first.digest });
+        const other = await pushed([file, `${open.host}/team/${type}:v2`]);
+        expect(other.digest).toBe(first.digest);
+        const { cwd, env } = home();
+        done(await krmhub(['pull', reference, '--out', 'pulled'], { cwd, env }));
+        expect(readFileSync(path.join(cwd, 'pulled', path.basename(file)))).toEqual(readFileSync(file));
+        const byDigest = `${open.host}/team/${type}@${first.digest}`;
+        expect((await krmhub(['pull', byDigest, '--out', 'pulled'], { cwd, env })).stderr).toContain(
+          'Unchanged',
+        );
+      },
+    );
 
-    it('tells what a tag named before it is moved', async () => {
+    it('prints what a tag named before it is moved', async () => {
       const reference = `${open.host}/team/moved:v1`;
       const { digest } = await pushed([catalog, reference]);
       expect(await pushed([definition, reference])).toMatchObject({ outcome: 'moved', before: digest });
@@ -102,7 +108,7 @@ describe.skipIf(!hasDockerRegistry)(
       expect(missing.stderr).toContain('linux/amd64, linux/arm64');
     });
 
-    it('leaves a file alone that has other content, until --overwrite', async () => {
+    it('does not overwrite a file with other content without --overwrite', async () => {
       const { cwd, env } = home();
       const reference = `${open.host}/team/kept:v1`;
       await pushed([catalog, reference]);
@@ -113,7 +119,7 @@ describe.skipIf(!hasDockerRegistry)(
       expect(readFileSync(path.join(cwd, 'example-co.yaml'))).toEqual(readFileSync(catalog));
     });
 
-    it('logs in with what docker login keeps, and with a helper', async () => {
+    it('logs in with the credentials of docker login, and with a helper', async () => {
       const reference = `${closed.host}/team/catalog:v1`;
       const refused = await krmhub(['push', catalog, reference], home());
       expect(refused).toMatchObject({ code: 5 });
@@ -200,7 +206,7 @@ describe.skipIf(!hasDockerRegistry)(
       expect(JSON.parse(done(await krmhub(alone, options)).stdout)).toMatchObject({ digest, referrers: 0 });
     });
 
-    it('does what docs/oci-artifacts.md and the help say', async () => {
+    it('works as docs/oci-artifacts.md and the help describe', async () => {
       const { cwd, env } = home();
       const write = (name: string, bytes: string | Buffer) => {
         mkdirSync(path.dirname(path.join(cwd, name)), { recursive: true });

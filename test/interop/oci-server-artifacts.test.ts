@@ -18,7 +18,7 @@ import {
   whyNoOrasPython,
 } from './oci-tools.js';
 
-/** Artifacts of any type and what refers to them in our registry, by other projects' clients. */
+/** Artifacts of any type and their referrers in our registry, by other projects' clients. */
 
 const { folder, remove } = temporaryFolder();
 const noRegctl = whyNo('regctl');
@@ -62,7 +62,7 @@ async function tagsOf(repository: string, at = host): Promise<string[]> {
   return ((await answer.json()) as { tags: string[] }).tags;
 }
 
-/** How many chunks the registry has taken, as it counts them itself. */
+/** Number of chunks that the registry accepted, from its own metrics. */
 async function chunksTaken(): Promise<number> {
   const metrics = await (await fetch(`${registry.url}/metrics`)).text();
   return Number(/requests_total\{method="PATCH",.*status="202"\} (\d+)/.exec(metrics)?.[1] ?? 0);
@@ -83,7 +83,7 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
   const put = (...more: string[]) => ['artifact', 'put', '--artifact-type', type, '-m', layerType, ...more];
   const putFile = (reference: string) => put('--file', 'catalog.yaml', '--file-title', reference);
 
-  it('puts an artifact, and gets the same bytes', async () => {
+  it('pushes an artifact, and gets the same bytes', async () => {
     const user = await publisher().regctlKnows(host);
     const reference = `${host}/team/regctl:v1`;
     await user.regctl(...putFile(reference));
@@ -96,7 +96,7 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     });
   });
 
-  it('lists what refers to an artifact by the list of the registry, with filters', async () => {
+  it('lists referrers with the referrers API, with filters', async () => {
     const user = await publisher().regctlKnows(host);
     const reference = `${host}/team/regctl-referrers:v1`;
     await user.regctl(...putFile(reference));
@@ -128,7 +128,7 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     const blob = randomBytes(350_123);
     user.write('blob.bin', blob);
     const before = await chunksTaken();
-    // The input is a stream: nobody knows its size before its end.
+    // The input is a stream: its size is unknown before its end.
     const sent = await user.run('sh', ['-c', `cat blob.bin | regctl blob put ${host}/team/chunks`]);
     expect(sent.code, sent.stderr).toBe(0);
     expect((await chunksTaken()) - before).toBe(4);
@@ -143,7 +143,7 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     expect(readFileSync(user.at('again.bin')).equals(file)).toBe(true);
   });
 
-  it('ends where a repository may have no more', async () => {
+  it('stops at the quota of a repository', async () => {
     const small = await startRegistry(path.join(folder, 'small'), { KRMHUB_REPOSITORY_MEBIBYTES: '1' });
     const at = hostOf(small);
     const user = await new User(folder).keep(at, small.token).regctlKnows(at);
@@ -151,11 +151,11 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     const args = ['10', 'regctl', ...put('--file', file, `${at}/team/large:v1`)];
     const { code } = await user.run('timeout', args);
     await small.stop();
-    // 124 is said by `timeout`: it would have gone on without end.
+    // 124 is the exit code of `timeout`: the client would have retried without end.
     expect([0, 124]).not.toContain(code);
   });
 
-  it('takes a blob from another repository without being told from which', async () => {
+  it('mounts a blob without naming its repository', async () => {
     const user = await publisher().regctlKnows(host);
     const blob = user.write('blob.bin', randomBytes(5_000));
     await user.regctl(...put('--file', blob, `${host}/team/first:v1`));
@@ -177,7 +177,7 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     expect(await user.regctl('tag', 'ls', repository)).toBe('');
   });
 
-  it('copies an artifact with what refers to it, and keeps digests', async () => {
+  it('copies an artifact with its referrers, and keeps digests', async () => {
     const user = await publisher().regctlKnows(host);
     const reference = `${host}/team/regctl-source:v1`;
     await user.regctl(...putFile(reference));
@@ -193,7 +193,7 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     expect(to!.manifests).toHaveLength(1);
   });
 
-  it('is told what a token lacks', async () => {
+  it('prints the missing permission of a token', async () => {
     const user = await publisher().regctlKnows(host);
     expect(await user.isRefused('regctl', ...putFile(`${host}/other/x:v1`))).toMatch(
       /lacks the repository .*other\/x.*krmhub token create NAME --scope push --repository other\/x/,
@@ -218,7 +218,7 @@ describe.skipIf(noOrasGo !== undefined)(titled('oras-go', noOrasGo), () => {
     expect(readFileSync(anybody.at('catalog.yaml'))).toEqual(catalog);
   });
 
-  it('finds a signature by the list of the registry, and no tag stands in for it', async () => {
+  it('finds a signature with the referrers API, without a tag', async () => {
     const user = publisher();
     const reference = `${host}/team/oras-signed:v1`;
     await push(user, reference);
@@ -244,7 +244,7 @@ describe.skipIf(noOrasGo !== undefined)(titled('oras-go', noOrasGo), () => {
   });
 
   it.skipIf(noMirror !== undefined)(
-    titled('copies with signatures to a registry that knows no list, and back', noMirror),
+    titled('copies with signatures to a registry without the referrers API, and back', noMirror),
     async () => {
       const user = publisher();
       const source = `${host}/team/oras-there:v1`;
@@ -260,7 +260,7 @@ describe.skipIf(noOrasGo !== undefined)(titled('oras-go', noOrasGo), () => {
     },
   );
 
-  it('is told what a token lacks, and who has none to log in', async () => {
+  it('prints the missing permission of a token, and asks a client without one to log in', async () => {
     const args = ['push', '-artifact-type', type, `${host}/other/x:v1`, `catalog.yaml:${layerType}`];
     expect(await publisher().isRefused(orasGo, ...args)).toContain(
       'denied: The token "builds" lacks the repository "other/x"',

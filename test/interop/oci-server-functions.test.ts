@@ -16,7 +16,7 @@ import {
   whyNoOrasGo,
 } from './oci-tools.js';
 
-/** Functions and catalogs as artifacts: published, read and kept as they are, by other projects' clients. */
+/** Functions and catalogs as artifacts: other projects' clients publish and read them unchanged. */
 
 const { folder, remove } = temporaryFolder();
 const noOrasGo = whyNoOrasGo();
@@ -70,7 +70,7 @@ async function releasesOf(name: string, group = 'functions.example.com'): Promis
 }
 
 describe.skipIf(missing !== undefined)(titled('a function as an artifact', missing), () => {
-  it('is published by oras-go, with a README, and is found and read everywhere', async () => {
+  it('is published by oras-go, with a README, and every client finds and reads it', async () => {
     const digest = await user.does(...push(`${labels}:1.0.0`, 'old.yaml'), 'README.md:text/markdown');
     const searched = await krmhub(['search', 'labels'], { env: registry.env });
     expect(searched.stdout).toContain('functions.example.com/SetLabels\t1.0.0');
@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     expect(await user.does('crane', 'ls', `${host}/${namespace}`)).toBe('1.4.2');
   });
 
-  it('is refused with another definition under the same tag, by each client with the reason', async () => {
+  it('is refused with another definition under the same tag, and each client prints the reason', async () => {
     const stands = /SetLabels@1\.0\.0 stands with the digest .*publish the change as a new release/;
     expect(await user.isRefused(...push(`${labels}:1.0.0`, 'new.yaml'))).toMatch(stands);
     const artifact = ['artifact', 'put', '--artifact-type', definitionType, '-m', definitionLayer];
@@ -107,7 +107,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     expect(await releasesOf('SetLabels')).toEqual(['1.0.0', '1.1.0']);
   });
 
-  it('is refused where its definition is invalid, by each client with the line and what to do', async () => {
+  it('is refused with an invalid definition, and each client prints the line and the fix', async () => {
     const invalid = /line \d+: `description` is missing\. What the function does, in one line/;
     expect(await user.isRefused(...push(`${labels}:1.2.0`, 'invalid.yaml'))).toMatch(invalid);
     const artifact = ['artifact', 'put', '--artifact-type', definitionType, '-m', definitionLayer];
@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     expect(await releasesOf('SetLabels')).toEqual(['1.0.0', '1.1.0']);
   });
 
-  it('is refused where it breaks its users, until its annotation says that this is meant', async () => {
+  it('is refused if it breaks its users, unless an annotation allows that', async () => {
     const said = await user.isRefused(...push(`${labels}:2.0.0`, 'breaking.yaml'));
     expect(said).toContain('the API version v1beta1 is removed');
     expect(said).toContain('the annotation dev.krmhub.allow-breaking=true');
@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     expect(await releasesOf('SetLabels')).toContain('2.0.0');
   });
 
-  it('is not published by its digest, nor by a signature that comes before it', async () => {
+  it('is not published by its digest, nor by a signature that is pushed before it', async () => {
     const chart = 'functions/charts.example.net/renderchart';
     const digest = await user.does(...push(chart, 'chart.yaml'));
     expect(await releasesOf('RenderChart', 'charts.example.net')).toEqual([]);
@@ -161,12 +161,12 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     const skopeo = ['delete', '--tls-verify=false', `docker://${reference}`];
     expect(await user.isRefused('skopeo', ...skopeo)).toContain(forever);
     expect(await user.isRefused('regctl', 'manifest', 'delete', byDigest)).toContain(forever);
-    // It tries to put a manifest of its own under the tag, to delete that.
+    // It tries to put its own manifest under the tag, to delete that.
     await user.isRefused('regctl', 'tag', 'delete', reference);
     expect(await user.does('crane', 'digest', reference)).toBe(digest);
   });
 
-  it('comes from who may publish in its group, and from nobody else', async () => {
+  it('can be published only with the permission for its group', async () => {
     const ours = await newToken(registry, 'ours', '--scope', 'publish', '--group', 'functions.example.com');
     const others = await newToken(registry, 'others', '--scope', 'publish', '--group', 'example.com');
     const pusher = await newToken(registry, 'pusher', '--scope', 'push');
@@ -187,8 +187,8 @@ function splitCommand([program, ...args]: [string, ...string[]]): [string, strin
   return [program, args];
 }
 
-describe.skipIf(missing !== undefined)(titled('what the registry makes itself', missing), () => {
-  it('has an artifact of every release that was published over HTTP', async () => {
+describe.skipIf(missing !== undefined)(titled('artifacts that the registry creates', missing), () => {
+  it('exist for every release that was published over HTTP', async () => {
     const published = {
       'rename-images/0.2.0.yaml': 'functions.example.com/renameimages:0.2.0',
       'require-limits/0.9.0.yaml': 'policy.example.org/requirelimits:0.9.0',
@@ -213,7 +213,7 @@ describe.skipIf(missing !== undefined)(titled('what the registry makes itself', 
     }
   });
 
-  it('has an artifact of each snapshot, with the bytes that HTTP gives', async () => {
+  it('exist for each snapshot, with the bytes of HTTP', async () => {
     const current = await textAt(`${registry.url}/catalogs/default/catalog.yaml`);
     expect(current).toContain('kind: SetLabels');
     const anybody = new User(folder);
@@ -231,7 +231,7 @@ describe.skipIf(missing !== undefined)(titled('what the registry makes itself', 
     });
   });
 
-  it('takes signatures of a catalog, and no catalog', async () => {
+  it('accept signatures of a catalog, and no catalog', async () => {
     const catalog = `${host}/catalogs/default`;
     const { digest } = await manifestAt(registry.url, 'catalogs/default', 'latest');
     const cut = 'DENIED: cannot push catalogs: the registry builds them';

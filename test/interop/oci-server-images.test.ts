@@ -5,7 +5,7 @@ import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder 
 import { Cosigner, noCosign } from './cosign.js';
 import { hostOf, manifestAt, newToken, type Reason, titled, User, whyNo } from './oci-tools.js';
 
-/** Images that are built, and signatures of releases, by other projects' clients. */
+/** Built images, and signatures of releases, by other projects' clients. */
 
 const { folder, remove } = temporaryFolder();
 const noEngine: Reason =
@@ -23,7 +23,7 @@ afterAll(async () => {
   remove();
 });
 
-/** With images in a folder of their own. */
+/** With images in a separate folder. */
 function builder(): User {
   const user = new User(folder);
   for (const name of ['run', 'tmp']) mkdirSync(user.at(name));
@@ -33,7 +33,7 @@ function builder(): User {
   );
   user.write('containers.conf', '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n');
   user.write('registries.conf', 'unqualified-search-registries = []\n');
-  // Whoever tests says whom to trust, and not the machine.
+  // Uses the trust settings of the test, not of the machine.
   user.write('policy.json', '{"default":[{"type":"insecureAcceptAnything"}]}');
   Object.assign(user.env, {
     CONTAINERS_STORAGE_CONF: user.at('storage.conf'),
@@ -46,7 +46,7 @@ function builder(): User {
 }
 
 describe.skipIf(noEngine !== undefined)(titled('buildah and podman', noEngine), () => {
-  it('push an image of our registry, and pull it by its digest', async () => {
+  it('push an image to our registry, and pull it by its digest', async () => {
     const token = await newToken(registry, 'builds', '--scope', 'push', '--repository', 'team/*');
     const reference = `${host}/team/built`;
     const user = builder();
@@ -82,11 +82,11 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
     const release = `${host}/${repository}@${digest}`;
     const user = new Cosigner(folder).keep(host, registry.token);
     await user.cosign('generate-key-pair');
-    // No log in the world is told.
+    // Without a transparency log.
     const silent = ['--use-signing-config=false', '--tlog-upload=false', '--allow-http-registry'];
     const sign = ['sign', '--yes', '--key=cosign.key', ...silent];
     const verify = ['verify', '--insecure-ignore-tlog=true', '--allow-http-registry'];
-    // Cosign wrote tags until its third version.
+    // Cosign wrote tags before version 3.
     const tagged = '--new-bundle-format=false';
 
     await user.cosign(...sign, tagged, release);

@@ -46,7 +46,7 @@ describe('krmhub with our own registry', () => {
     ['catalog', 'catalog.yaml'],
     ['definition', 'definition.yaml'],
     ['starlark', 'set-labels.star'],
-  ] as const)('pushes a %s, and anybody pulls the same bytes', async (type, file) => {
+  ] as const)('pushes a %s, and any client pulls the same bytes', async (type, file) => {
     const reference = `${host}/team/${type}:v1`;
     const pushed = await publisher().krmhubDoes('push', file, reference);
     expect(pushed).toMatchObject({ type, outcome: 'pushed' });
@@ -92,7 +92,7 @@ describe('krmhub with our own registry', () => {
     expect(copied).toMatchObject({ manifests: 3, sentBytes: 0 });
   });
 
-  it('publishes a definition by its tag, and lints what is there', async () => {
+  it('publishes a definition by its tag, and lints the stored one', async () => {
     const user = publisher(registry.token);
     const name = `${host}/functions/functions.example.com/setlabels`;
     const pushed = await user.krmhubDoes('push', 'definition.yaml', `${name}:1.0.0`);
@@ -112,7 +112,7 @@ describe('krmhub with our own registry', () => {
     expect(readFileSync(anybody.at('catalog.yaml'), 'utf8')).toBe(await answer.text());
   });
 
-  it('says what a token lacks, and how to log in where nobody is', async () => {
+  it('prints the missing permission of a token, and how to log in without one', async () => {
     const lacking = await publisher().krmhub('push', 'catalog.yaml', `${host}/other/catalog:v1`);
     expect(lacking).toMatchObject({ code: 5 });
     expect(lacking.stderr).toContain('The token "builds" lacks the repository "other/catalog"');
@@ -133,7 +133,7 @@ describe('krmhub with our own registry', () => {
 describe.skipIf(noMirror !== undefined || noOthers !== undefined)(
   titled('krmhub copy between our registry and another', noMirror ?? noOthers),
   () => {
-    it('takes along what refers to an artifact, both ways, and keeps digests', async () => {
+    it('copies referrers, both ways, and keeps digests', async () => {
       const user = publisher();
       user.write('signature.json', '{"signed":true}');
       const source = `${host}/team/signed:v1`;
@@ -141,7 +141,7 @@ describe.skipIf(noMirror !== undefined || noOthers !== undefined)(
       const type = 'application/vnd.example.signature.v1';
       const attach = ['attach', '-artifact-type', type, source, 'signature.json:application/json'];
       const signature = await user.does(orasGo, ...attach);
-      // As cosign has it where it makes no referrers.
+      // The tag that cosign uses without referrers.
       const tag = `${String(digest).replace(':', '-')}.sig`;
       await user.does('crane', 'tag', `${host}/team/signed@${signature}`, tag);
 

@@ -86,7 +86,7 @@ describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
     );
   });
 
-  it('is told what a token lacks', async () => {
+  it('prints the missing permission of a token', async () => {
     const { user, reference } = await withImage('team/refused:v1');
     const append = ['append', '--new_layer', 'layer.tar', '--new_tag'];
     for (const said of [
@@ -102,7 +102,7 @@ describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
     );
   });
 
-  it('is told to log in, and that a password is none of ours', async () => {
+  it('asks the user to log in, and rejects an unknown password', async () => {
     const { reference } = await withImage('team/closed:v1');
     const stranger = new User(folder);
     expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
@@ -149,7 +149,7 @@ describe.skipIf(noSkopeo !== undefined)(titled('skopeo', noSkopeo), () => {
     expect(JSON.parse(await user.does('skopeo', ...tags)).Tags).toEqual([]);
   });
 
-  it('checks a login, and is told what is wrong', async () => {
+  it('checks a login, and prints the problem', async () => {
     const { user, reference } = await withImage('team/skopeo-refused:v1');
     const login = ['login', '--tls-verify=false', '--username', 'anybody', '--password-stdin', host];
     expect(await user.run('skopeo', login, teamToken)).toMatchObject({ code: 0 });
@@ -163,7 +163,7 @@ describe.skipIf(noSkopeo !== undefined)(titled('skopeo', noSkopeo), () => {
   });
 });
 
-describe.skipIf(noRegctl !== undefined)(titled('who is not logged in', noRegctl), () => {
+describe.skipIf(noRegctl !== undefined)(titled('a client without login', noRegctl), () => {
   it('pulls with crane, skopeo and regctl', async () => {
     const { reference, digest } = await withImage('team/for-everybody:v1');
     const anybody = new User(folder);

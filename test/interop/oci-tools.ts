@@ -7,24 +7,24 @@ import { expect } from 'vitest';
 import { cleanEnvironment, type Finished, krmhub, type RunningRegistry, root } from '../running.js';
 import { isInstalled } from './container-engine.js';
 
-/** What tests of other projects' clients share: which are here, and who uses them. */
+/** Shared by the tests of other projects' clients: the installed programs, and their users. */
 
-/** Why a client cannot be tried, in words for a title; undefined where it can. */
+/** Why a client cannot be tested, as text for a title; undefined if it can. */
 export type Reason = string | undefined;
 
 export const whyNo = (program: string): Reason =>
   isInstalled(program) ? undefined : `${program} is not installed`;
 
-/** A title that says why it is skipped, for who reads that it was. */
+/** Returns a title with the reason if the test is skipped. */
 export const titled = (title: string, reason: Reason): string =>
   reason === undefined ? title : `${title} (skipped: ${reason})`;
 
 export const orasGo = path.join(root, 'build/interop/oras-go');
 
-/** Compiles our client of oras-go; the compiler's cache makes it a matter of a moment the second time. */
+/** Compiles our client of oras-go; with the compiler's cache the second time is fast. */
 export function whyNoOrasGo(): Reason {
   if (!isInstalled('go')) return 'go is not installed';
-  // Files of tests run side by side: each puts a whole program into place, which another may be running.
+  // Test files run in parallel: each renames a whole program into place, which another may be running.
   const made = `${orasGo}-${randomUUID()}`;
   const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', made, '.'], {
     cwd: path.join(root, 'test/interop/oras-go'),
@@ -36,7 +36,7 @@ export function whyNoOrasGo(): Reason {
   return undefined;
 }
 
-/** A Python that has the oras library; CI makes one and names it. */
+/** A Python with the oras library; CI makes one and sets its path. */
 export const orasPython = process.env.KRMHUB_TEST_ORAS_PYTHON ?? 'python3';
 
 export function whyNoOrasPython(): Reason {
@@ -45,7 +45,7 @@ export function whyNoOrasPython(): Reason {
     : 'the oras library for Python is not installed';
 }
 
-/** Who uses clients: with a home of their own, in which nothing is configured and nobody is logged in. */
+/** A user of clients, with a new home without configuration and logins. */
 export class User {
   readonly home: string;
   readonly env: Record<string, string>;
@@ -53,12 +53,12 @@ export class User {
   constructor(folder: string) {
     this.home = mkdtempSync(path.join(folder, 'user-'));
     mkdirSync(this.at('.docker'));
-    // Podman wants a file that it is told of to be there.
+    // Podman fails if a configured file does not exist.
     this.write('.docker/config.json', '{}');
     this.env = {
       HOME: this.home,
       DOCKER_CONFIG: this.at('.docker'),
-      // Tools of the containers project look at other places first.
+      // Tools of the containers project look in other folders first.
       REGISTRY_AUTH_FILE: this.at('.docker/config.json'),
       REGCTL_CONFIG: this.at('regctl.json'),
     };
@@ -73,7 +73,7 @@ export class User {
     return name;
   }
 
-  /** Keeps credentials where `docker login` does, without asking the registry. */
+  /** Stores credentials where `docker login` does, without a request to the registry. */
   keep(host: string, password: string, username = 'anybody'): this {
     const auth = Buffer.from(`${username}:${password}`).toString('base64');
     this.write('.docker/config.json', JSON.stringify({ auths: { [host]: { auth } } }));
@@ -97,14 +97,14 @@ export class User {
     return { code, ...output };
   }
 
-  /** What a program says that succeeds. */
+  /** Returns the output of a program that must succeed. */
   async does(program: string, ...args: string[]): Promise<string> {
     const finished = await this.run(program, args);
     expect(finished.code, `${program} ${args.join(' ')}\n${finished.stderr}`).toBe(0);
     return finished.stdout.trim();
   }
 
-  /** What a program says that fails, as its user sees it. */
+  /** Returns the output of a program that must fail, as its user sees it. */
   async isRefused(program: string, ...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(program, args);
     expect(code, `${program} ${args.join(' ')}\n${stdout}`).not.toBe(0);
@@ -115,7 +115,7 @@ export class User {
     return krmhub(args, { cwd: this.home, env: this.env });
   }
 
-  /** What a command of ours gives as JSON. */
+  /** Returns the JSON output of our command. */
   async krmhubDoes(...args: string[]): Promise<Record<string, unknown>> {
     const finished = await this.krmhub(...args, '-o', 'json');
     expect(finished.code, `krmhub ${args.join(' ')}\n${finished.stderr}`).toBe(0);
@@ -126,17 +126,17 @@ export class User {
     return this.does('regctl', '--verbosity', 'error', ...args);
   }
 
-  /** regctl speaks TLS unless it was told otherwise. */
+  /** regctl speaks TLS unless it is configured otherwise. */
   async regctlKnows(...hosts: string[]): Promise<this> {
     for (const host of hosts) await this.regctl('registry', 'set', host, '--tls', 'disabled', '--skip-check');
     return this;
   }
 }
 
-/** Host and port, as references have them. */
+/** Host and port, as in references. */
 export const hostOf = ({ url }: RunningRegistry): string => new URL(url).host;
 
-/** A token as an administrator makes it. */
+/** A token that an administrator creates. */
 export async function newToken(
   { env }: RunningRegistry,
   name: string,
@@ -150,14 +150,14 @@ export async function newToken(
 export const definitionType = 'application/vnd.cncf.kubernetes.krm-func-definition.v1';
 export const definitionLayer = 'application/vnd.cncf.kubernetes.krm-func-definition.layer.v1+yaml';
 
-/** The Accept header of who takes any manifest. */
+/** The Accept header of a client that accepts any manifest. */
 const MANIFESTS = [
   'application/vnd.oci.image.manifest.v1+json',
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.docker.distribution.manifest.v2+json',
 ].join(', ');
 
-/** Reads a manifest without any client: its digest and what it says, or the status of the answer. */
+/** Reads a manifest without a client: its digest and content, or the status of the response. */
 export async function manifestAt(
   base: string,
   repository: string,

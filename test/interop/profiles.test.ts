@@ -9,7 +9,7 @@ import { root, sharedData } from '../running.js';
 import { isInstalled } from './container-engine.js';
 import { titled, whyNo } from './oci-tools.js';
 
-/** Profiles are read by what they are written for. */
+/** Reads profiles with the programs that they are made for. */
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-profiles-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const golden = (name: string) => path.join(root, 'test/golden', name);
 const kyaml = path.join(folder, 'kyaml');
 
-/** Compiles the decoder; the compiler's cache makes it a matter of a moment the second time. */
+/** Compiles the decoder; with the compiler's cache the second time is fast. */
 function whyNoKyaml(): string | undefined {
   if (!isInstalled('go')) return 'go is not installed';
   const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', kyaml, '.'], {
@@ -31,7 +31,7 @@ const noKyaml = whyNoKyaml();
 const decode = (file: string) => spawnSync(kyaml, { input: readFileSync(file), encoding: 'utf8' });
 
 describe.skipIf(noKyaml !== undefined)(titled("kustomize's definitions, strictly decoded", noKyaml), () => {
-  it('take the profile kustomize-prototype, with every runtime and its digest', () => {
+  it('accept the profile kustomize-prototype, with every runtime and its digest', () => {
     const { stdout, stderr } = decode(golden('profiles/kustomize-prototype.yaml'));
     expect(stderr).toBe('');
     const { spec } = JSON.parse(stdout) as {
@@ -52,11 +52,11 @@ describe.skipIf(noKyaml !== undefined)(titled("kustomize's definitions, strictly
     expect(containers.filter(({ network }) => network)).toHaveLength(2);
   });
 
-  it('take an empty catalog', () => {
+  it('accept an empty catalog', () => {
     expect(decode(golden('profiles/empty-kustomize-prototype.yaml')).stderr).toBe('');
   });
 
-  it('refuse a catalog as the KEP has it, which is why there is a profile', () => {
+  it('refuse a catalog in the KEP format, so the profile is needed', () => {
     const { status, stderr } = decode(golden('render/catalog.yaml'));
     expect(status).toBe(1);
     expect(stderr).toContain('unknown field "sha256"');
@@ -81,10 +81,10 @@ type Schema = { [key: string]: unknown; properties?: Record<string, Schema> };
 
 const kepSchema = path.join(sharedData, 'definitions/kep-2906/block17-L617-schema.yaml');
 
-describe.skipIf(!existsSync(kepSchema))("the KEP's own schema (only where shared/data is there)", () => {
+describe.skipIf(!existsSync(kepSchema))("the KEP's own schema (only if shared/data exists)", () => {
   const validator = () => {
     const { definitions } = load(readFileSync(kepSchema, 'utf8')) as { definitions: Schema };
-    // What it refers to elsewhere: any metadata, any schema.
+    // Its remote references: any metadata, any schema.
     const source = JSON.stringify(definitions).replace(
       /"\$ref":"(?:https:|#\/definitions\/io\.)[^"]*"/g,
       '"type":"object"',
@@ -93,7 +93,7 @@ describe.skipIf(!existsSync(kepSchema))("the KEP's own schema (only where shared
     return new Ajv({ strict: false }).compile(catalog);
   };
 
-  it('takes the profile kep-schema, with and without functions', () => {
+  it('accepts the profile kep-schema, with and without functions', () => {
     const validate = validator();
     for (const name of ['kep-schema.yaml', 'empty-kep-schema.yaml']) {
       validate(load(readFileSync(golden(`profiles/${name}`), 'utf8')));
@@ -101,7 +101,7 @@ describe.skipIf(!existsSync(kepSchema))("the KEP's own schema (only where shared
     }
   });
 
-  it('refuses a catalog as we write it, which is why there is a profile', () => {
+  it('refuses a catalog in our format, so the profile is needed', () => {
     const validate = validator();
     for (const name of ['render/krmfunctioncatalog.yaml', 'profiles/kep.yaml']) {
       expect(validate(load(readFileSync(golden(name), 'utf8')))).toBe(false);
@@ -114,15 +114,15 @@ const porchSchema = path.join(
   'porch/api/porchconfig/v1alpha1/config.porch.kpt.dev_functionconfigs.yaml',
 );
 
-describe.skipIf(!existsSync(porchSchema))("Porch's own CRD (only where shared/data is there)", () => {
-  /** As an API server takes it that refuses unknown fields. */
+describe.skipIf(!existsSync(porchSchema))("Porch's own CRD (only if shared/data exists)", () => {
+  /** Like an API server that refuses unknown fields. */
   const closed = (schema: Schema): Schema => {
     if (schema.properties === undefined) return schema;
     const inner = Object.entries(schema.properties).map(([name, one]) => [name, closed(one)]);
     return { ...schema, properties: Object.fromEntries(inner), additionalProperties: false };
   };
 
-  it('takes every object of the profile porch, and no field more', () => {
+  it('accepts every object of the profile porch, and no additional field', () => {
     const { spec } = load(readFileSync(porchSchema, 'utf8')) as {
       spec: {
         group: string;

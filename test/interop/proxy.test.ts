@@ -3,7 +3,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { type ForwardProxy, startForwardProxy } from './forward-proxy.js';
 
-/** The command line behind a proxy that is its only way out: krm.example.com is a name that only the proxy knows. */
+/**
+ * The command line behind a proxy that is its only way out: krm.example.com is a name that only the proxy
+ * knows.
+ */
 
 const { folder, remove } = temporaryFolder();
 let registry: RunningRegistry;
@@ -24,7 +27,7 @@ const run = (args: string[], env: Record<string, string>) => {
   return krmhub(args, { env: { ...registry.env, NO_PROXY: '', no_proxy: '', ...env } });
 };
 
-it('publishes and reads through HTTP_PROXY, with the password that its URL has', async () => {
+it('publishes and reads through HTTP_PROXY, with the password in its URL', async () => {
   const env = { KRMHUB_REGISTRY: 'http://krm.example.com', HTTP_PROXY: proxy.url };
   const published = await run(['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')], env);
   expect([published.code, published.stderr]).toEqual([0, expect.stringContaining('in default')]);
@@ -40,17 +43,17 @@ it('publishes and reads through HTTP_PROXY, with the password that its URL has',
   expect(shown.stdout).toContain('2.0.0');
 });
 
-it('opens a tunnel through HTTPS_PROXY, in which only the registry is spoken to', async () => {
+it('opens a tunnel through HTTPS_PROXY, with TLS inside of it', async () => {
   const env = { KRMHUB_REGISTRY: 'https://krm.example.com', HTTPS_PROXY: proxy.url };
   const { code, stderr } = await run(['search'], env);
-  // What answers in the tunnel is no TLS server here; test/interop/nginx.test.ts has one.
+  // The server in the tunnel has no TLS here; test/interop/nginx.test.ts has one.
   expect([code, stderr]).toEqual([5, expect.stringContaining('does not speak TLS')]);
   expect(proxy.seen).toEqual([
     { what: 'CONNECT krm.example.com:443', authorization: `Basic ${btoa('someone:secret')}` },
   ]);
 });
 
-it('goes past it where NO_PROXY says so, and always to this machine', async () => {
+it('bypasses it for NO_PROXY, and always for this machine', async () => {
   const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
   const named = await run(['search'], {
     ...env,
@@ -62,7 +65,7 @@ it('goes past it where NO_PROXY says so, and always to this machine', async () =
   expect(proxy.seen).toEqual([]);
 });
 
-it('names what is wrong with a proxy, without its password', async () => {
+it('reports the problem of a proxy, without its password', async () => {
   const env = { KRMHUB_REGISTRY: 'http://krm.example.com', ALL_PROXY: 'socks5://someone:secret@127.0.0.1:1' };
   const { code, stderr } = await run(['search'], env);
   expect([code, stderr]).toEqual([2, expect.stringContaining('no http or https URL')]);

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, root, startRegistry, temporaryFolder } from '../running.js';
 
 /**
- * Schemathesis (https://schemathesis.io) makes requests from the OpenAPI document, good ones and bad ones, and
- * holds the answers of a running registry to that document.
+ * Schemathesis (https://schemathesis.io) makes requests from the OpenAPI document, valid and invalid ones,
+ * and checks the responses of a running registry against that document.
  */
 const tool = 'schemathesis';
 const found = spawnSync(tool, ['--version'], { encoding: 'utf8' });
@@ -18,7 +18,7 @@ let registry: RunningRegistry;
 
 beforeAll(async () => {
   if (missing) return;
-  // It asks as fast as it can, with wrong tokens too.
+  // It sends requests without a pause, with wrong tokens too.
   registry = await startRegistry(path.join(folder, 'data'), {
     KRMHUB_REQUESTS_PER_MINUTE: '0',
     KRMHUB_WRITES_PER_MINUTE: '0',
@@ -73,22 +73,22 @@ async function run(options: readonly string[]): Promise<{ code: number | null; o
   return { code, output };
 }
 
-// The reason stands in the name, for whoever reads that it was skipped.
+// The title of a skipped test contains the reason.
 const title = missing
-  ? `is held to its OpenAPI document (${tool} is not on the PATH)`
-  : 'is held to its OpenAPI document';
+  ? `follows its OpenAPI document (${tool} is not on the PATH)`
+  : 'follows its OpenAPI document';
 
 describe.skipIf(missing)(`the registry ${title}`, () => {
-  it('answers every request as the document says', async () => {
+  it('responds to every request as the document says', async () => {
     const excluded = ['revokeToken', 'takeDownRelease'].flatMap((id) => ['--exclude-operation-id', id]);
     const { code, output } = await run(['--max-examples', '30', ...excluded]);
     expect(output).toMatch(/[1-9]\d{3,} generated/);
     expect(code, output).toBe(0);
   }, 200_000);
 
-  // By themselves and without the links between operations: these lead it to revoke the token that it uses, and to
-  // take down the releases that it asks for next.
-  it('answers revocations and takedowns as the document says', async () => {
+  // Separately and without the links between operations: with links it would revoke its own token, and take
+  // down the releases that it reads next.
+  it('responds to revocations and takedowns as the document says', async () => {
     const included = ['revokeToken', 'takeDownRelease'].flatMap((id) => ['--include-operation-id', id]);
     const options = [...included, '--phases', 'examples,coverage,fuzzing'];
     const { code, output } = await run(['--max-examples', '30', ...options]);
@@ -96,7 +96,7 @@ describe.skipIf(missing)(`the registry ${title}`, () => {
     expect(code, output).toBe(0);
   }, 200_000);
 
-  it('is still itself afterwards', async () => {
+  it('still works afterwards', async () => {
     const response = await fetch(`${registry.url}/readyz`);
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ok' }]);
     const { total } = (await (await fetch(`${registry.url}/api/v1/functions`)).json()) as { total: number };

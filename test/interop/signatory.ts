@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
 import { Cosigner } from './cosign.js';
 
-/** Who uses cosign and krmhub side by side. */
+/** A user of cosign and krmhub. */
 export class Signatory extends Cosigner {
   constructor(folder: string) {
     super(folder);
-    // The library that signs knows no exception for this machine, which Go and the rest of krmhub make.
+    // The signing library has no proxy exception for this machine, unlike Go and the rest of krmhub.
     this.env.NO_PROXY = '127.0.0.1';
   }
 
-  /** What a command of ours prints that succeeds. */
+  /** Returns the output of our command, which must succeed. */
   async succeeds(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.krmhub(...args);
     expect(code, `krmhub ${args.join(' ')}\n${stdout}${stderr}`).toBe(0);

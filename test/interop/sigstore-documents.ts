@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 
-/** The two documents that say which sigstore is meant: whom verifiers trust, and whom signers ask. */
+/**
+ * The two documents that describe a sigstore instance: the trusted root for verifiers, and the signing
+ * configuration.
+ */
 
 /** The services of one sigstore: keys and certificates as base64 of DER. */
 export interface Anchors {
   url: string;
-  /** With its path, as cosign wants it. */
+  /** With its path, as cosign requires. */
   timestampUrl: string;
   start: string;
   certificateAuthority: string;

@@ -11,7 +11,10 @@ import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './d
 import { hostOf, manifestAt, type Reason, titled, whyNo } from './oci-tools.js';
 import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
 
-/** That what the stand-in signs is what others make and take: without this, tests against it prove little. */
+/**
+ * Checks the stand-in against other projects' signers and verifiers: without this, tests with it would
+ * prove little.
+ */
 
 const { folder, remove } = temporaryFolder();
 const builder: Identity = {
@@ -37,7 +40,7 @@ afterAll(async () => {
   remove();
 });
 
-/** Verifies as a library that trusts one sigstore and expects one signer, and asks for all evidence there is. */
+/** Verifies like a library that trusts one sigstore and expects one signer, with all available evidence. */
 function verified(bundle: unknown, { trustedRoot }: Sigstore, { subject, issuer }: Identity): string {
   const material = toTrustMaterial(TrustedRoot.fromJSON(JSON.parse(trustedRoot)));
   const thresholds = { tlogThreshold: 1, ctlogThreshold: 1, timestampThreshold: 2 };
@@ -48,7 +51,7 @@ function verified(bundle: unknown, { trustedRoot }: Sigstore, { subject, issuer 
   return String(signer.identity?.subjectAlternativeName);
 }
 
-/** A statement over the artifact, signed by the library as ours would be. */
+/** A statement over the artifact, signed by the library like ours. */
 async function statementSigned(by: Sigstore, identity: Identity): Promise<unknown> {
   const sha256 = createHash('sha256').update(artifact).digest('hex');
   const statement = {
@@ -71,7 +74,7 @@ async function statementSigned(by: Sigstore, identity: Identity): Promise<unknow
 }
 
 describe('the stand-in of sigstore', () => {
-  it('signs for the library, which verifies who signed, and takes nobody else', async () => {
+  it('signs for the library, which verifies the signer, and rejects others', async () => {
     for (const identity of [builder, person]) {
       const bundle = await statementSigned(sigstore, identity);
       expect(verified(bundle, sigstore, identity)).toBe(identity.subject);
@@ -82,7 +85,7 @@ describe('the stand-in of sigstore', () => {
     expect(() => verified(bundle, stranger, builder)).toThrow();
   });
 
-  it('gives certificates for its own tokens only', async () => {
+  it('issues certificates for its own tokens only', async () => {
     const theirs = { ...sigstore, token: stranger.token };
     await expect(statementSigned(theirs, builder)).rejects.toThrow('error creating signing certificate');
     const [head, , signature] = sigstore.token(builder).split('.');
@@ -91,7 +94,7 @@ describe('the stand-in of sigstore', () => {
     await expect(statementSigned(altered, builder)).rejects.toThrow('error creating signing certificate');
   });
 
-  it('gives a certificate only to who has the key', async () => {
+  it('issues a certificate only for a proven key', async () => {
     const [mine, theirs] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
     const asks = async (privateKey: KeyObject) => {
       const content = mine!.publicKey.export({ type: 'spki', format: 'pem' });
@@ -107,7 +110,7 @@ describe('the stand-in of sigstore', () => {
     expect(await asks(theirs!.privateKey)).toBe(400);
   });
 
-  it('says in its trusted root since when each of its keys is good', () => {
+  it('has the start of validity of each key in its trusted root', () => {
     const root = JSON.parse(sigstore.trustedRoot);
     const anchors = [...root.certificateAuthorities, ...root.timestampAuthorities];
     const keys = [...root.tlogs, ...root.ctlogs].map(({ publicKey }) => publicKey);
@@ -158,7 +161,7 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
     expect(await refused(...signedBy(builder), 'other')).toContain('digest');
   }, 60_000);
 
-  it('finds the claims of a build in its certificate', async () => {
+  it('has the claims of a build in its certificate', async () => {
     const user = new Cosigner(folder);
     user.write('artifact', artifact);
     const build = { ...builder, claims: { repository: 'team/functions', ref: 'refs/heads/main' } };
@@ -169,7 +172,7 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
     await user.cosignIsRefused(...verify, `${repository}=team/others`, 'artifact');
   }, 60_000);
 
-  it('reaches nothing but this machine', async () => {
+  it('reaches only this machine', async () => {
     const user = new Cosigner(folder);
     user.write('artifact', artifact);
     await user.cosign(
@@ -178,7 +181,7 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
       '--bundle=bundle.json',
       'artifact',
     );
-    // Without a trusted root it asks the world for one.
+    // Without a trusted root it would download one.
     const verify = ['verify-blob', '--bundle=bundle.json', ...signedBy(builder), 'artifact'];
     expect(await user.cosignIsRefused(...verify)).toContain('connect: connection refused');
   }, 60_000);
@@ -237,7 +240,7 @@ describe.skipIf(noImages !== undefined)(titled('cosign and images', noImages), (
 
   it.skipIf(!hasDockerRegistry)(
     titled(
-      'signs an image in a registry that knows nothing of referrers, and verifies it',
+      'signs an image in a registry without referrers, and verifies it',
       hasDockerRegistry ? undefined : 'docker-registry is not installed',
     ),
     async () => {

@@ -15,10 +15,13 @@ import {
 } from '@sigstore/mock';
 import { type Anchors, signingConfigOf, trustedRootOf } from './sigstore-documents.js';
 
-/** A sigstore of our own on the loopback interface: signing without a key, with nobody in the world to be told. */
+/** A local sigstore on the loopback interface: signing without a key and without public services. */
 export interface Sigstore {
   url: string;
-  /** The three are bases, as `@sigstore/sign` wants them; the signing configuration has paths where cosign wants them. */
+  /**
+   * The three are base URLs, as `@sigstore/sign` requires; the signing configuration has paths where cosign
+   * requires them.
+   */
   fulcioUrl: string;
   rekorUrl: string;
   timestampUrl: string;
@@ -34,7 +37,7 @@ export interface Identity {
   /** The name in the certificate: an address or a URI. */
   subject: string;
   issuer: string;
-  /** Further claims as GitHub's tokens have them: `repository`, `ref`, `sha`, ... */
+  /** Further claims as in GitHub's tokens: `repository`, `ref`, `sha`, ... */
   claims?: Record<string, string>;
 }
 
@@ -64,7 +67,7 @@ export async function startSigstore(): Promise<Sigstore> {
   const transparencyLog = await initializeTLog(url, curve());
   const certificateLog = await initializeCTLog(curve());
   const certificateAuthority = await initializeCA(curve(), certificateLog);
-  // Fractions are written without trailing zeros, and @sigstore/core reads none but those of three digits.
+  // Fractions are written without trailing zeros, and @sigstore/core reads only those of three digits.
   const wholeSecond = new Date();
   const timestampAuthority = await initializeTSA(curve(), wholeSecond);
   const issuer = newTokenIssuer();
@@ -72,13 +75,13 @@ export async function startSigstore(): Promise<Sigstore> {
   const fulcio = fulcioHandler(certificateAuthority);
   services.set(`POST ${fulcio.path}`, async (request) => {
     const body = JSON.parse(await text(request));
-    // cosign sends the token as a header, sigstore-js in the body; the mock reads the body alone.
+    // cosign sends the token as a header, sigstore-js in the body; the mock reads only the body.
     const token =
       body.credentials?.oidcIdentityToken ?? request.headers.authorization?.replace(/^Bearer /, '');
     const subject = issuer.subjectOf(String(token));
     provesPossession(body.publicKeyRequest, subject);
     const answer = await fulcio.fn(JSON.stringify({ ...body, credentials: { oidcIdentityToken: token } }));
-    // Nothing but 200 is success to cosign.
+    // cosign treats only 200 as success.
     return answered({ ...answer, statusCode: answer.statusCode === 201 ? 200 : answer.statusCode });
   });
 
@@ -91,7 +94,7 @@ export async function startSigstore(): Promise<Sigstore> {
     const answer = answered(await rekor.fn(await text(request)));
     if (answer.status !== 201) return answer;
     const [id] = Object.keys(JSON.parse(String(answer.body)));
-    // cosign finds the entry in the answer by this header.
+    // cosign finds the entry in the response by this header.
     return { ...answer, headers: { ...answer.headers, ETag: id!, Location: `${rekor.path}/${id}` } };
   });
 
@@ -107,7 +110,7 @@ export async function startSigstore(): Promise<Sigstore> {
   const anchors: Anchors = {
     url,
     timestampUrl: `${url}${TIMESTAMP_PATH}`,
-    // A moment before the keys were made: certificates and timestamps know whole seconds only.
+    // Just before the keys were made: certificates and timestamps have whole seconds only.
     start: new Date(Date.now() - 60_000).toISOString(),
     certificateAuthority: base64(certificateAuthority.rootCertificate),
     certificateLog: base64(certificateLog.publicKey),
@@ -130,9 +133,9 @@ export async function startSigstore(): Promise<Sigstore> {
   };
 }
 
-/** Makes tokens as an OIDC issuer would, for whichever issuer is asked for, and knows its own. */
+/** Makes tokens like an OIDC issuer, for any requested issuer, and recognizes its own. */
 function newTokenIssuer() {
-  // cosign takes what stands on its command line for a token only where it is signed with RS256.
+  // cosign accepts a token on its command line only if it is signed with RS256.
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return {
@@ -147,7 +150,7 @@ function newTokenIssuer() {
       const [header, payload, signature] = token.split('.');
       const signed = Buffer.from(`${header}.${payload}`);
       if (!verify('sha256', signed, publicKey, Buffer.from(signature ?? '', 'base64url')))
-        throw new Error('the identity token is not one of this issuer');
+        throw new Error('the identity token is not from this issuer');
       return JSON.parse(Buffer.from(payload!, 'base64url').toString()).sub;
     },
   };
@@ -159,7 +162,7 @@ function provesPossession(
 ): void {
   const proof = Buffer.from(request.proofOfPossession, 'base64');
   if (!verify('sha256', Buffer.from(subject), request.publicKey.content, proof))
-    throw new Error('the signature over the subject is not one of the key');
+    throw new Error('the key does not verify the signature over the subject');
 }
 
 interface ProposedEntry {
@@ -167,10 +170,12 @@ interface ProposedEntry {
   spec: { proposedContent: { envelope: string; verifiers: string[] } };
 }
 
-/** An entry as Rekor keeps it; the mock keeps envelopes as they were proposed, which no verifier accepts. */
+/**
+ * An entry as Rekor stores it; the mock stores envelopes as they were proposed, which no verifier accepts.
+ */
 function canonicalEntry(proposed: ProposedEntry): object {
   if (proposed.kind === 'hashedrekord') return proposed;
-  if (proposed.kind !== 'dsse') throw new Error(`no entries of kind ${proposed.kind} are taken`);
+  if (proposed.kind !== 'dsse') throw new Error(`entries of kind ${proposed.kind} are not supported`);
   const { envelope, verifiers } = proposed.spec.proposedContent;
   const { payload, signatures } = JSON.parse(envelope) as { payload: string; signatures: { sig: string }[] };
   const digest = (value: string | Buffer) => ({
@@ -226,7 +231,7 @@ const refusal = (status: number, reason: string): Answer => ({
   headers: { 'Content-Type': 'application/json' },
 });
 
-const notFound: Service = async ({ method, url }) => refusal(404, `nothing answers ${method} ${url}`);
+const notFound: Service = async ({ method, url }) => refusal(404, `not found: ${method} ${url}`);
 
 function send(response: ServerResponse, { status, body, headers }: Answer): void {
   response.writeHead(status, headers).end(body);

@@ -22,7 +22,7 @@ describe.skipIf(missing !== '')(`the systemd unit${missing}`, () => {
   const settings = [...readFileSync(unit, 'utf8').matchAll(/^(\w+)=(.*)$/gm)];
   const value = (name: string) => settings.find(([, one]) => one === name)?.[2];
 
-  it('is understood, and what it starts is there where Node is', () => {
+  it('is valid, and its program exists where Node is installed', () => {
     const copy = path.join(folder, 'krmhub.service');
     const checked = readFileSync(unit, 'utf8').replace('/usr/bin/node ', `${process.execPath} `);
     writeFileSync(copy, checked);
@@ -31,7 +31,7 @@ describe.skipIf(missing !== '')(`the systemd unit${missing}`, () => {
     expect(run('systemd-analyze', 'verify', '--man=no', copy).said).toContain('mostly');
   });
 
-  it('leaves a server little that it could do to the machine', () => {
+  it('restricts what a server can do to the machine', () => {
     const { status, said } = run('systemd-analyze', 'security', '--offline=true', '--threshold=20', unit);
     expect([status, said.split('\n').filter((line) => line.includes('Overall exposure'))]).toEqual([
       0,
@@ -39,7 +39,7 @@ describe.skipIf(missing !== '')(`the systemd unit${missing}`, () => {
     ]);
   });
 
-  it('waits for requests in flight, and keeps its data where systemd makes the folder', () => {
+  it('waits for requests in flight, and stores its data in the folder that systemd creates', () => {
     expect(Number(value('TimeoutStopSec')) * 1_000).toBeGreaterThan(
       SERVER_LIMITS.shutdownMilliseconds + 5_000,
     );
@@ -49,7 +49,7 @@ describe.skipIf(missing !== '')(`the systemd unit${missing}`, () => {
   });
 
   it('is installed by the commands of the document', () => {
-    // The machine's own folders stand below a temporary one, and nothing is started.
+    // The machine's own folders are below a temporary one, and nothing is started.
     const script = documentBlocks('docs/operate.md', 'systemd')
       .join('\n')
       .replace(/(?<=\s)\/(?=(?:opt|etc|var)\/)/g, `${folder}/`)

@@ -2,14 +2,14 @@ import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
 import { type Diagnostic, DOCUMENT_LIMITS, lint, readMachineYaml, readYaml } from '@krmhub/schema';
 import { bytesOf, definition, list, type Parts, PLAIN_SCHEMA } from '../hostile/definition.js';
 
-/** Nothing where it passes, else what is said of it. */
+/** Nothing if it passes, else the error. */
 export type Outcome = string | undefined;
 export interface Limit {
   name: string;
   limit: number;
-  /** What a thing of this size comes to. */
+  /** The result for a thing of this size. */
   attempt: (size: number) => Outcome | Promise<Outcome>;
-  /** What has to be said beyond the limit. */
+  /** The expected error beyond the limit. */
   says: string | RegExp;
 }
 
@@ -65,7 +65,7 @@ export const documents: Limit[] = [
   {
     name: 'findings of one lint',
     limit: DOCUMENT_LIMITS.maxDiagnostics,
-    // A tag that is repeated is one finding.
+    // A repeated tag is one finding.
     attempt: (size) => linted({ spec: { tags: list(size + 1, () => 'x') } }, 'lint/more'),
     says: 'lint/more',
   },

@@ -9,7 +9,10 @@ import { rawRequest } from '../hostile/raw-request.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { documents, type Limit, type Outcome, padded, recipes } from './document-limits.js';
 
-/** Every limit that a client can meet, on both of its sides: at the limit passes, one beyond is refused and says why. */
+/**
+ * Every limit that a client can reach, on both sides: a value at the limit passes, one beyond is refused
+ * with a reason.
+ */
 
 const { folder, remove } = temporaryFolder();
 let registry: RunningRegistry;
@@ -42,7 +45,7 @@ async function ask(
     ...(body === undefined ? {} : { body }),
   });
   const answer = await response.text();
-  // A name that nobody has is none that may not be.
+  // An unknown name is 404, an invalid one 400.
   if (response.status < 300 || response.status === 404) return undefined;
   return `${response.status} ${(JSON.parse(answer) as { detail: string }).detail}`;
 }
@@ -53,7 +56,7 @@ const source = (more = '') => `${JSON.stringify(definition({ kind: 'Limits' }))}
 
 const BOUNDARY = 'boundary'.repeat(4);
 
-/** A form of exactly so many bytes, or as few as it can have, with a definition as large as it may be. */
+/** A form of this number of bytes, or the smallest possible, with a definition of the maximum size. */
 function form(bytes: number, readmeBytes: number, bundles = 0): Uint8Array<ArrayBuffer> {
   const part = (name: string, content: Uint8Array, file: string) => [
     Buffer.from(
@@ -106,7 +109,7 @@ const requests: Limit[] = [
       maxReadmeBytes +
       BUNDLE_LIMITS.maxPerPublish * BUNDLE_LIMITS.maxBytes +
       SERVER_LIMITS.maxMultipartOverheadBytes,
-    // What fills the form is no bundle, which is another refusal.
+    // The padding of the form is not a bundle, which is another refusal.
     attempt: async (size) => {
       const answer = await putForm(form(size, maxReadmeBytes, BUNDLE_LIMITS.maxPerPublish));
       return answer?.startsWith('413') === true ? answer : undefined;
@@ -145,7 +148,7 @@ const requests: Limit[] = [
   {
     name: 'maxDiscardedBytes',
     limit: SERVER_LIMITS.maxJsonBytes + SERVER_LIMITS.maxDiscardedBytes,
-    // Either is too large; the answer to what is read on reaches who has sent all of it.
+    // Either is too large; the response reaches a client that has sent all of it.
     attempt: async (size) => {
       const head = `POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${registry.token}\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`;
       const begin = performance.now();
@@ -263,7 +266,7 @@ const requests: Limit[] = [
     ([name, schema]): Limit => ({
       name,
       limit: REQUEST_LIMITS[name],
-      // More is no error: a page has as many as it may have.
+      // A larger value is not an error: a page has at most the maximum.
       attempt: (size) =>
         schema.parse({ limit: String(size) }).limit === size
           ? undefined
@@ -302,7 +305,7 @@ describe('limits on a connection', () => {
     expect(beyond.received).toContain(`exceed ${maxHeaderBytes} bytes`);
   });
 
-  it('bodyMilliseconds lets a slow body pass (test/hostile/socket.test.ts has one that is too slow)', async () => {
+  it('bodyMilliseconds accepts a slow body (test/hostile/socket.test.ts has one that is too slow)', async () => {
     const body = '{"name":"slow","scopes":["yank"]}';
     const head = `POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${registry.token}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
     const pieces = [...body].map((character) => `1\r\n${character}\r\n`);
@@ -321,7 +324,7 @@ describe('limits on a connection', () => {
 });
 
 describe('the tables', () => {
-  /** Limits that no client meets by what it sends, and those whose two sides are shown elsewhere. */
+  /** Limits that no client reaches with its requests, and those tested in other files. */
   const ELSEWHERE: Record<string, string> = {
     maxEntryLength: 'packages/catalog/src/plan/publish.test.ts',
     bodyMilliseconds: 'here and in test/hostile/socket.test.ts',
@@ -378,11 +381,11 @@ describe('the tables', () => {
     defaultEventLimit: 'a default',
     defaultSnapshotLimit: 'a default',
   };
-  /** What the registry does by itself. */
+  /** Limits of work that the registry does by itself. */
   const OWN =
     /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxRenditionCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|maxSearchThreads|maxCompressedFirstBytes|renditionPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges)$/;
 
-  it('hold every limit that has a name', () => {
+  it('contain every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));
     const named = [DOCUMENT_LIMITS, SERVER_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS, REQUEST_LIMITS].flatMap(
       (limits) => Object.keys(limits),

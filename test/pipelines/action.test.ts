@@ -13,7 +13,7 @@ import {
   temporaryFolder,
 } from '../running.js';
 
-/** Runs the steps of action/action.yml as GitHub's runner does, against a registry of its own. */
+/** Runs the steps of action/action.yml as GitHub's runner does, against a new registry. */
 
 interface Step {
   id?: string;
@@ -64,7 +64,7 @@ interface Result {
   ran: string[];
 }
 
-/** The expressions that the action uses; another one has no value, as for GitHub. */
+/** The expressions that the action uses; any other has no value, as for GitHub. */
 function evaluate(text: string, inputs: Record<string, string>, outputs: Record<string, string>): string {
   return text.replace(/\$\{\{ *(.*?) *\}\}/g, (_, expression: string) => {
     const equal = /^inputs\.([\w-]+) == '(\w+)'$/.exec(expression);
@@ -72,12 +72,12 @@ function evaluate(text: string, inputs: Record<string, string>, outputs: Record<
     const input = /^inputs\.([\w-]+)$/.exec(expression)?.[1];
     if (input !== undefined) return inputs[input] ?? '';
     const output = /^steps\.publish\.outputs\.(\w+)$/.exec(expression)?.[1];
-    if (output === undefined) throw new Error(`the test does not know ${expression}`);
+    if (output === undefined) throw new Error(`the test does not support ${expression}`);
     return outputs[output] ?? '';
   });
 }
 
-/** What the runner takes for commands: it heeds none between stop-commands and the word that was given. */
+/** The workflow commands that the runner would execute: none between stop-commands and the given token. */
 function commandsOf(log: string): string[] {
   let stopped: string | undefined;
   return log.split(/\r\n|\n|\r/).flatMap((line) => {
@@ -155,7 +155,7 @@ async function published(name: string): Promise<string[]> {
 const publishing = () => ({ publish: 'true', registry: registry.url, token: registry.token });
 
 describe('the action', () => {
-  it('is a composite one that gives inputs by the environment alone', () => {
+  it('is composite, and passes inputs only in the environment', () => {
     expect(action.runs.using).toBe('composite');
     for (const step of action.runs.steps) {
       expect(step.shell).toBe('bash');
@@ -166,12 +166,12 @@ describe('the action', () => {
       expect(used.join(' ')).toContain(`\${{ inputs.${name} }}`);
       expect(description).toMatch(/^[A-Z].*\.$/);
     }
-    // The token is there for the step alone that needs it.
+    // Only the step that needs the token has it.
     const withToken = action.runs.steps.filter(({ env }) => JSON.stringify(env).includes('inputs.token'));
     expect(withToken.map(({ name }) => name)).toEqual(['Publish']);
   });
 
-  it('annotates what is wrong, fails, and publishes nothing then', async () => {
+  it('annotates problems, fails, and then publishes nothing', async () => {
     put(
       'functions/broken.yaml',
       fixture('set-labels/1.0.0.yaml')
@@ -187,7 +187,7 @@ describe('the action', () => {
     expect(await published('broken.example.com/SetLabels')).toEqual([]);
   });
 
-  it('lints and stops there unless it is asked to publish', () => {
+  it('lints only, unless publish is set', () => {
     put('functions/good.yaml', fixture('set-labels/1.0.0.yaml'));
     put('deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\n');
     const result = run({});
@@ -200,7 +200,7 @@ describe('the action', () => {
     expect(result.log).toContain('1 file: no problems; 1 file of other kinds skipped');
   });
 
-  it('publishes, and gives what it did; again changes nothing', async () => {
+  it('publishes, and sets its outputs; a second run changes nothing', async () => {
     put('functions/one.yaml', fixture('set-labels/1.0.0.yaml'));
     put('functions/two file.yaml', fixture('set-namespace/1.4.2.yaml'));
     put('README.md', '# Set labels\n');
@@ -232,7 +232,7 @@ describe('the action', () => {
     expect(await published('functions.example.com/SetLabels')).toContain('1.2.3');
   });
 
-  it('says what is refused, with the lines, and breaks only where that is allowed', async () => {
+  it('reports refusals with their lines, and breaks only if that is allowed', async () => {
     const text = fixture('set-labels/1.0.0.yaml').replace('group: functions', 'group: breaks');
     const later = (one: string) => one.replaceAll('v1.0.0', 'v1.1.0');
     put('a.yaml', text);
@@ -251,7 +251,7 @@ describe('the action', () => {
     expect(await published('breaks.example.com/SetLabels')).toContain('1.1.0');
   });
 
-  it('takes no input and no document for a command', () => {
+  it('executes no command from an input or a document', () => {
     const evil = '$(touch pwned) `touch pwned`; touch pwned #\n"; touch pwned; "\n--help\n-o';
     const checks = ['functions/one.yaml', evil].join('\n');
     put('functions/one.yaml', fixture('set-labels/1.0.0.yaml'));
@@ -289,7 +289,7 @@ describe('the action', () => {
     expect(refused.commands.filter((line) => !line.startsWith('::error title=krmhub::'))).toEqual([]);
   });
 
-  it('writes SARIF where it is asked to, also where lint fails', () => {
+  it('writes SARIF on request, also if lint fails', () => {
     put('functions/broken.yaml', fixture('set-labels/1.0.0.yaml').replace('type: object', 'type: objekt'));
     const rulesUrl = 'https://git.example.com/lint-rules.md';
     const result = run({ sarif: 'krmhub.sarif', 'rules-url': rulesUrl });
@@ -299,7 +299,7 @@ describe('the action', () => {
     expect(log.runs[0].tool.driver.rules[0].helpUri).toBe(`${rulesUrl}#schema`);
   });
 
-  it('writes over no file that a link in the workspace leads to, and to none outside of it', () => {
+  it('overwrites no file through a link in the workspace, and none outside of it', () => {
     put('functions/good.yaml', fixture('set-labels/1.0.0.yaml'));
     const precious = path.join(folder, 'precious');
     writeFileSync(precious, 'mine');
@@ -313,7 +313,7 @@ describe('the action', () => {
     expect(readFileSync(precious, 'utf8')).toBe('mine');
   });
 
-  it('asks for what it needs', () => {
+  it('requires its inputs', () => {
     put('a.yaml', fixture('set-labels/1.0.0.yaml'));
     const said = (given: Record<string, string>) => {
       const { code, commands } = run(given);
@@ -345,7 +345,7 @@ describe('the action', () => {
     expect(run({ version: `v${version}` }).code).toBe(0);
   });
 
-  it("runs this checkout's own krmhub where no other is named", () => {
+  it("runs this checkout's own krmhub by default", () => {
     cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(workspace, 'a.yaml'));
     const result = run({ program: '' });
     expect([result.code, result.log]).toEqual([0, expect.stringContaining('1 file: no problems')]);

@@ -7,14 +7,14 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanEnvironment, fixtures, krmhub, root, temporaryFolder } from '../running.js';
 
-/** Lint of so many files that it runs in threads; few files run in one. */
+/** Lint of enough files to run in threads; few files run in one. */
 
 const MANY = 420;
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
 
 const good = readFileSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), 'utf8');
-/** Every file differs; every seventh has an error, every eleventh holds something else as well. */
+/** Every file differs; every seventh has an error, every eleventh has another document as well. */
 function content(at: number): string {
   const named = good.replace('kind: SetLabels', `kind: SetLabels${at}`);
   const text = at % 7 === 0 ? named.replace('type: object', `type: object${at}`) : named;
@@ -39,7 +39,7 @@ interface Report {
 }
 
 describe('many files', () => {
-  it('give what each gives by itself, in the order of the names, however often', async () => {
+  it('give the same result as each alone, in the order of the names, however often', async () => {
     const expected: Report = { files: 0, errors: 0, warnings: 0, diagnostics: [] };
     for (const part of ['0', '1', '2', '3', '4']) {
       const one = JSON.parse((await lint(`many/${part}`, '--format', 'json')).stdout) as Report;
@@ -59,7 +59,7 @@ describe('many files', () => {
     expect(second.stdout).toBe(first.stdout);
   });
 
-  it('are shown with their lines, and what is passed over is counted', async () => {
+  it('are shown with their lines, and skipped documents are counted', async () => {
     const { stdout } = await lint('many');
     expect(stdout.match(/^error\[schema\/unknown-type\]/gm)).toHaveLength(Math.ceil(MANY / 7));
     expect(stdout).toContain('\n29 |           type: object413\n');
@@ -95,7 +95,7 @@ spec:
     });
   });
 
-  // Root may read everything, so it lints as nobody.
+  // Root may read everything, so it lints as another user.
   it.runIf(userInfo().uid !== 0 || spawnSync('setpriv', ['--version']).status === 0)(
     'end with the error of a file that cannot be read',
     async () => {
@@ -139,7 +139,7 @@ spec:
     expect((await closed)[1]).toBe('SIGINT');
   });
 
-  it('show how far lint is on a terminal, on stderr, and nothing is left of it', () => {
+  it('show the progress of lint on a terminal, on stderr, and remove it afterwards', () => {
     const program = path.join(root, 'node_modules/.bin/krmhub');
     const { status, stdout } = spawnSync(
       'script',

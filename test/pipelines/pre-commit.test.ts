@@ -21,7 +21,7 @@ const { folder, remove } = temporaryFolder();
 const repository = path.join(folder, 'repository');
 const hookRepository = path.join(folder, 'krmhub');
 const env = cleanEnvironment(folder, {
-  // Where the hook's repository is cloned it would be built anew, which takes minutes.
+  // A clone of the hook's repository would be built from scratch, which takes minutes.
   KRMHUB_PROGRAM: path.join(root, 'node_modules/.bin/krmhub'),
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_AUTHOR_NAME: 'A',
@@ -44,7 +44,7 @@ const installed = spawnSync('pre-commit', ['--version']).status === 0;
 
 afterAll(remove);
 
-it('names scripts that can be run', () => {
+it('names executable scripts', () => {
   for (const { id, name, description, entry, language } of hooks) {
     expect([id, name, description, language]).toEqual([
       expect.stringMatching(/^krmhub-[a-z-]+$/),
@@ -59,7 +59,7 @@ it('names scripts that can be run', () => {
 
 describe.runIf(installed)('pre-commit', () => {
   beforeAll(() => {
-    // The files of the hook as a repository of its own, so that changes that are not committed yet are tested.
+    // The files of the hook as a separate repository, so that uncommitted changes are tested.
     mkdirSync(hookRepository);
     for (const name of ['.pre-commit-hooks.yaml', 'action'])
       cpSync(path.join(root, name), path.join(hookRepository, name), { recursive: true });
@@ -81,7 +81,7 @@ describe.runIf(installed)('pre-commit', () => {
     return run('git', ['commit', '-m', 'A change']);
   };
 
-  it('lets good definitions and files of other kinds pass', () => {
+  it('passes valid definitions and files of other kinds', () => {
     const { code, text } = commit({
       'definition.yaml': definition,
       'deployment.yaml': 'apiVersion: apps/v1\nkind: Deployment\nmode: 0644\n',

@@ -2,14 +2,14 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Where Linux keeps files in memory. */
+/** Where Linux has a file system in memory. */
 const MEMORY = '/dev/shm';
-/** Bytes that have to be free there: no run writes as much. */
+/** Bytes that must be free there: no run writes as much. */
 const NEEDED = 6 * 2 ** 30;
 
 /**
- * Gives the run a temporary folder of its own, in memory where there is enough: a registry waits for the disk at
- * every write, and a test would wait with it. Nothing of a test is left behind, however it ends.
+ * Gives the run a new temporary folder, in memory if there is enough: a registry waits for the disk at
+ * every write, and a test would wait with it. The folder is removed at the end.
  */
 export default function makeTemporaryFolder(): () => void {
   const before = process.env.TMPDIR;
