@@ -1,4 +1,4 @@
-/** What the registry measures; a part of it names the methods that it calls. */
+/** Metrics of the registry. Consumers declare only the methods that they call. */
 export interface Metrics {
   /** `route` is the path template, so that the number of time series is bounded. */
   request(method: string, route: string, status: number, seconds: number): void;

@@ -15,7 +15,7 @@ afterEach(async () => {
   await registry.close();
 });
 
-it('cuts nothing that it was not told to where it starts as paused', async () => {
+it('builds nothing until resume if it starts paused', async () => {
   registry = await openTestRegistry({ start: false });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
   const { database, renditions: renditionsFolder, keys: keyFolder } = dataPaths(registry.folder);
@@ -41,7 +41,7 @@ it('cuts nothing that it was not told to where it starts as paused', async () =>
   await expect.poll(snapshots).toBe(1);
 });
 
-it('knows the newest snapshots that an earlier process has cut, without being asked', async () => {
+it('announces the newest snapshots of an earlier process', async () => {
   registry = await openTestRegistry();
   await registry.publish({ kind: 'First', release: '1.0.0' });
   registry = await registry.reopen();

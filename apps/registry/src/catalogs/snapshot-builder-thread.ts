@@ -11,11 +11,11 @@ import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 export interface SnapshotThreadInput {
   database: string;
   renditionsFolder: string;
-  /** Of the keys by which snapshots are signed: secrets are read where they are used. */
+  /** Folder of the signing keys. The thread reads them itself, so that secrets stay there. */
   keyFolder: string;
   snapshotValidDays: number;
   logLevel: string;
-  /** Whether it begins as paused. */
+  /** Whether it starts paused. */
   paused: boolean;
 }
 
@@ -26,7 +26,7 @@ export type SnapshotThreadNotice =
   | { snapshot: SnapshotRecord }
   | { reached: number; status: BuilderStatus };
 
-/** A Cutter in a thread of its own, so that a cut keeps no request waiting. It starts at once. */
+/** Starts a SnapshotBuilder in a worker thread, so that builds do not delay requests. */
 export function startSnapshotBuilderThread(options: {
   database: string;
   renditionsFolder: string;
@@ -52,7 +52,7 @@ export function startSnapshotBuilderThread(options: {
     }
   };
   const input = { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel: log.level };
-  // A thread that is started anew while somebody works alone must not cut.
+  // A thread that is restarted during a pause must not build.
   let paused = false;
   const thread = new Thread({
     name: 'snapshot-thread',
@@ -61,7 +61,7 @@ export function startSnapshotBuilderThread(options: {
     log,
     onNotice: (notice) => onNotice(notice as SnapshotThreadNotice),
   });
-  // A thread that fails is started anew, and begins with all that is to be cut.
+  // A failed thread is restarted, and builds everything that is due.
   const wake = (): void => void thread.call('wake').catch(() => undefined);
 
   return {

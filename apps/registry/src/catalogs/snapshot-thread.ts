@@ -9,11 +9,11 @@ import { SnapshotRenditions } from './renditions/snapshot-renditions.js';
 import { SnapshotBuilder } from './snapshot-builder.js';
 import type { SnapshotThreadInput, SnapshotThreadNotice } from './snapshot-builder-thread.js';
 
-/** Cuts the catalogs of a database that another thread of this process serves. */
+/** Builds the catalogs of a database that another thread of this process serves. */
 const { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel, paused } =
   workerData as SnapshotThreadInput;
 
-// Answers come before catalogs. On Linux alone is this the priority of a thread and not of the process.
+// Responses come before catalogs. Only on Linux this is the priority of the thread, not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const notifyParent = (notice: SnapshotThreadNotice): void => notify(notice);

@@ -15,8 +15,8 @@ import {
 import { catalogText, startUpstream, type TestUpstream } from '../testing/upstream-server.js';
 
 /**
- * A row may name only bytes that survive a power cut: each change stores its bytes, waits until they are durable, and
- * then commits the rows that name them. Whether the disk is asked to is in test/faults/faults.test.ts.
+ * A row may only name bytes that survive a power cut: each change stores its bytes, waits until they are durable, and
+ * then commits the rows. test/faults/faults.test.ts checks that the files are synced.
  */
 
 /** Names of blob folders; the bundles of signatures are in their rows. */
@@ -26,12 +26,12 @@ const FOLDERS: Record<BlobPlace, string | undefined> = {
   forms: 'forms',
   signatures: undefined,
 };
-/** Milliseconds after which a blob counts as durable: longer than a commit that does not wait for it takes to come. */
+/** Milliseconds after which a blob counts as durable: longer than a commit that does not wait for it. */
 const DELAY = 30;
 
 /** `folder digest` of every blob whose write has resolved. */
 const durable = new Set<string>();
-/** Commits that named bytes, and the bytes that were not durable then. */
+/** Commits that named bytes, with the bytes that were not durable then. */
 let commits: { method: string; named: number; early: string[] }[] = [];
 
 function wrapBlobs(blobs: BlobStore, folder: string): BlobStore {
@@ -118,7 +118,7 @@ beforeEach(() => {
   commits = [];
 });
 
-/** Every commit of these methods named bytes, and all of them were durable. */
+/** Checks that every commit of these methods named bytes, and that all of them were durable. */
 function expectOrder(...methods: string[]): void {
   expect(commits.flatMap(({ method, early }) => early.map((one) => `${method} of ${one}`))).toEqual([]);
   const naming = new Set(commits.filter(({ named }) => named > 0).map(({ method }) => method));
@@ -171,7 +171,7 @@ spec: {sources: [{name: theirs, catalog: {url: '${upstream.origin}/catalog.yaml'
   expectOrder('commitRefresh', 'commitSnapshot');
 });
 
-it('is seen to be wrong where a row names bytes that nothing has stored', async () => {
+it('fails if a row names bytes that were not stored', async () => {
   const blob = { digest: `sha256:${'0'.repeat(64)}`, file: `sha256:${'0'.repeat(64)}`, size: 1 } as const;
   const change = { at: '2026-01-01T00:00:00.000Z', by: 'test' };
   await registry.parts.store.addBlob('team/tool', { ...blob, place: 'artifacts' }, change);

@@ -2,14 +2,14 @@
  * Takedowns. Rows come first: one transaction replaces the release with a tombstone, ends its catalog entries, and
  * withdraws the snapshots with them (names and digests remain; bytes answer 410). It updates the search row and
  * invalidates every build that was planned before. If the newest snapshot is withdrawn, the catalog answers 503 until
- * the next build, which follows at once.
+ * the next build, which follows immediately.
  *
  * Then the bytes: the record next to the database (record.ts), unused blobs, renditions, and, after the builds, the
  * database file, which is rewritten. Until all is done, the tombstone is marked unfinished, and the next start
  * continues.
  *
- * Whoever stores bytes before rows holds `bytesLock` for reading. Deleting bytes holds it for writing and pauses the
- * snapshot builder, so that no blob is deleted between a put and its commit.
+ * Callers that store bytes before rows hold `bytesLock` for reading. Deleting bytes holds it for writing and pauses
+ * the snapshot builder, so that no blob is deleted between a put and its commit.
  */
 
 import {

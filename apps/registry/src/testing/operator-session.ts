@@ -2,11 +2,11 @@ import type { TestRegistry } from './test-registry.js';
 
 const ORIGIN = 'http://registry.test';
 
-/** Somebody's browser at the operators' pages; keeps the one cookie that they set. For tests. */
+/** A browser session on the operators' pages, with its cookie. For tests. */
 export class TestBrowser {
   readonly registry: TestRegistry;
   readonly #origin: string;
-  /** As it goes into `Cookie`. */
+  /** Value of the `Cookie` header. */
   cookie = '';
   /** The last Set-Cookie. */
   setCookie = '';
@@ -24,12 +24,12 @@ export class TestBrowser {
     );
   }
 
-  /** Of a page; every line of it in one text. */
+  /** Returns the HTML of a page. */
   async text(target: string): Promise<string> {
     return (await this.get(target)).text();
   }
 
-  /** Sends a form as a browser does. */
+  /** Sends a form like a browser. */
   async post(
     target: string,
     fields: Record<string, string | string[]>,
@@ -57,7 +57,7 @@ export class TestBrowser {
     return this.post('/operate/sign-in', { token, from });
   }
 
-  /** What the forms of the session hold. */
+  /** Returns the key that every form of the session contains. */
   async formKey(page = '/operate'): Promise<string> {
     const key = /name="formKey" value="([^"]+)"/.exec(await this.text(page))?.[1];
     if (key === undefined) throw new Error(`${page} has no form of a session`);
@@ -83,7 +83,7 @@ export class TestBrowser {
   }
 }
 
-/** A browser that is signed in by a new token. */
+/** Returns a session that is signed in with a new token. */
 export async function signedIn(
   registry: TestRegistry,
   wanted: Parameters<TestRegistry['token']>[0] = {},

@@ -11,11 +11,11 @@ import type { RefreshNotice, RefreshThreadInput } from './refresher-thread.js';
 import { sourceFetcher } from './source-fetcher.js';
 import { UpstreamReader } from './upstream-reader.js';
 
-/** Refreshes the sources of the recipes in a database that another thread of this process serves. */
+/** Syncs the sources of recipes in a database that another thread of this process serves. */
 const { database, copiesFolder, fetchingFolder, trustedRoot, settings, logLevel } =
   workerData as RefreshThreadInput;
 
-// Answers come before sources. On Linux alone is this the priority of a thread and not of the process.
+// Responses come before syncs. Only on Linux this is the priority of the thread, not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const notifyParent = (notice: RefreshNotice): void => notify(notice);

@@ -73,7 +73,7 @@ spec: {sources: [{name: theirs, catalog: {url: '${url}'}}]}
 }
 
 describe('a refresher in a thread', () => {
-  it('fetches what is due once it is woken, and tells what changed, what it counts and what it logs', async () => {
+  it('syncs due sources when woken, and reports changes, metrics and log lines', async () => {
     const metrics = start();
     upstream.files.set('/catalog.yaml', catalogText({ One: 'first' }));
     await apply(`${upstream.origin}/catalog.yaml`);
@@ -95,7 +95,7 @@ describe('a refresher in a thread', () => {
     await expect(refresher.refreshNow('ours', 'none')).rejects.toMatchObject({ code: 'not-found' });
   });
 
-  it('waits no longer than it is told, and breaks off what it fetches when it is stopped', async () => {
+  it('stops waiting after the timeout, and cancels its fetches on stop', async () => {
     start();
     const asked = new Promise<void>((resolve) => {
       upstream.misbehave = () => resolve();

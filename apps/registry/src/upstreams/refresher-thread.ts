@@ -10,7 +10,7 @@ import type { FetchSettings } from './source-fetcher.js';
 export interface RefreshThreadInput {
   database: string;
   copiesFolder: string;
-  /** What is being fetched. */
+  /** Folder of running fetches. */
   fetchingFolder: string;
   /** File with the trusted root of a sigstore instance; absent for the public one. */
   trustedRoot?: string;
@@ -21,8 +21,8 @@ export interface RefreshThreadInput {
 export type RefreshNotice = { log: string } | { refresh: Parameters<Metrics['refresh']> } | { changed: true };
 
 /**
- * A Refresher in a thread of its own, so that what others serve keeps no request waiting. It starts with the first call:
- * a registry that takes nothing from elsewhere has no use for it.
+ * Starts a Refresher in a worker thread, so that slow upstream servers do not delay requests. The thread starts with
+ * the first call: a registry without upstream sources does not need it.
  */
 export function refresherThread(
   options: Omit<RefreshThreadInput, 'logLevel'> & {
@@ -51,7 +51,7 @@ export function refresherThread(
     return thread.call(method, given);
   };
   return {
-    // A thread that fails is started anew, and begins with all that is due.
+    // A failed thread is restarted, and syncs all sources that are due.
     wake: () => void call('wake').catch(() => undefined),
     async refreshNow(catalog, source) {
       await call('refreshNow', { catalog, source });

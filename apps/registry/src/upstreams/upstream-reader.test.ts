@@ -6,17 +6,17 @@ import { builtEntry } from '../isolation/built-entry.js';
 import { catalogText } from '../testing/upstream-server.js';
 import { UpstreamReader } from './upstream-reader.js';
 
-/** As it was built: a process cannot read TypeScript. */
+/** The built module: a process cannot run TypeScript. */
 const frames = path.join(path.dirname(builtEntry('plan-process')), '../isolation/frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
 let reader: UpstreamReader;
 let started = 0;
-/** What the last reader has told the log. */
+/** Log lines of the last reader. */
 let logged: string[] = [];
 afterEach(() => reader.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A reader whose process does what the body says with `input`, and answers with `answer`. */
+/** Returns a reader whose process runs `body` with `input`, and responds with `answer`. */
 function readerThat(body: string, milliseconds = 60_000, idleMilliseconds = 10_000): UpstreamReader {
   const module = path.join(folder, `process-${started++}.mjs`);
   writeFileSync(
@@ -41,8 +41,8 @@ respondToFrames((bytes) => {
 const read = (text: string, known: ReadonlySet<`sha256:${string}`> = new Set()) =>
   reader.read({ bytes: new TextEncoder().encode(text), file: 'theirs', known });
 
-describe('reading a catalog elsewhere', () => {
-  it('gives its entries, rendered where they are not known', async () => {
+describe('reading an upstream catalog', () => {
+  it('returns its entries, and renders those that are not known', async () => {
     reader = new UpstreamReader();
     const text = catalogText({ One: 'first', Two: 'second' });
     const first = await read(text);
@@ -55,7 +55,7 @@ describe('reading a catalog elsewhere', () => {
     expect(second).toMatchObject({ entries: first.entries, rendered: [first.rendered[1]] });
   });
 
-  it('says why something is no catalog', async () => {
+  it('reports why a document is not a catalog', async () => {
     reader = new UpstreamReader();
     expect(await read('kind: Other')).toMatchObject({
       refused: { problem: 'invalid-catalog', message: expect.any(String) },
@@ -66,7 +66,7 @@ describe('reading a catalog elsewhere', () => {
     ['time', 'for (;;);', 1_000],
     ['memory', 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));', 60_000],
     ['words', 'for (;;) writeSync(1, Buffer.alloc(1_048_576));', 60_000],
-  ])('takes no more than its share of %s, and goes on with others', async (_, body, milliseconds) => {
+  ])('limits %s, and reads the next catalog', async (_, body, milliseconds) => {
     const empty = `answer({ entries: [], rendered: [], invalid: [], invalidEntries: 0 })`;
     readerThat(`if (input.bytes.length === 1) { ${body} } else ${empty}`, milliseconds);
     const hostile = read('x');
@@ -77,7 +77,7 @@ describe('reading a catalog elsewhere', () => {
     expect(await good).toMatchObject({ entries: [] });
   });
 
-  it('keeps a process for what comes next, for a while and not after much was read', async () => {
+  it('reuses a process for a while, unless it has read much', async () => {
     const pid = (result: Awaited<ReturnType<typeof read>>) =>
       'refused' in result ? result.refused.message : '';
     const isAlive = (id: string) => {
@@ -99,7 +99,7 @@ describe('reading a catalog elsewhere', () => {
     await expect.poll(() => isAlive(last)).toBe(false);
   });
 
-  it('has a process ready where something may come, one and no more', async () => {
+  it('starts at most one process early', async () => {
     const started = path.join(folder, 'started');
     const module = path.join(folder, 'ready.mjs');
     writeFileSync(
@@ -124,7 +124,7 @@ respondToFrames(() => serialize({ problem: 'read' }));`,
     expect(starts()).toBe('one ');
   });
 
-  it('sees nothing of the environment', async () => {
+  it('has an empty environment', async () => {
     readerThat(
       'answer({ problem: Object.keys(process.env).filter((name) => name.startsWith("KRMHUB_") || name === "HOME").join(",") + "none" })',
     );
@@ -135,7 +135,7 @@ respondToFrames(() => serialize({ problem: 'read' }));`,
     ['a number', 'process.exit(3)', /it ended with 3/],
     ['a fault', 'throw new Error("a fault")', /a fault/],
     ['a signal', 'process.kill(process.pid, "SIGSEGV")', /it ended with SIGSEGV/],
-  ])('refuses what ends its process by %s, and the log has what it said', async (_, body, said) => {
+  ])('rejects a catalog that ends its process by %s, and logs the output', async (_, body, said) => {
     readerThat(body);
     expect(await read('x')).toEqual({
       refused: { problem: 'internal', message: 'cannot read it; see the log of the registry' },
@@ -143,7 +143,7 @@ respondToFrames(() => serialize({ problem: 'read' }));`,
     expect(logged).toEqual([expect.stringMatching(said)]);
   });
 
-  it('is broken off by a stop', async () => {
+  it('is canceled by a stop', async () => {
     readerThat('for (;;);');
     const reading = read('x');
     const waiting = read('y');
