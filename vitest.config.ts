@@ -17,11 +17,13 @@ const INTEROP = [
 const COSIGN_CASE = 'test/end-to-end/signed-snapshots.test.ts';
 /** Tests that take minutes each: `npm run test:campaign`, of which `.ci/run` takes a sample. */
 const CAMPAIGN = [
-  'packages/schema/src/yaml/hostile.test.ts',
   'test/bench.test.ts',
   'test/browser/pages.test.ts',
   'test/{faults,hostile,limits}/**/*.test.ts',
 ];
+
+/** Tests that are smaller elsewhere and whole in the campaign. */
+const FULL_SIZE = ['packages/schema/src/yaml/hostile.test.ts', 'test/end-to-end/killed-takedown.test.ts'];
 
 /** Much of the time is waiting: for other processes, and for disks. */
 const maxWorkers = Math.max(2, availableParallelism());
@@ -49,7 +51,7 @@ export default defineConfig({
         exclude: [...configDefaults.exclude, ...INTEROP, ...CAMPAIGN],
       }),
       project('interop', [...INTEROP, COSIGN_CASE]),
-      project('campaign', CAMPAIGN, { env: { KRMHUB_TEST_FULL_SIZE: '1' } }),
+      project('campaign', [...CAMPAIGN, ...FULL_SIZE], { env: { KRMHUB_TEST_FULL_SIZE: '1' } }),
     ],
   },
 });
