@@ -61,9 +61,9 @@ describe('authorization', () => {
       expect(((await refused.json()) as Problem).detail).toContain(`the scope "${scope}"`);
     }
     const { secret } = await registry.token({ scopes: [scope], groups: ['other.com', '*.example.com'] });
-    const elsewhere = await call(method, target, `Bearer ${secret}`);
-    expect(elsewhere.status).toBe(403);
-    expect(((await elsewhere.json()) as Problem).detail).toContain(
+    const otherGroup = await call(method, target, `Bearer ${secret}`);
+    expect(otherGroup.status).toBe(403);
+    expect(((await otherGroup.json()) as Problem).detail).toContain(
       scope === 'admin' ? 'every group' : '"example.com"',
     );
     const { secret: right } = await registry.token({ scopes: [scope] });
@@ -113,7 +113,7 @@ describe('authorization', () => {
     expect(await reason(`Bearer ${expiring.secret}`)).toContain('expired');
     expect(await reason(`Bearer ${newSecret()}`)).toContain('unknown token');
     expect(await reason(`Bearer ${expiring.secret.slice(0, -1)}`)).toContain('malformed');
-    expect(await reason('Basic dTpw')).toContain('not `Bearer`');
+    expect(await reason('Basic dTpw')).toContain('expected `Bearer TOKEN`');
   });
 
   it('ignores tokens where none is needed', async () => {
@@ -217,12 +217,12 @@ describe('a leaked token', () => {
     const known = await registry.token({});
     const expired = await registry.token({ expiresInDays: 1 });
     registry.advance(2 * DAY);
-    const answers = [];
+    const responses = [];
     for (const token of [newSecret(), known.secret, known.secret, expired.secret, newSecret()]) {
-      answers.push(await shownTo(await report({ token })));
+      responses.push(await shownTo(await report({ token })));
     }
-    for (const answer of answers) expect(answer).toEqual(answers[0]);
-    expect(answers[0]).toMatchObject({ status: 204, text: '' });
+    for (const reply of responses) expect(reply).toEqual(responses[0]);
+    expect(responses[0]).toMatchObject({ status: 204, text: '' });
   });
 
   it('leaves all other tokens valid', async () => {

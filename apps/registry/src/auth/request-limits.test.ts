@@ -107,8 +107,8 @@ describe('requests of one address', () => {
 
   it('are not limited if the setting is 0', async () => {
     registry = await openTestRegistry({ config: { requestsPerMinute: 0 } });
-    const answers = await Promise.all(Array.from({ length: 200 }, () => ask('/api/v1/catalogs')));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const responses = await Promise.all(Array.from({ length: 200 }, () => ask('/api/v1/catalogs')));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
   it('have a class for every route of the contract', () => {

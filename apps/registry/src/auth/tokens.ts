@@ -90,13 +90,13 @@ export type AdminTokenState =
  * first.
  */
 export async function ensureAdminToken(store: TokenStore, file: string, now: Date): Promise<AdminTokenState> {
-  const asked = await isEmpty(file);
-  if (asked) await rm(file);
+  const isRequested = await isEmpty(file);
+  if (isRequested) await rm(file);
   const known = await store.tokens();
   const usable = known.some(
     (token) => token.scopes.includes('admin') && tokenProblem(token, now.toISOString()) === undefined,
   );
-  if (usable && !asked) return { outcome: 'present' };
+  if (usable && !isRequested) return { outcome: 'present' };
   let secret = newSecret();
   if (!(await writeOnce(file, `${secret}\n`))) {
     secret = (await readFile(file, 'utf8')).trim();

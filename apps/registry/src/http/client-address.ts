@@ -67,14 +67,14 @@ export function clientAddresses(
   trusted: TrustedProxies,
   log: Log,
 ): (request: IncomingMessage | undefined) => string {
-  const nearby = readTrustedProxies(PRIVATE_NETWORKS).proxies;
-  let told = false;
+  const privateNetworks = readTrustedProxies(PRIVATE_NETWORKS).proxies;
+  let warned = false;
   return (request) => {
     const client = clientAddress(request, trusted);
-    if (!told && request?.headers['x-forwarded-for'] !== undefined) {
+    if (!warned && request?.headers['x-forwarded-for'] !== undefined) {
       const peer = plainAddress(request.socket.remoteAddress ?? NO_ADDRESS);
-      if (nearby.includes(peer) && !trusted.includes(peer)) {
-        told = true;
+      if (privateNetworks.includes(peer) && !trusted.includes(peer)) {
+        warned = true;
         log.warn(
           { proxy: peer },
           'ignored X-Forwarded-For from an untrusted address: if it is a proxy, add it to KRMHUB_TRUSTED_PROXIES',

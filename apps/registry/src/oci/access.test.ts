@@ -94,17 +94,17 @@ describe('access to a repository', () => {
     for (const { name, authorization, may } of await roles()) {
       for (const repository of [...ours, ...others]) {
         for (const [method, path, done, content] of CHANGES) {
-          const answer = await change(method, `${repository}/${path}`, authorization, content);
+          const response = await change(method, `${repository}/${path}`, authorization, content);
           const what = `${name}: ${method} ${repository}/${path}`;
           const expected = may === undefined ? 401 : may.includes(repository) ? done : 403;
-          expect([what, answer.status]).toEqual([what, expected]);
+          expect([what, response.status]).toEqual([what, expected]);
           const scope = `repository:${repository}:${method === 'DELETE' && !path.includes('uploads') ? 'delete' : 'pull,push'}`;
-          expect(answer.headers.get('www-authenticate')?.includes(`scope="${scope}"`) ?? false).toBe(
+          expect(response.headers.get('www-authenticate')?.includes(`scope="${scope}"`) ?? false).toBe(
             // Refused clients that are authenticated get 403, whatever the scope.
             expected === 401 &&
               ['nobody', 'empty Basic', 'another scheme', 'a token without a scheme'].includes(name),
           );
-          if (expected === 403) expect((await readError(answer)).message).toContain('lacks the');
+          if (expected === 403) expect((await readError(response)).message).toContain('lacks the');
         }
       }
     }
@@ -171,10 +171,10 @@ describe('the challenge', () => {
     more: Parameters<typeof client.request>[2] = {},
     method = 'GET',
   ) => {
-    const answer = await client.request(method, target, more);
-    expect(answer.status).toBe(401);
-    const header = answer.headers.get('www-authenticate');
-    const refused = await readError(answer);
+    const response = await client.request(method, target, more);
+    expect(response.status).toBe(401);
+    const header = response.headers.get('www-authenticate');
+    const refused = await readError(response);
     expect([refused.code, refused.message.endsWith(HINT)]).toEqual(['UNAUTHORIZED', true]);
     return header;
   };
@@ -210,8 +210,8 @@ describe('the challenge', () => {
 
   it('uses the public address if there is one', async () => {
     const other = await openTestRegistry({ start: false, config: { publicUrl: 'https://hub.example.com' } });
-    const answer = await other.request('/v2/', { headers: { Host: 'evil.com' } });
-    expect(answer.headers.get('www-authenticate')).toBe(
+    const response = await other.request('/v2/', { headers: { Host: 'evil.com' } });
+    expect(response.headers.get('www-authenticate')).toBe(
       'Bearer realm="https://hub.example.com/v2/token",service="krmhub"',
     );
     await other.close();
@@ -222,18 +222,18 @@ describe('GET /v2/', () => {
   it('requires credentials, and accepts any valid ones', async () => {
     const { secret } = await registry.token({ scopes: ['yank'] });
     for (const authorization of [`Bearer ${secret}`, basic('x', secret), `bearer ${await accessToken('')}`]) {
-      const answer = await client.request('GET', '', { authorization });
-      expect([answer.status, await answer.json()]).toEqual([200, {}]);
+      const response = await client.request('GET', '', { authorization });
+      expect([response.status, await response.json()]).toEqual([200, {}]);
     }
   });
 });
 
 async function accessToken(authorization: string, ...scopes: string[]): Promise<string> {
   const query = scopes.map((scope) => `&scope=${encodeURIComponent(scope)}`).join('');
-  const answer = await client.request('GET', `token?service=krmhub${query}`, { authorization });
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get('cache-control')).toBe('no-store');
-  const { token, access_token, expires_in } = (await answer.json()) as Record<string, string | number>;
+  const response = await client.request('GET', `token?service=krmhub${query}`, { authorization });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  const { token, access_token, expires_in } = (await response.json()) as Record<string, string | number>;
   expect([access_token, expires_in]).toEqual([token, SERVER_LIMITS.accessTokenSeconds]);
   return String(token);
 }
@@ -280,9 +280,9 @@ describe('an access token', () => {
       await accessToken(basic('', ''), 'repository:team/x:*'),
     ];
     for (const [at, token] of tokens.entries()) {
-      const answer = await change('POST', 'team/x/blobs/uploads/', `Bearer ${token}`);
-      expect([at, answer.status]).toEqual([at, 401]);
-      const header = answer.headers.get('www-authenticate')!;
+      const response = await change('POST', 'team/x/blobs/uploads/', `Bearer ${token}`);
+      expect([at, response.status]).toEqual([at, 401]);
+      const header = response.headers.get('www-authenticate')!;
       expect(header).toContain('scope="repository:team/x:pull,push"');
       expect(header.includes('error="insufficient_scope"')).toBe(at < 4);
       expect((await client.request('GET', '', { authorization: `Bearer ${token}` })).status).toBe(200);
@@ -355,8 +355,8 @@ describe('an access token', () => {
 
   it('is not issued for invalid credentials', async () => {
     for (const authorization of [basic('me', 'x'), basic('me', newSecret()), 'Basic x', `Bearer x.y`]) {
-      const answer = await client.request('GET', 'token?scope=repository:team/x:push', { authorization });
-      expect([authorization, answer.status]).toEqual([authorization, 401]);
+      const response = await client.request('GET', 'token?scope=repository:team/x:push', { authorization });
+      expect([authorization, response.status]).toEqual([authorization, 401]);
     }
   });
 });

@@ -42,25 +42,25 @@ const blob = (repository: string, digest: OciDigest) =>
   client.request('GET', `${repository}/blobs/${digest}`, { authorization: '' });
 
 async function takeDown(definition: TestDefinition): Promise<TakedownResult> {
-  const answer = await registry.request(`${releasePath(definition)}/takedown`, {
+  const response = await registry.request(`${releasePath(definition)}/takedown`, {
     method: 'POST',
     body: JSON.stringify({ reason: 'holds a password' }),
     headers: { 'Content-Type': 'application/json', Authorization: authorization },
   });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as TakedownResult;
+  expect(response.status).toBe(200);
+  return (await response.json()) as TakedownResult;
 }
 
 async function publishWithReadme(definition: TestDefinition, readme: string): Promise<void> {
   const body = new FormData();
   body.append('definition', new Blob([definitionText(definition)], { type: 'application/yaml' }), 'd.yaml');
   body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
-  const answer = await registry.request(`${releasePath(definition)}?wait=true`, {
+  const response = await registry.request(`${releasePath(definition)}?wait=true`, {
     method: 'PUT',
     body,
     headers: { Authorization: authorization },
   });
-  expect(answer.status).toBe(201);
+  expect(response.status).toBe(201);
 }
 
 describe('a release that is published over HTTP', () => {
@@ -80,8 +80,8 @@ describe('a release that is published over HTTP', () => {
       ],
       annotations: { 'org.opencontainers.image.version': '1.0.0' },
     });
-    const answer = await read(REPOSITORY, '1.0.0');
-    expect(await answer.text()).toBe(Buffer.from(expected).toString());
+    const response = await read(REPOSITORY, '1.0.0');
+    expect(await response.text()).toBe(Buffer.from(expected).toString());
     expect(await (await blob(REPOSITORY, sha256(text))).text()).toBe(text);
     expect(await (await blob(REPOSITORY, sha256('# R\n'))).text()).toBe('# R\n');
     expect((await blob('functions/example.com/other', sha256(text))).status).toBe(404);

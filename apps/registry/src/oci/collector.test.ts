@@ -188,8 +188,8 @@ describe('files', () => {
         collect(),
       ]);
       for (const text of texts) {
-        const answer = await client.request('GET', `${REPOSITORY}/blobs/${sha256(text)}`);
-        expect(await answer.text()).toBe(text);
+        const response = await client.request('GET', `${REPOSITORY}/blobs/${sha256(text)}`);
+        expect(await response.text()).toBe(text);
       }
       registry.advance(SERVER_LIMITS.collectDelayMilliseconds + 1);
       await Promise.all(

@@ -112,12 +112,12 @@ describe('a repository with a quota', () => {
 
   it('accepts concurrent pushes while there is room, and deletes the files of the others', async () => {
     const contents = ['a', 'b', 'c'].map((letter) => letter.repeat(500_000));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       contents.map((content) =>
         client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256(content)}`, { body: content }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 403]);
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 201, 403]);
     await registry.parts.collector.stop();
     const files: string[] = [];
     for await (const file of registry.parts.artifacts.list()) files.push(file);

@@ -54,10 +54,10 @@ async function store(
 async function pages<Item>(target: string, itemsOf: (body: never) => Item[]): Promise<Item[][]> {
   const found: Item[][] = [];
   for (let next: string | undefined = target; next !== undefined; ) {
-    const answer: Response = await get(next);
-    expect(answer.status).toBe(200);
-    found.push(itemsOf((await answer.json()) as never));
-    const link = answer.headers.get('link');
+    const response: Response = await get(next);
+    expect(response.status).toBe(200);
+    found.push(itemsOf((await response.json()) as never));
+    const link = response.headers.get('link');
     next = link === null ? undefined : /^<\/v2\/(.+)>; rel="next"$/.exec(link)![1];
     expect(found.length).toBeLessThan(20);
   }
@@ -71,9 +71,9 @@ describe('tags', () => {
 
   it('are listed in code unit order with the name of their repository', async () => {
     await tagged([...names].reverse());
-    const answer = await get(`${REPOSITORY}/tags/list`);
-    expect(await answer.json()).toEqual({ name: REPOSITORY, tags: [...names].sort() });
-    expect([answer.headers.get('link'), answer.headers.get('content-type')]).toEqual([
+    const response = await get(`${REPOSITORY}/tags/list`);
+    expect(await response.json()).toEqual({ name: REPOSITORY, tags: [...names].sort() });
+    expect([response.headers.get('link'), response.headers.get('content-type')]).toEqual([
       null,
       'application/json',
     ]);
@@ -148,9 +148,9 @@ describe('referrers', () => {
     );
 
   it('are an empty list for a subject without referrers, also in an unknown repository', async () => {
-    const answer = await get(`team/unknown/referrers/${subject}`);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, MEDIA_TYPES.index]);
-    expect(await answer.json()).toEqual({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] });
+    const response = await get(`team/unknown/referrers/${subject}`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, MEDIA_TYPES.index]);
+    expect(await response.json()).toEqual({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] });
     expect(await (await get('_catalog')).json()).toEqual({ repositories: [] });
   });
 
@@ -205,8 +205,8 @@ describe('referrers', () => {
       });
       await client.put(REPOSITORY, manifestDigest(manifest), manifest);
     }
-    const answer = await get(`${REPOSITORY}/referrers/${subject}`);
-    const { length } = await answer.text();
+    const response = await get(`${REPOSITORY}/referrers/${subject}`);
+    const { length } = await response.text();
     expect(length).toBeLessThan(SERVER_LIMITS.maxReferrersBytes + 1_000);
     expect(length).toBeGreaterThan(SERVER_LIMITS.maxReferrersBytes - 1_001_000);
     const all = await of();

@@ -78,8 +78,8 @@ async function removeManifest(
   if (kind.of !== 'anything') {
     // A referrer of a release may have a tag too.
     const named = isDigest ? await store.listManifestTags(repository, reference) : [reference];
-    const forever = named.some((tag) => !isFallbackTag(tag));
-    if (forever) {
+    const isPermanent = named.some((tag) => !isFallbackTag(tag));
+    if (isPermanent) {
       const [what, hint] =
         kind.of === 'function'
           ? ['release', 'Yank it to remove it from catalogs. An administrator can take it down.']

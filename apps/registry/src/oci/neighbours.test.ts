@@ -26,29 +26,29 @@ beforeEach(async () => {
 afterEach(() => registry.close());
 
 async function takeDown(definition: TestDefinition): Promise<void> {
-  const answer = await registry.request(`${releasePath(definition)}/takedown`, {
+  const response = await registry.request(`${releasePath(definition)}/takedown`, {
     method: 'POST',
     body: JSON.stringify({ reason: 'holds a password' }),
     headers: { 'Content-Type': 'application/json', Authorization: authorization },
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
 }
 
 const statusOf = async (target: string) =>
   (await client.request('GET', target, { authorization: '' })).status;
 
 it('taking down a README leaves the same bytes of other publishers', async () => {
-  const licence = 'All rights reserved\n';
-  const theirs = await client.image('team/victim', 'v1', [licence]);
+  const license = 'All rights reserved\n';
+  const othersImage = await client.image('team/victim', 'v1', [license]);
   const definition: TestDefinition = { kind: 'Aimed', release: '1.0.0' };
   const text = definitionText(definition);
   const repository = 'functions/example.com/aimed';
-  const layers = [await client.blob(repository, text), await client.blob(repository, licence)];
-  const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme: licence }));
+  const layers = [await client.blob(repository, text), await client.blob(repository, license)];
+  const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme: license }));
   expect(put.status, await put.text()).toBe(201);
   await takeDown(definition);
   expect(await statusOf(`${repository}/manifests/1.0.0`)).toBe(410);
-  expect(await statusOf(`team/victim/manifests/${theirs}`)).toBe(200);
+  expect(await statusOf(`team/victim/manifests/${othersImage}`)).toBe(200);
   expect(await statusOf(`team/victim/manifests/v1`)).toBe(200);
   expect(await statusOf(`team/victim/blobs/${layers[1]}`)).toBe(200);
 });
@@ -56,13 +56,13 @@ it('taking down a README leaves the same bytes of other publishers', async () =>
 it('the registry starts if the artifact of a release is gone after a takedown', async () => {
   const first: TestDefinition = { kind: 'First', release: '1.0.0' };
   const second: TestDefinition = { kind: 'Second', release: '1.0.0' };
-  const [burnt, kept] = [definitionText(first), definitionText(second)];
+  const [takenDown, remaining] = [definitionText(first), definitionText(second)];
   const config = 'the configuration';
   for (const [repository, readme] of [
-    ['functions/example.com/second', burnt],
+    ['functions/example.com/second', takenDown],
     ['functions/example.com/first', config],
   ] as const) {
-    const text = repository.endsWith('second') ? kept : burnt;
+    const text = repository.endsWith('second') ? remaining : takenDown;
     for (const content of [text, readme, config]) await client.blob(repository, content);
     const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme }));
     expect(put.status, await put.text()).toBe(201);
@@ -91,7 +91,7 @@ it('concurrent uploads cannot exceed the quota of the repository', async () => {
   const statuses = await Promise.all(
     Array.from({ length: 5 }, async () => {
       const started = await client.request('POST', 'team/full/blobs/uploads/');
-      const place = started.headers.get('location')!.slice('/v2/'.length);
+      const uploadPath = started.headers.get('location')!.slice('/v2/'.length);
       let sent = 0;
       const body = new ReadableStream<Uint8Array>({
         async pull(controller) {
@@ -101,7 +101,7 @@ it('concurrent uploads cannot exceed the quota of the repository', async () => {
           else controller.close();
         },
       });
-      return (await client.request('PATCH', place, { body })).status;
+      return (await client.request('PATCH', uploadPath, { body })).status;
     }),
   );
   expect(statuses.filter((status) => status === 202).length).toBeLessThanOrEqual(1);

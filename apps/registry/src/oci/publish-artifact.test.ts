@@ -61,15 +61,15 @@ const put = (manifest: object, tag = '0.3.0', repository = REPOSITORY) =>
 const read = (reference: string, repository = REPOSITORY) =>
   client.request('GET', `${repository}/manifests/${reference}`, { authorization: '' });
 const tags = async (repository = REPOSITORY) => {
-  const answer = await client.request('GET', `${repository}/tags/list`);
-  return answer.status === 200 ? ((await answer.json()) as { tags: string[] }).tags : undefined;
+  const response = await client.request('GET', `${repository}/tags/list`);
+  return response.status === 200 ? ((await response.json()) as { tags: string[] }).tags : undefined;
 };
 
 async function pushed(manifest: object, layers: string[], tag?: string): Promise<OciDigest> {
   for (const layer of layers) await client.blob(REPOSITORY, layer);
-  const answer = await put(manifest, tag);
-  expect([answer.status, await answer.text()]).toEqual([201, '']);
-  expect(answer.headers.get('docker-content-digest')).toBe(manifestDigest(manifest));
+  const response = await put(manifest, tag);
+  expect([response.status, await response.text()]).toEqual([201, '']);
+  expect(response.headers.get('docker-content-digest')).toBe(manifestDigest(manifest));
   return manifestDigest(manifest);
 }
 
@@ -94,8 +94,8 @@ const codesOf = ({ detail }: ErrorResponse) =>
 describe('putting a tag of a function', () => {
   it('publishes a release', async () => {
     const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
-    const answer = await registry.request(releasePath(DEFINITION));
-    expect(await answer.json()).toMatchObject({
+    const response = await registry.request(releasePath(DEFINITION));
+    expect(await response.json()).toMatchObject({
       group: 'example.com',
       kind: 'SetLabels',
       release: '0.3.0',
@@ -159,8 +159,8 @@ describe('putting a tag of a function', () => {
 
   it('takes the spelling of the kind from the definition, and requires it later', async () => {
     await pushed(definitionArtifact(DEFINITION), [TEXT]);
-    const answer = await registry.request('/api/v1/functions/example.com/setlabels');
-    expect(await answer.json()).toMatchObject({ kind: 'SetLabels' });
+    const response = await registry.request('/api/v1/functions/example.com/setlabels');
+    expect(await response.json()).toMatchObject({ kind: 'SetLabels' });
     const other = definitionText({ kind: 'SETLabels', release: '0.4.0' });
     await client.blob(REPOSITORY, other);
     const refusal = await refused(definitionArtifact(other), '0.4.0');
@@ -209,8 +209,8 @@ describe('the artifact of a definition', () => {
 
   it('may be JSON, according to its title', async () => {
     await pushed(definitionArtifact(JSON_TEXT, { title: 'definition.json' }), [JSON_TEXT]);
-    const answer = await registry.request(`${releasePath(DEFINITION)}/definition.yaml`);
-    expect([answer.headers.get('content-type'), await answer.text()]).toEqual([
+    const response = await registry.request(`${releasePath(DEFINITION)}/definition.yaml`);
+    expect([response.headers.get('content-type'), await response.text()]).toEqual([
       expect.stringContaining('application/json'),
       JSON_TEXT,
     ]);
@@ -292,8 +292,8 @@ describe('the artifact of a definition', () => {
     const large = `${TEXT}${'# a line of many\n'.repeat(2_000)}`;
     expect(large.length).toBeGreaterThan(16_384);
     await pushed(definitionArtifact(large), [large]);
-    const answer = await registry.request('/api/v1/functions/example.com/setlabels');
-    expect(await answer.json()).toMatchObject({ kind: 'SetLabels' });
+    const response = await registry.request('/api/v1/functions/example.com/setlabels');
+    expect(await response.json()).toMatchObject({ kind: 'SetLabels' });
     const bad = large.replace('group: example.com', 'group: other.com');
     await client.blob(REPOSITORY, bad);
     expect(codesOf(await refused(definitionArtifact(bad), '0.4.0'))).toEqual(['publish/name-mismatch']);
@@ -351,8 +351,8 @@ describe('a manifest that is not a release', () => {
   it('can be deleted, but a release cannot, by any of its names', async () => {
     const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
     for (const reference of ['0.3.0', 'v0.3', '9.9.9', 'latest', digest]) {
-      const answer = await client.request('DELETE', `${REPOSITORY}/manifests/${reference}`);
-      expect(await readError(answer)).toMatchObject({ status: 403, code: 'DENIED' });
+      const response = await client.request('DELETE', `${REPOSITORY}/manifests/${reference}`);
+      expect(await readError(response)).toMatchObject({ status: 403, code: 'DENIED' });
     }
     const blob = await client.request('DELETE', `${REPOSITORY}/blobs/${sha256(TEXT)}`);
     expect(await readError(blob)).toMatchObject({ status: 405, code: 'UNSUPPORTED' });

@@ -43,7 +43,7 @@ export async function publishArtifact(
 ): Promise<string> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = changeOf(deps, token);
-  const keep = { ...change, needed: pushed.needed };
+  const putOptions = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
     return await deps.functionLocks.run(functionLockKey(name), async () => {
@@ -62,7 +62,7 @@ export async function publishArtifact(
       );
       if (published.outcome === 'unchanged') {
         await refuseUnknown(() =>
-          withinQuota(repository, () => deps.store.putManifest(repository, pushed.record, keep)),
+          withinQuota(repository, () => deps.store.putManifest(repository, pushed.record, putOptions)),
         );
       }
       const { group, kind, release } = published.release;
@@ -82,9 +82,9 @@ async function readArtifact(
 ): Promise<Submission> {
   const type: ArtifactType | undefined = getArtifactType(manifest);
   if (manifest.kind !== 'image' || type !== 'definition') {
-    const stands = await deps.store.manifestDescriptor(repository, canonicalRelease(tag) ?? tag);
-    if (stands !== undefined) {
-      throw new OciError('DENIED', `release ${tag} already exists with ${stands.digest}`);
+    const existing = await deps.store.manifestDescriptor(repository, canonicalRelease(tag) ?? tag);
+    if (existing !== undefined) {
+      throw new OciError('DENIED', `release ${tag} already exists with ${existing.digest}`);
     }
     throw new OciError('MANIFEST_INVALID', 'not a function definition', {
       hint: 'Push the definition as `krmhub push` does. Push other artifacts, such as scripts and binaries, to another repository.',
@@ -161,12 +161,12 @@ function asRefusal(error: unknown): unknown {
   if (code === 'invalid-document') {
     const first = diagnostics.find(({ severity }) => severity === 'error');
     // Many clients show only the message.
-    const place = first?.range === undefined ? '' : `line ${first.range.start.line}: `;
-    const said = first === undefined ? message : `${message}: ${place}${first.message}`;
-    const toDo = first === undefined ? hint : hintOf(first);
-    return new OciError('MANIFEST_INVALID', said, {
+    const position = first?.range === undefined ? '' : `line ${first.range.start.line}: `;
+    const text = first === undefined ? message : `${message}: ${position}${first.message}`;
+    const nextStep = first === undefined ? hint : hintOf(first);
+    return new OciError('MANIFEST_INVALID', text, {
       detail: { diagnostics },
-      ...(toDo === undefined ? {} : { hint: toDo }),
+      ...(nextStep === undefined ? {} : { hint: nextStep }),
       cause: error,
     });
   }

@@ -149,19 +149,19 @@ async function receiveLast(
   const { repository } = upload;
   await receive(c, deps, upload, token);
   const { file, size, writer } = await deps.uploads.verify(upload, digest);
-  let kept = false;
+  let isStored = false;
   try {
     await deps.bytesLock.read(async () => {
       // Durable before the row that names it.
       await writer.commit();
-      kept = true;
+      isStored = true;
       const change = changeOf(deps, token);
       await withinQuota(repository, () =>
         deps.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),
       );
     });
   } catch (error) {
-    if (kept) deps.collector.removeSoon(file);
+    if (isStored) deps.collector.removeSoon(file);
     else await writer.discard();
     throw error;
   }

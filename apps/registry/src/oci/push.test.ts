@@ -39,13 +39,13 @@ describe('a pushed manifest', () => {
   it('is served by tag and digest, with its exact bytes, media type and length', async () => {
     const text = `{ "schemaVersion": 2,\n\t"mediaType": "${MEDIA_TYPES.image}",\n "config": ${JSON.stringify(EMPTY_DESCRIPTOR)}, "layers": [], "x": "é" }\n`;
     const digest = manifestDigest(text);
-    const answer = await put(text);
-    expect([answer.status, answer.headers.get('location')]).toEqual([
+    const response = await put(text);
+    expect([response.status, response.headers.get('location')]).toEqual([
       201,
       `/v2/${REPOSITORY}/manifests/${digest}`,
     ]);
     for (const header of ['docker-content-digest', 'content-length', 'docker-distribution-api-version'])
-      expect(answer.headers.get(header)).toBe(
+      expect(response.headers.get(header)).toBe(
         { 'docker-content-digest': digest, 'content-length': '0' }[header] ?? 'registry/2.0',
       );
     for (const reference of ['v1', digest]) {
@@ -76,16 +76,16 @@ describe('a pushed manifest', () => {
       indexManifest([]),
       indexManifest([indexManifest([])]),
     ].entries()) {
-      const answer = await put(index, `v${at}`);
-      expect([at, answer.status, answer.headers.get('oci-subject')]).toEqual([at, 201, null]);
+      const response = await put(index, `v${at}`);
+      expect([at, response.status, response.headers.get('oci-subject')]).toEqual([at, 201, null]);
     }
   });
 
   it('may refer to a subject that does not exist', async () => {
     const subject = descriptor('nowhere', MEDIA_TYPES.image);
     for (const reference of ['v1', manifestDigest(imageManifest([], { subject }))]) {
-      const answer = await put(imageManifest([], { subject }), reference);
-      expect([answer.status, answer.headers.get('oci-subject')]).toEqual([201, subject.digest]);
+      const response = await put(imageManifest([], { subject }), reference);
+      expect([response.status, response.headers.get('oci-subject')]).toEqual([201, subject.digest]);
     }
   });
 
@@ -105,8 +105,8 @@ describe('a pushed manifest', () => {
     const { computeDigest } = await import('@krmhub/oci');
     const bytes = new TextEncoder().encode(JSON.stringify(imageManifest([])));
     const digest = computeDigest(bytes, `sha512:${'0'.repeat(128)}`);
-    const answer = await put(imageManifest([]), digest);
-    expect([answer.status, answer.headers.get('docker-content-digest')]).toEqual([201, digest]);
+    const response = await put(imageManifest([]), digest);
+    expect([response.status, response.headers.get('docker-content-digest')]).toEqual([201, digest]);
     const found = await client.request('HEAD', `${REPOSITORY}/manifests/${digest}`);
     expect(found.headers.get('docker-content-digest')).toBe(digest);
     expect((await client.request('HEAD', `${REPOSITORY}/manifests/${sha256(bytes)}`)).status).toBe(404);
@@ -114,8 +114,8 @@ describe('a pushed manifest', () => {
 
   it('can be put under several tags and its digest in one request', async () => {
     const digest = manifestDigest(imageManifest([]));
-    const answer = await put(imageManifest([]), `${digest}?tag=a&tag=b&tag=a`);
-    expect([answer.status, answer.headers.get('oci-tag')]).toEqual([201, 'a, b']);
+    const response = await put(imageManifest([]), `${digest}?tag=a&tag=b&tag=a`);
+    expect([response.status, response.headers.get('oci-tag')]).toEqual([201, 'a, b']);
     const tags = (count: number) => Array.from({ length: count }, (_, at) => `tag=t${at}`).join('&');
     const { maxTagsAtOnce } = SERVER_LIMITS;
     expect((await put(imageManifest([]), `${digest}?${tags(maxTagsAtOnce)}`)).status).toBe(201);
@@ -235,9 +235,9 @@ describe('an invalid manifest', () => {
     const padded = (size: number) => text + ' '.repeat(size - text.length);
     expect((await put(padded(MAX_MANIFEST_BYTES))).status).toBe(201);
     for (const size of [MAX_MANIFEST_BYTES + 1, 5_000_000]) {
-      const answer = await put(padded(size), 'v2');
-      expect(answer.headers.get('connection')).toBe('close');
-      expect(await readError(answer)).toEqual({
+      const response = await put(padded(size), 'v2');
+      expect(response.headers.get('connection')).toBe('close');
+      expect(await readError(response)).toEqual({
         status: 413,
         code: 'SIZE_INVALID',
         message: `the body exceeds ${MAX_MANIFEST_BYTES} bytes`,
@@ -247,11 +247,11 @@ describe('an invalid manifest', () => {
   });
 
   it('is refused with a content coding', async () => {
-    const answer = await client.put(REPOSITORY, 'v1', imageManifest([]), {
+    const response = await client.put(REPOSITORY, 'v1', imageManifest([]), {
       type: MEDIA_TYPES.image,
       headers: { 'Content-Encoding': 'gzip' },
     });
-    expect(await readError(answer)).toMatchObject({ status: 415, code: 'MANIFEST_INVALID' });
+    expect(await readError(response)).toMatchObject({ status: 415, code: 'MANIFEST_INVALID' });
   });
 
   it('is refused if the digest differs from the path', async () => {
@@ -360,8 +360,8 @@ describe('a path', () => {
     ['DELETE', `team/referrers/${sha256('')}`, 'GET, HEAD'],
     ['OPTIONS', 'team/manifests/v1', 'GET, HEAD, PUT, DELETE'],
   ])('responds 405 to %s of %s', async (method, path, allow) => {
-    const answer = await client.request(method, path);
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
-    expect((await readError(answer)).code).toBe('UNSUPPORTED');
+    const response = await client.request(method, path);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, allow]);
+    expect((await readError(response)).code).toBe('UNSUPPORTED');
   });
 });

@@ -36,12 +36,12 @@ const RELEASE = releaseStatement(
 const provenance: Statement = { ...RELEASE, predicateType: 'https://slsa.dev/provenance/v1', predicate: {} };
 
 async function apply(text: string): Promise<void> {
-  const answer = await registry.request('/api/v1/policies', {
+  const response = await registry.request('/api/v1/policies', {
     method: 'PUT',
     body: text,
     headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
 }
 
 function bundleManifestOf(bundle: Uint8Array, subject: OciDigest = DIGEST) {
@@ -124,15 +124,15 @@ describe('a function whose group has a policy', () => {
     const signature = await signedBy(key, RELEASE);
     const held = bundleManifestOf(signature).digest;
     await pushBundle(signature);
-    const { functionLocks: turns } = registry.parts;
-    const take = turns.run.bind(turns);
+    const { functionLocks: locks } = registry.parts;
+    const runLocked = locks.run.bind(locks);
     let isFirst = true;
-    turns.run = async (thing, work) => {
+    locks.run = async (thing, work) => {
       if (isFirst) {
         isFirst = false;
         expect((await client.request('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
       }
-      return take(thing, work);
+      return runLocked(thing, work);
     };
     expect(await readError(await pushDefinition('1.0.0'))).toMatchObject({ code: 'DENIED' });
   });
@@ -142,14 +142,14 @@ describe('a function whose group has a policy', () => {
     await pushBundle(await signedBy(key, RELEASE));
     await pushDefinition('1.0.0');
     expect((await pushBundle(await signedBy(key, provenance))).status).toBe(201);
-    const { bundles: kept } = await bundles();
-    expect(kept.map(({ claim }) => claim)).toEqual(['signature', 'attestation']);
+    const { bundles: storedBundles } = await bundles();
+    expect(storedBundles.map(({ claim }) => claim)).toEqual(['signature', 'attestation']);
     expect(await readError(await pushBundle(await signedBy(newKey(), RELEASE)))).toMatchObject({
       code: 'DENIED',
     });
-    for (const { manifest } of kept) {
-      const answer = await client.request('DELETE', `${REPOSITORY}/manifests/${manifest}`);
-      expect(await readError(answer)).toMatchObject({
+    for (const { manifest } of storedBundles) {
+      const response = await client.request('DELETE', `${REPOSITORY}/manifests/${manifest}`);
+      expect(await readError(response)).toMatchObject({
         code: 'DENIED',
         message: expect.stringContaining('cannot delete a bundle of a release'),
       });

@@ -78,7 +78,7 @@ const PREFIX = '/v2';
 /** Adds the OCI registry (distribution-spec 1.1) at `/v2/`. This file parses the paths, not the framework. */
 export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
   const deps: OciDeps = { ...registry, access: new RepositoryAccess(registry) };
-  const answer = async (c: RegistryContext): Promise<Response> => {
+  const handle = async (c: RegistryContext): Promise<Response> => {
     try {
       const response = await serve(c, deps);
       for (const [name, value] of Object.entries(OCI_API_VERSION)) response.headers.set(name, value);
@@ -88,8 +88,8 @@ export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
       return refusalResponse(c, error, deps);
     }
   };
-  app.all(PREFIX, answer);
-  app.all(`${PREFIX}/*`, answer);
+  app.all(PREFIX, handle);
+  app.all(`${PREFIX}/*`, handle);
 }
 
 async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {

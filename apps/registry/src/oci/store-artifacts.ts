@@ -36,12 +36,12 @@ export async function storeMissingArtifacts({ store, blobs, renditions: forms, l
     made += 1;
   };
   // A failure here does not stop the registry from serving the rest.
-  const tell = (error: unknown, name: object) =>
+  const warn = (error: unknown, name: object) =>
     log.error({ err: error, ...name }, 'cannot create the artifact of a release');
   for (let after: number | undefined = 0; after !== undefined; ) {
     const { without, last } = await store.releasesWithoutArtifact({ after, limit: BATCH });
     // Concurrently, so that they share a transaction.
-    await Promise.all(without.map((name) => make(name).catch((error: unknown) => tell(error, name))));
+    await Promise.all(without.map((name) => make(name).catch((error: unknown) => warn(error, name))));
     after = last;
     await setImmediate();
   }

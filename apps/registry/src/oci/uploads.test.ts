@@ -23,48 +23,50 @@ beforeEach(async () => {
 afterEach(() => registry.close());
 
 /** Path below `/v2/`. */
-const placeOf = (answer: Response) => answer.headers.get('location')!.slice('/v2/'.length);
+const uploadPathOf = (response: Response) => response.headers.get('location')!.slice('/v2/'.length);
 
 async function started(repository = REPOSITORY): Promise<string> {
-  const answer = await client.request('POST', `${repository}/blobs/uploads/`);
-  expect([answer.status, answer.headers.get('range'), answer.headers.get('content-length')]).toEqual([
+  const response = await client.request('POST', `${repository}/blobs/uploads/`);
+  expect([response.status, response.headers.get('range'), response.headers.get('content-length')]).toEqual([
     202,
     '0-0',
     '0',
   ]);
-  expect(placeOf(answer)).toBe(`${repository}/blobs/uploads/${answer.headers.get('docker-upload-uuid')}`);
-  return placeOf(answer);
+  expect(uploadPathOf(response)).toBe(
+    `${repository}/blobs/uploads/${response.headers.get('docker-upload-uuid')}`,
+  );
+  return uploadPathOf(response);
 }
 
-const patch = (place: string, body: ClientRequest['body'], range?: string) =>
-  client.request('PATCH', place, {
+const patch = (uploadPath: string, body: ClientRequest['body'], range?: string) =>
+  client.request('PATCH', uploadPath, {
     ...(body === undefined ? {} : { body }),
     headers: {
       ...(range === undefined ? {} : { 'Content-Range': range }),
       ...(typeof body === 'string' ? { 'Content-Length': String(body.length) } : {}),
     },
   });
-const finish = (place: string, digest: string, body?: string, range?: string) =>
-  client.request('PUT', `${place}?digest=${digest}`, {
+const finish = (uploadPath: string, digest: string, body?: string, range?: string) =>
+  client.request('PUT', `${uploadPath}?digest=${digest}`, {
     ...(body === undefined ? {} : { body }),
     ...(range === undefined ? {} : { headers: { 'Content-Range': range } }),
   });
-const rangeOf = async (place: string) => {
-  const answer = await client.request('GET', place);
-  expect([answer.status, placeOf(answer)]).toEqual([204, place]);
-  return answer.headers.get('range');
+const rangeOf = async (uploadPath: string) => {
+  const response = await client.request('GET', uploadPath);
+  expect([response.status, uploadPathOf(response)]).toEqual([204, uploadPath]);
+  return response.headers.get('range');
 };
 const read = async (digest: OciDigest, repository = REPOSITORY) => {
-  const answer = await client.request('GET', `${repository}/blobs/${digest}`, { authorization: '' });
-  return answer.status === 200 ? answer.text() : answer.status;
+  const response = await client.request('GET', `${repository}/blobs/${digest}`, { authorization: '' });
+  return response.status === 200 ? response.text() : response.status;
 };
 
 /** Stored files, and the number of unfinished ones. */
 async function files(): Promise<{ kept: string[]; unfinished: number }> {
-  const kept: string[] = [];
-  for await (const file of registry.parts.artifacts.list()) kept.push(file);
+  const storedFiles: string[] = [];
+  for await (const file of registry.parts.artifacts.list()) storedFiles.push(file);
   const unfinished = await readdir(path.join(registry.folder, 'artifacts', 'unfinished'));
-  return { kept, unfinished: unfinished.length };
+  return { kept: storedFiles, unfinished: unfinished.length };
 }
 
 describe('a blob', () => {
@@ -79,20 +81,24 @@ describe('a blob', () => {
       algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`,
     );
     const [one, two, three] = ['team/one', 'team/two', 'team/three'] as const;
-    const answers = [
+    const responses = [
       await client.request('POST', `${one}/blobs/uploads/?digest=${digest}`, { body: text }),
       await finish(await started(two), digest, text),
     ];
-    const place = await started(three);
+    const uploadPath = await started(three);
     for (const [at, letter] of [...text].entries()) {
-      const chunk = await patch(place, letter, `${at}-${at}`);
-      expect([chunk.status, chunk.headers.get('range'), placeOf(chunk)]).toEqual([202, `0-${at}`, place]);
+      const chunk = await patch(uploadPath, letter, `${at}-${at}`);
+      expect([chunk.status, chunk.headers.get('range'), uploadPathOf(chunk)]).toEqual([
+        202,
+        `0-${at}`,
+        uploadPath,
+      ]);
     }
-    answers.push(await finish(place, digest));
-    for (const [at, answer] of answers.entries()) {
+    responses.push(await finish(uploadPath, digest));
+    for (const [at, response] of responses.entries()) {
       const repository = [one, two, three][at]!;
-      expect([answer.status, placeOf(answer)]).toEqual([201, `${repository}/blobs/${digest}`]);
-      expect(answer.headers.get('docker-content-digest')).toBe(digest);
+      expect([response.status, uploadPathOf(response)]).toEqual([201, `${repository}/blobs/${digest}`]);
+      expect(response.headers.get('docker-content-digest')).toBe(digest);
       expect(await read(digest, repository)).toBe(text);
     }
     expect(await files()).toEqual({ kept: [sha256(text)], unfinished: 0 });
@@ -101,33 +107,33 @@ describe('a blob', () => {
 
   it('is refused and not stored if its digest differs', async () => {
     const wrong = sha256('other');
-    const place = await started();
-    await patch(place, 'bytes');
-    const answers = [
+    const uploadPath = await started();
+    await patch(uploadPath, 'bytes');
+    const responses = [
       await client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${wrong}`, { body: 'bytes' }),
-      await finish(place, wrong),
+      await finish(uploadPath, wrong),
       await finish(await started(), computeDigest(toBytes('other'), `sha512:${'0'.repeat(128)}`), 'bytes'),
     ];
-    for (const answer of answers) {
-      const refused = await readError(answer);
+    for (const response of responses) {
+      const refused = await readError(response);
       expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
     }
     const refused = await readError(await finish(await started(), wrong, 'bytes'));
     expect(refused.detail).toEqual({ digest: wrong, actual: sha256('bytes'), size: 5 });
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
-    expect((await client.request('GET', place)).status).toBe(404);
+    expect((await client.request('GET', uploadPath)).status).toBe(404);
     expect(await read(wrong)).toBe(404);
   });
 
   it.each(['', '?digest=', '?digest=x', `?digest=sha256:${'A'.repeat(64)}`])(
     'without a digest starts an upload (%s)',
     async (query) => {
-      const place = await started();
-      await patch(place, 'bytes');
-      const refused = await readError(await client.request('PUT', place + query));
+      const uploadPath = await started();
+      await patch(uploadPath, 'bytes');
+      const refused = await readError(await client.request('PUT', uploadPath + query));
       expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
-      expect(await rangeOf(place)).toBe('0-4');
-      expect((await finish(place, sha256('bytes'))).status).toBe(201);
+      expect(await rangeOf(uploadPath)).toBe('0-4');
+      expect((await finish(uploadPath, sha256('bytes'))).status).toBe(201);
     },
   );
 
@@ -135,12 +141,13 @@ describe('a blob', () => {
     await client.blob('team/other', 'blob');
     const mount = (query: string) => client.request('POST', `${REPOSITORY}/blobs/uploads/?mount=${query}`);
     const unknown = await mount(`${sha256('unknown')}&from=team/other`);
-    expect([unknown.status, (await finish(placeOf(unknown), sha256('unknown'), 'unknown')).status]).toEqual([
-      202, 201,
-    ]);
+    expect([
+      unknown.status,
+      (await finish(uploadPathOf(unknown), sha256('unknown'), 'unknown')).status,
+    ]).toEqual([202, 201]);
     expect((await mount(`${sha256('blob')}&from=team/third`)).status).toBe(202);
     const mounted = await mount(`${sha256('blob')}&from=team/other`);
-    expect([mounted.status, placeOf(mounted)]).toEqual([201, `${REPOSITORY}/blobs/${sha256('blob')}`]);
+    expect([mounted.status, uploadPathOf(mounted)]).toEqual([201, `${REPOSITORY}/blobs/${sha256('blob')}`]);
     expect(await read(sha256('blob'))).toBe('blob');
     const anywhere = await client.request('POST', `team/fourth/blobs/uploads/?mount=${sha256('blob')}`);
     expect(anywhere.status).toBe(201);
@@ -151,37 +158,40 @@ describe('a blob', () => {
 
 describe('an upload', () => {
   it('refuses any chunk but the next, and does not change', async () => {
-    const place = await started();
-    const wrong = async (answer: Response, range: string) => {
+    const uploadPath = await started();
+    const wrong = async (response: Response, range: string) => {
       // The upload is empty. A client that reads `0-0` as one byte would retry from there forever.
-      expect([answer.headers.get('range'), placeOf(answer)]).toEqual([range === '0-0' ? null : range, place]);
-      const refused = await readError(answer);
+      expect([response.headers.get('range'), uploadPathOf(response)]).toEqual([
+        range === '0-0' ? null : range,
+        uploadPath,
+      ]);
+      const refused = await readError(response);
       expect([refused.status, refused.code]).toEqual([416, 'RANGE_INVALID']);
-      expect(await rangeOf(place)).toBe(range);
+      expect(await rangeOf(uploadPath)).toBe(range);
     };
-    await wrong(await patch(place, '567', '5-7'), '0-0');
-    await wrong(await finish(place, sha256('567'), '567', '5-7'), '0-0');
-    await patch(place, '01234', '0-4');
-    await wrong(await patch(place, '01234', '0-4'), '0-4');
-    await wrong(await patch(place, '67', '6-7'), '0-4');
-    await wrong(await finish(place, sha256('01234567'), '67', '6-7'), '0-4');
+    await wrong(await patch(uploadPath, '567', '5-7'), '0-0');
+    await wrong(await finish(uploadPath, sha256('567'), '567', '5-7'), '0-0');
+    await patch(uploadPath, '01234', '0-4');
+    await wrong(await patch(uploadPath, '01234', '0-4'), '0-4');
+    await wrong(await patch(uploadPath, '67', '6-7'), '0-4');
+    await wrong(await finish(uploadPath, sha256('01234567'), '67', '6-7'), '0-4');
     for (const range of ['nonsense', '5-4', '-', '5-', `5-${'9'.repeat(30)}`, '5-5'])
-      await wrong(await patch(place, '567', range), '0-4');
-    expect((await finish(place, sha256('01234567'), '567', '5-7')).status).toBe(201);
+      await wrong(await patch(uploadPath, '567', range), '0-4');
+    expect((await finish(uploadPath, sha256('01234567'), '567', '5-7')).status).toBe(201);
   });
 
   it('belongs to one repository, and ends when it is finished or cancelled', async () => {
-    const place = await started();
-    const id = place.split('/').at(-1)!;
-    const unknown = async (answer: Response) =>
-      expect(await readError(answer)).toMatchObject({ status: 404, code: 'BLOB_UPLOAD_UNKNOWN' });
-    const elsewhere = `team/other/blobs/uploads/${id}`;
-    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.request(method, elsewhere));
-    await unknown(await finish(elsewhere, sha256(''), ''));
+    const uploadPath = await started();
+    const id = uploadPath.split('/').at(-1)!;
+    const unknown = async (response: Response) =>
+      expect(await readError(response)).toMatchObject({ status: 404, code: 'BLOB_UPLOAD_UNKNOWN' });
+    const otherPath = `team/other/blobs/uploads/${id}`;
+    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.request(method, otherPath));
+    await unknown(await finish(otherPath, sha256(''), ''));
     for (const other of ['x', 'X'.repeat(36), '../../x', id.toUpperCase(), crypto.randomUUID()])
       await unknown(await client.request('GET', `${REPOSITORY}/blobs/uploads/${encodeURIComponent(other)}`));
-    expect((await client.request('DELETE', place)).status).toBe(204);
-    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.request(method, place));
+    expect((await client.request('DELETE', uploadPath)).status).toBe(204);
+    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.request(method, uploadPath));
     const finished = await started();
     await finish(finished, sha256('x'), 'x');
     await unknown(await finish(finished, sha256('x'), 'x'));
@@ -189,7 +199,7 @@ describe('an upload', () => {
   });
 
   it('retains the bytes that arrived if a chunk breaks off', async () => {
-    const place = await started();
+    const uploadPath = await started();
     let sent = 0;
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -198,29 +208,29 @@ describe('an upload', () => {
         else controller.enqueue(toBytes(`part ${sent};`));
       },
     });
-    expect((await patch(place, body, '0-99')).status).toBe(400);
-    expect(await rangeOf(place)).toBe('0-20');
-    expect((await patch(place, 'rest', '21-24')).status).toBe(202);
+    expect((await patch(uploadPath, body, '0-99')).status).toBe(400);
+    expect(await rangeOf(uploadPath)).toBe('0-20');
+    expect((await patch(uploadPath, 'rest', '21-24')).status).toBe(202);
     const whole = 'part 1;part 2;part 3;rest';
-    expect((await finish(place, sha256(whole))).status).toBe(201);
+    expect((await finish(uploadPath, sha256(whole))).status).toBe(201);
     expect(await read(sha256(whole))).toBe(whole);
   });
 
   it('ends if a stream breaks off, because no client continues it', async () => {
-    const place = await started();
+    const uploadPath = await started();
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(toBytes('part'));
         controller.error(new Error('the connection was reset'));
       },
     });
-    expect((await patch(place, body)).status).toBe(400);
-    expect((await client.request('GET', place)).status).toBe(404);
+    expect((await patch(uploadPath, body)).status).toBe(400);
+    expect((await client.request('GET', uploadPath)).status).toBe(404);
     expect((await files()).unfinished).toBe(0);
   });
 
   it('accepts one request at a time, and reports its progress meanwhile', async () => {
-    const place = await started();
+    const uploadPath = await started();
     let send: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -228,12 +238,12 @@ describe('an upload', () => {
         controller.enqueue(toBytes('first'));
       },
     });
-    const first = patch(place, body);
-    await vi.waitFor(async () => expect(await rangeOf(place)).toBe('0-4'));
+    const first = patch(uploadPath, body);
+    await vi.waitFor(async () => expect(await rangeOf(uploadPath)).toBe('0-4'));
     const others = [
-      await patch(place, 'x', '5-5'),
-      await finish(place, sha256('first')),
-      await client.request('DELETE', place),
+      await patch(uploadPath, 'x', '5-5'),
+      await finish(uploadPath, sha256('first')),
+      await client.request('DELETE', uploadPath),
     ];
     for (const other of others) {
       expect(await readError(other)).toMatchObject({ status: 409, code: 'BLOB_UPLOAD_INVALID' });
@@ -242,7 +252,7 @@ describe('an upload', () => {
     expect(await registry.parts.uploads.expire()).toBe(0);
     send!.close();
     expect((await first).status).toBe(202);
-    expect((await finish(place, sha256('first'))).status).toBe(201);
+    expect((await finish(uploadPath, sha256('first'))).status).toBe(201);
   });
 
   it('ends when it is idle, and not while it moves', async () => {
@@ -264,11 +274,11 @@ describe('an upload', () => {
   });
 
   it('ends at a restart, and leaves no file', async () => {
-    const place = await started();
-    await patch(place, 'bytes');
+    const uploadPath = await started();
+    await patch(uploadPath, 'bytes');
     expect((await files()).unfinished).toBe(1);
     registry = await registry.reopen();
-    expect((await client.request('GET', place)).status).toBe(404);
+    expect((await client.request('GET', uploadPath)).status).toBe(404);
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });
 });
@@ -340,12 +350,12 @@ describe('uploads', () => {
   });
 
   it('refuse an oversized declared length before any byte is sent', async () => {
-    const place = await started();
+    const uploadPath = await started();
     const tooLarge = { body: 'x', headers: { 'Content-Length': String(SERVER_LIMITS.maxBlobBytes + 1) } };
-    const refused = await readError(await client.request('PATCH', place, tooLarge));
+    const refused = await readError(await client.request('PATCH', uploadPath, tooLarge));
     expect([refused.status, refused.code]).toEqual([413, 'SIZE_INVALID']);
     expect(refused.message).toContain(String(SERVER_LIMITS.maxBlobBytes));
-    expect((await client.request('GET', place)).status).toBe(404);
+    expect((await client.request('GET', uploadPath)).status).toBe(404);
     const fits = { body: 'x', headers: { 'Content-Length': String(SERVER_LIMITS.maxBlobBytes) } };
     expect((await client.request('PATCH', await started(), fits)).status).toBe(202);
   });
@@ -385,11 +395,11 @@ describe('uploads', () => {
       }),
     });
     authorization = `Bearer ${(await registry.token({})).secret}`;
-    const answer = await client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('x')}`, {
+    const response = await client.request('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('x')}`, {
       body: 'x',
     });
-    expect(answer.headers.get('retry-after')).toBe('1');
-    expect(await readError(answer)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await readError(response)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
     await registry.parts.collector.stop();
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });

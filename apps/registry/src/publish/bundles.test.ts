@@ -259,8 +259,8 @@ describe('a group with a signing policy', () => {
       bundles: { signer?: string }[];
     };
     expect(bundles.at(-1)).not.toHaveProperty('signer');
-    const stranger = await attach('1.0.0', await signedBy(newKey(), statementOf('1.0.0')));
-    expect(stranger).toMatchObject({ status: 422, body: { code: 'untrusted' } });
+    const unknownSigner = await attach('1.0.0', await signedBy(newKey(), statementOf('1.0.0')));
+    expect(unknownSigner).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
   it('reports the changes of a dry run, and changes nothing', async () => {

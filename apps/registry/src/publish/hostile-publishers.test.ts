@@ -53,13 +53,13 @@ function statementOf(
 }
 
 async function apply(text: string): Promise<Record<string, unknown>> {
-  const answer = await registry.request('/api/v1/policies', {
+  const response = await registry.request('/api/v1/policies', {
     method: 'PUT',
     body: text,
     headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
   });
-  const body = (await answer.json()) as Record<string, unknown>;
-  expect(answer.status, JSON.stringify(body)).toBe(200);
+  const body = (await response.json()) as Record<string, unknown>;
+  expect(response.status, JSON.stringify(body)).toBe(200);
   return body;
 }
 
@@ -72,26 +72,26 @@ async function publish(release: string, bundles: readonly Uint8Array[] = [], rea
   );
   if (readme !== undefined) body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
   for (const bundle of bundles) body.append('bundle', new Blob([new Uint8Array(bundle)]), 'bundle.json');
-  const answer = await registry.request(releasePath({ kind, release }), {
+  const response = await registry.request(releasePath({ kind, release }), {
     method: 'PUT',
     body,
     headers: { Authorization: authorization },
   });
-  return { status: answer.status, body: (await answer.json()) as { code?: string; detail?: string } };
+  return { status: response.status, body: (await response.json()) as { code?: string; detail?: string } };
 }
 
 async function attach(release: string, bundle: Uint8Array) {
-  const answer = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`, {
+  const response = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`, {
     method: 'POST',
     body: new Uint8Array(bundle),
     headers: { 'Content-Type': 'application/json', Authorization: authorization },
   });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
 async function verdict(release: string) {
-  const answer = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`);
-  return (await answer.json()) as {
+  const response = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`);
+  return (await response.json()) as {
     bundles: { digest: string; manifest: string; signer?: unknown }[];
     signature: { trusted: boolean; reason?: string };
   };
@@ -188,8 +188,8 @@ describe('a hostile publisher', () => {
     await client.blob(REPOSITORY, extra);
     await client.put(REPOSITORY, manifestDigest(evil), evil);
     await pushBundle(await signedBy(key, statementOf('1.0.0')), manifestDigest(evil));
-    const answer = await client.put(REPOSITORY, '1.0.0', evil);
-    expect([answer.status, answer.status === 201 ? (await verdict('1.0.0')).signature : '']).not.toEqual([
+    const response = await client.put(REPOSITORY, '1.0.0', evil);
+    expect([response.status, response.status === 201 ? (await verdict('1.0.0')).signature : '']).not.toEqual([
       201,
       expect.objectContaining({ trusted: true }),
     ]);
@@ -225,12 +225,12 @@ describe('a hostile publisher', () => {
     ]) {
       for (const group of ['example.com', 'Example.com', 'example.com.', 'example.com%00']) {
         const text = definitionText({ kind: KIND, release: '1.0.0' });
-        const answer = await registry.request(`/api/v1/functions/${group}/${KIND}/releases/${release}`, {
+        const response = await registry.request(`/api/v1/functions/${group}/${KIND}/releases/${release}`, {
           method: 'PUT',
           body: text,
           headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
         });
-        out.push([release, group, answer.status]);
+        out.push([release, group, response.status]);
       }
     }
     expect(out.filter((one) => (one as [string, string, number])[2] === 201)).toEqual([]);
@@ -301,19 +301,19 @@ describe('a hostile publisher', () => {
       ),
       manifestDigest(manifest),
     );
-    const { functionLocks: turns } = registry.parts;
-    const take = turns.run.bind(turns);
+    const { functionLocks: locks } = registry.parts;
+    const runLocked = locks.run.bind(locks);
     let first = true;
     // The publish has read the bundles, and waits for the lock behind a delete.
-    turns.run = async (thing, work) => {
+    locks.run = async (thing, work) => {
       if (first && thing.startsWith('example.com/')) {
         first = false;
         expect((await client.request('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
       }
-      return take(thing, work);
+      return runLocked(thing, work);
     };
-    const answer = await client.put(REPOSITORY, '1.0.0', manifest);
-    if (answer.status === 201) {
+    const response = await client.put(REPOSITORY, '1.0.0', manifest);
+    if (response.status === 201) {
       const { bundles, signature } = await verdict('1.0.0');
       expect(signature.trusted).toBe(true);
       expect((await client.request('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(
@@ -333,16 +333,16 @@ describe('a hostile publisher', () => {
     const key = newKey();
     expect((await publish('1.0.0')).status).toBe(201);
     (registry.parts.config as Record<string, unknown>).repositoryMebibytes = 2;
-    let kept = 0;
+    let storedBundles = 0;
     for (let at = 0; at < 5; at++) {
       const bundle = await signedBy(key, {
         ...statementOf('1.0.0'),
         predicateType: `https://x/${at}`,
         predicate: { text: 'x'.repeat(700_000) },
       });
-      if ((await attach('1.0.0', bundle)).status === 200) kept += 1;
+      if ((await attach('1.0.0', bundle)).status === 200) storedBundles += 1;
     }
-    expect(kept).toBeLessThan(5);
+    expect(storedBundles).toBeLessThan(5);
   });
 
   it('applying policies requires a registry administrator', async () => {
@@ -351,12 +351,12 @@ describe('a hostile publisher', () => {
       { scopes: ['admin'] as const, groups: ['example.com'] },
     ]) {
       const { secret } = await registry.token({ ...wanted, scopes: [...wanted.scopes] });
-      const answer = await registry.request('/api/v1/policies', {
+      const response = await registry.request('/api/v1/policies', {
         method: 'PUT',
         body: '',
         headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
       });
-      expect(answer.status).toBe(403);
+      expect(response.status).toBe(403);
     }
     void signatureStatement;
   });

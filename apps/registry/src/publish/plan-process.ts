@@ -10,9 +10,9 @@ export type PlanResult =
   | { conflict: { message: string; hint?: string } }
   | { failure: unknown };
 
-respondToFrames((input) => serialize(answer(deserialize(input) as PublishInput)));
+respondToFrames((input) => serialize(response(deserialize(input) as PublishInput)));
 
-function answer(input: PublishInput): PlanResult {
+function response(input: PublishInput): PlanResult {
   try {
     const plan = planPublish(input);
     if (plan.outcome !== 'conflict') return { plan };

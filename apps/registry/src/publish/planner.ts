@@ -54,12 +54,12 @@ export class Planner {
   }
 
   async #planLarge(input: PublishInput): Promise<PublishPlan> {
-    const answer = (await this.#warmProcess.call(input).catch((error: unknown) => {
+    const response = (await this.#warmProcess.call(input).catch((error: unknown) => {
       throw refusal(error);
     })) as PlanResult;
-    if ('failure' in answer) throw answer.failure;
-    if ('plan' in answer) return answer.plan;
-    const { message, ...options } = answer.conflict;
+    if ('failure' in response) throw response.failure;
+    if ('plan' in response) return response.plan;
+    const { message, ...options } = response.conflict;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, options) };
   }
 }

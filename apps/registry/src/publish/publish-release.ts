@@ -68,8 +68,8 @@ export async function publishRelease(
   submission: Submission,
   { by, dryRun, allowBreaking, kindFolded, artifact }: PublishOptions,
 ): Promise<PublishResult> {
-  const { store, clock, metrics, snapshotBuilder: cutter } = deps;
-  const answer = (
+  const { store, clock, metrics, snapshotBuilder: builder } = deps;
+  const response = (
     outcome: PublishResult['outcome'],
     record: ReleaseRecord,
     diagnostics: PublishResult['diagnostics'],
@@ -107,9 +107,9 @@ export async function publishRelease(
     metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
     if (plan.outcome === 'conflict') throw plan.error;
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
-    if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
+    if (plan.outcome === 'unchanged') return response('unchanged', plan.release, plan.diagnostics);
     const { change, artifacts, bundles } = await signed(deps, plan.change, current, submission, artifact, by);
-    if (dryRun) return answer('created', change.release, plan.diagnostics);
+    if (dryRun) return response('created', change.release, plan.diagnostics);
     try {
       await deps.bytesLock.read(async () => {
         // Durable before the transaction that names them.
@@ -122,8 +122,8 @@ export async function publishRelease(
       await deps.trust.reload(store);
       continue;
     }
-    cutter.wake();
-    return answer('created', change.release, plan.diagnostics);
+    builder.wake();
+    return response('created', change.release, plan.diagnostics);
   }
   throw concurrentUpdate(group, kind);
 }
@@ -138,7 +138,7 @@ async function signed(
   by: string,
 ): Promise<{ change: FunctionChange; artifacts: Artifact[]; bundles: Uint8Array[] }> {
   const { release } = planned;
-  const stands =
+  const existing =
     artifact ??
     releaseArtifact(
       release,
@@ -151,7 +151,7 @@ async function signed(
       kind: release.kind,
       release: release.release,
       definition: release.digest,
-      manifests: [{ digest: stands.manifest.digest, version: stands.manifest.annotations?.[VERSION] }],
+      manifests: [{ digest: existing.manifest.digest, version: existing.manifest.annotations?.[VERSION] }],
     },
     given,
   );
@@ -161,10 +161,10 @@ async function signed(
       hint: 'Send bundles that sign this release. `krmhub publish --key` and `krmhub sign --release` create them.',
     });
   }
-  const kept = found.map((bundle) =>
-    bundleToStore(release, stands.manifest, bundle, { at: release.publishedAt, by }),
+  const stored = found.map((bundle) =>
+    bundleToStore(release, existing.manifest, bundle, { at: release.publishedAt, by }),
   );
-  const records = kept.map(({ record }) => record);
+  const records = stored.map(({ record }) => record);
   const change = planTrust({
     change: { ...planned, expectedPolicies: trust.revision },
     bundles: records,
@@ -175,7 +175,7 @@ async function signed(
   if (change instanceof KrmhubError) throw change;
   return {
     change,
-    artifacts: [stands, ...kept.flatMap((one) => one.artifact ?? [])],
+    artifacts: [existing, ...stored.flatMap((one) => one.artifact ?? [])],
     bundles: found.flatMap(({ bytes, manifest }) => (manifest === undefined ? [bytes] : [])),
   };
 }

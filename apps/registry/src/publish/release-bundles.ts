@@ -80,8 +80,8 @@ export function verifySubmittedBundle(
   }
   // Without a policy, no key is required: store the signature for users who know the key. Attestations of anything
   // but a signature are stored too, and make nothing trusted.
-  const isAsked = claim.claim === 'signature' && applicablePolicies(trust.policies, release).length > 0;
-  if (isStranger && isAsked) return { problem: problemOf(verification) };
+  const isRequired = claim.claim === 'signature' && applicablePolicies(trust.policies, release).length > 0;
+  if (isStranger && isRequired) return { problem: problemOf(verification) };
   return found(given, verification, claim);
 }
 
@@ -116,12 +116,12 @@ export interface StoredBundle {
 export function bundleToStore(
   name: { group: string; kind: string },
   subject: Subject,
-  { bytes: _, manifest: held, ...bundle }: VerifiedBundle,
+  { bytes: _, manifest: stored, ...bundle }: VerifiedBundle,
   { at, by }: { at: string; by: string },
 ): StoredBundle {
   const { digest, size, predicateType } = bundle;
   const received = { receivedAt: at, receivedBy: by };
-  if (held !== undefined) return { record: { ...bundle, manifest: held, ...received } };
+  if (stored !== undefined) return { record: { ...bundle, manifest: stored, ...received } };
   const manifest = bundleManifest({ subject, bundle, predicateType, created: at });
   return {
     record: { ...bundle, manifest: manifest.digest, ...received },

@@ -52,14 +52,14 @@ function inputsOf(
   sources: readonly SourceRecord[],
   settled: boolean,
 ): CatalogInputs {
-  const stands = newest !== undefined && newest.withdrawn === undefined;
+  const isServed = newest !== undefined && newest.withdrawn === undefined;
   return {
     catalog: name,
     recipe,
     clock,
     throughEvent,
     settled,
-    ...(stands
+    ...(isServed
       ? { snapshot: { serial: newest.serial, previous: newest.previous, digests: newest.digests } }
       : {}),
     sources: sources.map((record) => {

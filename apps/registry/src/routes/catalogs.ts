@@ -35,7 +35,7 @@ type CatalogDeps = Authority &
   };
 
 export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
-  const { store, snapshotBuilder: cutter } = deps;
+  const { store, snapshotBuilder: builder } = deps;
 
   serveRoute(app, ROUTES.catalogs, async (c) => {
     const result: CatalogList = { catalogs: (await store.catalogs()).map(catalogDetail) };
@@ -68,7 +68,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     await authorize(c, deps, 'admin');
     await findCatalog(store, name);
     await waitUntilSynced(deps, name);
-    await cutter.buildNow(name);
+    await builder.buildNow(name);
     return c.json(catalogDetail(await findCatalog(store, name)));
   });
 }

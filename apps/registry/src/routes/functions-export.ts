@@ -34,11 +34,11 @@ async function* exportedText(store: ExportStore): AsyncIterable<string> {
 
 /** Yields functions whose releases were all taken down: their groups stay reserved. */
 async function* withoutReleases(store: ExportStore): AsyncIterable<string> {
-  const said = new Set<string>();
+  const seen = new Set<string>();
   for (const { group, kind } of await store.allTakedowns()) {
     const key = functionKey({ group, kind });
-    if (said.has(key)) continue;
-    said.add(key);
+    if (seen.has(key)) continue;
+    seen.add(key);
     if ((await store.function(group, kind)) === undefined) {
       yield `${JSON.stringify({ group, kind, releases: [] } satisfies ExportedFunction)}\n`;
     }

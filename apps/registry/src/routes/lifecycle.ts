@@ -56,7 +56,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
 }
 
 async function setLifecycle(
-  { store, clock, snapshotBuilder: cutter }: LifecycleDeps,
+  { store, clock, snapshotBuilder: builder }: LifecycleDeps,
   action: LifecycleAction,
   name: FunctionName & { release: string },
   reason: string,
@@ -81,7 +81,7 @@ async function setLifecycle(
       if (error instanceof RevisionConflict) continue;
       throw error;
     }
-    cutter.wake();
+    builder.wake();
     return plan.change.release;
   }
   throw concurrentUpdate(name.group, name.kind);

@@ -31,22 +31,22 @@ export interface ProfileResponses {
  */
 export function profileResponses({ profileRenditions: profiles, config }: ProfileDeps): ProfileResponses {
   const links = ({ catalog, serial }: SnapshotRecord, profile: Profile): string => {
-    const place = { name: catalog, snapshot: String(serial) };
-    const own = publicAddress(config, fillPath('snapshotCatalogYaml', place));
-    const history = publicAddress(config, fillPath('snapshots', place));
-    const report = publicAddress(config, fillPath('snapshotProfile', { ...place, profile }));
+    const row = { name: catalog, snapshot: String(serial) };
+    const own = publicAddress(config, fillPath('snapshotCatalogYaml', row));
+    const history = publicAddress(config, fillPath('snapshots', row));
+    const report = publicAddress(config, fillPath('snapshotProfile', { ...row, profile }));
     return `<${own}?profile=${profile}>; rel="memento", <${history}>; rel="version-history", <${report}>; rel="describedby"`;
   };
   return {
     async respond(c, snapshot, profile) {
-      const form = await profiles.get(snapshot, profile);
+      const rendition = await profiles.get(snapshot, profile);
       return bytesResponse(c, {
-        digest: form.digest,
+        digest: rendition.digest,
         mediaType: 'application/yaml',
         cacheControl: CACHE_REVALIDATE,
         headers: { Link: links(snapshot, profile) },
         coded: true,
-        find: (coding) => profiles.find(snapshot, form, 'digest', coding),
+        find: (coding) => profiles.find(snapshot, rendition, 'digest', coding),
       });
     },
     async respondWithEntry(c, snapshot, profile, entries) {
@@ -59,13 +59,13 @@ export function profileResponses({ profileRenditions: profiles, config }: Profil
       });
     },
     async report(c, snapshot, profile) {
-      const form = await profiles.get(snapshot, profile);
+      const rendition = await profiles.get(snapshot, profile);
       return bytesResponse(c, {
-        digest: form.report,
+        digest: rendition.report,
         mediaType: 'application/json',
         cacheControl: CACHE_REVALIDATE,
         coded: true,
-        find: (coding) => profiles.find(snapshot, form, 'report', coding),
+        find: (coding) => profiles.find(snapshot, rendition, 'report', coding),
       });
     },
   };

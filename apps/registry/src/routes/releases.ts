@@ -108,12 +108,12 @@ async function snapshotsWithRelease(
   { group, kind }: FunctionName,
   release: string,
 ): Promise<PublishResult['catalogs']> {
-  const holding: PublishResult['catalogs'] = [];
+  const containing: PublishResult['catalogs'] = [];
   for (const name of await store.catalogsContaining(group, kind)) {
-    const [place] = await store.latestEntryRows(name, [{ group, kind }]);
+    const [row] = await store.latestEntryRows(name, [{ group, kind }]);
     const newest = (await store.catalog(name))?.newest;
-    if (newest === undefined || !place?.versions.some((version) => version.release === release)) continue;
-    holding.push({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });
+    if (newest === undefined || !row?.versions.some((version) => version.release === release)) continue;
+    containing.push({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });
   }
-  return holding;
+  return containing;
 }

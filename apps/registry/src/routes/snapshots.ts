@@ -72,8 +72,8 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     const fn =
       served.find(({ catalog }) => catalog === params.name) ??
       (await store.function(params.group, params.kind));
-    const [place] = fn === undefined ? [] : await store.latestEntryRows(params.name, [fn]);
-    if (place?.entry === undefined) {
+    const [row] = fn === undefined ? [] : await store.latestEntryRows(params.name, [fn]);
+    if (row?.entry === undefined) {
       throw new KrmhubError(
         'not-found',
         `catalog ${params.name} has no function ${params.group}/${params.kind}`,
@@ -82,7 +82,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
         },
       );
     }
-    const entries = await store.entries([place.entry]);
+    const entries = await store.entries([row.entry]);
     if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [...entries.values()]);
     const { document, bytes } = newestEntries(config, snapshot, { kind, entries: entries.values() });
     return bytesResponse(c, { ...document, find: async () => uncompressed(bytes) });
@@ -119,12 +119,12 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
   function renditionResponse(
     c: RegistryContext,
     snapshot: SnapshotRecord,
-    asked: { served: typeof newestCatalog; syntax: CatalogSyntax; kind: CatalogKind },
+    requested: { served: typeof newestCatalog; syntax: CatalogSyntax; kind: CatalogKind },
   ): Promise<Response> {
-    const form = selectRendition(asked.kind, asked.syntax);
+    const rendition = selectRendition(requested.kind, requested.syntax);
     return bytesResponse(c, {
-      ...asked.served(config, snapshot, asked),
-      find: (coding) => forms.find(snapshot, form, coding),
+      ...requested.served(config, snapshot, requested),
+      find: (coding) => forms.find(snapshot, rendition, coding),
     });
   }
 }

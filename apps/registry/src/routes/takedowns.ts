@@ -27,12 +27,12 @@ export function takedownRoutes(app: RegistryApp, deps: TakedownRoutesDeps): void
   serveRoute(app, ROUTES.takedown, async (c, { params, query: { dryRun } }) => {
     const token = await authorize(c, deps, 'admin');
     const { reason } = await readJsonBody(c, ReasonRequest);
-    const mark = { at: deps.clock().toISOString(), by: token.name, reason };
+    const record = { at: deps.clock().toISOString(), by: token.name, reason };
     const result = await deps.functionLocks.run(functionLockKey(params), async () => {
       const earlier = (await deps.store.takedowns(params.group, params.kind)).find(
         ({ release }) => release === params.release,
       );
-      if (earlier === undefined) return apply(deps, params, mark, { dryRun, token: token.id });
+      if (earlier === undefined) return apply(deps, params, record, { dryRun, token: token.id });
       return {
         outcome: 'unchanged' as const,
         takedowns: [earlier],
@@ -41,20 +41,20 @@ export function takedownRoutes(app: RegistryApp, deps: TakedownRoutesDeps): void
         repositories: [],
       };
     });
-    const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
-    if (dryRun) return c.json(answer);
+    const response: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
+    if (dryRun) return c.json(response);
     // Builds that were planned earlier are refused now, so nothing they left survives the deletion.
     await deps.snapshotBuilder.waitFor(await deps.store.lastEvent());
-    answer.catalogs = await newestSnapshots(deps, new Set(result.withdrawn.map(({ catalog }) => catalog)));
-    answer.erased = await finishTakedowns(deps);
-    return c.json(answer);
+    response.catalogs = await newestSnapshots(deps, new Set(result.withdrawn.map(({ catalog }) => catalog)));
+    response.erased = await finishTakedowns(deps);
+    return c.json(response);
   });
 }
 
 async function apply(
   deps: TakedownRoutesDeps,
   name: FunctionName & { release: string },
-  mark: { at: string; by: string; reason: string },
+  record: { at: string; by: string; reason: string },
   options: { dryRun: boolean; token: string },
 ): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>> {
   const { release } = await findRelease(deps.store, name);
@@ -63,7 +63,7 @@ async function apply(
     kind: release.kind,
     release: release.release,
     digest: release.digest,
-    ...mark,
+    ...record,
   };
   const { takedowns, reach } = await takeDown(deps, takedown, options);
   if (!options.dryRun) deps.snapshotBuilder.wake();

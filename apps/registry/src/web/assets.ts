@@ -67,7 +67,7 @@ export const ASSET_ROUTES = {
 } as const;
 
 export function assetRoutes(app: RegistryApp, assets: Assets): void {
-  const answer = (c: Parameters<typeof bytesResponse>[0], asset: Asset, cacheControl: string) =>
+  const response = (c: Parameters<typeof bytesResponse>[0], asset: Asset, cacheControl: string) =>
     bytesResponse(c, {
       digest: asset.digest,
       mediaType: asset.mediaType,
@@ -86,9 +86,9 @@ export function assetRoutes(app: RegistryApp, assets: Assets): void {
         hint: 'Reload the page.',
       });
     }
-    return answer(c, asset, CACHE_FOREVER);
+    return response(c, asset, CACHE_FOREVER);
   });
   servePage(app, ASSET_ROUTES.favicon, { rateLimitClass: 'free' }, (c) =>
-    answer(c, assets.find('icon.svg')!, CACHE_SHORT),
+    response(c, assets.find('icon.svg')!, CACHE_SHORT),
   );
 }

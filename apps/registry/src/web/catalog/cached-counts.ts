@@ -44,8 +44,8 @@ export class CachedCounts {
         (await this.#store.countEntries({ catalog: name, serial, of })).get('') ?? 0;
       const remarks = { refused: 0, shadowed: 0, yanked: 0 };
       for (const remark of REPORT_REMARKS) remarks[remark] = await count(remark);
-      const held = { catalog: name, serial: newest?.serial ?? 0, of: 'held' } as const;
-      return { sources: await this.#store.countEntries(held), remarks };
+      const included = { catalog: name, serial: newest?.serial ?? 0, of: 'held' } as const;
+      return { sources: await this.#store.countEntries(included), remarks };
     });
   }
 
@@ -79,9 +79,9 @@ export function reportSerial({ newest }: CatalogRecord): number {
 }
 
 /** Counts functions whose entry was added, removed or replaced. A change of the report alone does not count. */
-export function countChanges(places: readonly ChangedEntry[]): Omit<SnapshotChanges, 'isAll'> {
+export function countChanges(rows: readonly ChangedEntry[]): Omit<SnapshotChanges, 'isAll'> {
   const counts = { added: 0, removed: 0, changed: 0 };
-  for (const { before, after } of places) {
+  for (const { before, after } of rows) {
     const [was, is] = [before?.entry, after?.entry];
     if (was === is) continue;
     if (was === undefined) counts.added += 1;

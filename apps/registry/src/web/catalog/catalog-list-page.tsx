@@ -104,21 +104,21 @@ export function StateLabel({ view }: { view: CatalogView }) {
 
 function SourceNames({ view: { sources, recipe } }: { view: CatalogView }) {
   if (recipe === undefined) return <>A newer version of krmhub applied its recipe.</>;
-  const elsewhere = sources.filter(({ record }) => record !== undefined);
-  const more = elsewhere.length - MAX_SOURCES;
-  const isOwn = sources.length > elsewhere.length;
+  const upstreams = sources.filter(({ record }) => record !== undefined);
+  const more = upstreams.length - MAX_SOURCES;
+  const isOwn = sources.length > upstreams.length;
   return (
     <>
       {isOwn ? 'Functions of this registry' : ''}
-      {elsewhere.length === 0 ? '.' : isOwn ? ', and of ' : 'Functions of '}
-      {elsewhere.slice(0, MAX_SOURCES).map(({ name, record }, index) => (
+      {upstreams.length === 0 ? '.' : isOwn ? ', and of ' : 'Functions of '}
+      {upstreams.slice(0, MAX_SOURCES).map(({ name, record }, index) => (
         <>
           {index === 0 ? '' : ', '}
           {name} (<Text value={hostOf(record?.url ?? '')} max={80} />)
         </>
       ))}
       {more > 0 ? ` and ${more} more` : ''}
-      {elsewhere.length === 0 ? '' : '.'}
+      {upstreams.length === 0 ? '' : '.'}
     </>
   );
 }

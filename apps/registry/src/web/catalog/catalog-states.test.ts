@@ -98,9 +98,9 @@ describe('a catalog with problems', () => {
     const registry = await open({
       wrapStore: (store) => ({
         ...store,
-        commitSnapshot: async (cut, ...rest) => {
-          if (cut.catalog === 'failing') throw new KrmhubError('storage-full', '<b>the disk is full</b>');
-          return store.commitSnapshot(cut, ...rest);
+        commitSnapshot: async (build, ...rest) => {
+          if (build.catalog === 'failing') throw new KrmhubError('storage-full', '<b>the disk is full</b>');
+          return store.commitSnapshot(build, ...rest);
         },
       }),
     });

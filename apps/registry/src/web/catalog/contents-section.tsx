@@ -33,7 +33,7 @@ const MAX_VERSIONS = 8;
 export function ContentsSection({ view, snapshot, counts, query, contents }: Contents) {
   const { at } = useSite();
   const { catalog } = snapshot;
-  const { rows: places, next } = contents;
+  const { rows: entryRows, next } = contents;
   const isFiltered = (query.q ?? '') !== '' || (query.source ?? '') !== '';
   return (
     <section aria-labelledby="contents">
@@ -47,7 +47,7 @@ export function ContentsSection({ view, snapshot, counts, query, contents }: Con
       ) : (
         <>
           <Filter view={view} counts={counts} query={query} />
-          {places.length === 0 ? (
+          {entryRows.length === 0 ? (
             <p>
               No function matches. <a href={at(catalogContentsPath(catalog, {}))}>Show all</a>
               {query.q === undefined ? null : (
@@ -60,8 +60,8 @@ export function ContentsSection({ view, snapshot, counts, query, contents }: Con
             </p>
           ) : (
             <ol class="places">
-              {places.map((place) => (
-                <Place place={place} />
+              {entryRows.map((row) => (
+                <Place place={row} />
               ))}
             </ol>
           )}
@@ -142,15 +142,15 @@ function sourcesOf(
   });
 }
 
-function Place({ place }: { place: CatalogEntryRow }) {
+function Place({ place: row }: { place: CatalogEntryRow }) {
   const { at } = useSite();
-  const origins = originsOf(place.versions);
+  const origins = originsOf(row.versions);
   return (
     <li>
-      <a class="place-name" href={at(functionPath(place))}>
-        <span class="found-group">{place.group}/</span>
+      <a class="place-name" href={at(functionPath(row))}>
+        <span class="found-group">{row.group}/</span>
         <wbr />
-        {place.kind}
+        {row.kind}
       </a>
       <ul class="plain-list">
         {origins.slice(0, MAX_ORIGINS).map(({ names, version }) => (

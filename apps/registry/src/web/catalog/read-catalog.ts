@@ -73,7 +73,7 @@ export async function readCatalogs(deps: ReadCatalogDeps): Promise<CatalogView[]
 }
 
 function viewOf(
-  { snapshotBuilder: cutter }: Pick<ReadCatalogDeps, 'snapshotBuilder'>,
+  { snapshotBuilder: builder }: Pick<ReadCatalogDeps, 'snapshotBuilder'>,
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): CatalogView {
@@ -86,7 +86,7 @@ function viewOf(
           const record = source.catalog === undefined ? undefined : recordOf(source.name);
           return { name: source.name, recipe: source, ...(record === undefined ? {} : { record }) };
         });
-  const failure = cutter.status().failing.find((one) => one.catalog === catalog.name);
+  const failure = builder.status().failing.find((one) => one.catalog === catalog.name);
   const state = stateOf(catalog, records, failure?.message);
   return { catalog, sources, state, ...(recipe === undefined ? {} : { recipe }) };
 }

@@ -32,7 +32,7 @@ const snapshot = (serial: number) => ({ catalog: 'c', serial }) as SnapshotRecor
 function changing(count: number, length: number) {
   const read = { entries: 0, bytes: 0, asked: [] as number[] };
   const entries = new Map<Digest, ReturnType<typeof renderEntry>>();
-  const place = (kind: string, text: string) => {
+  const row = (kind: string, text: string) => {
     const entry = renderEntry(definition(kind, text));
     entries.set(entry.digest, entry);
     const versions = [{ name: 'v1', source: 'ours', definition: sha256(text) }];
@@ -40,8 +40,8 @@ function changing(count: number, length: number) {
   };
   const changed = Array.from({ length: count }, (_, at): ChangedEntry => {
     const kind = `Kind${String(at).padStart(4, '0')}`;
-    const before = place(kind, 'x'.repeat(length));
-    return { group: 'example.com', kind, before, after: place(kind, 'y'.repeat(length)) };
+    const before = row(kind, 'x'.repeat(length));
+    return { group: 'example.com', kind, before, after: row(kind, 'y'.repeat(length)) };
   });
   const store: Pick<SnapshotStore, 'changedEntries' | 'entries'> = {
     async changedEntries(_, __, limit) {

@@ -38,8 +38,8 @@ export class SnapshotComparer {
   /** Compares two snapshots. Neither may be withdrawn, because its entries are incomplete. */
   async compare(from: SnapshotRecord, to: SnapshotRecord): Promise<SnapshotComparison> {
     const name = `${from.catalog} ${from.serial} ${to.serial}`;
-    const kept = this.#cache.get(name);
-    if (kept !== undefined) return kept.value;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return cached.value;
     const value = await this.#read(from, to);
     this.#cache.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
     return value;
@@ -49,17 +49,17 @@ export class SnapshotComparer {
     const isForward = from.serial <= to.serial;
     const serials = isForward ? { from: from.serial, to: to.serial } : { from: to.serial, to: from.serial };
     const read = await this.#store.changedEntries(from.catalog, serials, SERVER_LIMITS.maxComparedEntries);
-    const places = isForward ? read.changed : read.changed.map(turned);
-    const differing = places.filter(isDifferent);
-    const counts = { ...countChanges(places), isAll: read.isAll };
+    const rows = isForward ? read.changed : read.changed.map(turned);
+    const differing = rows.filter(isDifferent);
+    const counts = { ...countChanges(rows), isAll: read.isAll };
     const result: SnapshotComparison = { counts, changes: [], tooLarge: [], uncompared: 0 };
     let bytes = 0;
-    for (const [index, place] of differing.entries()) {
+    for (const [index, row] of differing.entries()) {
       if (index >= SERVER_LIMITS.maxComparedInDetail || bytes >= SERVER_LIMITS.maxComparedBytes) {
         result.uncompared = differing.length - index;
         break;
       }
-      const size = await this.#compareOne(place, result);
+      const size = await this.#compareOne(row, result);
       bytes += size;
       // A function takes some milliseconds at most; other requests run between two of them.
       await setImmediate();
@@ -68,8 +68,8 @@ export class SnapshotComparer {
   }
 
   /** Returns the number of compared bytes. */
-  async #compareOne(place: ChangedEntry, result: SnapshotComparison): Promise<number> {
-    const { group, kind, before, after } = place;
+  async #compareOne(row: ChangedEntry, result: SnapshotComparison): Promise<number> {
+    const { group, kind, before, after } = row;
     const digests = [before?.entry, after?.entry].filter((entry) => entry !== undefined);
     const entries = await this.#store.entries([...new Set(digests)]);
     const size = [...entries.values()].reduce((sum, { json }) => sum + json.length, 0);

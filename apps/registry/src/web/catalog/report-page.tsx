@@ -135,11 +135,11 @@ function Remarks({
         <p class="quiet">{after === undefined ? 'None.' : 'No more.'}</p>
       ) : (
         <ol class="places">
-          {page.rows.map((place) => (
+          {page.rows.map((row) => (
             <li>
-              <FunctionName place={place} isHeld={place.entry !== undefined} />
+              <FunctionName place={row} isHeld={row.entry !== undefined} />
               <ul class="plain-list">
-                <RemarksOf place={place} remark={remark} />
+                <RemarksOf place={row} remark={remark} />
               </ul>
             </li>
           ))}
@@ -167,20 +167,20 @@ function Remarks({
 }
 
 /** A function in no catalog has no page, unless this registry has a release of it. */
-function FunctionName({ place, isHeld }: { place: CatalogEntryRow; isHeld: boolean }) {
+function FunctionName({ place: row, isHeld }: { place: CatalogEntryRow; isHeld: boolean }) {
   const { at } = useSite();
-  const isOwn = [...place.shadowed, ...(place.refused ?? []), ...place.yanked].some(
+  const isOwn = [...row.shadowed, ...(row.refused ?? []), ...row.yanked].some(
     ({ release }) => release !== undefined,
   );
   const text = (
     <>
-      <span class="found-group">{place.group}/</span>
+      <span class="found-group">{row.group}/</span>
       <wbr />
-      {place.kind}
+      {row.kind}
     </>
   );
   return isHeld || isOwn ? (
-    <a class="place-name" href={at(functionPath(place))}>
+    <a class="place-name" href={at(functionPath(row))}>
       {text}
     </a>
   ) : (
@@ -188,8 +188,8 @@ function FunctionName({ place, isHeld }: { place: CatalogEntryRow; isHeld: boole
   );
 }
 
-function RemarksOf({ place, remark }: { place: CatalogEntryRow; remark: ReportRemark }) {
-  const remarks = { refused: refusedItems, shadowed: shadowedItems, yanked: yankedItems }[remark](place);
+function RemarksOf({ place: row, remark }: { place: CatalogEntryRow; remark: ReportRemark }) {
+  const remarks = { refused: refusedItems, shadowed: shadowedItems, yanked: yankedItems }[remark](row);
   return (
     <>
       {remarks.slice(0, MAX_REMARKS).map((item) => (
@@ -234,9 +234,11 @@ function yankedItems({ yanked }: CatalogEntryRow): Child[] {
 }
 
 /** The refusal codes on this page, with their meaning. */
-function Codes({ places }: { places: readonly CatalogEntryRow[] }) {
+function Codes({ places: entryRows }: { places: readonly CatalogEntryRow[] }) {
   const codes = new Set(
-    places.flatMap(({ refused = [] }) => refused.flatMap(({ reasons }) => reasons.map(({ code }) => code))),
+    entryRows.flatMap(({ refused = [] }) =>
+      refused.flatMap(({ reasons }) => reasons.map(({ code }) => code)),
+    ),
   );
   const known = (Object.keys(REFUSAL_TEXTS) as RefusalCode[]).filter((code) => codes.has(code));
   return (

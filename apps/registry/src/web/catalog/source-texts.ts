@@ -51,8 +51,8 @@ export function selectionText({ match, exclude, release }: RecipeSource): string
 
 function selectorsText(selectors: readonly Selector[]): string {
   const more = selectors.length - MAX_SELECTORS;
-  const told = selectors.slice(0, MAX_SELECTORS).map(selectorText);
-  return `${told.join(' or ')}${more > 0 ? ` or ${more} more` : ''}`;
+  const listed = selectors.slice(0, MAX_SELECTORS).map(selectorText);
+  return `${listed.join(' or ')}${more > 0 ? ` or ${more} more` : ''}`;
 }
 
 function selectorText(selector: Selector): string {

@@ -15,8 +15,8 @@ export function errorResponse(
   deps: ProblemDeps,
 ): Response | Promise<Response> {
   if (!errorsWithPage(c)) return problemResponse(c, failure, deps);
-  const told = failure instanceof TooManyRequests ? failure : (countedPage(c) ?? failure);
-  const { problem, status, headers } = failureResponse(c, told, deps);
+  const failed = failure instanceof TooManyRequests ? failure : (countedPage(c) ?? failure);
+  const { problem, status, headers } = failureResponse(c, failed, deps);
   const { 'Cache-Control': cacheControl = 'no-store', ...others } = headers;
   if (isOverLimit(c)) {
     // A page would cost what the limit saves.

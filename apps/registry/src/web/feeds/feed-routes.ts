@@ -34,16 +34,16 @@ export interface FeedDeps {
 }
 
 export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
-  let kept: { sequence: number; text: string } | undefined;
+  let cached: { sequence: number; text: string } | undefined;
 
   servePage(app, FEED_ROUTES.feedOfReleases, {}, async (c) => {
     const sequence = await store.lastEvent();
-    if (kept?.sequence !== sequence) {
+    if (cached?.sequence !== sequence) {
       const entries = await registryEntries(store, site);
       const text = atomFeed(feedOf('Releases of all functions', RELEASES_FEED, searchPath(), entries));
-      kept = { sequence, text };
+      cached = { sequence, text };
     }
-    return feedResponse(c, kept.text);
+    return feedResponse(c, cached.text);
   });
 
   servePage(app, FEED_ROUTES.feedOfFunction, {}, async (c, { params }) => {

@@ -12,12 +12,12 @@ export function Banners({ view }: { view: FunctionView }) {
   const { at } = useSite();
   const { name, known, entries } = view;
   if (known === undefined) {
-    const places = entries.map(({ catalog }) => catalog).join(', ');
+    const catalogs = entries.map(({ catalog }) => catalog).join(', ');
     return (
       <Banner title="Release unknown">
         <p>
           This registry has no release of it. This page shows the entry of{' '}
-          {entries.length === 1 ? 'the catalog' : 'catalogs'} <Text value={places} /> of this registry{' '}
+          {entries.length === 1 ? 'the catalog' : 'catalogs'} <Text value={catalogs} /> of this registry{' '}
           {entries.length === 1 ? 'includes' : 'include'} from an upstream catalog, which does not name the
           release.
         </p>

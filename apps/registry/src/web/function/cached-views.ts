@@ -63,16 +63,16 @@ export class CachedViews {
 
   async readme(digest: Digest): Promise<RenderedMarkdown> {
     const name = `readme ${digest}`;
-    const kept = this.#cache.get(name);
-    if (kept !== undefined) return kept.value as RenderedMarkdown;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return cached.value as RenderedMarkdown;
     const bytes = await this.#blobs.get(digest);
     if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
     return this.#cached(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
   }
 
   #cached<Value>(name: string, make: () => Value): Value {
-    const kept = this.#cache.get(name);
-    if (kept !== undefined) return kept.value as Value;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return cached.value as Value;
     const value = make();
     // UTF-16 in memory, and about as much again for the objects.
     this.#cache.set(name, { value, byteLength: JSON.stringify(value).length * 4 });

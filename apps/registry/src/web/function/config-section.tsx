@@ -95,11 +95,11 @@ function Field({ field, isOpen, isInnerOpen }: Unfolded & { field: ConfigField }
           ]}
         />
       )}
-      {field.elements.map(({ label: of, description: said, rules }) => (
+      {field.elements.map(({ label: of, description: itemDescription, rules }) => (
         <div class="field-inside">
-          {said === undefined ? null : (
+          {itemDescription === undefined ? null : (
             <p class="field-text">
-              <em>{of}</em>: <Text value={said} />
+              <em>{of}</em>: <Text value={itemDescription} />
             </p>
           )}
           <Rules rules={rules} of={of} />

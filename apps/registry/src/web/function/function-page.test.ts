@@ -90,9 +90,9 @@ describe('the page of a function', () => {
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expectWhole(text);
     const order = ['use', 'config', 'runtime', 'signatures', 'readme', 'releases', 'about'];
-    const places = order.map((id) => text.indexOf(`id="${id}"`));
-    expect(places.every((place) => place > 0)).toBe(true);
-    expect(places).toEqual([...places].sort((a, b) => a - b));
+    const positions = order.map((id) => text.indexOf(`id="${id}"`));
+    expect(positions.every((position) => position > 0)).toBe(true);
+    expect(positions).toEqual([...positions].sort((a, b) => a - b));
     expect(text).toContain('id="field-labels"');
     expect(text).toContain('map of &lt;key&gt;: string');
     expect(text).toContain('id="readme-usage"');
@@ -153,9 +153,9 @@ describe('the page of a function', () => {
     ['/functions/nogroup/SetLabels', 400, 'is not a valid group'],
     ['/functions/example.com/SetLabels?versoin=v1', 400, 'did you mean &quot;version&quot;'],
   ])('explains the error: %s', async (target, status, words) => {
-    const answer = await page(target);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
-    expect(answer.text).toContain(words);
+    const reply = await page(target);
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
+    expect(reply.text).toContain(words);
   });
 });
 

@@ -54,13 +54,13 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
   const views = new CachedViews(deps.blobs);
 
   servePage(app, FUNCTION_PAGE_ROUTES.functionPage, {}, (c, { params, query }) =>
-    answer(c, { ...params, ...query }, functionPath(params)),
+    response(c, { ...params, ...query }, functionPath(params)),
   );
   servePage(app, FUNCTION_PAGE_ROUTES.releasePage, {}, (c, { params, query }) =>
-    answer(c, { ...params, ...query }, releasePath(params)),
+    response(c, { ...params, ...query }, releasePath(params)),
   );
 
-  async function answer(
+  async function response(
     c: RegistryContext,
     wanted: { group: string; kind: string; release?: string; version?: string | undefined },
     asked: string,

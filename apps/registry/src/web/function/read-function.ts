@@ -151,12 +151,12 @@ async function readMemberships(
   { group, kind }: FunctionName,
 ): Promise<CatalogMembership[]> {
   const names = (await store.catalogsContaining(group, kind)).slice(0, MAX_CATALOGS);
-  const places: CatalogMembership[] = [];
+  const rows: CatalogMembership[] = [];
   for (const catalog of names) {
-    const [place] = await store.latestEntryRows(catalog, [{ group, kind }]);
-    places.push({ catalog, versions: place?.versions ?? [] });
+    const [row] = await store.latestEntryRows(catalog, [{ group, kind }]);
+    rows.push({ catalog, versions: row?.versions ?? [] });
   }
-  return places;
+  return rows;
 }
 
 function readVersion(

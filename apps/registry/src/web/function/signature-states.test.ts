@@ -63,10 +63,10 @@ describe('signatureStates', () => {
   });
 
   it('gives the reason of a failure: an unknown or a revoked signer', () => {
-    const [stranger] = signatureStates([policy()], release(bundle({ signer: BY_IDENTITY })), []);
-    expect(stranger).toMatchObject({ state: 'failed', signer: BY_IDENTITY });
-    const elsewhere = { ...policy({ revoked: 'lost' }), groups: ['other.example'] };
-    const [revoked] = signatureStates([elsewhere], release(bundle({ signer: BY_KEY })), []);
+    const [unknownSigner] = signatureStates([policy()], release(bundle({ signer: BY_IDENTITY })), []);
+    expect(unknownSigner).toMatchObject({ state: 'failed', signer: BY_IDENTITY });
+    const otherGroup = { ...policy({ revoked: 'lost' }), groups: ['other.example'] };
+    const [revoked] = signatureStates([otherGroup], release(bundle({ signer: BY_KEY })), []);
     expect(revoked).toMatchObject({ state: 'failed', reason: expect.stringContaining('lost') });
   });
 

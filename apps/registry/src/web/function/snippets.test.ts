@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 
 const execute = promisify(execFile);
-const has = (program: string, ...args: string[]) =>
+const isInstalled = (program: string, ...args: string[]) =>
   spawnSync(program, args, { stdio: 'ignore' }).status === 0;
-const kubectl = has('kubectl', 'version', '--client');
-const kpt = has('kpt', 'version');
+const kubectl = isInstalled('kubectl', 'version', '--client');
+const kpt = isInstalled('kpt', 'version');
 const IMAGE = `registry.example.com/setlabels@sha256:${'a'.repeat(64)}`;
 
 let registry: TestRegistry;

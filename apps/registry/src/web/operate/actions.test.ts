@@ -38,8 +38,8 @@ beforeAll(async () => {
     const target = fillPath('catalog', { name });
     const applied = await registry.request(target, { method: 'PUT', headers, body: recipe(name) });
     expect(applied.status).toBe(201);
-    const cut = await registry.request(fillPath('cut', { name }), { method: 'POST', headers });
-    expect(cut.status, await cut.text()).toBe(200);
+    const built = await registry.request(fillPath('cut', { name }), { method: 'POST', headers });
+    expect(built.status, await built.text()).toBe(200);
   }
 });
 afterAll(async () => {
@@ -83,8 +83,8 @@ describe('sources', () => {
     await registry.publish({ kind: 'CheckLimits', release: '1.0.0' });
     const catalog = await registry.request('/catalogs/default/catalog.yaml');
     await writeFile(path.join(folder, 'good.yaml'), ofOthers(await catalog.text()));
-    const asked = await browser.act('/operate/sources/other/good/ask');
-    expect([asked.status, asked.headers.get('location')]).toEqual([
+    const synced = await browser.act('/operate/sources/other/good/ask');
+    expect([synced.status, synced.headers.get('location')]).toEqual([
       303,
       '/operate/sources?catalog=other&asked=good',
     ]);
@@ -148,14 +148,14 @@ describe('tokens', () => {
     ],
     ['too long a life', { expiresInDays: '3651' }, 'expiresInDays:'],
     ['a life of no number', { expiresInDays: '1e3' }, 'expiresInDays:'],
-  ])('are not created with %s, and the form is shown again as typed', async (_, wrong, says) => {
+  ])('are not created with %s, and the form is shown again as typed', async (_, wrong, message) => {
     const browser = await signedIn(registry);
     const count = (await registry.parts.store.tokens()).length;
     const typed = { ...form, ...wrong };
     const response = await browser.act('/operate/tokens/new', typed);
     expect(response.status).toBe(400);
     const page = await response.text();
-    expect(page).toContain(says);
+    expect(page).toContain(message);
     expect(page).toContain(`name="groups" value="${typed.groups}"`);
     for (const scope of ['publish', 'yank', 'push', 'admin']) {
       expect(page.includes(`value="${scope}" checked`), scope).toBe(typed.scopes.includes(scope));

@@ -172,26 +172,26 @@ describe('every response below /operate', () => {
     const browser = await signedIn(registry);
     const lesser = await signedIn(registry, { scopes: ['publish'], groups: ['example.com'] });
     const formKey = await browser.formKey();
-    const answers: [string, Promise<Response>][] = [];
+    const responses: [string, Promise<Response>][] = [];
     for (const { method, path } of Object.values(OPERATE_ROUTES)) {
       const target = path.replace('{id}', browser.tokenId).replace(/\{\w+\}/g, 'default');
       if (method === 'get') {
         for (const who of [browser, lesser, new TestBrowser(registry)]) {
-          answers.push([target, who.get(target, { Origin: 'https://evil.example' })]);
+          responses.push([target, who.get(target, { Origin: 'https://evil.example' })]);
         }
-        answers.push([`${target}?wrong=1`, browser.get(`${target}?wrong=1`)]);
+        responses.push([`${target}?wrong=1`, browser.get(`${target}?wrong=1`)]);
       } else if (path !== '/operate/sign-out' && !path.endsWith('/revoke')) {
-        answers.push([target, browser.post(target, { formKey })]);
-        answers.push([target, browser.post(target, {}, { Origin: 'https://evil.example' })]);
+        responses.push([target, browser.post(target, { formKey })]);
+        responses.push([target, browser.post(target, {}, { Origin: 'https://evil.example' })]);
       }
     }
-    answers.push(
+    responses.push(
       ['nothing', browser.get('/operate/nothing')],
       ['no method', browser.get('/operate/sign-out')],
     );
-    expect(answers.length).toBeGreaterThan(30);
-    for (const [target, answer] of answers) {
-      const { headers, status } = await answer;
+    expect(responses.length).toBeGreaterThan(30);
+    for (const [target, reply] of responses) {
+      const { headers, status } = await reply;
       expect([target, status, headers.get('cache-control')]).toEqual([target, status, 'no-store']);
       expect(headers.get('access-control-allow-origin')).toBeNull();
       expect(headers.get('access-control-allow-credentials')).toBeNull();

@@ -171,8 +171,8 @@ export class OperatorPages {
     };
     try {
       if (needs !== undefined) refuseLacking(operator.token, needs);
-      const answer = await work();
-      return answer instanceof Response ? answer : framed(answer);
+      const response = await work();
+      return response instanceof Response ? response : framed(response);
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'forbidden') throw error;
       const head = { title: 'Forbidden', path: c.req.path };

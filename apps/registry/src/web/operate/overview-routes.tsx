@@ -22,12 +22,12 @@ export interface OverviewDeps {
 }
 
 export function overviewRoutes(deps: OverviewDeps, pages: OperatorPages): void {
-  const { store, snapshotBuilder: cutter } = deps;
+  const { store, snapshotBuilder: builder } = deps;
 
   pages.page(OVERVIEW_ROUTES.operatePage, {}, async () => {
     const overview = {
       readiness: await deps.readiness(),
-      failing: cutter.status().failing,
+      failing: builder.status().failing,
       sources: (await store.sources()).map(sourceDetail),
       catalogs: (await store.catalogs()).length,
     };

@@ -70,7 +70,7 @@ export type RecipeDeps = ApplyRecipeDeps & {
 };
 
 export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
-  const { store, snapshotBuilder: cutter, site } = deps;
+  const { store, snapshotBuilder: builder, site } = deps;
 
   const recipe = async (
     name: string,
@@ -105,7 +105,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
       isBuiltIn: catalog.name === DEFAULT_CATALOG,
       sources: sources.get(catalog.name) ?? 0,
     }));
-    const failing = new Map(cutter.status().failing.map(({ catalog, message }) => [catalog, message]));
+    const failing = new Map(builder.status().failing.map(({ catalog, message }) => [catalog, message]));
     return {
       head: { title: 'Recipes', path: RECIPES },
       body: <RecipesPage shown={{ catalogs: paged(catalogs, page), failing }} />,

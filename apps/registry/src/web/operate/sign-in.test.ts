@@ -51,13 +51,13 @@ describe('a token', () => {
     ['malformed', 'krmhub_123', 'Malformed token: '],
     ['empty', '', 'Malformed token: '],
     ['of markup', '"><script>alert(1)</script>', 'Malformed token: '],
-  ])('that is %s is refused, and never shown', async (_, secret, says) => {
+  ])('that is %s is refused, and never shown', async (_, secret, message) => {
     const browser = new TestBrowser(registry);
     const response = await browser.signIn(secret);
     expect(response.status).toBe(403);
     expect(response.headers.get('set-cookie')).toBeNull();
     const page = await response.text();
-    expect(page).toContain(says);
+    expect(page).toContain(message);
     if (secret !== '') expect(page).not.toContain(secret);
     expect(page).not.toContain('<script>alert');
   });

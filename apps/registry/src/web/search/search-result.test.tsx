@@ -64,12 +64,12 @@ describe('a function in a list', () => {
   });
 
   it('shows its source if this registry has no release of it', () => {
-    const { release: _, publishedAt: __, ...elsewhere } = ITEM;
+    const { release: _, publishedAt: __, ...upstreamItem } = ITEM;
     const from = [
       { catalog: 'platform', source: 'banana' },
       { catalog: 'zoo', source: 'apes' },
     ];
-    const body = <SearchResultItem item={{ ...elsewhere, from }} />;
+    const body = <SearchResultItem item={{ ...upstreamItem, from }} />;
     const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
     expect(page).toContain('release unknown');
     expect(page).toContain('from banana in <a href="/catalogs/platform">platform</a> and 1 more');
