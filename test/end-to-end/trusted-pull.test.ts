@@ -155,7 +155,7 @@ describe('a group that a policy of the user covers', () => {
   it('is refused without a bundle', async () => {
     await isRefused(
       `${FUNCTION}:1.1.0`,
-      'it is not signed, and the policy example wants a signature by the key',
+      'it is not signed, but the policy example requires a signature by the key',
     );
     const { code, stderr } = await run(['verify', `${host}/${FUNCTION}:1.1.0`]);
     expect([code, stderr]).toEqual([4, expect.stringContaining('it is not signed')]);
@@ -252,7 +252,7 @@ describe('an identity that a policy names', () => {
     });
     await isRefused(name, 'the public sigstore instance');
     await by('^https://example\\.com|nobody$');
-    await isRefused(name, 'whom the policy example does not name', ...root);
+    await isRefused(name, 'which the policy example does not name', ...root);
     await by(build, '--valid-until', '2020-01-01');
     await isRefused(name, 'trusted until 2020-01-01', ...root);
   }, 60_000);

@@ -120,7 +120,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     );
     const other = 'functions/functions.example.com/other:1.0.0';
     expect(await user.isRefused(...push(other, 'old.yaml'))).toContain(
-      'is of the kind SetLabels, and is published to other',
+      'has the kind SetLabels, but you publish to other',
     );
     expect(
       await user.isRefused('crane', 'copy', `${host}/catalogs/default:1`, `${host}/${labels}:1.2.0`),

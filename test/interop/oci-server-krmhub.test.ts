@@ -101,7 +101,7 @@ describe('krmhub with our own registry', () => {
     expect(await user.krmhub('lint', `oci://${name}:1.0.0`)).toMatchObject({ code: 0 });
     const other = await user.krmhub('push', 'other.yaml', `${name}:1.0.0`);
     expect(other.code).not.toBe(0);
-    expect(other.stderr).toContain('A release is forever: publish the change as a new release.');
+    expect(other.stderr).toContain('A release cannot change: publish the change as a new release.');
     expect(other.stderr).not.toContain('as a user with access');
     const target = `${host}/team/released:1.0.0`;
     expect(await user.krmhubDoes('copy', `${name}:1.0.0`, target)).toMatchObject({ digest });

@@ -503,9 +503,9 @@ describe('files', () => {
   it.each([
     ['text', 'no catalog'],
     ['apiVersion: v1\nkind: ConfigMap\n', 'ConfigMap'],
-    ['', 'holds no document'],
+    ['', 'contains no document'],
     [`${'['.repeat(100)}`, 'nested'],
-    ['apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: 1}\n', 'is no list'],
+    ['apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: 1}\n', 'is not a list'],
     [
       'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec:\n  krmFunctions: [{group: 1}]\n',
       'spec.krmFunctions[0]: group is missing or of another type',
@@ -597,8 +597,8 @@ describe('what a registry answers', () => {
   const diff = (url: string, ...args: string[]) => run(['x', ...args, '--registry', url]);
 
   it.each<[string | undefined, string | undefined, CatalogChangeClass, string]>([
-    ['the key a', 'the key b', 'signer-changed', 'it is signed by the key b, and was by the key a'],
-    ['the key a', undefined, 'signature-removed', 'it is not signed any more, and was by the key a'],
+    ['the key a', 'the key b', 'signer-changed', 'it is signed by the key b; it was signed by the key a'],
+    ['the key a', undefined, 'signature-removed', 'it is no longer signed; it was signed by the key a'],
     [undefined, 'the key b', 'signature-added', 'it is signed by the key b'],
   ])('of signers: %s, then %s', async (before, after, name, message) => {
     const io = await answering([before, after], (url) => diff(url, '1', '2'));

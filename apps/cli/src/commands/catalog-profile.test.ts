@@ -41,7 +41,7 @@ it('pulls a catalog in a profile, and counts on stderr what it does not say', as
   expect(pulled.err()).toContain('porch says of no function: metadata.labels, names.kind');
   expect(pulled.err()).toContain('3 losses, 1 of 2 functions left out; --losses FILE has all of them');
   expect(pulled.err()).toContain(
-    '  1 × API versions left out in policy.example.org/RequireLimits v1beta1: is left out: Porch runs programs',
+    '  1 × API versions left out in policy.example.org/RequireLimits v1beta1: is left out: Porch runs only',
   );
 });
 

@@ -64,7 +64,7 @@ describe('takedown', () => {
     const publish = ['publish', path.join(fixtures, 'set-labels/2.0.0.yaml'), '--allow-breaking'];
     const refused = await run(publish);
     expect(refused.exitCode).toBe(1);
-    expect(refused.err()).toContain('its name is never given again');
+    expect(refused.err()).toContain('its name cannot be used again');
   });
 
   it('of every release is told by show, and publish refuses each again', async () => {

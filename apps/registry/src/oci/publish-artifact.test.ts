@@ -154,7 +154,7 @@ describe('putting a tag of a function', () => {
     await client.blob(REPOSITORY, other);
     const refusal = await refused(definitionArtifact(other));
     expect(refusal).toMatchObject({ status: 403, code: 'DENIED' });
-    expect(refusal.message).toContain('A release is forever');
+    expect(refusal.message).toContain('A release cannot change');
   });
 
   it('takes the spelling of the kind from the definition, and requires it later', async () => {

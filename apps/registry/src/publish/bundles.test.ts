@@ -191,7 +191,7 @@ describe('a group with a signing policy', () => {
     expect((await applyPolicies('', '?remove=true')).status).toBe(200);
     const { status, body } = await publish('1.1.0');
     expect(status).toBe(422);
-    expect(body.detail).toContain('earlier releases are signed by');
+    expect(body.detail).toContain('previous releases are signed by');
   });
 
   it('refuses a retired key, and still trusts its earlier signatures', async () => {

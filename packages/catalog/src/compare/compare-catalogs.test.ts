@@ -331,7 +331,7 @@ describe('the comparison of catalogs', () => {
     expect(weights).toEqual([...weights].sort());
   });
 
-  it('takes the first of what stands twice, as readers of a catalog do', () => {
+  it('takes the first of what appears twice, as readers of a catalog do', () => {
     const first = functionDefinition();
     const again = functionDefinition({
       publisher: 'Somebody else',

@@ -19,7 +19,7 @@ export {
 
 /** A catalog as far as it is compared. */
 export interface ComparedCatalog {
-  /** In normal form. Of API versions that stand twice the first counts, as for readers of the catalog. */
+  /** In normal form. Of API versions that appear twice the first counts, as for readers of the catalog. */
   functions: readonly FunctionDefinition[];
   /** Of `snapshot.json`; without them on both sides nothing is told of releases, sources and signers. */
   entries?: readonly SnapshotEntry[];
@@ -98,8 +98,8 @@ function addSignerChange(
   const details = { ...version, before, after };
   if (before === undefined) changes.add('signature-added', `it is signed by ${after}`, details);
   else if (after === undefined) {
-    changes.add('signature-removed', `it is not signed any more, and was by ${before}`, details);
-  } else changes.add('signer-changed', `it is signed by ${after}, and was by ${before}`, details);
+    changes.add('signature-removed', `it is no longer signed; it was signed by ${before}`, details);
+  } else changes.add('signer-changed', `it is signed by ${after}; it was signed by ${before}`, details);
 }
 
 /** Entries of one function as one, each API version as its first entry has it (KEP-2906, "Proposal"). */

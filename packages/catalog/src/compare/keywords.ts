@@ -35,7 +35,7 @@ export const compareValues: KeywordComparison = (before, after, field, report) =
   compareStep(before, after, field, report);
   compareFlag(before, after, 'nullable', {
     added: () => report('nullable-added', 'nullable', `${field} may be null`),
-    removed: () => report('nullable-removed', undefined, `${field} may not be null any more`),
+    removed: () => report('nullable-removed', undefined, `${field} may no longer be null`),
   });
   compareDefault(before, after, field, report);
 };
@@ -60,7 +60,7 @@ const compareEnum: KeywordComparison = (before, after, field, report) => {
   const removed = difference(old, now);
   const added = difference(now, old);
   if (removed.length > 0)
-    report('enum-narrowed', 'enum', `${field} does not take ${formatList(removed)} any more`);
+    report('enum-narrowed', 'enum', `${field} no longer accepts ${formatList(removed)}`);
   if (added.length > 0) report('enum-widened', 'enum', `${field} takes ${formatList(added)} as well`);
 };
 
@@ -68,7 +68,7 @@ const comparePattern: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'pattern');
   if (old === now) return;
   if (now === undefined)
-    report('pattern-dropped', undefined, `${field} need not match ${formatValue(old)} any more`);
+    report('pattern-dropped', undefined, `${field} no longer has to match ${formatValue(old)}`);
   else report('pattern-changed', 'pattern', `${field} has to match ${formatValue(now)}${previousText(old)}`);
 };
 
@@ -102,7 +102,7 @@ function compareRange(
   if (old === now && wasExclusive === isExclusive) return;
   const shownBound = `${bound} ${now}${isExclusive ? ', which is excluded' : ''}`;
   if (now === undefined) {
-    report('bound-loosened', undefined, `${field} has no ${bound} any more`);
+    report('bound-loosened', undefined, `${field} no longer has ${bound}`);
     return;
   }
   const tighter =
@@ -125,7 +125,7 @@ function compareCounts(
     const [old, now] = keywordValues(before, after, name) as [number?, number?];
     if (old === now) continue;
     if (now === undefined) {
-      report('bound-loosened', undefined, `${field} has no ${name} any more`);
+      report('bound-loosened', undefined, `${field} no longer has ${name}`);
       continue;
     }
     // A minimum of nothing is none.
@@ -140,7 +140,7 @@ const compareStep: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'multipleOf') as [number?, number?];
   if (old === now) return;
   if (now === undefined) {
-    return report('bound-loosened', undefined, `${field} need not be a multiple of ${old} any more`);
+    return report('bound-loosened', undefined, `${field} no longer has to be a multiple of ${old}`);
   }
   const looser = old !== undefined && isMultiple(old, now);
   report(

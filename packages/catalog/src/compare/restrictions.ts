@@ -15,7 +15,7 @@ export const compareRestrictions: KeywordComparison = (before, after, field, rep
   compareFlag(before, after, 'x-kubernetes-embedded-resource', {
     added: () =>
       report('embedded-resource-added', 'x-kubernetes-embedded-resource', `${field} has to be a resource`),
-    removed: () => report('other-difference', undefined, `${field} need not be a resource any more`),
+    removed: () => report('other-difference', undefined, `${field} no longer has to be a resource`),
   });
 };
 
@@ -33,7 +33,7 @@ const compareNot: KeywordComparison = (before, after, field, report) => {
   const old = keyword(before, 'not');
   const now = keyword(after, 'not');
   if (canonicalContent(old) === canonicalContent(now)) return;
-  if (now === undefined) report('restriction-dropped', undefined, `${field} has no "not" any more`);
+  if (now === undefined) report('restriction-dropped', undefined, `${field} no longer has "not"`);
   else report('restriction-added', 'not', `${field} has ${old === undefined ? 'a' : 'another'} "not"`);
 };
 
@@ -52,7 +52,7 @@ function compareBranches(
     return;
   }
   if (now.length === 0) {
-    report('restriction-dropped', undefined, `${field} has no ${name} any more`);
+    report('restriction-dropped', undefined, `${field} no longer has ${name}`);
     return;
   }
   if (difference(old, now).length > 0) {
@@ -87,7 +87,7 @@ const compareCel: KeywordComparison = (before, after, field, report) => {
   if (added !== undefined) {
     report('cel-rule-changed', 'x-kubernetes-validations', `${field} has to satisfy ${formatValue(added)}`);
   } else if (removed !== undefined) {
-    report('restriction-dropped', undefined, `${field} need not satisfy ${formatValue(removed)} any more`);
+    report('restriction-dropped', undefined, `${field} no longer has to satisfy ${formatValue(removed)}`);
   }
 };
 

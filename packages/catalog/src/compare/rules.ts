@@ -8,7 +8,7 @@ export type Effect = 'breaking' | 'review' | 'compatible';
 
 /** Every kind of change: docs/compatibility.md is made from this table. */
 export const COMPATIBILITY_RULES = {
-  'function-renamed': { effect: 'breaking', summary: 'The group or the kind is another one.' },
+  'function-renamed': { effect: 'breaking', summary: 'The group or the kind changed.' },
   'version-removed': { effect: 'breaking', summary: 'An API version is removed.' },
   'alpha-version-removed': { effect: 'review', summary: 'An alpha API version is removed.' },
   'version-added': { effect: 'compatible', summary: 'An API version is added.' },
@@ -33,7 +33,7 @@ export const COMPATIBILITY_RULES = {
   'property-required': { effect: 'breaking', summary: 'A field that was optional is required.' },
   'property-optional': { effect: 'compatible', summary: 'A field that was required is optional.' },
 
-  'type-changed': { effect: 'breaking', summary: 'The type is another one.' },
+  'type-changed': { effect: 'breaking', summary: 'The type changed.' },
   'integer-to-number': { effect: 'compatible', summary: 'The type was integer and is number.' },
   'int-or-string-allowed': {
     effect: 'compatible',
@@ -46,7 +46,7 @@ export const COMPATIBILITY_RULES = {
 
   'enum-narrowed': { effect: 'breaking', summary: 'An enum is added, or loses a value.' },
   'enum-widened': { effect: 'compatible', summary: 'An enum gains a value, or is dropped.' },
-  'pattern-changed': { effect: 'breaking', summary: 'A pattern is added or another one.' },
+  'pattern-changed': { effect: 'breaking', summary: 'A pattern is added or changed.' },
   'pattern-dropped': { effect: 'compatible', summary: 'A pattern is dropped.' },
   'bound-tightened': {
     effect: 'breaking',
@@ -62,8 +62,8 @@ export const COMPATIBILITY_RULES = {
     effect: 'compatible',
     summary: 'A format that Kubernetes does not know, and so ignores, is added.',
   },
-  'nullable-removed': { effect: 'breaking', summary: 'Null is not taken any more.' },
-  'nullable-added': { effect: 'compatible', summary: 'Null is taken.' },
+  'nullable-removed': { effect: 'breaking', summary: 'Null is no longer allowed.' },
+  'nullable-added': { effect: 'compatible', summary: 'Null is allowed.' },
   'default-added': { effect: 'review', summary: 'A field that had no default has one.' },
   'default-changed': { effect: 'breaking', summary: 'A default is changed or removed.' },
 
@@ -84,12 +84,12 @@ export const COMPATIBILITY_RULES = {
     summary: 'A list becomes a set or a map, or its map keys are others.',
   },
   'list-made-atomic': { effect: 'review', summary: 'A set or map list becomes atomic.' },
-  'map-type-changed': { effect: 'review', summary: '`x-kubernetes-map-type` is another one.' },
+  'map-type-changed': { effect: 'review', summary: '`x-kubernetes-map-type` changed.' },
   'embedded-resource-added': {
     effect: 'breaking',
     summary: 'An object has to be a whole resource (`x-kubernetes-embedded-resource`).',
   },
-  'cel-rule-changed': { effect: 'breaking', summary: 'A CEL rule is added or another one.' },
+  'cel-rule-changed': { effect: 'breaking', summary: 'A CEL rule is added or changed.' },
   'restriction-added': {
     effect: 'breaking',
     summary: 'A branch of allOf, a `not`, or a first anyOf or oneOf is added.',
@@ -103,7 +103,7 @@ export const COMPATIBILITY_RULES = {
     effect: 'breaking',
     summary: 'A branch of oneOf is added: what matched one may now match two.',
   },
-  'branch-removed': { effect: 'breaking', summary: 'A branch of anyOf or oneOf is removed or another one.' },
+  'branch-removed': { effect: 'breaking', summary: 'A branch of anyOf or oneOf is removed or changed.' },
   'documentation-changed': {
     effect: 'compatible',
     summary: 'Descriptions, titles, examples, tags, maintainers or addresses of documents differ.',
@@ -138,13 +138,13 @@ export const COMPATIBILITY_RULES = {
   'platform-removed': { effect: 'review', summary: 'The executable for a platform is removed.' },
   'idempotent-removed': {
     effect: 'review',
-    summary: 'The function says that it is not idempotent any more.',
+    summary: 'The function is no longer idempotent.',
   },
-  'idempotent-added': { effect: 'compatible', summary: 'The function says that it is idempotent.' },
+  'idempotent-added': { effect: 'compatible', summary: 'The function is idempotent.' },
   'config-map-removed': { effect: 'breaking', summary: 'A ConfigMap is no longer taken as functionConfig.' },
   'config-map-added': { effect: 'compatible', summary: 'A ConfigMap is taken as functionConfig too.' },
-  'license-changed': { effect: 'review', summary: 'The licence is another one.' },
-  'publisher-changed': { effect: 'review', summary: 'The publisher is another one.' },
+  'license-changed': { effect: 'review', summary: 'The license changed.' },
+  'publisher-changed': { effect: 'review', summary: 'The publisher changed.' },
 } as const satisfies Record<string, { effect: Effect; summary: string }>;
 
 export type CompatibilityRule = keyof typeof COMPATIBILITY_RULES;

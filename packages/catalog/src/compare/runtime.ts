@@ -39,7 +39,7 @@ export function compareRuntimes(
     );
   }
   if (before.license !== after.license) {
-    const message = `the licence is ${formatValue(after.license)}, not ${formatValue(before.license)}`;
+    const message = `the license is ${formatValue(after.license)}, not ${formatValue(before.license)}`;
     report('license-changed', [...at, 'license'], message);
   }
   if (before.idempotent !== after.idempotent) {
@@ -73,7 +73,7 @@ function compareContainers(
   for (const [name, rule, what] of capabilities) {
     const [asked, asks] = [before?.[name] === true, after[name] === true];
     if (asks && !asked) report(rule, [...at, name], `the container asks for ${what}`);
-    if (asked && !asks) report('capability-dropped', at, `the container does not ask for ${what} any more`);
+    if (asked && !asks) report('capability-dropped', at, `the container no longer requires ${what}`);
   }
   if (before !== undefined) compareImages(before, after, at, report);
 }
@@ -120,12 +120,12 @@ function comparePlatforms(
   const now = new Map(after.map((platform, index) => [nameOf(platform), { platform, index }]));
   for (const name of old.keys()) {
     if (!now.has(name))
-      report('platform-removed', [...at, 'platforms'], `there is no executable for ${name} any more`);
+      report('platform-removed', [...at, 'platforms'], `the executable for ${name} is removed`);
   }
   for (const [name, { platform, index }] of now) {
     const place = [...at, 'platforms', index];
     const was = old.get(name);
-    if (was === undefined) report('platform-added', place, `there is an executable for ${name}`);
+    if (was === undefined) report('platform-added', place, `an executable is added for ${name}`);
     else if (was.uri !== platform.uri) {
       compareAddresses(`the executable for ${name}`, was.uri, platform.uri, [...place, 'uri'], report);
     } else if (was.sha256 !== platform.sha256 || was.bin !== platform.bin) {

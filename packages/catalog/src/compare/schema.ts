@@ -73,7 +73,7 @@ class Comparison {
     if (was !== is) {
       const named = fieldLabel(field);
       if (isSet(before, PRESERVE) && !isSet(after, PRESERVE)) {
-        tell('preserve-unknown-removed', undefined, `${named} does not keep unknown fields any more`);
+        tell('preserve-unknown-removed', undefined, `${named} no longer keeps unknown fields`);
       } else if (OPENNESS.indexOf(is) < OPENNESS.indexOf(was)) {
         const now = is === 'map' ? 'values of one schema' : 'declared fields';
         tell('closed', undefined, `${named} takes only ${now}, and took any field`);

@@ -54,7 +54,7 @@ export function planAttach(input: AttachInput): AttachPlan {
   if (isFull || bundles.length >= BUNDLE_LIMITS.maxPerRelease) {
     throw new KrmhubError(
       'conflict',
-      `${name} has ${isFull ? unasked : bundles.length} such bundles, and takes no more`,
+      `${name} has ${isFull ? unasked : bundles.length} such bundles, which is the limit`,
     );
   }
   if (bundle.claim === 'signature') {
@@ -68,7 +68,7 @@ export function planAttach(input: AttachInput): AttachPlan {
           : verdict.reason;
     if (reason !== undefined) {
       throw new KrmhubError('untrusted', `The bundle is not added to ${name}: ${reason}`, {
-        hint: 'An administrator says who may sign with `krmhub policy apply`.',
+        hint: 'An administrator sets the allowed signers with `krmhub policy apply`.',
       });
     }
   }

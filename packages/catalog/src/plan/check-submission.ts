@@ -33,7 +33,7 @@ export function checkSubmission(submission: Submission): {
   const { name, readme, current, file } = submission;
   const { diagnostics, definition } = checkDefinition(submission);
   if (current !== undefined && current.kind !== name.kind) {
-    const message = `the group ${current.group} has the kind ${current.kind}, which differs from ${name.kind} only by case`;
+    const message = `the group ${current.group} has the kind ${current.kind}, which differs from ${name.kind} only in case`;
     diagnostics.push(publishDiagnostic('publish/kind-case', file, message));
   }
   if (readme !== undefined) diagnostics.push(...checkReadme(readme));
@@ -46,11 +46,11 @@ function checkDefinition({ name, kindFolded = false, bytes, mediaType, file }: S
 } {
   const { maxDefinitionBytes } = DOCUMENT_LIMITS;
   if (bytes.byteLength > maxDefinitionBytes) {
-    const message = `the definition has ${bytes.byteLength} bytes, and at most ${maxDefinitionBytes} are taken`;
+    const message = `the definition has ${bytes.byteLength} bytes; the limit is ${maxDefinitionBytes}`;
     return { diagnostics: [publishDiagnostic('publish/size', file, message)], definition: undefined };
   }
   if (mediaType === 'application/json' && !isJson(bytes)) {
-    const message = 'the definition was sent as JSON and is not JSON';
+    const message = 'the definition was sent as JSON but is not valid JSON';
     return { diagnostics: [publishDiagnostic('publish/media-type', file, message)], definition: undefined };
   }
   const { diagnostics, documents } = lint(bytes, { file, ruleset: 'registry' });
@@ -62,11 +62,11 @@ function checkDefinition({ name, kindFolded = false, bytes, mediaType, file }: S
       publishDiagnostic(
         'publish/one-definition',
         file,
-        `the file holds ${found}, not one KRMFunctionDefinition`,
+        `the file contains ${found}, not one KRMFunctionDefinition`,
       ),
     );
   } else if (document === undefined && !hasErrors(all)) {
-    all.push(publishDiagnostic('publish/one-definition', file, 'the file holds no KRMFunctionDefinition'));
+    all.push(publishDiagnostic('publish/one-definition', file, 'the file contains no KRMFunctionDefinition'));
   }
   if (hasErrors(all) || document?.kind !== 'KRMFunctionDefinition')
     return { diagnostics: all, definition: undefined };
@@ -85,15 +85,15 @@ function checkContent(
 ): Diagnostic[] {
   const problems: { code: PublishCode; path: Path; message: string }[] = [];
   if (definition.group !== name.group) {
-    const message = `the definition is of the group ${definition.group}, and is published to ${name.group}`;
+    const message = `the definition has the group ${definition.group}, but you publish to ${name.group}`;
     problems.push({ code: 'publish/name-mismatch', path: ['spec', 'group'], message });
   }
   if (definition.names.kind !== name.kind) {
-    const message = `the definition is of the kind ${definition.names.kind}, and is published to ${name.kind}`;
+    const message = `the definition has the kind ${definition.names.kind}, but you publish to ${name.kind}`;
     problems.push({ code: 'publish/name-mismatch', path: ['spec', 'names', 'kind'], message });
   }
   for (const path of unwritablePaths(definition, ['spec'])) {
-    const message = 'the text holds half of a surrogate pair';
+    const message = 'the string contains half of a surrogate pair';
     problems.push({ code: 'publish/unpaired-surrogate', path, message });
   }
   if (!problems.some(({ code }) => code === 'publish/unpaired-surrogate')) {
@@ -135,7 +135,7 @@ function unwritablePaths(root: unknown, at: Path): Path[] {
 function checkReadme(readme: Uint8Array): Diagnostic[] {
   const { maxReadmeBytes } = PUBLISH_LIMITS;
   if (readme.byteLength > maxReadmeBytes) {
-    const message = `the README has ${readme.byteLength} bytes, and at most ${maxReadmeBytes} are taken`;
+    const message = `the README has ${readme.byteLength} bytes; the limit is ${maxReadmeBytes}`;
     return [publishDiagnostic('publish/readme-size', 'README.md', message)];
   }
   if (decode(readme) === undefined) {
@@ -143,7 +143,7 @@ function checkReadme(readme: Uint8Array): Diagnostic[] {
   }
   if (readme.includes(0)) {
     return [
-      publishDiagnostic('publish/readme-encoding', 'README.md', 'the README holds NUL, and is no text'),
+      publishDiagnostic('publish/readme-encoding', 'README.md', 'the README contains NUL and is not text'),
     ];
   }
   return [];

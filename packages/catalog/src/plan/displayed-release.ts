@@ -84,7 +84,7 @@ export function searchDocument(
 const ENTRY_TEXT_LIMITS = {
   /** UTF-16 code units of a description; of a definition that is published, lint allows as many. */
   maxDescriptionLength: 10_000,
-  /** UTF-16 code units of a publisher, a tag and a licence. */
+  /** UTF-16 code units of a publisher, a tag and a license. */
   maxValueLength: 500,
   /** Tags. */
   maxTags: 50,
@@ -92,7 +92,7 @@ const ENTRY_TEXT_LIMITS = {
 
 /**
  * What search finds a function by that only catalogs elsewhere have: all but the release, and what is known of it.
- * Long text is cut; long tags and licences are left out, since by half of one nobody should find anything.
+ * Long text is cut; long tags and licenses are left out, since by half of one nobody should find anything.
  */
 export function upstreamSearchDocument(
   definition: FunctionDefinition,

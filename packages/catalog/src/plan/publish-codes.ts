@@ -26,42 +26,42 @@ export const PUBLISH_CODES = {
   },
   'publish/size': {
     severity: 'error',
-    summary: 'The definition is larger than a definition may be.',
+    summary: 'The definition is larger than the limit.',
     fix: 'Shorten descriptions and examples in the schema, or link to them.',
   },
   'publish/media-type': {
     severity: 'error',
-    summary: 'The media type says JSON, and the bytes are not JSON.',
+    summary: 'The media type is JSON, but the bytes are not valid JSON.',
     fix: 'Send the definition as `application/yaml`, or as valid JSON.',
   },
   'publish/one-definition': {
     severity: 'error',
-    summary: 'The file does not hold exactly one KRMFunctionDefinition.',
+    summary: 'The file does not contain exactly one KRMFunctionDefinition.',
     fix: 'Publish one definition per release; `krmhub publish` splits a catalog into its definitions.',
   },
   'publish/name-mismatch': {
     severity: 'error',
-    summary: 'The group or kind of the definition is not the one that is published to.',
+    summary: 'The definition has another group or kind than the one you publish to.',
     fix: 'Publish under the group and kind that the definition names, or correct the definition.',
   },
   'publish/kind-case': {
     severity: 'error',
     summary: 'The group has a function whose kind differs only by case.',
-    fix: 'Use the kind as the existing function writes it, or choose another one.',
+    fix: 'Use the spelling of the existing function, or choose another kind.',
   },
   'publish/unpaired-surrogate': {
     severity: 'error',
-    summary: 'A string holds half of a surrogate pair, which is no Unicode text.',
+    summary: 'A string contains half of a surrogate pair, which is not valid Unicode.',
     fix: 'Write the character itself, or both halves of its escape.',
   },
   'publish/entry-size': {
     severity: 'error',
-    summary: 'The catalog entry of the definition would be larger than an entry may be.',
+    summary: 'The catalog entry of the definition would be larger than the limit.',
     fix: 'Nest the schema less deeply, and shorten long lists in it.',
   },
   'publish/readme-size': {
     severity: 'error',
-    summary: 'The README is larger than a README may be.',
+    summary: 'The README is larger than the limit.',
     fix: 'Shorten the README, or link to what it includes.',
   },
   'publish/readme-encoding': {
@@ -72,13 +72,14 @@ export const PUBLISH_CODES = {
   'publish/breaking': {
     severity: 'error',
     summary:
-      'Files that were written for the release before do not pass or mean something else. A warning where that is allowed.',
+      'Files written for the previous release are rejected or change their meaning. A warning if you allow breaking changes.',
     fix: 'Make the change in a new API version and keep this one, or allow it with `--allow-breaking`.',
   },
   'publish/review': {
     severity: 'warning',
-    summary: 'Since the release before, what the function may do or what files mean can have moved.',
-    fix: 'See that it is intended, and tell those who use the function.',
+    summary:
+      'Since the previous release, the permissions of the function or the meaning of files may have changed.',
+    fix: 'Check that the change is intended, and tell the users of the function.',
   },
 } as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; fix: string }>;
 

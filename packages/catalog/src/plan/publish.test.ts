@@ -130,7 +130,7 @@ describe('a new release', () => {
     expect(blobs).toEqual([bytes]);
   });
 
-  it('lists API versions by preference and each licence once', () => {
+  it('lists API versions by preference and each license once', () => {
     const versions = ['v1beta1', 'v1', 'v1alpha1'].map((name) => functionVersion(name));
     const bytes = encode(renderDefinition(functionDefinition({ versions })));
     expect(created({ bytes }).change.release).toMatchObject({
@@ -204,10 +204,12 @@ describe('a release that stands in other bytes', () => {
   };
 
   it('is said to say the same where only the layout differs', () => {
-    expect(hint(encode(`# A comment.\n${new TextDecoder().decode(BYTES)}`))).toContain('says the same');
+    expect(hint(encode(`# A comment.\n${new TextDecoder().decode(BYTES)}`))).toContain(
+      'has the same content',
+    );
     const other = renderDefinition({ ...functionDefinition(), description: 'Something else.' });
-    expect(hint(encode(other))).not.toContain('says the same');
-    expect(hint(encode('not: a definition'))).not.toContain('says the same');
+    expect(hint(encode(other))).not.toContain('has the same content');
+    expect(hint(encode('not: a definition'))).not.toContain('has the same content');
   });
 });
 
@@ -395,7 +397,7 @@ describe('the release before', () => {
     expect(created({ ...next, standing: [before], bytes }).diagnostics).toEqual([]);
   });
 
-  it('is told of new capabilities, another registry and another licence', () => {
+  it('is told of new capabilities, another registry and another license', () => {
     const bytes = bytesOf({
       ...version('v1', 'a', 'b'),
       license: 'MIT',

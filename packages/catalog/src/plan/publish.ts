@@ -108,19 +108,19 @@ function compareWithExisting(
   readme: Uint8Array | undefined,
 ): PublishPlan {
   const label = `${standing.group}/${standing.kind}@${standing.release}`;
-  const hint = 'A release is forever: publish the change as a new release.';
+  const hint = 'A release cannot change: publish the change as a new release.';
   const digest = sha256(bytes);
   if (digest !== standing.digest) {
-    const message = `${label} stands with the digest ${standing.digest}; these bytes have ${digest}`;
+    const message = `${label} already exists with the digest ${standing.digest}; these bytes have ${digest}`;
     const same = hasSameContent(standing, bytes)
-      ? `The definition says the same in other bytes, so nothing is missing. ${hint}`
+      ? `The definition has the same content in other bytes, so you need not publish it. ${hint}`
       : hint;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint: same }) };
   }
   if (readme !== undefined && sha256(readme) !== standing.readme) {
     const stands =
-      standing.readme === undefined ? 'without a README' : `with a README of the digest ${standing.readme}`;
-    const message = `${label} stands ${stands}; this README has ${sha256(readme)}`;
+      standing.readme === undefined ? 'without a README' : `with a README with the digest ${standing.readme}`;
+    const message = `${label} exists ${stands}; this README has ${sha256(readme)}`;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
   return { outcome: 'unchanged', release: standing, diagnostics: [] };
@@ -141,10 +141,10 @@ function hasSameContent(standing: ReleaseRecord, bytes: Uint8Array): boolean {
 
 function releaseMessage(written: string, release: string | undefined): string {
   if (release !== undefined) {
-    return `the release has ${release.length} characters, and at most ${PUBLISH_LIMITS.maxReleaseLength} can stand in an image tag`;
+    return `the release has ${release.length} characters, and an image tag has at most ${PUBLISH_LIMITS.maxReleaseLength}`;
   }
   return written.includes('+')
-    ? `the release "${written}" has build metadata, which cannot stand in an image tag`
+    ? `the release "${written}" has build metadata, which an image tag cannot contain`
     : `the release "${written}" is not a SemVer version`;
 }
 

@@ -96,7 +96,7 @@ describe('what was taken down', () => {
   it('is never published again, neither the name nor the bytes', () => {
     expect(tombstoneConflict(takedowns, { release: '1.0.0', digest: other })).toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining('its name is never given again'),
+      message: expect.stringContaining('its name cannot be used again'),
       takedowns,
     });
     expect(tombstoneConflict(takedowns, { release: '1.0.1', digest: OLD.digest })).toMatchObject({

@@ -33,8 +33,8 @@ export function planTakedown({ current, takedown, token, displayed }: TakedownIn
   if (standing !== undefined && standing.digest !== takedown.digest) {
     throw new KrmhubError(
       'conflict',
-      `${name.group}/${name.kind}@${takedown.release} stands with the digest ${standing.digest}, not ${takedown.digest}`,
-      { hint: 'Look at what stands there now before it is taken down.' },
+      `${name.group}/${name.kind}@${takedown.release} has the digest ${standing.digest}, not ${takedown.digest}`,
+      { hint: 'Check the current release before you take it down.' },
     );
   }
   const left = remainingReleases(current, takedown.digest);
@@ -65,15 +65,15 @@ export function tombstoneConflict(
 ): KrmhubError | undefined {
   const named = takedowns.find(({ release }) => release === submitted.release);
   if (named !== undefined) {
-    return new KrmhubError('conflict', `${describeTombstone(named)}, and its name is never given again`, {
-      hint: 'Publish under another release.',
+    return new KrmhubError('conflict', `${describeTombstone(named)}; its name cannot be used again`, {
+      hint: 'Publish another release.',
       takedowns: [named],
     });
   }
   const same = takedowns.find(({ digest }) => digest === submitted.digest);
   if (same === undefined) return undefined;
-  return new KrmhubError('conflict', `These bytes are not taken: ${describeTombstone(same)}`, {
-    hint: 'Publish a definition without what it was taken down for.',
+  return new KrmhubError('conflict', `These bytes cannot be published: ${describeTombstone(same)}`, {
+    hint: 'Remove the content that was taken down, and publish again.',
     takedowns: [same],
   });
 }

@@ -62,14 +62,14 @@ function checkTrust({
     });
   }
   const earlier = previousSigners(current);
-  const hint = 'An administrator says with `krmhub policy apply` who may sign it from now on.';
+  const hint = 'An administrator can allow another signer with `krmhub policy apply`.';
   if (signatures.length === 0) {
     if (earlier.length === 0) return undefined;
     const reason = problems.length === 0 ? 'this one is not' : problems.join('; ');
     return new KrmhubError(
       'untrusted',
-      `${name} is not published: earlier releases are signed by ${describeSigner(earlier[0]!)}, and ${reason}`,
-      { hint: `A function that was signed is never unsigned again. ${hint}` },
+      `${name} is not published: previous releases are signed by ${describeSigner(earlier[0]!)}, and ${reason}`,
+      { hint: `A signed function stays signed. ${hint}` },
     );
   }
   const reason = signerMismatch(current, signatures, policies);
@@ -93,7 +93,7 @@ export function signerMismatch(
   if (first === undefined) return signatures[0] && revocationReason(policies, signatures[0].signer);
   if (earlier.length === 0) return undefined;
   if (sound.some(({ signer }) => earlier.some((one) => isSameSigner(one, signer)))) return undefined;
-  return `it is signed by ${describeSigner(first.signer)}, and earlier releases by ${describeSigner(earlier[0]!)}`;
+  return `it is signed by ${describeSigner(first.signer)}, and previous releases by ${describeSigner(earlier[0]!)}`;
 }
 
 function previousSigners(current: FunctionRecord | undefined): Signer[] {

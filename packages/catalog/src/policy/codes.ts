@@ -4,7 +4,7 @@ import type { Severity } from '@krmhub/schema';
 export const POLICY_CODES = {
   'policy/document': {
     severity: 'error',
-    summary: 'The file does not hold SigningPolicies of `krmhub.dev/v1alpha1`, one to a document.',
+    summary: 'The file does not contain SigningPolicies of `krmhub.dev/v1alpha1`, one to a document.',
     fix: 'Begin each document with `apiVersion: krmhub.dev/v1alpha1` and `kind: SigningPolicy`.',
   },
   'policy/missing-field': {
@@ -14,32 +14,32 @@ export const POLICY_CODES = {
   },
   'policy/unknown-field': {
     severity: 'error',
-    summary: 'A field that no policy has.',
+    summary: 'The field does not exist in a policy.',
     fix: 'Correct the spelling, or remove the field.',
   },
   'policy/wrong-type': {
     severity: 'error',
-    summary: 'A value has another type than its field.',
+    summary: 'The value has the wrong type.',
     fix: 'Write a value of the type that the message names.',
   },
   'policy/limit': {
     severity: 'error',
-    summary: 'Something in the policies is larger or longer than it may be.',
+    summary: 'Something in the policies exceeds its limit.',
     fix: 'Shorten it, or make several policies.',
   },
   'policy/name': {
     severity: 'error',
-    summary: 'The name of a policy is no DNS label, or another policy has it.',
+    summary: 'The name of a policy is not a DNS label, or another policy has it.',
     fix: 'Use at most 63 lower-case letters, digits and dashes, and another name for each policy.',
   },
   'policy/group': {
     severity: 'error',
-    summary: 'A glob fits no group.',
+    summary: 'A glob matches no group.',
     fix: 'Write a group, or one with `*` for any characters: `example.com`, `*.example.com`, `*`.',
   },
   'policy/release-range': {
     severity: 'error',
-    summary: 'The release range is not one that npm’s semver reads.',
+    summary: 'The release range is not a valid npm semver range.',
     fix: 'Write a range such as `>=1.0.0 <2.0.0`; leave it out for every release.',
   },
   'policy/signer': {
@@ -49,22 +49,23 @@ export const POLICY_CODES = {
   },
   'policy/key': {
     severity: 'error',
-    summary: 'The key of a signer is no public key.',
+    summary: 'The key of a signer is not a public key.',
     fix: 'Paste the file that ends in .pub, as `krmhub keygen` writes it.',
   },
   'policy/pattern': {
     severity: 'error',
-    summary: 'A pattern of subjects is not anchored at both ends, or no regular expression of RE2.',
+    summary: 'A subject pattern is not anchored at both ends, or is not a valid RE2 regular expression.',
     fix: 'Write the whole subject between `^` and `$`, with a backslash before each dot.',
   },
   'policy/catalog-url': {
     severity: 'error',
-    summary: 'The address of a trusted catalog is none of the web, or another trusted catalog has it.',
+    summary:
+      'The address of a trusted catalog is not an http or https URL, or another trusted catalog has it.',
     fix: 'Write the address that the catalog is read from, `https://HOST/catalogs/NAME`, without a password.',
   },
   'policy/time': {
     severity: 'error',
-    summary: 'A time is none, or ends before it begins.',
+    summary: 'A time is not valid, or a validity period ends before it begins.',
     fix: 'Write a time of RFC 3339 in UTC, such as `2027-01-31T00:00:00Z`.',
   },
 } as const satisfies Record<`policy/${string}`, { severity: Severity; summary: string; fix: string }>;

@@ -91,7 +91,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
       return undefined;
     }
     if (value.length > maxLength) {
-      const message = `the text has ${value.length} characters, and at most ${maxLength} are taken`;
+      const message = `the text has ${value.length} characters; the limit is ${maxLength}`;
       this.#report('limit', at, message);
       return undefined;
     }
@@ -112,7 +112,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
       return undefined;
     }
     if (value.length > limit) {
-      this.#report('limit', at, `the list has ${value.length} items, and at most ${limit} are taken`);
+      this.#report('limit', at, `the list has ${value.length} items; the limit is ${limit}`);
       return undefined;
     }
     return value;
@@ -129,16 +129,15 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
 
   #unknownField(name: string, at: Path, known: readonly string[]): void {
     const meant = suggest(name, known);
-    const hint =
-      meant === undefined ? `The fields here are ${known.join(', ')}.` : `Did you mean \`${meant}\`?`;
-    this.#report('unknown-field', [...at, name], `\`${name}\` is not a field here`, {
+    const hint = meant === undefined ? `Known fields: ${known.join(', ')}.` : `Did you mean \`${meant}\`?`;
+    this.#report('unknown-field', [...at, name], `unknown field \`${name}\``, {
       hint,
       target: 'key',
     });
   }
 
   #wrongType(value: JsonValue | undefined, at: Path, wanted: string, hint?: string): void {
-    const message = `${wanted} is expected, and this is ${describe(value)}`;
+    const message = `expected ${wanted}, found ${describe(value)}`;
     this.#report('wrong-type', at, message, hint === undefined ? {} : { hint });
   }
 }

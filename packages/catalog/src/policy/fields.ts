@@ -44,7 +44,7 @@ export function readPolicyFile(
 ): Diagnostic[] {
   const { maxBytes, maxPolicies } = POLICY_LIMITS;
   if (bytes.byteLength > maxBytes) {
-    const message = `${whole} ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
+    const message = `${whole} ${bytes.byteLength} bytes; the limit is ${maxBytes}`;
     return [fileDiagnostic('policy/limit', file, message)];
   }
   if (NO_DOCUMENTS.test(new TextDecoder().decode(bytes))) return [];
@@ -52,14 +52,14 @@ export function readPolicyFile(
   if (hasErrors(diagnostics)) return diagnostics;
   const all = withoutDateWarnings(diagnostics);
   if (documents.length > maxPolicies) {
-    const message = `there are ${documents.length} ${each}, and at most ${maxPolicies} are taken`;
+    const message = `there are ${documents.length} ${each}; the limit is ${maxPolicies}`;
     return [...all, fileDiagnostic('policy/limit', file, message)];
   }
   const patterns = countPatterns(
     documents.map(({ value }) => (isMapping(value) ? (value.spec ?? null) : null)),
   );
   if (patterns > maxPatterns) {
-    const message = `there are ${patterns} patterns, and at most ${maxPatterns} are taken`;
+    const message = `there are ${patterns} patterns; the limit is ${maxPatterns}`;
     return [...all, fileDiagnostic('policy/limit', file, message)];
   }
   for (const document of documents) {
@@ -103,7 +103,7 @@ export function readName(value: JsonValue | undefined, fields: PolicyFields): st
   if (metadata?.name === undefined) return undefined;
   const name = fields.text(metadata.name, ['metadata', 'name']);
   if (name !== undefined && !DNS_LABEL.test(name)) {
-    fields.report('policy/name', ['metadata', 'name'], `"${name}" is no DNS label`);
+    fields.report('policy/name', ['metadata', 'name'], `"${name}" is not a DNS label`);
   }
   return name;
 }
@@ -138,7 +138,7 @@ export function readValidity(
     if (written === undefined) continue;
     const date = new Date(written);
     if (!RFC3339_UTC.test(written) || Number.isNaN(date.getTime())) {
-      fields.report('policy/time', [...at, name], `"${written}" is no time in UTC`);
+      fields.report('policy/time', [...at, name], `"${written}" is not a UTC time`);
     } else times[name] = date.toISOString();
   }
   if (

@@ -26,7 +26,7 @@ export function readGroups(
   return list?.flatMap((item, index) => {
     const glob = fields.text(item, [...at, index]);
     if (glob !== undefined && !GROUP_GLOB.test(glob)) {
-      fields.report('policy/group', [...at, index], `"${glob}" fits no group`);
+      fields.report('policy/group', [...at, index], `"${glob}" matches no group`);
     }
     return glob ?? [];
   });
@@ -93,7 +93,7 @@ export function readSignerFields(
 function checkPattern(pattern: string, at: Path, fields: PolicyFields): void {
   const { maxPatternLength } = POLICY_LIMITS;
   if (pattern.length > maxPatternLength) {
-    const message = `the pattern has ${pattern.length} characters, and at most ${maxPatternLength} are taken`;
+    const message = `the pattern has ${pattern.length} characters; the limit is ${maxPatternLength}`;
     fields.report('policy/limit', at, message);
     return;
   }
@@ -104,6 +104,6 @@ function checkPattern(pattern: string, at: Path, fields: PolicyFields): void {
   try {
     compilePattern(pattern);
   } catch (error) {
-    fields.report('policy/pattern', at, `no regular expression: ${(error as Error).message}`);
+    fields.report('policy/pattern', at, `not a valid regular expression: ${(error as Error).message}`);
   }
 }

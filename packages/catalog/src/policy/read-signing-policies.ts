@@ -21,7 +21,7 @@ export function readSigningPolicies(
     const policy = readPolicy(document, fields);
     if (policy === undefined) return;
     if (names.has(policy.name)) {
-      const message = `another policy is named "${policy.name}" too`;
+      const message = `another policy is already named "${policy.name}"`;
       fields.report('policy/name', ['metadata', 'name'], message);
     }
     names.add(policy.name);

@@ -40,7 +40,7 @@ function readDocument(document: YamlDocument, fields: PolicyFields, { policies, 
   const entry = kind === TRUSTED_CATALOG_KIND ? readCatalog(document, fields) : readPolicy(document, fields);
   if (entry === undefined) return;
   if (names.has(entry.name)) {
-    fields.report('policy/name', ['metadata', 'name'], `another document is named "${entry.name}" too`);
+    fields.report('policy/name', ['metadata', 'name'], `another document is already named "${entry.name}"`);
   }
   if (!('url' in entry)) {
     policies.push(entry);
@@ -82,7 +82,7 @@ function readUrl(value: JsonValue | undefined, at: Path, fields: PolicyFields): 
   const text = value === undefined ? undefined : fields.text(value, at);
   // What is wrong with it is not repeated: it may hold a password.
   if (text !== undefined && canonicalCatalogUrl(text) === undefined) {
-    fields.report('policy/catalog-url', at, 'this is no address that a catalog is read from');
+    fields.report('policy/catalog-url', at, 'this is not the address of a catalog');
   }
   return text;
 }

@@ -10,13 +10,13 @@ export function readReleaseRange(text: string): ReleaseRange {
   if (text.includes('!')) {
     return {
       ok: false,
-      reason: `the range "${text}" has "!=", which ranges do not have here`,
-      hint: 'Leave a release out with two ranges: `<1.4.0 || >1.4.0`.',
+      reason: `the range "${text}" has "!=", which is not supported here`,
+      hint: 'Exclude a release with two ranges: `<1.4.0 || >1.4.0`.',
     };
   }
   if (text.split(',').some((part) => part.trim() === '')) {
     return { ok: false, reason: `the range "${text}" has nothing on one side of a comma` };
   }
   const range = semver.validRange(text.replaceAll(',', ' '));
-  return range === null ? { ok: false, reason: `"${text}" is no range of releases` } : { ok: true, range };
+  return range === null ? { ok: false, reason: `"${text}" is not a release range` } : { ok: true, range };
 }

@@ -69,13 +69,13 @@ describe('a verdict', () => {
   });
 
   it.each([
-    ['nothing', [], [], 'it is not signed, and the policy team wants a signature by the key sha256:'],
+    ['nothing', [], [], 'it is not signed, but the policy team requires a signature by the key sha256:'],
     ['what is no evidence', [], ['a bundle is empty'], 'a bundle is empty'],
     [
       'a stranger',
       [signature({ type: 'key', fingerprint: sha256('x') })],
       [],
-      'whom the policy team does not name',
+      'which the policy team does not name',
     ],
   ] as const)('refuses %s with its reason', (_, signatures, problems, reason) => {
     const verdict = evaluateSignatures([policy([trustsKey()])], NAME, [...signatures], problems);

@@ -100,7 +100,7 @@ export function evaluateSignatures(
   if (reason !== undefined) return { trusted: false, policy, reason };
   if (problems.length > 0) return { trusted: false, policy, reason: problems.join('; ') };
   const wanted = describeExpectedSigners(covering);
-  return { trusted: false, policy, reason: `it is not signed, and the policy ${policy} wants ${wanted}` };
+  return { trusted: false, policy, reason: `it is not signed, but the policy ${policy} requires ${wanted}` };
 }
 
 /** Why nothing that somebody signed is believed, whichever policy says so; undefined where none does. */
@@ -108,7 +108,7 @@ export function revocationReason(policies: readonly SigningPolicy[], signer: Sig
   for (const { name, signers } of policies) {
     const found = signers.find((trusted) => trusted.revoked !== undefined && matchesSigner(trusted, signer));
     if (found !== undefined) {
-      return `it is signed by ${describeSigner(signer)}, whom the policy ${name} revokes: ${found.revoked}`;
+      return `it is signed by ${describeSigner(signer)}, which the policy ${name} revokes: ${found.revoked}`;
     }
   }
   return undefined;
@@ -122,12 +122,12 @@ function evaluateSignature(
   const who = describeSigner(signer);
   const matching = signers.filter((trusted) => matchesSigner(trusted, signer));
   const at = signedAt ?? receivedAt;
-  let reason = `it is signed by ${who}, whom the policy ${name} does not name`;
+  let reason = `it is signed by ${who}, which the policy ${name} does not name`;
   for (const { validFrom, validUntil } of matching) {
     if (validFrom !== undefined && at < validFrom) {
-      reason = `it is signed by ${who} at ${at}, whom the policy ${name} trusts from ${validFrom} on`;
+      reason = `it is signed by ${who} at ${at}, which the policy ${name} trusts from ${validFrom}`;
     } else if (validUntil !== undefined && at >= validUntil) {
-      reason = `it is signed by ${who} at ${at}, whom the policy ${name} trusted until ${validUntil}`;
+      reason = `it is signed by ${who} at ${at}, which the policy ${name} trusted until ${validUntil}`;
     } else return undefined;
   }
   return { reason, isStranger: matching.length === 0 };

@@ -322,7 +322,7 @@ export interface SearchQuery {
   /** Whose signature of the release holds, as `describeSigner` names them; a policy need not trust them. */
   signedBy?: string[];
   catalog?: string[];
-  /** Absent for `relevance`, which is `name` where there is no text. What is wholly yanked comes last in each. */
+  /** Absent for `relevance`, which is `name` if there is no text. What is wholly yanked comes last in each. */
   sort?: SearchOrder;
   /** At most 100. */
   limit: number;

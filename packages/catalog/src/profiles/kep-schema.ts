@@ -14,7 +14,7 @@ import {
 } from './profile.js';
 
 /**
- * What the OpenAPI schema of KEP-2906 takes, its faults with it: one licence, spelt its way, no Starlark, and `platform`
+ * What the OpenAPI schema of KEP-2906 takes, its faults with it: one license, spelt its way, no Starlark, and `platform`
  * beside `exec.platforms`, since it requires the one and describes the other.
  */
 export const kepSchema: ProfileDialect = {
@@ -23,7 +23,7 @@ export const kepSchema: ProfileDialect = {
   writer: catalogWriter('krmfunctioncatalog.yaml', entries),
 };
 
-/** SPDX's name of the only licence of the schema. */
+/** SPDX's name of the only license of the schema. */
 const SPDX_LICENSE = 'Apache-2.0';
 const SCHEMA_LICENSE = 'Apache 2.0';
 
@@ -39,19 +39,22 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   if (!permitsLicense(license, SPDX_LICENSE)) {
     lose({
       version: name,
-      message: `is left out: the schema takes no other license than "${SCHEMA_LICENSE}", and this is ${license}`,
+      message: `is left out: the schema allows no license other than "${SCHEMA_LICENSE}", not ${license}`,
     });
     return false;
   }
   if (runtime.container === undefined && runtime.exec === undefined) {
-    lose({ version: name, message: 'is left out: its only runtime is Starlark, which the schema has not' });
+    lose({
+      version: name,
+      message: 'is left out: its only runtime is Starlark, which the schema does not allow',
+    });
     return false;
   }
   if (license !== SPDX_LICENSE) {
     lose({
       version: name,
       field: 'license',
-      message: `the schema takes no choice: "${SCHEMA_LICENSE}" stands for ${license}`,
+      message: `the schema allows no choice: "${SCHEMA_LICENSE}" replaces ${license}`,
     });
   }
   if (runtime.starlark !== undefined) {

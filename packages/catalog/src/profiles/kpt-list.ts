@@ -19,10 +19,10 @@ export const kptList: ProfileDialect = {
     { field: 'tags', message: 'of the tags, the list has `type` alone' },
     { field: 'versions[].name', message: 'the list names images, and no API versions' },
     { field: 'versions[].schema', message: 'the list has no schemas' },
-    { field: 'versions[].idempotent', message: 'the list does not say it' },
+    { field: 'versions[].idempotent', message: 'the list does not have it' },
     { field: 'versions[].examples', message: 'of the documents, the list has `documentation` alone' },
-    { field: 'versions[].license', message: 'the list has no licences' },
-    { field: 'versions[].configMap', message: 'the list does not say it' },
+    { field: 'versions[].license', message: 'the list has no licenses' },
+    { field: 'versions[].configMap', message: 'the list does not have it' },
   ],
   writer() {
     const start = '{"version":"1","functions":[';
@@ -81,7 +81,7 @@ function listItem(
     const reason =
       container === undefined
         ? `its only runtime is ${exec === undefined ? 'Starlark' : 'exec'}`
-        : `${container.image} is no name of an image`;
+        : `${container.image} is not an image reference`;
     lose({ version: name, message: `is left out: the list has images alone, and ${reason}` });
     return undefined;
   }
@@ -89,15 +89,16 @@ function listItem(
     lose({ version: name, field: `runtime.${field}`, message });
   const { host, repository, tag, digest } = reference;
   const path = host === undefined ? repository : `${host}/${repository}`;
-  if (digest === undefined) loseField('container.sha256', 'the image has no digest, and stands with its tag');
+  if (digest === undefined)
+    loseField('container.sha256', 'the image has no digest, and is listed with its tag');
   if (digest !== undefined && tag !== undefined) {
     loseField('container.image', `the list has a digest in place of the tag ${tag}`);
   }
   if (container.requireNetwork === true) {
-    loseField('container.requireNetwork', 'the list has no word for needing the network');
+    loseField('container.requireNetwork', 'the list cannot express that it needs the network');
   }
   if (container.requireStorageMount === true) {
-    loseField('container.requireStorageMount', 'the list has no word for needing storage');
+    loseField('container.requireStorageMount', 'the list cannot express that it needs storage');
   }
   if (exec !== undefined) loseField('exec', 'the list has images alone');
   if (starlark !== undefined) loseField('starlark', 'the list has images alone');

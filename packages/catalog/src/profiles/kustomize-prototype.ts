@@ -31,8 +31,8 @@ function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[]
 
 function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   const { container, exec, starlark } = version.runtime;
-  const noExec = 'it takes the path of a program that is there, and fetches none for the platform';
-  const noStarlark = 'kustomize does not run Starlark any more';
+  const noExec = 'it needs the path of a local program, and downloads none';
+  const noStarlark = 'kustomize no longer runs Starlark';
   if (container === undefined) {
     lose({ version: version.name, message: `is left out: ${exec === undefined ? noStarlark : noExec}` });
     return false;
@@ -44,7 +44,7 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   if (container.requireStorageMount === true) {
     loseRuntime(
       'container.requireStorageMount',
-      'it has mounts with their paths, and no word for needing one',
+      'it has mounts with paths, but cannot express that one is needed',
     );
   }
   reportConfigMap(version, lose);

@@ -15,17 +15,17 @@ export const porch: ProfileDialect = {
       field: 'names.kind',
       message: 'Porch finds a function by its image; group and kind are in the name alone',
     },
-    { field: 'description', message: 'Porch has nothing that describes a function' },
-    { field: 'publisher', message: 'Porch has nothing that describes a function' },
-    { field: 'home', message: 'Porch has nothing that describes a function' },
-    { field: 'maintainers', message: 'Porch has nothing that describes a function' },
-    { field: 'tags', message: 'Porch has nothing that describes a function' },
+    { field: 'description', message: 'Porch has no description of functions' },
+    { field: 'publisher', message: 'Porch has no description of functions' },
+    { field: 'home', message: 'Porch has no description of functions' },
+    { field: 'maintainers', message: 'Porch has no description of functions' },
+    { field: 'tags', message: 'Porch has no description of functions' },
     { field: 'versions[].name', message: 'Porch knows the tags of images, and no API versions' },
     { field: 'versions[].schema', message: 'Porch checks no function config' },
-    { field: 'versions[].idempotent', message: 'Porch has nothing that describes a function' },
-    { field: 'versions[].usage', message: 'Porch has nothing that describes a function' },
-    { field: 'versions[].examples', message: 'Porch has nothing that describes a function' },
-    { field: 'versions[].license', message: 'Porch has nothing that describes a function' },
+    { field: 'versions[].idempotent', message: 'Porch has no description of functions' },
+    { field: 'versions[].usage', message: 'Porch has no description of functions' },
+    { field: 'versions[].examples', message: 'Porch has no description of functions' },
+    { field: 'versions[].license', message: 'Porch has no description of functions' },
     { field: 'versions[].configMap', message: 'Porch checks no function config' },
   ],
   writer() {
@@ -56,8 +56,8 @@ const API_VERSION = 'config.porch.kpt.dev/v1alpha1';
 const NAMESPACE = 'porch-fn-system';
 /** Characters of an object's name in Kubernetes. */
 const MAX_NAME_LENGTH = 253;
-const NO_EXEC = 'Porch runs programs that are in its own image, and fetches none';
-const NO_STARLARK = 'Porch runs Starlark by a function of its own, and fetches no script';
+const NO_EXEC = 'Porch runs only programs in its own image';
+const NO_STARLARK = 'Porch runs Starlark with its own function, and downloads no script';
 
 function functionConfigs(definition: FunctionDefinition, taken: Set<string>, lose: ReportLoss): JsonObject[] {
   const repositories = new Map<string, { image: ParsedImage; tags: Set<string> }>();
@@ -80,10 +80,10 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
       loseField('container.sha256', `Porch names images by a tag: what :${image.tag} is, is not pinned`);
     }
     if (container.requireNetwork === true) {
-      loseField('container.requireNetwork', 'Porch has no word for needing the network');
+      loseField('container.requireNetwork', 'Porch cannot express that it needs the network');
     }
     if (container.requireStorageMount === true) {
-      loseField('container.requireStorageMount', 'Porch has no word for needing storage');
+      loseField('container.requireStorageMount', 'Porch cannot express that it needs storage');
     }
     if (exec !== undefined) loseField('exec', NO_EXEC);
     if (starlark !== undefined) loseField('starlark', NO_STARLARK);

@@ -4,7 +4,7 @@ import type { Severity } from '@krmhub/schema';
 export const RECIPE_CODES = {
   'recipe/document': {
     severity: 'error',
-    summary: 'The file does not hold exactly one CatalogRecipe of `krmhub.dev/v1alpha1`.',
+    summary: 'The file does not contain exactly one CatalogRecipe of `krmhub.dev/v1alpha1`.',
     fix: 'Begin the file with `apiVersion: krmhub.dev/v1alpha1` and `kind: CatalogRecipe`; one recipe to a file.',
   },
   'recipe/missing-field': {
@@ -14,58 +14,58 @@ export const RECIPE_CODES = {
   },
   'recipe/unknown-field': {
     severity: 'error',
-    summary: 'A field that no recipe has.',
+    summary: 'The field does not exist in a recipe.',
     fix: 'Correct the spelling, or remove the field.',
   },
   'recipe/wrong-type': {
     severity: 'error',
-    summary: 'A value has another type than its field.',
+    summary: 'The value has the wrong type.',
     fix: 'Write a value of the type that the message names; put quotes around text that looks like a number.',
   },
   'recipe/name': {
     severity: 'error',
-    summary: 'The name of a catalog or source is no DNS label.',
+    summary: 'The name of a catalog or source is not a DNS label.',
     fix: 'Use at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends.',
   },
   'recipe/duplicate-source': {
     severity: 'error',
-    summary: 'Two sources have the same name, so a report could not tell them apart.',
+    summary: 'Two sources have the same name, so a report cannot distinguish them.',
     fix: 'Give every source a name of its own.',
   },
   'recipe/label': {
     severity: 'error',
-    summary: 'A label is not one that Kubernetes takes.',
+    summary: 'The label is not valid in Kubernetes.',
     fix: 'Use a name such as `team` or `example.com/team`, and a value of at most 63 letters, digits, `-`, `_` and `.`.',
   },
   'recipe/release-range': {
     severity: 'error',
-    summary: 'The release range is not one that npm’s semver reads.',
+    summary: 'The release range is not a valid npm semver range.',
     fix: 'Write a range such as `>=1.0.0 <2.0.0`, `1.x || 2.x` or `^1.2.0`; leave it out for every release.',
   },
   'recipe/empty-selector': {
     severity: 'error',
     summary: 'A selector, or a list of them, is empty: it matches nothing.',
-    fix: 'Name a group, kind, tags, publisher, runtime or license; leave `match` out to take everything.',
+    fix: 'Name a group, kind, tags, publisher, runtime or license; leave `match` out to accept everything.',
   },
   'recipe/selector-value': {
     severity: 'error',
-    summary: 'A selector asks for what no function can have.',
+    summary: 'A selector asks for a value that no function can have.',
     fix: 'Correct the value.',
   },
   'recipe/ambiguous-source': {
     severity: 'error',
     summary: 'A source has both `functions` and `catalog`.',
-    fix: 'Make two sources of it: one with `functions`, for this registry, and one with `catalog`.',
+    fix: 'Split it into two sources: one with `functions`, for this registry, and one with `catalog`.',
   },
   'recipe/catalog-url': {
     severity: 'error',
-    summary: 'The address of a catalog is not one that a catalog is fetched from, or holds credentials.',
+    summary: 'The address of a catalog is not supported, or contains credentials.',
     fix: 'Write an address such as `https://example.com/catalog.yaml`, without a password.',
   },
   'recipe/insecure-catalog': {
     severity: 'warning',
     summary:
-      'A catalog is fetched without encryption, so everybody on the way can change it, and no policy wants it signed.',
+      'A catalog is fetched without encryption, so an attacker on the network can change it, and no policy requires a signature.',
     fix: 'Write `https://`, or add a `requireSignature` that covers every group that the source gives.',
   },
   'recipe/duration': {
@@ -76,28 +76,27 @@ export const RECIPE_CODES = {
   'recipe/rewrite': {
     severity: 'error',
     summary:
-      'A rule of `rewrite` is not made of two prefixes of one shape, each with a slash at its end, or has the `from` of another.',
+      'A rule of `rewrite` needs two prefixes of the same type, each with a trailing slash, and a `from` that no other rule has.',
     fix: 'Write both as `host/path/` for images, or both as `https://host/path/` for files.',
   },
   'recipe/shadowed-rewrite': {
     severity: 'warning',
-    summary:
-      'A rule of `rewrite` is never reached: what it is for begins as an earlier one says, which comes first.',
+    summary: 'A rule of `rewrite` never applies: an earlier rule with a shorter `from` matches first.',
     fix: 'Put the rule with the longer `from` before the other.',
   },
   'recipe/license': {
     severity: 'error',
-    summary: 'A licence in a policy is no SPDX expression, so no function can have it.',
+    summary: 'A license in a policy is not an SPDX license expression, so no function can have it.',
     fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
   },
   'recipe/selector-license': {
     severity: 'warning',
-    summary: 'A selector asks for a licence that is no SPDX expression, so it matches nothing.',
+    summary: 'A selector asks for a license that is not an SPDX license expression, so it matches nothing.',
     fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
   },
   'recipe/limit': {
     severity: 'error',
-    summary: 'Something in the recipe is larger or longer than it may be.',
+    summary: 'Something in the recipe exceeds its limit.',
     fix: 'Shorten it, or make several catalogs.',
   },
 } as const satisfies Record<`recipe/${string}`, { severity: Severity; summary: string; fix: string }>;

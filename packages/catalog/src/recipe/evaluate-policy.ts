@@ -45,7 +45,7 @@ export function evaluatePolicy(
   if (licenses !== undefined && !allowsLicense(licenses, facts.license)) {
     reasons.push({
       code: 'license',
-      message: `its licence ${shortened(facts.license)} is not among the allowed ones`,
+      message: `its license ${shortened(facts.license)} is not allowed`,
     });
   }
   return verdict?.trusted === true ? { reasons, signedBy: describeSigner(verdict.signer) } : { reasons };

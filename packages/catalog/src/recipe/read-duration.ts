@@ -16,7 +16,7 @@ export function readDuration(text: string): Duration {
   if (/^\d{1,9}$/.test(text)) {
     return { ok: false, reason: `"${text}" has no unit`, hint: `Write \`${text}s\` for seconds.` };
   }
-  const reason = `"${text}" is no duration`;
+  const reason = `"${text}" is not a duration`;
   if (!COMPOUND_DURATION.test(text)) return { ok: false, reason };
   const seconds = [...text.matchAll(/(\d+)([wdhms])/g)].reduce(
     (sum, [, part, of]) => sum + Number(part) * (of === 'w' ? SECONDS_OF_WEEK : UNITS[of as Unit]),

@@ -147,7 +147,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
     const name = { group: 'banana.co', kind: 'Peel', release: '' };
     expect(evaluateSignatures(policy!.requireSignature!, name, [])).toMatchObject({
       trusted: false,
-      reason: `it is not signed, and the policy requireSignature[0] wants a signature by the key ${FINGERPRINT}`,
+      reason: `it is not signed, but the policy requireSignature[0] requires a signature by the key ${FINGERPRINT}`,
     });
   });
 
@@ -175,7 +175,7 @@ describe('the catalog of a source', () => {
     expect(problems(of(catalog))).toEqual([problem]);
   });
 
-  it('that is matched by a licence that nobody has is warned of', () => {
+  it('that is matched by a license that nobody has is warned of', () => {
     const source = '{name: a, functions: {}, match: [{license: Apche-2.0}]}';
     expect(problems(withSource(source))).toEqual([
       'recipe/selector-license spec.sources[0].match[0].license 6:48',
@@ -310,7 +310,7 @@ describe('the policy of a recipe', () => {
   it('says of the path of a key that no file is read', () => {
     expect(hintsOf(withSignature('{groups: [a.co], key: banana.pub}'))).toContain('krmhub catalog apply');
     expect(hintsOf(withSignature('{groups: [a.co], signers: [{key: banana.pub}]}'))).toContain(
-      'No file is read',
+      'Key files are not read',
     );
     const folded = PEM.replaceAll('\n', ' ').trim();
     expect(
@@ -334,8 +334,8 @@ describe('the policy of a recipe', () => {
     ],
     ['501 rules', `{deny: [${'{kind: A}, '.repeat(501)}]}`, 'recipe/limit'],
     ['501 signatures', `{requireSignature: [${'{}, '.repeat(501)}]}`, 'recipe/limit'],
-    ['20,000 licences', `{licenses: [${'MIT, '.repeat(20_000)}]}`, 'recipe/limit'],
-    ['500 licences that nobody knows', `{licenses: [${'Apche-2.0, '.repeat(500)}]}`, 'recipe/license'],
+    ['20,000 licenses', `{licenses: [${'MIT, '.repeat(20_000)}]}`, 'recipe/limit'],
+    ['500 licenses that nobody knows', `{licenses: [${'Apche-2.0, '.repeat(500)}]}`, 'recipe/license'],
     [
       '101 signers',
       `{requireSignature: [{groups: ["*"], signers: [${'{}, '.repeat(101)}]}]}`,
@@ -347,7 +347,7 @@ describe('the policy of a recipe', () => {
       'policy/wrong-type',
     ],
     ['a deep rule', `{deny: ${'['.repeat(50)}${']'.repeat(50)}}`, 'recipe/wrong-type'],
-    ['a licence of brackets', `{licenses: ["${'('.repeat(250)}MIT"]}`, 'recipe/license'],
+    ['a license of brackets', `{licenses: ["${'('.repeat(250)}MIT"]}`, 'recipe/license'],
     [
       'a key of 100,000 characters',
       `{requireSignature: [{groups: ["*"], key: "${'a'.repeat(100_000)}"}]}`,

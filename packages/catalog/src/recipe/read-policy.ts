@@ -9,7 +9,7 @@ import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
 const SWITCHES = ['requireDigest', 'allowNetwork', 'allowStorage'] as const;
 /** Only who sends a recipe has the files beside it. */
 const KEY_FILE_HINT =
-  'No file is read here: paste the lines of the file below `key: |`, or send the recipe with `krmhub catalog apply`, which reads it in.';
+  'Key files are not read here: paste the lines of the file below `key: |`, or send the recipe with `krmhub catalog apply`, which reads it in.';
 
 /** With errors, what is given is not to be used. `signing` reads what is said of signatures, of the same document. */
 export function readRecipePolicy(
@@ -53,12 +53,12 @@ function readRequiredSignatures(
   if (list === undefined) return undefined;
   if (list.length === 0) {
     fields.report('recipe/missing-field', at, 'the list of required signatures is empty', {
-      hint: 'Say who signs what, or leave `requireSignature` out.',
+      hint: 'Name the signers, or leave `requireSignature` out.',
     });
   }
   const patterns = countPatterns(list);
   if (patterns > POLICY_LIMITS.maxPatterns) {
-    const message = `there are ${patterns} patterns, and at most ${POLICY_LIMITS.maxPatterns} are taken`;
+    const message = `there are ${patterns} patterns; the limit is ${POLICY_LIMITS.maxPatterns}`;
     signing.report('policy/limit', at, message);
     return undefined;
   }
@@ -101,8 +101,8 @@ function readLicenses(value: JsonValue | undefined, at: Path, fields: RecipeFiel
   if (value === undefined) return undefined;
   const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
   if (list?.length === 0) {
-    fields.report('recipe/missing-field', at, 'the list of licences is empty, so nothing would be taken', {
-      hint: 'Name a licence, or leave `licenses` out to take every one.',
+    fields.report('recipe/missing-field', at, 'the list of licenses is empty, so nothing would be accepted', {
+      hint: 'Name a license, or leave `licenses` out to allow every license.',
     });
   }
   return list?.flatMap((item, index) => {

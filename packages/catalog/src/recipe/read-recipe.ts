@@ -28,14 +28,14 @@ const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; diagnostics: Diagnostic[] } {
   const { maxBytes } = RECIPE_LIMITS;
   if (bytes.byteLength > maxBytes) {
-    const message = `the recipe has ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
+    const message = `the recipe has ${bytes.byteLength} bytes; the limit is ${maxBytes}`;
     return { diagnostics: [fileDiagnostic('recipe/limit', file, message)] };
   }
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
   const [document] = documents;
   if (document === undefined || documents.length > 1) {
-    const message = `the file holds ${documents.length === 0 ? 'no document' : `${documents.length} documents`}`;
+    const message = `the file contains ${documents.length === 0 ? 'no document' : `${documents.length} documents`}`;
     return { diagnostics: [...diagnostics, fileDiagnostic('recipe/document', file, message)] };
   }
   const fields: RecipeFields = new FieldReader(document, file, {
@@ -100,17 +100,17 @@ function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<st
     fields.report(
       'recipe/limit',
       at,
-      `there are ${names.length} labels, and at most ${RECIPE_LIMITS.maxLabels} are taken`,
+      `there are ${names.length} labels; the limit is ${RECIPE_LIMITS.maxLabels}`,
     );
   }
   return Object.fromEntries(
     Object.entries(labels).map(([name, label]) => {
       if (!LABEL_NAME.test(name))
-        fields.report('recipe/label', [...at, name], 'this is no name of a label', { target: 'key' });
+        fields.report('recipe/label', [...at, name], 'this is not a valid label name', { target: 'key' });
       if (typeof label !== 'string') {
         fields.report('recipe/label', [...at, name], 'the value of a label is text: put quotes around it');
       } else if (!LABEL_VALUE.test(label)) {
-        fields.report('recipe/label', [...at, name], 'this is no value of a label');
+        fields.report('recipe/label', [...at, name], 'this is not a valid label value');
       }
       return [name, String(label)];
     }),
@@ -150,7 +150,7 @@ function readSources(
       fields.report(
         'recipe/duplicate-source',
         [...at, index, 'name'],
-        `another source is named "${source.name}" too`,
+        `another source is already named "${source.name}"`,
       );
     }
     names.add(source.name);

@@ -58,7 +58,7 @@ function readPrefixAt(
 }
 
 function readPrefix(text: string): Prefix {
-  if (/[\p{C}\p{Z}]/u.test(text)) return invalid('it holds a space or a control character');
+  if (/[\p{C}\p{Z}]/u.test(text)) return invalid('it contains a space or a control character');
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return readUrlPrefix(text);
   if (!text.endsWith('/')) return missingSlash(text);
   // A name is put behind it, so that it is a reference whose grammar is known.
@@ -75,21 +75,21 @@ function readPrefix(text: string): Prefix {
 function readUrlPrefix(text: string): Prefix {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return invalid('it is no URL of http or https', 'Write images without a scheme: `host/path/`.');
+    return invalid('it is not an http or https URL', 'Write images without a scheme: `host/path/`.');
   }
   // What is wrong with it is not repeated: it may hold a password.
   if (url.username !== '' || url.password !== '') {
-    return invalid('it holds credentials, and recipes are read by everybody');
+    return invalid('it contains credentials, and everyone can read recipes');
   }
   if (/[?#]/.test(text)) return invalid('it has a query or a fragment, and so is no prefix');
   if (!text.endsWith('/')) return missingSlash(text);
   // References are compared as they are written.
-  if (url.href !== text) return invalid('it is not written as URLs are', `Write \`${url.href}\`.`);
+  if (url.href !== text) return invalid('it is not in canonical URL form', `Write \`${url.href}\`.`);
   return { ok: true, shape: 'url' };
 }
 
 function missingSlash(text: string): Prefix {
-  return invalid('it does not end with a slash, so it could end within a name', `Write \`${text}/\`.`);
+  return invalid('it does not end with a slash, so it could end inside a name', `Write \`${text}/\`.`);
 }
 
 function checkShadowed(
@@ -101,7 +101,7 @@ function checkShadowed(
   const shadow = earlier.find((rule) => from.startsWith(rule.from));
   if (shadow === undefined) return;
   if (shadow.from === from) {
-    fields.report('recipe/rewrite', at, 'another rule has this `from` already', {
+    fields.report('recipe/rewrite', at, 'another rule already has this `from`', {
       hint: 'Remove one of them.',
     });
     return;

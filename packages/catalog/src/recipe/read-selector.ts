@@ -14,7 +14,7 @@ import type { RecipeFields } from './fields.js';
 import { type DenyRule, RECIPE_LIMITS, type Selector } from './recipe.js';
 
 const SELECTOR_FIELDS = ['group', 'kind', 'tags', 'publisher', 'runtime', 'license'] as const;
-/** Looking for the licence that is meant compares with all of them, and nobody reads more hints at once. */
+/** Looking for the license that is meant compares with all of them, and nobody reads more hints at once. */
 const MAX_SUGGESTED = 100;
 
 type LicenseCode = 'recipe/license' | 'recipe/selector-license';
@@ -38,8 +38,8 @@ export function readDenyRules(
   if (value === undefined) return undefined;
   const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
   if (list?.length === 0) {
-    const hint = 'Name what is to be denied, or leave `deny` out.';
-    fields.report('recipe/empty-selector', at, 'the list of what is denied is empty', { hint });
+    const hint = 'Name the functions to deny, or leave `deny` out.';
+    fields.report('recipe/empty-selector', at, 'the list of denied functions is empty', { hint });
   }
   return list?.map((item, index) => readDenyRule(item, [...at, index], fields));
 }
@@ -50,7 +50,7 @@ function readDenyRule(value: JsonValue, at: Path, fields: RecipeFields): DenyRul
   const { reason: written, ...selector } = rule;
   if (Object.keys(selector).length === 0) {
     const hint = 'Name a group, kind, tags, publisher, runtime or license.';
-    fields.report('recipe/empty-selector', at, 'the rule does not say what is denied', { hint });
+    fields.report('recipe/empty-selector', at, 'the deny rule is empty', { hint });
   }
   const reason = written === undefined ? undefined : fields.text(written, [...at, 'reason']);
   const read = readFields(selector, at, fields, 'recipe/license');
@@ -86,9 +86,9 @@ function readFields(
     else if (name === 'license') read.license = readLicense(text, path, fields, licenseCode);
     else read[name] = text;
     if (name === 'group' && !isGroup(text))
-      fields.report('recipe/selector-value', path, `"${text}" is no group`);
+      fields.report('recipe/selector-value', path, `"${text}" is not a valid group`);
     if (name === 'kind' && !isKind(text))
-      fields.report('recipe/selector-value', path, `"${text}" is no kind`);
+      fields.report('recipe/selector-value', path, `"${text}" is not a valid kind`);
   }
   return read;
 }
@@ -105,16 +105,16 @@ function readRuntime(text: string, at: Path, fields: RecipeFields): RuntimeKind 
   const meant = suggest(text, RUNTIME_KINDS);
   const hint =
     meant === undefined ? `Runtimes are ${RUNTIME_KINDS.join(', ')}.` : `Did you mean \`${meant}\`?`;
-  fields.report('recipe/selector-value', at, `"${text}" is no runtime`, { hint });
+  fields.report('recipe/selector-value', at, `"${text}" is not a runtime`, { hint });
   return RUNTIME_KINDS[0];
 }
 
-/** In the spelling that the licences of definitions have. */
+/** In the spelling that the licenses of definitions have. */
 export function readLicense(text: string, at: Path, fields: RecipeFields, code: LicenseCode): string {
   const license = normalizeLicense(text) ?? text;
   if (!isLicenseExpression(license)) {
     const hint = fields.diagnostics.length < MAX_SUGGESTED ? { hint: licenseHint(text) } : {};
-    fields.report(code, at, `"${text}" is no SPDX licence expression`, hint);
+    fields.report(code, at, `"${text}" is not an SPDX license expression`, hint);
   }
   return license;
 }

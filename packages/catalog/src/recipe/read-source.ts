@@ -23,14 +23,10 @@ export function readSource(
   if (source === undefined) return undefined;
   if (source.functions === undefined && source.catalog === undefined) {
     fields.report('recipe/missing-field', at, '`functions` or `catalog` is missing', {
-      hint: 'Write `functions: {}` for the functions of this registry, or `catalog: {url: …}` for a catalog elsewhere.',
+      hint: 'Write `functions: {}` for the functions of this registry, or `catalog: {url: …}` for an upstream catalog.',
     });
   } else if (source.functions !== undefined && source.catalog !== undefined) {
-    fields.report(
-      'recipe/ambiguous-source',
-      at,
-      'a source has `functions` or `catalog`, and this one has both',
-    );
+    fields.report('recipe/ambiguous-source', at, 'a source has `functions` or `catalog`, not both');
   }
   const name = source.name === undefined ? undefined : readName(source.name, [...at, 'name'], fields);
   const release = readFunctions(source.functions, [...at, 'functions'], fields);
@@ -54,7 +50,7 @@ export function readSource(
 export function readName(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
   const name = fields.text(value, at);
   if (name !== undefined && !DNS_LABEL.test(name))
-    fields.report('recipe/name', at, `"${name}" is no DNS label`);
+    fields.report('recipe/name', at, `"${name}" is not a DNS label`);
   return name;
 }
 
@@ -78,7 +74,7 @@ function readCatalog(
   if (value === undefined) return undefined;
   if (typeof value === 'string') {
     const hint = 'Write `catalog: {url: …}`.';
-    fields.report('recipe/wrong-type', at, 'a mapping is expected, and this is text', { hint });
+    fields.report('recipe/wrong-type', at, 'expected a mapping, found text', { hint });
     return undefined;
   }
   const catalog = fields.mapping(value, at, { required: ['url'], optional: ['refresh', 'minimumAge'] });
@@ -125,7 +121,7 @@ function readSeconds(
     const hint = `Write \`${formatDuration(min)}\` or more.`;
     fields.report('recipe/duration', at, `"${text}" is less than ${formatDuration(min)}`, { hint });
   } else if (read.seconds > max) {
-    const message = `it is ${read.seconds} seconds, and at most ${max} are taken`;
+    const message = `it is ${read.seconds} seconds; the limit is ${max}`;
     fields.report('recipe/limit', at, message, { hint: `Write \`${formatDuration(max)}\` or less.` });
   } else return read.seconds;
   return undefined;
@@ -148,7 +144,7 @@ function checkInsecure(
           globs.some((glob) => glob === '*' || (group !== undefined && matchesGlob(glob, group))),
         );
   if (isSigned) return;
-  const message = 'what comes by http:// can be changed by everybody on the way';
+  const message = 'an attacker on the network can change what http:// transfers';
   fields.report('recipe/insecure-catalog', [...at, 'catalog', 'url'], message);
 }
 

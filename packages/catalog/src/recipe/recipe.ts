@@ -87,7 +87,7 @@ export interface RecipePolicy {
   allowNetwork?: boolean;
   /** False: functions that need storage mounts are not taken. */
   allowStorage?: boolean;
-  /** SPDX expressions, compared as they are written; absent for every licence. */
+  /** SPDX expressions, compared as they are written; absent for every license. */
   licenses?: string[];
   /** What is never taken. */
   deny?: DenyRule[];

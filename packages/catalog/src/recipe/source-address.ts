@@ -34,14 +34,14 @@ const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 export function readSourceAddress(text: string): ReadAddress {
   const { maxAddressLength } = RECIPE_LIMITS;
   if (text.length > maxAddressLength) return invalid(`it is longer than ${maxAddressLength} characters`);
-  if (SPACE_OR_CONTROL.test(text)) return invalid('it holds a space or a control character');
+  if (SPACE_OR_CONTROL.test(text)) return invalid('it contains a space or a control character');
   if (text.startsWith('git::')) return readGit(text.slice('git::'.length));
   if (text.startsWith('oci://')) return readOci(text.slice('oci://'.length));
   if (/^https?:\/\//i.test(text)) return readHttp(text);
   if (text.startsWith('file:')) return readFile(text.slice('file:'.length));
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0];
   return invalid(
-    scheme === undefined ? 'it names no way to get there' : `"${scheme}" is no way to get a catalog`,
+    scheme === undefined ? 'it has no scheme' : `"${scheme}" is not a supported scheme`,
     SCHEMES,
   );
 }
@@ -55,10 +55,10 @@ export function isInsecure(address: SourceAddress): boolean {
 
 function readHttp(text: string): ReadAddress {
   const url = parse(text);
-  if (url === undefined) return invalid('it is no URL');
+  if (url === undefined) return invalid('it is not a URL');
   if (url.username !== '' || url.password !== '') return credentialsProblem();
   if (text.includes('#'))
-    return invalid('it has a fragment, which no server is told', 'Leave out what begins with #.');
+    return invalid('it has a fragment, which is not sent to the server', 'Leave out what begins with #.');
   const secret = [...url.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
   if (secret !== undefined) return credentialsProblem();
   return { ok: true, address: { type: 'http', url: url.href } };
@@ -70,13 +70,14 @@ function readGit(text: string): ReadAddress {
     return invalid('a repository is named by https:// or ssh://', GIT);
   }
   if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:')) return credentialsProblem();
-  if (!REPOSITORY_HOST.test(url.hostname)) return invalid('its host is no host name');
-  if (url.username !== '' && !REPOSITORY_USER.test(url.username)) return invalid('its user is no user name');
+  if (!REPOSITORY_HOST.test(url.hostname)) return invalid('its host is not a host name');
+  if (url.username !== '' && !REPOSITORY_USER.test(url.username))
+    return invalid('its user is not a user name');
   if (text.includes('#')) return invalid('it has a fragment', 'Write the branch, tag or commit as ?ref=.');
   const at = url.pathname.indexOf('//', 1);
   if (at < 0 || url.pathname.length === at + 2) {
     return invalid(
-      'it does not say which file of the repository is the catalog',
+      'it does not name the catalog file in the repository',
       'Add //path/catalog.yaml after the repository.',
     );
   }
@@ -86,7 +87,7 @@ function readGit(text: string): ReadAddress {
   }
   const path = decode(url.pathname.slice(at + 2));
   if (path === undefined || !isFilePath(path)) {
-    return invalid('what follows // is no path of a file in a repository', GIT);
+    return invalid('what follows // is not a file path in a repository', GIT);
   }
   const read = readRef(url.search.slice(1));
   if (!read.ok) return read;
@@ -119,15 +120,15 @@ function readRef(query: string): { ok: true; ref?: string } | (ReadAddress & { o
   const name = equals < 0 ? only : only.slice(0, equals);
   const unknown = [name, ...others.map((other) => other.split('=')[0])].find((one) => one !== 'ref');
   if (unknown !== undefined)
-    return invalid(`"${unknown}" is no parameter of a git address`, 'The only one is ref.');
+    return invalid(`"${unknown}" is not a parameter of a git address`, 'The only one is ref.');
   if (others.length > 0) return invalid('it has more than one ref');
   const ref = decode(equals < 0 ? '' : only.slice(equals + 1));
-  if (ref === undefined || !REF.test(ref)) return invalid('its ref is no branch, tag or commit');
+  if (ref === undefined || !REF.test(ref)) return invalid('its ref is not a valid branch, tag or commit');
   return { ok: true, ref };
 }
 
 function readOci(text: string): ReadAddress {
-  if (/[?#]/.test(text)) return invalid('a reference has neither ? nor #');
+  if (/[?#]/.test(text)) return invalid('a reference cannot contain ? or #');
   const slash = text.indexOf('/');
   if (text.slice(0, Math.max(slash, 0)).includes('@')) return credentialsProblem();
   const reference = parseImageReference(text);
@@ -160,8 +161,8 @@ function decode(text: string): string | undefined {
 
 function credentialsProblem(): ReadAddress & { ok: false } {
   return invalid(
-    'it holds credentials, and recipes are read by everybody',
-    'Give them to the program that fetches it, by origin.',
+    'it contains credentials, and everyone can read recipes',
+    'Configure them in the program that fetches the catalog.',
   );
 }
 

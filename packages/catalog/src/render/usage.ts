@@ -51,7 +51,7 @@ export function functionUsage(
   } else if (container !== undefined) {
     sections.push({
       topic: 'container',
-      parts: [{ text: `Its image is no image reference: ${container.image}` }],
+      parts: [{ text: `Its image is not a valid image reference: ${container.image}` }],
     });
   }
   if (exec !== undefined) sections.push(execSection(exec, file));

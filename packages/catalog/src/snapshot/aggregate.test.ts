@@ -151,7 +151,7 @@ describe('a group', () => {
     expect(selection.versions).toEqual([{ name: 'v1', source: 'banana', definition: theirs.definition }]);
     expect(refusals(selection)).toEqual(['ours v1 claim', 'melon v1 claim']);
     expect(selection.refused![1]!.reasons[0]!.message).toBe(
-      'the group banana.co belongs to the source banana, which names it',
+      'the group banana.co belongs to the source banana, which names it explicitly',
     );
   });
 
@@ -199,7 +199,7 @@ describe('a minimum age', () => {
         version: 'v1',
         source: 'a',
         reasons: [
-          { code: 'minimum-age', message: 'it is too new, and comes from 2030-01-02T13:00:00.000Z on' },
+          { code: 'minimum-age', message: 'it is too new; it is available from 2030-01-02T13:00:00.000Z' },
         ],
       },
     ]);
@@ -290,12 +290,12 @@ describe('a policy', () => {
     expect(policed({ allowNetwork: true }, needy).versions).toHaveLength(1);
   });
 
-  it('allows licences, of which one of two is enough where the author lets choose', () => {
+  it('allows licenses, of which one of two is enough where the author lets choose', () => {
     const licensed = (license: string) => definition({ versions: [functionVersion('v1', { license })] });
     const allowed = { licenses: ['MIT', 'Apache-2.0'] };
     expect(policed(allowed, licensed('GPL-3.0-only OR MIT')).versions).toHaveLength(1);
     expect(refusals(policed(allowed, licensed('GPL-3.0-only AND MIT')))).toEqual(['a v1 license']);
-    expect(refusals(policed(allowed, licensed('no licence')))).toEqual(['a v1 license']);
+    expect(refusals(policed(allowed, licensed('no license')))).toEqual(['a v1 license']);
   });
 
   it('denies what it names, with its reason', () => {
@@ -314,7 +314,7 @@ describe('a policy', () => {
     const { refused } = policed(policy, definition({ versions: [version] }));
     const [digest, license] = refused![0]!.reasons.map(({ message }) => message);
     expect(digest).toMatch(/^no digest pins (?:https:\S+…,? ){3}and 3 more$/);
-    expect(license).toMatch(/^its licence L+… is not among the allowed ones$/);
+    expect(license).toMatch(/^its license L+… is not allowed$/);
     expect(`${digest}${license}`.length).toBeLessThan(1_000);
   });
 

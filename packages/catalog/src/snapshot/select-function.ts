@@ -249,11 +249,11 @@ class SelectionBuilder {
     const claim = groupConflict(this.#recipe, source, group, this.#context.ownsGroup);
     if (claim !== undefined) reasons.push({ code: 'claim', message: claim });
     if (this.#kind !== undefined && kind !== this.#kind) {
-      const message = `its kind ${kind} differs by case only from ${this.#kind}, which an earlier source provides`;
+      const message = `its kind ${kind} differs only in case from ${this.#kind}, which an earlier source provides`;
       reasons.push({ code: 'kind-case', message });
     }
     if (availableAt !== undefined) {
-      reasons.push({ code: 'minimum-age', message: `it is too new, and is taken from ${availableAt} on` });
+      reasons.push({ code: 'minimum-age', message: `it is too new; it is available from ${availableAt}` });
     }
     if (!needsFacts(this.#recipe) && source.rewrite === undefined) return { reasons, rewritten: false };
     const facts = candidate.facts?.find(({ name }) => name === version);
@@ -293,9 +293,10 @@ function groupConflict(
 ): string | undefined {
   if (matchesGroup(source, group)) return undefined;
   const owner = sources.find((one) => matchesGroup(one, group));
-  if (owner !== undefined) return `the group ${group} belongs to the source ${owner.name}, which names it`;
+  if (owner !== undefined)
+    return `the group ${group} belongs to the source ${owner.name}, which names it explicitly`;
   if (source.catalog === undefined || !ownsGroup(group)) return undefined;
-  return `the group ${group} belongs to this registry, which has functions of it`;
+  return `the group ${group} belongs to this registry, which has functions in it`;
 }
 
 function matchesGroup({ match }: RecipeSource, group: string): boolean {

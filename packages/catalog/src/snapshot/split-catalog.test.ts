@@ -19,7 +19,7 @@ describe('a catalog’s definitions', () => {
     }
   });
 
-  it('are refused where a function stands twice, even by case, all of them named', () => {
+  it('are refused where a function appears twice, even by case, all of them named', () => {
     const twice = [
       logger,
       functionDefinition({ names: { kind: 'logger' } }),

@@ -90,10 +90,10 @@ describe('a copy', () => {
     const record = recordOf({ copy: signedBy(key('a')) });
     const was = `it was signed by the key ${key('a').fingerprint}`;
     expect(judge(record, [])).toEqual({
-      refused: { problem: 'signature', message: `${was}, and is not signed any more` },
+      refused: { problem: 'signature', message: `${was}, but is no longer signed` },
     });
     expect(judge(record, [], { problems: ['it is damaged', 'other'] })).toMatchObject({
-      refused: { message: `${was}, and its signature does not hold any more: it is damaged` },
+      refused: { message: `${was}, but its signature is no longer valid: it is damaged` },
     });
     expect(judge(record, [{ signer: ROBOT }])).toMatchObject({
       refused: { problem: 'signature', message: expect.stringContaining('robot@example.com') },
@@ -133,7 +133,7 @@ describe('a copy', () => {
       accepted: { highest: { serial: 3, digest: sha256('old') } },
     });
     expect(judge(seen(3, 'old'), of(2))).toEqual({
-      refused: { problem: 'rollback', message: 'it is snapshot 2, and snapshot 3 was there already' },
+      refused: { problem: 'rollback', message: 'it is snapshot 2, but snapshot 3 was seen before' },
     });
     expect(judge(seen(3, 'old'), of(3))).toMatchObject({ refused: { problem: 'equivocation' } });
     // Without a copy, such as of a signer who was not named for a while, the highest serial still counts.
@@ -166,7 +166,7 @@ describe('a copy', () => {
       refused: { problem: 'signature', message: expect.stringContaining('which snapshot it is') },
     });
     expect(judge(record, [{ signer: key('a'), snapshot: claimOf(9, LATER, 'other') }])).toMatchObject({
-      refused: { problem: 'signature', message: expect.stringContaining('is one of other now') },
+      refused: { problem: 'signature', message: expect.stringContaining('is now one of other') },
     });
   });
 

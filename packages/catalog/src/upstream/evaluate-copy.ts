@@ -79,22 +79,22 @@ function weakerThanBefore(
     const [other] = signatures;
     const is =
       other !== undefined
-        ? `is signed by ${describeSigner(other.signer)} now, whom no policy of the recipe names`
+        ? `is now signed by ${describeSigner(other.signer)}, which no policy of the recipe names`
         : problems.length === 0
-          ? 'is not signed any more'
-          : `its signature does not hold any more: ${problems[0]}`;
-    return { problem: 'signature', message: `${was}, and ${is}` };
+          ? 'is no longer signed'
+          : `its signature is no longer valid: ${problems[0]}`;
+    return { problem: 'signature', message: `${was}, but ${is}` };
   }
   if (before === undefined) return undefined;
   const named = `snapshot ${before.serial} of the catalog ${before.catalog}`;
   if (claim === undefined) {
     return {
       problem: 'signature',
-      message: `${was} as ${named}, and its signature does not say any more which snapshot it is`,
+      message: `${was} as ${named}, but its signature no longer says which snapshot it is`,
     };
   }
   if (claim.catalog === before.catalog) return undefined;
-  return { problem: 'signature', message: `${was} as ${named}, and is one of ${claim.catalog} now` };
+  return { problem: 'signature', message: `${was} as ${named}, but is now one of ${claim.catalog}` };
 }
 
 function staleClaim(
@@ -106,7 +106,7 @@ function staleClaim(
   if (highest !== undefined && serial < highest.serial) {
     return {
       problem: 'rollback',
-      message: `it is snapshot ${serial}, and snapshot ${highest.serial} was there already`,
+      message: `it is snapshot ${serial}, but snapshot ${highest.serial} was seen before`,
     };
   }
   if (serial === highest?.serial && digest !== highest.digest) {

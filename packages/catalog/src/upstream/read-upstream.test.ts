@@ -183,7 +183,10 @@ describe('what is no catalog', () => {
       /KRMFunctionDefinition/,
     ],
     ['apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {}\n', /krmFunctions/],
-    ['apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: {a: b}}\n', /no list/],
+    [
+      'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: {a: b}}\n',
+      /is not a list/,
+    ],
     ['apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\n', /spec/],
     ['a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n', /this is|alias/],
     [`${'['.repeat(500)}`, /nested/],
@@ -208,7 +211,7 @@ describe('what is no catalog', () => {
       versions,
     }));
     expect(read(catalog(entries))).toEqual({
-      problem: `its entries have ${count * 50} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
+      problem: `its entries have ${count * 50} API versions; the limit is ${UPSTREAM_LIMITS.maxAllVersions}`,
     });
   }, 60_000);
 

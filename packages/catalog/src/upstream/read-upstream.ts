@@ -53,7 +53,7 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
   if ('problem' in read) return read;
   const { maxEntries, maxInvalidReported: maxInvalidTold, maxMessageLength } = UPSTREAM_LIMITS;
   if (read.entries.length > maxEntries) {
-    return { problem: `it has ${read.entries.length} entries, and at most ${maxEntries} are taken` };
+    return { problem: `it has ${read.entries.length} entries; the limit is ${maxEntries}` };
   }
   const found = new Map<string, { at: number; definition: FunctionDefinition }>();
   const invalid: InvalidEntry[] = [];
@@ -83,7 +83,7 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
   const versions = [...found.values()].reduce((sum, { definition }) => sum + definition.versions.length, 0);
   if (versions > UPSTREAM_LIMITS.maxAllVersions) {
     return {
-      problem: `its entries have ${versions} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
+      problem: `its entries have ${versions} API versions; the limit is ${UPSTREAM_LIMITS.maxAllVersions}`,
     };
   }
   let keptBytes = 0;

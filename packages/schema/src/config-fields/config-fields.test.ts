@@ -234,7 +234,7 @@ describe('describeConfig', () => {
       { allOf: ['no schema'] },
     ];
     for (const schema of more) expect(said(fieldOf(schema))).toContain(FURTHER_RULES);
-    expect(said(fieldOf({ type: 'bool' }))).toEqual(['is said to be, which is no type of OpenAPI, bool']);
+    expect(said(fieldOf({ type: 'bool' }))).toEqual(['is said to be, which is not an OpenAPI type, bool']);
     expect(said(described({ properties: { kind: { enum: ['Other'] } } }))).toEqual([FURTHER_RULES]);
     expect(said(fieldOf({ type: 'string', 'x-vendor': 1, title: 'A title' }))).toEqual([]);
   });

@@ -72,7 +72,7 @@ type Add = (text: string, values?: readonly JsonValue[], asWritten?: boolean) =>
 function addValues(part: JsonObject, add: Add): void {
   const type = keyword(part, 'type');
   if (type !== undefined && !(OPEN_API_TYPES as readonly JsonValue[]).includes(type)) {
-    add('is said to be, which is no type of OpenAPI,', [type], true);
+    add('is said to be, which is not an OpenAPI type,', [type], true);
   }
   const allowed = keyword(part, 'enum') as JsonValue[] | undefined;
   if (allowed !== undefined && allowed.length > 0) add(allowed.length === 1 ? 'always' : 'one of', allowed);
@@ -119,13 +119,13 @@ function addCount(
 
 function addCollections(part: JsonObject, add: Add): void {
   const listType = keyword(part, 'x-kubernetes-list-type');
-  if (listType === 'set') add('list of type set: no item stands twice');
+  if (listType === 'set') add('list of type set: items are unique');
   else if (listType === 'map') {
     const keys = (keyword(part, 'x-kubernetes-list-map-keys') as string[] | undefined) ?? [];
     add('list of type map: items are told apart by', keys, true);
   } else if (listType === 'atomic') add('list of type atomic: merging replaces the whole of it');
   if (keyword(part, 'x-kubernetes-map-type') === 'atomic') add('merging replaces the whole of it');
-  if (isSet(part, 'uniqueItems')) add('no item stands twice');
+  if (isSet(part, 'uniqueItems')) add('items are unique');
 }
 
 /** False where an expression is left out or cannot be read. */

@@ -14,7 +14,7 @@ export const CONVERT_CODES = {
   },
   'convert/image': {
     severity: 'error',
-    summary: 'The image is no image reference.',
+    summary: 'The image is not a valid image reference.',
     fix: 'Write host/path, with a tag or digest where it is known.',
   },
   'convert/no-release': {
@@ -24,7 +24,7 @@ export const CONVERT_CODES = {
   },
   'convert/release': {
     severity: 'error',
-    summary: 'The release is no SemVer version.',
+    summary: 'The release is not a SemVer version.',
     fix: 'Write a version such as v1.2.3 or v0.3.',
   },
   'convert/release-differs': {
@@ -59,22 +59,22 @@ export const CONVERT_CODES = {
   },
   'convert/description': {
     severity: 'warning',
-    summary: 'There is no description; the name of the function stands in its place.',
+    summary: 'There is no description; the name of the function is used instead.',
     fix: 'Write one line in description.',
   },
   'convert/usage': {
     severity: 'warning',
-    summary: 'No document about usage is named; another document stands in its place.',
+    summary: 'No document about usage is named; another document is used instead.',
     fix: 'Write the URL of a README.md in usage.',
   },
   'convert/examples': {
     severity: 'warning',
-    summary: 'No example is named; another document stands in its place.',
+    summary: 'No example is named; another document is used instead.',
     fix: 'Write the URL of at least one example in examples.',
   },
   'convert/no-document': {
     severity: 'error',
-    summary: 'No URL is named that could stand for usage or examples.',
+    summary: 'There is no URL for usage or examples.',
     fix: 'Add sourceURL or examplePackageURLs to kpt metadata, homepage to a Krew plugin.',
   },
   'convert/idempotent': {
@@ -89,8 +89,8 @@ export const CONVERT_CODES = {
   },
   'convert/license': {
     severity: 'warning',
-    summary: 'No licence is named; LicenseRef-unknown is written.',
-    fix: 'Write the SPDX expression of the licence in license.',
+    summary: 'No license is named; LicenseRef-unknown is written.',
+    fix: 'Write the SPDX expression of the license in license.',
   },
   'convert/not-a-function': {
     severity: 'warning',
@@ -110,7 +110,7 @@ export const CONVERT_CODES = {
   },
   'convert/dropped-field': {
     severity: 'warning',
-    summary: 'A field without a place in a definition is left out.',
+    summary: 'A field that a definition does not have is left out.',
     fix: 'Say the same in a field of the definition if it matters.',
   },
 } as const satisfies Record<string, CodeEntry>;

@@ -61,7 +61,7 @@ export function placeholderVersion(
 export function convertLicense(license: JsonValue | undefined, report: ConversionReport): string {
   if (typeof license === 'string' && license.trim() !== '')
     return normalizeLicense(license) ?? license.trim();
-  report.add('convert/license', 'no licence is named; LicenseRef-unknown is written');
+  report.add('convert/license', 'no license is named; LicenseRef-unknown is written');
   return 'LicenseRef-unknown';
 }
 

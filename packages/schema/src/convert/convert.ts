@@ -85,7 +85,7 @@ function convertKep(document: YamlDocument, { file, release }: ConvertOptions): 
   result.release = release;
   if (canonicalRelease(release) === undefined) {
     const report = new ConversionReport(document, file);
-    report.add('convert/release', `the release ${shorten(release)} is no SemVer version`);
+    report.add('convert/release', `the release ${shorten(release)} is not a SemVer version`);
     result.diagnostics = [...diagnostics, ...report.diagnostics];
   }
   return result;

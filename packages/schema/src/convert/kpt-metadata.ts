@@ -48,7 +48,7 @@ export function convertKptMetadata(
   const report = new ConversionReport(document, options.file);
   const failed = (): Conversion => ({ diagnostics: report.diagnostics });
   if (!isObject(document.value)) {
-    report.add('convert/unknown-document', 'the document is no mapping');
+    report.add('convert/unknown-document', 'the document is not a mapping');
     return failed();
   }
   const metadata = document.value;
@@ -120,7 +120,7 @@ function readImage(
   const release = options.release ?? ofTag ?? releaseFromPath(options.file);
   const canonical = release === undefined ? undefined : canonicalRelease(release);
   if (release !== undefined && canonical === undefined) {
-    report.add('convert/release', `the release ${shorten(release)} is no SemVer version`);
+    report.add('convert/release', `the release ${shorten(release)} is not a SemVer version`);
     return undefined;
   }
   if (ofTag !== undefined && canonicalRelease(ofTag) !== canonical) {

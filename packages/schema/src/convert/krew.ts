@@ -42,7 +42,7 @@ export function convertKrew(
     const what =
       release === undefined
         ? 'the plugin has no version'
-        : `the version ${shorten(release)} is no SemVer version`;
+        : `the version ${shorten(release)} is not a SemVer version`;
     report.add('convert/release', what, options.release === undefined ? ['spec', 'version'] : []);
   }
   const homepage = textField(spec, 'homepage')?.trim() || undefined;
@@ -118,7 +118,7 @@ function readDescription(spec: JsonObject, name: string, report: ConversionRepor
   return name;
 }
 
-/** Krew has no licence; authors who also list their plugin on Artifact Hub name it in an annotation. */
+/** Krew has no license; authors who also list their plugin on Artifact Hub name it in an annotation. */
 function readLicense(value: JsonValue): JsonValue | undefined {
   return field(objectField(objectField(value, 'metadata'), 'annotations'), 'artifacthub.io/license');
 }

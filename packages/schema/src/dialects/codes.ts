@@ -4,7 +4,7 @@ import type { CodeEntry } from '../yaml/codes.js';
 export const DIALECT_CODES = {
   'dialect/unknown-document': {
     severity: 'error',
-    summary: 'The document is no KRMFunctionDefinition, Catalog or KRMFunctionCatalog.',
+    summary: 'The document is not a KRMFunctionDefinition, Catalog or KRMFunctionCatalog.',
     fix: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
   },
   'dialect/misspelled-document': {
@@ -15,7 +15,7 @@ export const DIALECT_CODES = {
   },
   'dialect/missing-spec': {
     severity: 'error',
-    summary: 'The document has no spec, or its spec is no mapping.',
+    summary: 'The document has no spec, or its spec is not a mapping.',
     fix: 'Write the fields of the document under spec.',
   },
   'dialect/unknown-field': {
@@ -30,12 +30,12 @@ export const DIALECT_CODES = {
   },
   'dialect/catalog-labels': {
     severity: 'error',
-    summary: 'The labels of the catalog are no mapping of texts.',
+    summary: 'The labels of the catalog are not a mapping of strings.',
     fix: 'Write every label as text, in quotes where needed.',
   },
   'dialect/catalog-functions': {
     severity: 'error',
-    summary: 'The catalog has no list spec.krmFunctions, or an entry of it is no mapping.',
+    summary: 'The catalog has no list spec.krmFunctions, or an entry of it is not a mapping.',
     fix: 'List the functions under spec.krmFunctions, each a mapping as in the spec of a definition.',
   },
   'dialect/api-version': {
@@ -46,12 +46,12 @@ export const DIALECT_CODES = {
   },
   'dialect/version-field': {
     severity: 'info',
-    summary: 'A field of an API version stands beside versions; it is read into every version that lacks it.',
+    summary: 'A field of an API version is next to versions; it is copied into every version that lacks it.',
     fix: 'Move the field into each of the versions.',
   },
   'dialect/kind': {
     severity: 'info',
-    summary: 'The kind of the function stands beside group instead of in names.',
+    summary: 'The kind of the function is next to group instead of in names.',
     fix: 'Write names.kind.',
   },
   'dialect/versions-map': {
@@ -66,7 +66,7 @@ export const DIALECT_CODES = {
   },
   'dialect/platforms': {
     severity: 'info',
-    summary: 'The platforms of an exec runtime stand under platform, or directly under exec.',
+    summary: 'The platforms of an exec runtime are under platform, or directly under exec.',
     fix: 'Write exec.platforms.',
   },
   'dialect/exec-path': {
@@ -91,12 +91,12 @@ export const DIALECT_CODES = {
   },
   'dialect/license': {
     severity: 'info',
-    summary: 'The licence is spelled differently from its SPDX identifier.',
+    summary: 'The license is spelled differently from its SPDX identifier.',
     fix: 'Write the SPDX identifier.',
   },
   'dialect/digest': {
     severity: 'info',
-    summary: 'A digest has the prefix sha256:, capital letters, or stands in the field digest.',
+    summary: 'A digest has the prefix sha256:, capital letters, or is in the field digest.',
     fix: 'Write sha256 with 64 lower-case hexadecimal digits.',
   },
   'dialect/maintainers': {
@@ -126,7 +126,7 @@ export const DIALECT_CODES = {
   },
   'dialect/dropped-field': {
     severity: 'warning',
-    summary: 'A field without a place in the normal form is left out.',
+    summary: 'A field that the normal form does not have is left out.',
     fix: 'Remove the field, or say the same in a field that exists.',
   },
 } as const satisfies Record<string, CodeEntry>;

@@ -133,7 +133,7 @@ class DefinitionReader {
     const respelled = typeof license === 'string' ? normalizeLicense(license) : undefined;
     if (respelled !== undefined) {
       const path = [...at, 'license'];
-      const message = `the licence ${JSON.stringify(shorten(String(license)))} is read as ${respelled}`;
+      const message = `the license ${JSON.stringify(shorten(String(license)))} is read as ${respelled}`;
       this.report('dialect/license', message, path, 'value');
       version.license = respelled;
     }

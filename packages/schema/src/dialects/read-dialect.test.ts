@@ -290,14 +290,14 @@ describe('corrections', () => {
     ['APACHE-2.0', 'Apache-2.0'],
     ['mit', 'MIT'],
     ['The MIT License', 'MIT'],
-  ])('respells the licence %s', (license, expected) => {
+  ])('respells the license %s', (license, expected) => {
     const result = definition(`versions: [{name: v1, license: "${license}"}]\n`);
     expect(result.drafts[0]!.spec.versions).toEqual([{ name: 'v1', license: expected }]);
     expect(told(result)).toEqual(['dialect/license 4:34 spec.versions[0].license']);
   });
 
   it.each(['Apache-2.0', 'UNLICENSED', 'BSD', 'GPLv2', 'MIT OR Apache-2.0', 'proprietary', ''])(
-    'leaves the licence %j to lint',
+    'leaves the license %j to lint',
     (license) => {
       const result = definition(`versions: [{name: v1, license: "${license}"}]\n`);
       expect(result.diagnostics).toEqual([]);

@@ -47,7 +47,7 @@ export function readDialect(document: YamlDocument, file: string): Dialect {
   if (!isObject(spec)) {
     corrections.report(
       'dialect/missing-spec',
-      spec === undefined ? 'spec is missing' : 'spec is no mapping',
+      spec === undefined ? 'spec is missing' : 'spec is not a mapping',
       ['spec'],
     );
     return { diagnostics, drafts: [], kind, ...(catalog === undefined ? {} : { catalog }) };
@@ -99,7 +99,7 @@ function readCatalogName(value: JsonObject, corrections: Corrections): Dialect['
   const labels = readLabels(fields.labels, corrections);
   const { name } = fields;
   if (typeof name !== 'string' || name.trim() === '') {
-    const what = name === undefined ? 'the catalog has no name' : 'the name of the catalog is no text';
+    const what = name === undefined ? 'the catalog has no name' : 'the name of the catalog is not a string';
     corrections.report('dialect/catalog-name', what, ['metadata', 'name'], 'value');
     return undefined;
   }
@@ -112,7 +112,7 @@ function readLabels(
 ): Record<string, string> | undefined {
   if (labels === undefined || labels === null) return undefined;
   if (!isObject(labels)) {
-    corrections.report('dialect/catalog-labels', 'labels is no mapping', ['metadata', 'labels']);
+    corrections.report('dialect/catalog-labels', 'labels is not a mapping', ['metadata', 'labels']);
     return undefined;
   }
   const result: Record<string, string> = {};
@@ -120,7 +120,12 @@ function readLabels(
     if (typeof value === 'string') result[name] = value;
     else {
       const path = ['metadata', 'labels', name];
-      corrections.report('dialect/catalog-labels', `the label ${shorten(name)} is no text`, path, 'value');
+      corrections.report(
+        'dialect/catalog-labels',
+        `the label ${shorten(name)} is not a string`,
+        path,
+        'value',
+      );
     }
   }
   return result;
@@ -130,13 +135,13 @@ function readEntries(spec: JsonObject, file: string, corrections: Corrections): 
   const { krmFunctions } = spec;
   const path = ['spec', 'krmFunctions'];
   if (!Array.isArray(krmFunctions)) {
-    const what = krmFunctions === undefined ? 'is missing' : 'is no list';
+    const what = krmFunctions === undefined ? 'is missing' : 'is not a list';
     corrections.report('dialect/catalog-functions', `spec.krmFunctions ${what}`, path);
     return [];
   }
   return krmFunctions.flatMap((entry, index) => {
     if (isObject(entry)) return [readDefinition(entry, [...path, index], file, corrections)];
-    corrections.report('dialect/catalog-functions', 'this entry is no mapping', [...path, index]);
+    corrections.report('dialect/catalog-functions', 'this entry is not a mapping', [...path, index]);
     return [];
   });
 }
@@ -149,6 +154,6 @@ function checkFields(
 ): void {
   for (const name of Object.keys(value)) {
     if (known.includes(name)) continue;
-    corrections.report('dialect/unknown-field', `there is no field ${shorten(name)} here`, [...at, name]);
+    corrections.report('dialect/unknown-field', `unknown field ${shorten(name)}`, [...at, name]);
   }
 }

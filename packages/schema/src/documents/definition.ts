@@ -43,7 +43,7 @@ export interface FunctionVersion {
   usage: string;
   /** URIs of documents with one example each. */
   examples: string[];
-  /** An SPDX licence expression. */
+  /** An SPDX license expression. */
   license: string;
   /** Overrides the definition's maintainers for this API version. */
   maintainers?: string[];

@@ -39,7 +39,7 @@ export function parseImageReference(text: string): ImageReference {
   const colon = named.indexOf(':', named.lastIndexOf('/') + 1);
   const tag = colon === -1 ? undefined : named.slice(colon + 1);
   const name = colon === -1 ? named : named.slice(0, colon);
-  if (tag !== undefined && !TAG.test(tag)) return invalid(`has the tag "${tag}", which is no tag`);
+  if (tag !== undefined && !TAG.test(tag)) return invalid(`has the tag "${tag}", which is not a valid tag`);
   if (name === '') return invalid('has no name');
   if (IMAGE_ID.test(name)) return invalid('is the ID of an image, not a name');
 
@@ -47,7 +47,7 @@ export function parseImageReference(text: string): ImageReference {
   const first = name.slice(0, Math.max(slash, 0));
   const host = isHost(first) ? first : undefined;
   if (host !== undefined && !isHostName(host))
-    return invalid(`has the host "${host}", which is no host name`);
+    return invalid(`has the host "${host}", which is not a host name`);
   const repository = host === undefined ? name : name.slice(slash + 1);
   if (repository.length > MAX_PATH_LENGTH) {
     return invalid(`has a name of more than ${MAX_PATH_LENGTH} characters`);
@@ -56,7 +56,7 @@ export function parseImageReference(text: string): ImageReference {
     if (COMPONENT.test(component)) continue;
     if (component === '') return invalid('has an empty part between two slashes');
     if (/[A-Z]/.test(component)) return invalid(`has upper-case letters in "${component}"`);
-    return invalid(`has the part "${component}", which is no part of an image name`);
+    return invalid(`has the part "${component}", which is not a valid path component`);
   }
   return {
     ok: true,

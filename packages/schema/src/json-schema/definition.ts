@@ -73,7 +73,7 @@ const version = object(
     runtime,
     usage: text('The URL of a document that says how to use the function.'),
     examples: texts('URLs of documents with one example each; at least one.', { minItems: 1 }),
-    license: text('The licence of the function: an SPDX expression such as `Apache-2.0`.'),
+    license: text('The license of the function: an SPDX expression such as `Apache-2.0`.'),
     maintainers: texts('Overrides the maintainers of the definition for this API version.'),
     configMap: flag('The function also takes a ConfigMap as functionConfig.'),
   },
@@ -149,7 +149,7 @@ export function catalogJsonSchema(kind: 'Catalog' | 'KRMFunctionCatalog'): JsonO
       krmFunctions: {
         type: 'array',
         items: definitionSpecJsonSchema,
-        description: 'Where a function stands twice, the first wins.',
+        description: 'Where a function appears twice, the first wins.',
       },
     }),
   );

@@ -68,7 +68,7 @@ export function publicKeyHint({ fingerprint }: PublicKey): string {
 }
 
 function invalidKey(name: string, reason: string, cause?: unknown): KrmhubError {
-  return new KrmhubError('invalid-document', `${name} is no public key: ${reason}`, {
+  return new KrmhubError('invalid-document', `${name} is not a public key: ${reason}`, {
     hint: 'A public key is a PEM file, as `krmhub keygen`, `cosign generate-key-pair` and openssl write it.',
     ...(cause === undefined ? {} : { cause }),
   });

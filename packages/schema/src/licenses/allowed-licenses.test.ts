@@ -14,7 +14,7 @@ it.each([
   ['LGPL-2.1+', true],
   ['LicenseRef-banana', true],
   ['LicenseRef-melon', false],
-  ['no licence', false],
+  ['no license', false],
   ['', false],
   [`${'('.repeat(5_000)}MIT${')'.repeat(5_000)}`, false],
 ])('%s is allowed: %s', (expression, allowed) => {

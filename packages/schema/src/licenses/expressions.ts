@@ -3,17 +3,17 @@ import { loadLicenseCorrection } from '../libraries/lazy-libraries.js';
 import { suggest } from '../names/suggest.js';
 import { licenseIdentifiers } from './spdx-identifiers.js';
 
-/** The parser is recursive and the correction compares with every licence; no real expression is longer. */
+/** The parser is recursive and the correction compares with every license; no real expression is longer. */
 const MAX_LICENSE_LENGTH = 200;
 const MIN_MISSPELLED_LENGTH = 5;
-/** Said of software without a licence, which the correction takes for the Unlicense. */
+/** Said of software without a license, which the correction takes for the Unlicense. */
 const NO_LICENSE = /^\s*(?:unlicen[sc]ed|proprietary|commercial|none|closed|all rights reserved|see )/i;
 
-/** The way out for a licence that is no expression. */
+/** The way out for a license that is no expression. */
 export function licenseHint(license: string): string {
   const suggestion = suggestLicense(license);
   return suggestion === undefined
-    ? 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a licence of your own.'
+    ? 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a license of your own.'
     : `Did you mean \`${suggestion}\`?`;
 }
 
@@ -27,7 +27,7 @@ export function isLicenseExpression(text: string): boolean {
   }
 }
 
-/** Whether an SPDX expression lets its reader take this one licence alone. */
+/** Whether an SPDX expression lets its reader take this one license alone. */
 export function permitsLicense(text: string, license: string): boolean {
   if (!isLicenseExpression(text)) return false;
   const offers = (expression: Expression): boolean => {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Spellings that can mean one licence only, in lower case with single spaces. */
+/** Spellings that can mean one license only, in lower case with single spaces. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   'apache 2': 'Apache-2.0',
   'apache 2.0': 'Apache-2.0',
@@ -41,7 +41,7 @@ export function licenseIdentifiers(): string[] {
 }
 
 /**
- * The SPDX identifier of a licence that is only spelled differently. Undefined for what is right already
+ * The SPDX identifier of a license that is only spelled differently. Undefined for what is right already
  * and for what would have to be guessed: lint suggests there.
  */
 export function normalizeLicense(license: string): string | undefined {

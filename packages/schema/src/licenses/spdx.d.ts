@@ -2,7 +2,7 @@ declare module 'spdx-expression-parse' {
   export type Expression =
     | { license: string; plus?: true; exception?: string }
     | { left: Expression; conjunction: 'and' | 'or'; right: Expression };
-  /** Throws an Error for what is no SPDX expression. */
+  /** Throws an Error for what is not an SPDX license expression. */
   export default function parse(source: string): Expression;
 }
 

@@ -21,28 +21,29 @@ export const LINT_RULES = {
   },
   'shape/wrong-type': {
     severity: 'error',
-    summary: 'A value has another type than its field.',
+    summary: 'The value has the wrong type.',
     fix: 'Write a value of the type that the message names.',
   },
   'shape/unknown-field': {
     severity: 'error',
-    summary: 'A field that no KRM function definition has. Strict readers refuse the whole document.',
+    summary:
+      'The field does not exist in a KRM function definition. Strict readers reject the whole document.',
     fix: 'Correct the spelling, or remove the field.',
   },
   'shape/unknown-value': {
     severity: 'error',
-    summary: 'A value that is none of the values its field allows.',
+    summary: 'The value is not one that the field allows.',
     fix: 'Use one of the values that the message lists.',
   },
   'shape/empty': {
     severity: 'error',
-    summary: 'A text or list that must hold something is empty.',
-    fix: 'Fill it.',
+    summary: 'A string or list that must not be empty is empty.',
+    fix: 'Add a value.',
   },
 
   'names/group': {
     severity: 'error',
-    summary: 'The group is no DNS name with a dot, or longer than 253 characters.',
+    summary: 'The group is not a DNS name with a dot, or longer than 253 characters.',
     fix: 'Use a domain that you own, in lower case: `fn.example.com`.',
   },
   'names/kind': {
@@ -57,8 +58,8 @@ export const LINT_RULES = {
   },
   'names/version': {
     severity: 'error',
-    summary: 'The name of an API version is no DNS label.',
-    fix: 'Use `v1`, `v1beta1` or `v1alpha1`; the release of the function is no API version.',
+    summary: 'The name of an API version is not a DNS label.',
+    fix: 'Use `v1`, `v1beta1` or `v1alpha1`; the release of the function is not an API version.',
   },
   'names/version-form': {
     severity: 'warning',
@@ -67,13 +68,13 @@ export const LINT_RULES = {
   },
   'names/duplicate-version': {
     severity: 'error',
-    summary: 'An API version stands twice in one definition; readers use the first.',
+    summary: 'An API version appears twice in one definition; readers use the first.',
     fix: 'Remove or rename one of them.',
   },
   'description/one-line': {
     severity: 'warning',
-    summary: 'The description has several lines; lists show one.',
-    fix: 'Say it in one line, and the rest in the document that `usage` names.',
+    summary: 'The description has more than one line; lists show one.',
+    fix: 'Write one line, and put details in the document that `usage` names.',
   },
   'description/length': {
     severity: 'warning',
@@ -82,12 +83,12 @@ export const LINT_RULES = {
   },
   'tags/form': {
     severity: 'warning',
-    summary: 'A tag has spaces at its ends, a comma, or more than 50 characters.',
+    summary: 'A tag has leading or trailing spaces, a comma, or more than 50 characters.',
     fix: 'Use one short word or term for each tag.',
   },
   'tags/duplicate': {
     severity: 'warning',
-    summary: 'A tag stands twice; upper and lower case are the same.',
+    summary: 'A tag appears twice; upper and lower case are the same.',
     fix: 'Remove one.',
   },
 
@@ -98,22 +99,22 @@ export const LINT_RULES = {
   },
   'image/invalid': {
     severity: 'error',
-    summary: 'The image is no image reference.',
+    summary: 'The image is not a valid image reference.',
     fix: 'Write `host/path:tag`, such as `ghcr.io/acme/set-labels:v1.2.3`.',
   },
   'image/no-host': {
     severity: 'error',
-    summary: 'The image names no registry. Programs fill in different ones.',
+    summary: 'The image names no registry. Programs use different defaults.',
     fix: 'Write the registry: `docker.io/acme/set-labels:v1.2.3`.',
   },
   'image/no-tag': {
     severity: 'warning',
-    summary: 'The image has neither tag nor digest, so it is whatever `latest` is on the day.',
+    summary: 'The image has neither tag nor digest, so it means `latest`, which changes.',
     fix: "Add the release's tag, and the digest as `sha256`.",
   },
   'image/floating-tag': {
     severity: 'warning',
-    summary: 'The tag of the image is one that moves, such as `latest` or `v1`, and no digest pins it.',
+    summary: 'The tag of the image can change, such as `latest` or `v1`, and no digest pins it.',
     fix: "Use the release's tag, and add the digest as `sha256`.",
   },
   'image/unpinned-release': {
@@ -124,7 +125,7 @@ export const LINT_RULES = {
   },
   'image/no-digest': {
     severity: 'warning',
-    summary: 'No digest pins the image, so its tag can come to mean another one.',
+    summary: 'No digest pins the image, so its tag can later name another image.',
     fix: 'Add `sha256: <64 hexadecimal digits>` beside `image`.',
   },
   'image/digest-form': {
@@ -139,7 +140,7 @@ export const LINT_RULES = {
   },
   'exec/uri': {
     severity: 'error',
-    summary: 'The program is not downloaded from an https URL.',
+    summary: 'The URI of the program is not an https URL.',
     fix: 'Write an absolute https URL.',
   },
   'exec/bin': {
@@ -154,29 +155,29 @@ export const LINT_RULES = {
   },
   'exec/duplicate-platform': {
     severity: 'error',
-    summary: 'An operating system and architecture stand twice.',
+    summary: 'An operating system and architecture appear twice.',
     fix: 'Keep one program per platform.',
   },
   'starlark/reference': {
     severity: 'error',
-    summary: 'The script is no https, git or oci reference.',
+    summary: 'The script is not an https, git or oci reference.',
     fix: 'Write `https://…`, `git::https://…//path?ref=…` or `oci://…`.',
   },
   'starlark/unpinned': {
     severity: 'warning',
-    summary: 'The reference to the script can come to mean another script.',
+    summary: 'The reference can later name another script.',
     fix: 'Name a commit or a digest, or at least a release.',
   },
   'starlark/not-in-kep-schema': {
     severity: 'off',
     kep: 'warning',
-    summary: 'Starlark stands in the prose of KEP-2906, and not in its schema.',
+    summary: 'The text of KEP-2906 describes Starlark, but its schema does not allow it.',
     fix: 'Add a container or exec runtime for readers that follow the schema.',
   },
 
   'link/form': {
     severity: 'error',
-    summary: 'A link is no absolute URL.',
+    summary: 'A link is not an absolute URL.',
     fix: 'Write a URL that begins with `https://`.',
   },
   'link/scheme': {
@@ -186,32 +187,32 @@ export const LINT_RULES = {
   },
   'link/credentials': {
     severity: 'error',
-    summary: 'A link holds a user name or password, which everybody would read.',
-    fix: 'Remove what stands before the `@`, and change the password.',
+    summary: 'A link contains a user name or password, which everyone can read.',
+    fix: 'Remove the part before the `@`, and change the password.',
   },
   'link/moving-branch': {
     severity: 'warning',
-    summary: 'A link names a branch, so it will show what a later release does.',
+    summary: 'A link names a branch, so its content changes with later releases.',
     fix: "Name the release's tag or a commit in place of the branch.",
   },
   'license/unknown': {
     severity: 'error',
-    summary: 'The licence is no SPDX expression.',
+    summary: 'The license is not an SPDX license expression.',
     fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
   },
   'license/not-in-kep-enum': {
     severity: 'off',
     kep: 'info',
     summary:
-      "The KEP's schema allows one licence, written `Apache 2.0`; readers that follow it refuse others.",
-    fix: 'Nothing: it is a known fault of the schema. SPDX expressions are what registries use.',
+      "The KEP's schema allows one license, written `Apache 2.0`; readers that follow it reject others.",
+    fix: 'Nothing: this is a known error in the schema. Registries use SPDX expressions.',
   },
 
   'placeholder/marked': {
     severity: 'error',
     kep: 'warning',
-    summary: 'A comment `# CHANGE:` of `krmhub init` is left, so what stands below it is a placeholder.',
-    fix: 'Write what is asked for, and remove the comment.',
+    summary: 'A comment `# CHANGE:` of `krmhub init` is left, so the value below it is a placeholder.',
+    fix: 'Write the requested value, and remove the comment.',
   },
   'placeholder/digest': {
     severity: 'error',
@@ -222,17 +223,17 @@ export const LINT_RULES = {
 
   'text/control-character': {
     severity: 'error',
-    summary: 'A text holds control characters, which can rewrite a terminal.',
+    summary: 'A string contains control characters, which can rewrite a terminal.',
     fix: 'Remove them.',
   },
   'text/bidi-control': {
     severity: 'error',
-    summary: 'A text holds characters that reverse the reading order, so it shows as something else.',
+    summary: 'A string contains characters that reverse the reading order, so it shows as something else.',
     fix: 'Remove them.',
   },
   'text/too-long': {
     severity: 'error',
-    summary: 'A text is longer than 10,000 characters, or a name longer than 500.',
+    summary: 'A string is longer than 10,000 characters, or a name longer than 500.',
     fix: 'Shorten it; long texts belong in the document that `usage` names.',
   },
 
@@ -278,23 +279,23 @@ export const LINT_RULES = {
   },
   'schema/properties-and-map': {
     severity: 'warning',
-    summary: '`additionalProperties` stands beside `properties`, or is `false`. Kubernetes refuses both.',
-    fix: 'Keep one: `properties` for named fields, `additionalProperties` for a map. Objects are closed as they are.',
+    summary: '`additionalProperties` is next to `properties`, or is `false`. Kubernetes rejects both.',
+    fix: 'Keep one: `properties` for named fields, `additionalProperties` for a map. Objects with `properties` are already closed.',
   },
   'schema/meta-type': {
     severity: 'error',
-    summary: '`apiVersion` or `kind` is no string, or `metadata` no object.',
-    fix: 'Correct the type, or leave the field out: it is always there.',
+    summary: '`apiVersion` or `kind` is not a string, or `metadata` is not an object.',
+    fix: 'Correct the type, or leave the field out: every resource has it.',
   },
   'schema/meta-restriction': {
     severity: 'warning',
     summary:
-      '`metadata` at the root restricts more than `name` and `generateName`, which Kubernetes refuses.',
+      '`metadata` at the root restricts more than `name` and `generateName`, which Kubernetes rejects.',
     fix: 'Keep only the properties `name` and `generateName`.',
   },
   'schema/junctor-keyword': {
     severity: 'warning',
-    summary: 'A keyword stands inside allOf, anyOf, oneOf or not that structural schemas forbid there.',
+    summary: 'A keyword is inside allOf, anyOf, oneOf or not that structural schemas forbid there.',
     fix: 'Move it to the field itself.',
   },
   'schema/junctor-undeclared': {
@@ -304,7 +305,7 @@ export const LINT_RULES = {
   },
   'schema/extension': {
     severity: 'error',
-    summary: 'An `x-kubernetes-` keyword has a wrong value, or stands where it means nothing.',
+    summary: 'An `x-kubernetes-` keyword has a wrong value, or is where it has no effect.',
     fix: 'Correct or remove it; the message says what it needs.',
   },
   'schema/list-type': {
@@ -314,7 +315,7 @@ export const LINT_RULES = {
   },
   'schema/pattern': {
     severity: 'error',
-    summary: 'A pattern is no RE2 regular expression, which consumers written in Go use.',
+    summary: 'A pattern is not a valid RE2 regular expression, which consumers written in Go use.',
     fix: 'Avoid look-around and back-references.',
   },
   'schema/pattern-cost': {
@@ -340,7 +341,7 @@ export const LINT_RULES = {
   'schema/nullable-enum': {
     severity: 'warning',
     summary:
-      '`nullable: true` stands beside an `enum` without null. Readers differ on whether null is allowed.',
+      '`nullable: true` is next to an `enum` without null. Readers disagree on whether null is allowed.',
     fix: 'Add null to the enum, or remove `nullable`.',
   },
   'schema/number-for-integer': {
@@ -391,8 +392,8 @@ export const LINT_RULES = {
   },
   'lint/more': {
     severity: 'info',
-    summary: 'There are more findings than are told. It is as severe as the worst of them.',
-    fix: 'Mend those that are told, and lint again.',
+    summary: 'There are more findings than are listed. The severity is that of the worst one.',
+    fix: 'Fix the listed findings, and lint again.',
   },
 } as const satisfies Record<string, LintRule>;
 

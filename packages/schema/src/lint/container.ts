@@ -64,7 +64,7 @@ function reportUnpinned(tag: string | undefined, path: Path, report: Report): vo
       hint: `Add the tag of the release. ${ADD_DIGEST}`,
     });
   } else if (isFloatingTag(tag)) {
-    report('image/floating-tag', path, `the tag ${quote(tag)} moves, and no digest pins the image`, {
+    report('image/floating-tag', path, `the tag ${quote(tag)} can change, and no digest pins the image`, {
       hint: `Use the tag of the release. ${ADD_DIGEST}`,
     });
   } else if (RELEASE.test(tag)) {

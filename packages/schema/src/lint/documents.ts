@@ -6,7 +6,7 @@ import { isLicenseExpression, licenseHint } from '../licenses/expressions.js';
 import { checkLink, checkPossibleLink } from './link.js';
 import type { Report, Rule } from './rule.js';
 
-/** Links to documents, who publishes and maintains, and the licence. */
+/** Links to documents, who publishes and maintains, and the license. */
 export const documents: Rule = (draft, report) => {
   const { spec } = draft;
   checkTextAt(textField(spec, 'home'), ['home'], checkLink, report);
@@ -38,7 +38,7 @@ function checkLicense(license: string, path: Path, report: Report): void {
     report('license/not-in-kep-enum', path, "the KEP's schema allows only `Apache 2.0`, written so");
     return;
   }
-  report('license/unknown', path, `${quote(license)} is no SPDX licence expression`, {
+  report('license/unknown', path, `${quote(license)} is not an SPDX license expression`, {
     hint: licenseHint(license),
   });
 }

@@ -28,7 +28,7 @@ describe('entries of one catalog', () => {
         code: 'catalog/duplicate-version',
         severity: 'warning',
         path: 'spec.krmFunctions[1].versions[1].name',
-        message: 'v1beta1 of "a.example/SetLabels" stands in entry 0 already, and the first wins',
+        message: 'v1beta1 of "a.example/SetLabels" is already in entry 0; the first one wins',
       },
     ]);
   });

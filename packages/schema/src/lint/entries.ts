@@ -31,7 +31,7 @@ export function createEntryCheck(): EntryCheck {
       const first = versions.get(key);
       if (first === undefined) versions.set(key, at);
       else if (first !== at) {
-        const message = `${versionName} of ${quote(`${group}/${kind}`)} stands in entry ${first} already, and the first wins`;
+        const message = `${versionName} of ${quote(`${group}/${kind}`)} is already in entry ${first}; the first one wins`;
         report('catalog/duplicate-version', [...path, 'name'], message);
       }
     }

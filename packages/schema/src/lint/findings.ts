@@ -29,7 +29,7 @@ export class Findings {
     const all = limitDiagnostics(this.#stored, limit, file, this.#counts);
     const more = all.at(-1);
     if (!this.incomplete || more === undefined) return all;
-    return [...all.slice(0, -1), { ...more, message: `${more.message}; what follows was not looked at` }];
+    return [...all.slice(0, -1), { ...more, message: `${more.message}; the rest was not checked` }];
   }
 }
 

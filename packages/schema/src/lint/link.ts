@@ -23,12 +23,12 @@ export function checkLink(text: string, path: Path, report: Report): void {
   const url = text.replace(/^git::/, '');
   const scheme = SCHEME.exec(url)?.[1]?.toLowerCase();
   if (isUnsafe(url) || (scheme !== undefined && url.includes('://') && !SCHEMES.has(scheme))) {
-    report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
+    report('link/scheme', path, `${quote(text)} is a link that readers must not open`);
     return;
   }
   if (scheme === undefined || !SCHEMES.has(scheme) || !AUTHORITY.test(url) || !URL.canParse(url)) {
     const bare = /^[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?$/.test(text);
-    report('link/form', path, `${quote(text)} is no absolute URL`, {
+    report('link/form', path, `${quote(text)} is not an absolute URL`, {
       hint: bare ? `Write ${quote(`https://${text}`)}.` : 'Write a URL that begins with `https://`.',
     });
     return;
@@ -38,7 +38,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
     (found) => found !== undefined,
   );
   if (branch !== undefined) {
-    report('link/moving-branch', path, `the link names a branch (${branch}), and a release does not move`, {
+    report('link/moving-branch', path, `the link names a branch (${branch}), whose content changes`, {
       hint: 'Name the tag or the commit of the release in place of the branch.',
     });
   }
@@ -47,7 +47,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
 /** A text that is a link only if its author wrote one, such as a publisher. */
 export function checkPossibleLink(text: string, path: Path, report: Report): void {
   if (isUnsafe(text, UNSAFE_TEXT))
-    report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
+    report('link/scheme', path, `${quote(text)} is a link that readers must not open`);
   else if (/^https?:\/\//i.test(text) && URL.canParse(text)) checkCredentials(text, path, report);
 }
 
@@ -55,7 +55,7 @@ export function checkPossibleLink(text: string, path: Path, report: Report): voi
 export function checkCredentials(url: string, path: Path, report: Report): void {
   const { protocol, username, password } = new URL(url);
   if (password === '' && (username === '' || !/^https?:$/.test(protocol))) return;
-  report('link/credentials', path, 'the link holds a user name or password, which everybody would read');
+  report('link/credentials', path, 'the link contains a user name or password, which everyone can read');
 }
 
 function isUnsafe(text: string, schemes = UNSAFE_SCHEME): boolean {

@@ -68,7 +68,7 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
 function placeholderFindings(marks: readonly Range[], file: string, ruleset: LintRuleset): Diagnostic[] {
   const { fix, ...rule } = LINT_RULES['placeholder/marked'];
   const severity = ruleset === 'kep' ? rule.kep : rule.severity;
-  const message = 'what is marked here has not been changed yet';
+  const message = 'this placeholder has not been replaced yet';
   return marks.map((range) => ({
     code: 'placeholder/marked',
     severity,

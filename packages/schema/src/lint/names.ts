@@ -26,7 +26,7 @@ function checkGroup(group: string | undefined, report: Report): void {
     : !group.includes('.')
       ? 'A group is a domain that its owner controls, such as `fn.example.com`.'
       : 'Use lower-case letters, digits, dashes and dots; at most 253 characters.';
-  report('names/group', ['group'], `${quote(group)} is no DNS name with a dot`, { hint });
+  report('names/group', ['group'], `${quote(group)} is not a DNS name with a dot`, { hint });
 }
 
 function checkKind(kind: string | undefined, report: Report): void {
@@ -34,7 +34,7 @@ function checkKind(kind: string | undefined, report: Report): void {
   const path = ['names', 'kind'];
   const pascal = pascalCase(kind);
   const hint = isKind(pascal) ? { hint: `Write \`${pascal}\`.` } : {};
-  if (!isKind(kind)) report('names/kind', path, `${quote(kind)} is no kind`, hint);
+  if (!isKind(kind)) report('names/kind', path, `${quote(kind)} is not a valid kind`, hint);
   else if (!PASCAL_CASE.test(kind)) {
     report('names/kind-case', path, `${quote(kind)} is not in PascalCase`, hint);
   }
@@ -56,7 +56,7 @@ function checkDescription(description: string | undefined, report: Report): void
     report('description/one-line', path, 'the description has several lines');
   }
   if (description.length > MAX_DESCRIPTION_LENGTH) {
-    const message = `the description has ${description.length} characters, and lists show ${MAX_DESCRIPTION_LENGTH}`;
+    const message = `the description has ${description.length} characters; lists show ${MAX_DESCRIPTION_LENGTH}`;
     report('description/length', path, message);
   }
 }
@@ -70,9 +70,9 @@ function checkVersions(spec: JsonObject, report: Report): void {
     const index = Number(path[1]);
     if (!isApiVersionName(name)) {
       const hint = /^v?\d+(\.\d+)+/.test(name)
-        ? 'This is a release of the function; here stands the API version of its functionConfig, such as `v1`.'
+        ? 'This is a release of the function; this field is the API version of its functionConfig, such as `v1`.'
         : 'Use `v1`, `v1beta1` or `v1alpha1`.';
-      report('names/version', at, `${quote(name)} is no API version`, { hint });
+      report('names/version', at, `${quote(name)} is not an API version`, { hint });
     } else if (!KUBERNETES_VERSION_PATTERN.test(name)) {
       report('names/version-form', at, `${quote(name)} sorts after every version such as v1 or v1beta1`);
     }
@@ -93,9 +93,14 @@ function checkTags(tags: readonly JsonValue[], report: Report): void {
       const hint = tag.includes(',')
         ? 'Write each tag as an item of its own.'
         : `Write ${quote(tag.trim())}.`;
-      report('tags/form', ['tags', index], `the tag ${quote(tag)} has a comma or spaces at its ends`, {
-        hint,
-      });
+      report(
+        'tags/form',
+        ['tags', index],
+        `the tag ${quote(tag)} has a comma, or leading or trailing spaces`,
+        {
+          hint,
+        },
+      );
     } else if (tag.length > MAX_TAG_LENGTH) {
       report('tags/form', ['tags', index], `the tag has ${tag.length} characters; at most ${MAX_TAG_LENGTH}`);
     }

@@ -53,7 +53,7 @@ function checkPlatforms(runtime: JsonObject, path: Path, report: Report): void {
 
 function checkUri(uri: string, path: Path, report: Report): void {
   if (!/^https:\/\/[^\s/?#]+[^\s]*$/i.test(uri) || !URL.canParse(uri)) {
-    report('exec/uri', path, `${quote(uri)} is no https URL`);
+    report('exec/uri', path, `${quote(uri)} is not an https URL`);
     return;
   }
   checkCredentials(uri, path, report);
@@ -63,7 +63,7 @@ function checkBin(bin: string, path: Path, report: Report): void {
   const leaves = bin.split(/[\\/]/).includes('..') || /^[\\/]|^[A-Za-z]:/.test(bin);
   if (leaves) report('exec/bin', path, `the path ${quote(bin)} leaves the folder it is unpacked in`);
   else if (bin.includes('\\') || bin.endsWith('/')) {
-    report('exec/bin', path, `the path ${quote(bin)} is no path of a file with forward slashes`);
+    report('exec/bin', path, `the path ${quote(bin)} is not a file path with forward slashes`);
   }
 }
 
@@ -71,12 +71,12 @@ function checkScript(script: string, path: Path, report: Report): void {
   report('starlark/not-in-kep-schema', path, 'the schema of KEP-2906 has no Starlark runtime');
   const url = script.replace(/^git::/, '');
   if (!STARLARK.test(url) || !URL.canParse(url)) {
-    report('starlark/reference', path, `${quote(script)} is no https, git or oci reference`);
+    report('starlark/reference', path, `${quote(script)} is not an https, git or oci reference`);
     return;
   }
   checkCredentials(url, path, report);
   if (!PIN.test(url)) {
-    report('starlark/unpinned', path, `nothing in ${quote(script)} says which script it is`, {
+    report('starlark/unpinned', path, `nothing in ${quote(script)} pins the script`, {
       hint: 'Name a commit, a digest or a release in the reference.',
     });
   }

@@ -38,19 +38,19 @@ export function readCatalog(
     return { problem: `it holds ${documents.length} documents instead of one` };
   const dialect = readDialect({ value, index: 0, locate: () => undefined }, file);
   const { kind, drafts } = dialect;
-  if (kind === undefined) return { problem: firstError(dialect.diagnostics) ?? 'it is no catalog' };
+  if (kind === undefined) return { problem: firstError(dialect.diagnostics) ?? 'it is not a catalog' };
   if (kind === 'KRMFunctionDefinition')
-    return { problem: 'it is a single KRMFunctionDefinition, no catalog' };
+    return { problem: 'it is a single KRMFunctionDefinition, not a catalog' };
   const krmFunctions = objectField(value, 'spec')?.krmFunctions;
   if (!Array.isArray(krmFunctions)) {
     // A catalog without a name can be read all the same.
     const ofSpec = dialect.diagnostics.filter(({ path }) => path.startsWith('spec'));
-    return { problem: firstError(ofSpec) ?? 'spec.krmFunctions is no list' };
+    return { problem: firstError(ofSpec) ?? 'spec.krmFunctions is not a list' };
   }
   return { entries: toEntries(krmFunctions, drafts, errorsByEntry(dialect.diagnostics)) };
 }
 
-/** An entry that is no mapping has no draft. */
+/** An entry that is not a mapping has no draft. */
 function toEntries(
   krmFunctions: readonly JsonValue[],
   drafts: readonly Draft[],
@@ -59,7 +59,7 @@ function toEntries(
   let next = 0;
   return krmFunctions.map((authored, index) => {
     const isMapping = typeof authored === 'object' && authored !== null && !Array.isArray(authored);
-    if (!isMapping) return { problem: 'it is no mapping' };
+    if (!isMapping) return { problem: 'it is not a mapping' };
     const draft = drafts[next++]!;
     const problem = errors.get(index) ?? firstError(runRules(RULES, draft, 'registry'));
     if (problem === undefined) return { definition: draft.spec as unknown as FunctionDefinition };

@@ -112,7 +112,7 @@ function descriptionHint(schema: JsonValue | undefined): { hint?: string } {
 }
 
 const TYPE_NAMES: Record<string, string> = {
-  string: 'a text',
+  string: 'a string',
   boolean: 'true or false',
   array: 'a list',
   object: 'a mapping',
@@ -127,5 +127,5 @@ function describe(value: JsonValue): string {
   if (value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a mapping';
-  return typeof value === 'string' ? `the text ${quote(value)}` : `the ${typeof value} ${String(value)}`;
+  return typeof value === 'string' ? `the string ${quote(value)}` : `the ${typeof value} ${String(value)}`;
 }

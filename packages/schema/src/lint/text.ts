@@ -41,13 +41,13 @@ function checkText(
   }
   const control = CONTROL.exec(value)?.[0];
   if (control !== undefined) {
-    report('text/control-character', path, `${what} holds the control character ${codePoint(control)}`, {
+    report('text/control-character', path, `${what} contains the control character ${codePoint(control)}`, {
       target,
     });
   }
   const bidi = BIDI_CONTROL.exec(value)?.[0];
   if (bidi !== undefined) {
-    const message = `${what} holds ${codePoint(bidi)}, which reverses the reading order`;
+    const message = `${what} contains ${codePoint(bidi)}, which reverses the reading order`;
     report('text/bidi-control', path, message, { target });
   }
 }

@@ -17,12 +17,12 @@ export const YAML_CODES = {
   },
   'yaml/control-character': {
     severity: 'error',
-    summary: 'The text has a control character, or a line break that readers disagree about.',
+    summary: 'The text has a control character, or a line break that readers interpret differently.',
     fix: 'Remove the character, or write it as an escape in a double-quoted string.',
   },
   'yaml/empty': {
     severity: 'error',
-    summary: 'The file holds no document.',
+    summary: 'The file contains no document.',
     fix: 'Write a document, or leave the file out.',
   },
   'yaml/too-large': {
@@ -43,17 +43,17 @@ export const YAML_CODES = {
   'yaml/too-many-aliases': {
     severity: 'error',
     summary: 'The aliases of a document stand for more nodes than the limit.',
-    fix: 'Write the values out instead of using aliases.',
+    fix: 'Write out the values instead of using aliases.',
   },
   'yaml/too-many-documents': {
     severity: 'error',
-    summary: 'The file holds more documents than the limit.',
+    summary: 'The file contains more documents than the limit.',
     fix: 'Split the file.',
   },
   'yaml/too-many-problems': {
     severity: 'error',
-    summary: 'The file has more problems than are told one by one.',
-    fix: 'Mend the problems above and read the file again.',
+    summary: 'The file has more problems than are listed.',
+    fix: 'Fix the problems above and try again.',
   },
   'yaml/syntax': {
     severity: 'error',
@@ -87,22 +87,22 @@ export const YAML_CODES = {
   },
   'yaml/ambiguous-scalar': {
     severity: 'error',
-    summary: 'YAML readers disagree about what this unquoted value is, Go readers among them.',
+    summary: 'YAML readers, including Go readers, disagree about this unquoted value.',
     fix: 'Put it in quotes if it is text; otherwise write true, false or a plain decimal number.',
   },
   'yaml/legacy-scalar': {
     severity: 'warning',
-    summary: 'Some YAML 1.1 readers take this unquoted value for something else.',
+    summary: 'Some YAML 1.1 readers interpret this unquoted value differently.',
     fix: 'Put it in quotes if it is text.',
   },
   'yaml/integer-precision': {
     severity: 'error',
-    summary: 'An integer is beyond ±9007199254740991, which JSON readers cannot keep exactly.',
+    summary: 'An integer is beyond ±9007199254740991, which JSON readers cannot represent exactly.',
     fix: 'Put it in quotes if it is text, such as a digest; otherwise use a smaller number.',
   },
   'yaml/not-finite': {
     severity: 'error',
-    summary: 'A number is infinite or not a number, which JSON cannot say.',
+    summary: 'A number is infinite or not a number, which JSON cannot represent.',
     fix: 'Put it in quotes if it is text; otherwise use a finite number.',
   },
   'yaml/prototype-key': {
@@ -112,7 +112,7 @@ export const YAML_CODES = {
   },
   'yaml/alias': {
     severity: 'error',
-    summary: 'An alias names no anchor before it, or stands inside its own anchor.',
+    summary: 'An alias names no anchor before it, or is inside its own anchor.',
     fix: 'Write the value out instead of using an alias.',
   },
 } as const satisfies Record<string, CodeEntry>;

@@ -46,7 +46,7 @@ export class EventChecker {
           const content = events[index + 1];
           if (content?.type === EVENT_ID.SCALAR && isEmptyScalar(content)) empty.add(documents);
           if (++documents > this.limits.maxDocuments) {
-            const message = `the file holds more than ${this.limits.maxDocuments} documents`;
+            const message = `the file contains more than ${this.limits.maxDocuments} documents`;
             this.reporter.report('yaml/too-many-documents', message);
             return { empty };
           }
@@ -113,7 +113,7 @@ export class EventChecker {
     const parent = this.frames.at(-1);
     if (this.enter(parent, start)) this.reporter.report('yaml/non-string-key', 'a key is an alias', start);
     if (this.frames.some((frame) => frame.anchor === name)) {
-      this.reporter.report('yaml/alias', `the alias *${shorten(name)} stands inside its own anchor`, start);
+      this.reporter.report('yaml/alias', `the alias *${shorten(name)} is inside its own anchor`, start);
       return;
     }
     const size = this.sizes.get(name) ?? 1;

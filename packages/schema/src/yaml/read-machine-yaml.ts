@@ -23,7 +23,7 @@ export function readMachineYaml(
     ? (readJson(source.text, limits, reporter) ?? readEvents(source, limits, reporter))
     : readEvents(source, limits, reporter);
   if (documents.length === 0 && !reporter.hasErrors) {
-    reporter.report('yaml/empty', 'the file holds no document', 0);
+    reporter.report('yaml/empty', 'the file contains no document', 0);
   }
   return { documents: reporter.hasErrors ? [] : documents, diagnostics: reporter.finish() };
 }
@@ -75,7 +75,7 @@ function checkJson(root: JsonValue, limits: DocumentLimits, reporter: Reporter):
 function checkNumber(value: number, reporter: Reporter): void {
   if (!Number.isFinite(value)) reporter.report('yaml/not-finite', 'a number is too large');
   else if (isInexactInteger(value)) {
-    reporter.report('yaml/integer-precision', `the integer ${value} is too large to be kept exactly`);
+    reporter.report('yaml/integer-precision', `the integer ${value} is too large to represent exactly`);
   }
 }
 
@@ -112,7 +112,7 @@ function reportException(
     reporter.report('yaml/too-deep', `more than ${limits.maxDepth} nested lists and mappings`, at);
   } else if (reason.includes('duplicated mapping key')) {
     const key = /^[^\n:]{1,40}/.exec(source.text.slice(at ?? 0))?.[0] ?? '';
-    reporter.report('yaml/duplicate-key', `the key ${key} stands in this mapping already`, at);
+    reporter.report('yaml/duplicate-key', `the key ${key} is already in this mapping`, at);
   } else if (reason.includes('alias')) {
     reporter.report('yaml/alias', 'an alias has no anchor before it', at);
   } else if (reason.includes('directive')) {
@@ -124,7 +124,7 @@ function describeEventError(reason: string): string {
   if (reason.includes('end of the stream'))
     return 'the text ends inside a bracket, a brace or a quoted string';
   if (reason.includes('tab')) return 'a tab is used for indentation; YAML allows only spaces';
-  if (reason.includes('indentation')) return 'the indentation does not fit what stands around it';
+  if (reason.includes('indentation')) return 'the indentation does not match the surrounding lines';
   if (reason.includes('escape')) return 'this escape does not exist in double-quoted strings';
-  return 'this does not belong here';
+  return 'unexpected token';
 }

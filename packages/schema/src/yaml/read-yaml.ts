@@ -46,7 +46,7 @@ export function readYaml(
   reader.readAll();
   const { documents } = reader;
   if (documents.length === 0 && !reporter.hasErrors) {
-    reporter.report('yaml/empty', 'the file holds no document', 0);
+    reporter.report('yaml/empty', 'the file contains no document', 0);
   }
   const placeholders = reader.placeholders.map(([start, end]) => source.range(start, end));
   return { documents, diagnostics: reporter.finish(), placeholders };
@@ -147,7 +147,7 @@ class StreamReader {
   private compose(token: CST.Document): void {
     // Empty documents count too: each costs a pass through the composer.
     if (++this.documentTokens > this.limits.maxDocuments) {
-      const message = `the file holds more than ${this.limits.maxDocuments} documents`;
+      const message = `the file contains more than ${this.limits.maxDocuments} documents`;
       this.reporter.report('yaml/too-many-documents', message, token.offset);
       this.stopped = true;
       return;

@@ -34,11 +34,12 @@ export interface ScalarProblem {
 export function checkPlainScalar(source: string): ScalarProblem | undefined {
   if (!SUSPICIOUS_START.test(source)) return undefined;
   const shown = shorten(source);
-  if (GO_BOOLEAN.test(source)) return ambiguous(`"${shown}" is a boolean to Go readers and text to others`);
+  if (GO_BOOLEAN.test(source))
+    return ambiguous(`"${shown}" is a boolean to Go readers and a string to others`);
   if (LEADING_ZERO.test(source))
     return ambiguous(`"${shown}" is an octal number to Go readers and a decimal one to others`);
   if (GO_INTEGER.test(source) || UNDERSCORES.test(source)) {
-    return ambiguous(`"${shown}" is a number to Go readers and text to others`);
+    return ambiguous(`"${shown}" is a number to Go readers and a string to others`);
   }
   if (NOT_FINITE.test(source))
     return { code: 'yaml/not-finite', message: `"${shown}" is not a finite number` };
@@ -52,10 +53,10 @@ export function checkPlainScalar(source: string): ScalarProblem | undefined {
     if (isInexactInteger(number)) return inexact(shown);
   }
   if (OCTAL.test(source))
-    return legacy(`"${shown}" is the number ${Number(source)} here and text to YAML 1.1 readers`);
+    return legacy(`"${shown}" is the number ${Number(source)} here and a string to YAML 1.1 readers`);
   if (SEXAGESIMAL.test(source))
-    return legacy(`"${shown}" is text here and a base 60 number to YAML 1.1 readers`);
-  if (TIMESTAMP.test(source)) return legacy(`"${shown}" is text here and a date to YAML 1.1 readers`);
+    return legacy(`"${shown}" is a string here and a base 60 number to YAML 1.1 readers`);
+  if (TIMESTAMP.test(source)) return legacy(`"${shown}" is a string here and a date to YAML 1.1 readers`);
   return undefined;
 }
 
@@ -79,7 +80,7 @@ export function isInexactInteger(number: number): boolean {
 function inexact(shown: string): ScalarProblem {
   return {
     code: 'yaml/integer-precision',
-    message: `the integer ${shown} is too large to be kept exactly`,
+    message: `the integer ${shown} is too large to represent exactly`,
   };
 }
 

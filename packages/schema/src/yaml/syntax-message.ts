@@ -2,13 +2,13 @@ const BY_CODE: Record<string, string> = {
   ALIAS_PROPS: 'an alias may have neither an anchor nor a tag',
   BAD_ALIAS: 'an anchor or alias has no name',
   BAD_DQ_ESCAPE: 'this escape does not exist in double-quoted strings',
-  BAD_INDENT: 'the indentation does not fit what stands around it',
-  BAD_PROP_ORDER: 'an anchor or tag stands before an indicator instead of after it',
+  BAD_INDENT: 'the indentation does not match the surrounding lines',
+  BAD_PROP_ORDER: 'an anchor or tag is before an indicator instead of after it',
   BAD_SCALAR_START: 'unquoted text may not begin with this character',
   BLOCK_AS_IMPLICIT_KEY: 'a mapping or list cannot begin here; text with a colon or dash needs quotes',
-  BLOCK_IN_FLOW: 'an indented list or mapping cannot stand inside [] or {}',
+  BLOCK_IN_FLOW: 'an indented list or mapping cannot be inside [] or {}',
   KEY_OVER_1024_CHARS: 'a key has more than 1024 characters',
-  MULTILINE_IMPLICIT_KEY: 'a key has to stand on one line and end with a colon',
+  MULTILINE_IMPLICIT_KEY: 'a key must be on one line and end with a colon',
   MULTIPLE_ANCHORS: 'a value can have only one anchor',
   MULTIPLE_TAGS: 'a value can have only one tag',
   RESOURCE_EXHAUSTION: 'the text is too complex to be read',
@@ -37,5 +37,5 @@ const BY_MESSAGE: readonly [part: string, message: string][] = [
 /** One line in our own words for an error of the YAML library. */
 export function describeSyntaxError(code: string, message: string): string {
   for (const [part, text] of BY_MESSAGE) if (message.includes(part)) return text;
-  return BY_CODE[code] ?? 'this does not belong here';
+  return BY_CODE[code] ?? 'unexpected token';
 }

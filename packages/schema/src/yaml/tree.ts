@@ -65,7 +65,7 @@ export class TreeReader {
       return null;
     }
     if (anchored === null) {
-      this.report('yaml/alias', `the alias *${shorten(name)} stands inside its own anchor`, node);
+      this.report('yaml/alias', `the alias *${shorten(name)} is inside its own anchor`, node);
       return null;
     }
     this.aliasDepth++;

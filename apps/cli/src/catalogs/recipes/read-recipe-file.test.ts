@@ -84,7 +84,7 @@ describe('keys beside a recipe', () => {
     ['a link of a folder that leads out', 'out/above.pub', 'not below the folder'],
     ['a link to itself', 'loop.pub', 'ELOOP'],
     ['a private key', 'private.key', 'is a private key, and the public one is wanted'],
-    ['text', 'text.pub', 'is no public key'],
+    ['text', 'text.pub', 'is not a public key'],
     ['a large file', 'large.pub', 'is too long'],
     ['a pipe', 'pipe', 'is no file'],
     ['a name that is too long', 'a'.repeat(2_000), 'ENAMETOOLONG'],

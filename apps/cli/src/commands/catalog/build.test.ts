@@ -155,7 +155,7 @@ describe('from catalogs elsewhere', () => {
     expect(built.exitCode).toBe(5);
     expect(built.out()).toBe('');
     expect(built.err()).toMatch(/^gone: failed: .+/m);
-    expect(built.err()).toMatch(/^page: failed: it is no catalog: .+/m);
+    expect(built.err()).toMatch(/^page: failed: it is not a catalog: .+/m);
     expect(built.err()).toMatch(/^outside: failed: .+not below the folder/m);
     expect(built.err()).toContain('3 of 4 sources failed: gone, outside, page; nothing was written');
     expect(await exists('none.yaml')).toBe(false);

@@ -116,7 +116,7 @@ describe('whether it is signed', () => {
   });
 
   it.each<[string, Evidence[], string]>([
-    ['nothing', [], 'it is not signed, and the policy team wants a signature'],
+    ['nothing', [], 'it is not signed, but the policy team requires a signature'],
     ['a stranger', [bundle(releaseStatement(NAME, DIGESTS), OTHER)], 'does not name'],
     ['another release', [bundle(releaseStatement({ ...NAME, release: '9.9.9' }, DIGESTS))], '9.9.9, not'],
     [

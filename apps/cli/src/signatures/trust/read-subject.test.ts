@@ -109,7 +109,7 @@ describe('what an artifact says that it is', () => {
     ['no definition', { text: 'kind: ConfigMap\n' }],
     ['no YAML', { text: 'kind: KRMFunctionDefinition: [\n' }],
     ['no group', { text: DEFINITION.replace('group', 'grup') }],
-    ['a group that is no text', { text: DEFINITION.replace('example.com', '[example.com]') }],
+    ['a group that is not a string', { text: DEFINITION.replace('example.com', '[example.com]') }],
     ['too much', { text: DEFINITION, size: DOCUMENT_LIMITS.maxDefinitionBytes + 1 }],
   ])('cannot be read where it is %s', async (_, layer) => {
     expect((await subjectOf([layer])).subject.unreadable).toBeDefined();

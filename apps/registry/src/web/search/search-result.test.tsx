@@ -50,8 +50,8 @@ describe('a function in a list', () => {
       'signed by a@example.com (https://issuer.example), not in any policy',
     ],
     [
-      { trusted: false, policy: 'ours', reason: 'it is not signed, and the policy ours wants the key x' },
-      'not trusted it is not signed, and the policy ours wants the key x',
+      { trusted: false, policy: 'ours', reason: 'it is not signed, but the policy ours requires the key x' },
+      'not trusted it is not signed, but the policy ours requires the key x',
     ],
   ])('shows its signer and the policy that trusts it (%#)', (signature, words) => {
     expect(wordsOf({ signature })).toContain(words);

@@ -20,7 +20,7 @@ export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: 
 
 /** Every class of change between two catalogs, in the order in which they are told: docs/compatibility.md is made from this table. */
 export const CATALOG_CHANGE_CLASSES = {
-  'function-removed': { weight: 'breaking', summary: 'A function is not in the catalog any more.' },
+  'function-removed': { weight: 'breaking', summary: 'A function is no longer in the catalog.' },
   'function-added': { weight: 'quiet', summary: 'A function is in the catalog for the first time.' },
   'version-removed': { weight: 'breaking', summary: 'An API version of a function is removed.' },
   'alpha-version-removed': { weight: 'review', summary: 'An alpha API version of a function is removed.' },
@@ -41,9 +41,9 @@ export const CATALOG_CHANGE_CLASSES = {
   },
   'idempotent-removed': {
     weight: 'review',
-    summary: 'The function says that it is not idempotent any more.',
+    summary: 'The function is no longer idempotent.',
   },
-  'idempotent-added': { weight: 'quiet', summary: 'The function says that it is idempotent.' },
+  'idempotent-added': { weight: 'quiet', summary: 'The function is idempotent.' },
 
   upgraded: {
     weight: 'quiet',
@@ -52,15 +52,15 @@ export const CATALOG_CHANGE_CLASSES = {
   downgraded: { weight: 'review', summary: 'The release, or the tag or address, is a lower one.' },
   'release-changed': {
     weight: 'review',
-    summary: 'The release, tag or address is another one, and which is the higher is not known.',
+    summary: 'The release, tag or address changed, and which is the higher is not known.',
   },
   rebuilt: {
     weight: 'quiet',
     summary:
       'Only the digest differs: the image has the same repository and tag, the executable the same address.',
   },
-  'digest-removed': { weight: 'review', summary: 'The image is not named by its digest any more.' },
-  'digest-added': { weight: 'quiet', summary: 'The image is named by its digest.' },
+  'digest-removed': { weight: 'review', summary: 'The image is no longer pinned by its digest.' },
+  'digest-added': { weight: 'quiet', summary: 'The image is pinned by its digest.' },
 
   'network-needed': { weight: 'review', summary: 'The container asks for the network, and did not.' },
   'network-dropped': { weight: 'quiet', summary: 'The container no longer asks for the network.' },
@@ -91,8 +91,8 @@ export const CATALOG_CHANGE_CLASSES = {
     summary: 'It is signed by somebody whom the recipe trusts, and was not.',
   },
   'source-changed': { weight: 'review', summary: 'Another source of the recipe provides it.' },
-  'publisher-changed': { weight: 'review', summary: 'The publisher is another one.' },
-  'license-changed': { weight: 'review', summary: 'The licence is another one.' },
+  'publisher-changed': { weight: 'review', summary: 'The publisher changed.' },
+  'license-changed': { weight: 'review', summary: 'The license changed.' },
   'texts-changed': {
     weight: 'quiet',
     summary: 'Descriptions, tags, maintainers or addresses of documents differ.',

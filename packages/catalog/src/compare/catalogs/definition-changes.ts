@@ -141,7 +141,7 @@ function addDroppedCapabilities(was: FunctionVersion, is: FunctionVersion, chang
   for (const { field, dropped, what } of CAPABILITIES) {
     const [asked, asks] = [was, is].map(({ runtime }) => runtime.container?.[field] === true);
     if (!asked || asks) continue;
-    changes.add(dropped, `the container does not ask for ${what} any more`, {
+    changes.add(dropped, `the container no longer requires ${what}`, {
       version: is.name,
       rule: 'capability-dropped',
     });
@@ -154,8 +154,8 @@ function addPinChange(was: FunctionVersion, is: FunctionVersion, changes: Functi
   if ((before === undefined) === (after === undefined)) return;
   const pinned = after !== undefined;
   const message = pinned
-    ? 'the image is named by its digest'
-    : 'the image is not named by its digest any more';
+    ? 'the image is pinned by its digest'
+    : 'the image is no longer pinned by its digest';
   const details = { version: is.name, before, after };
   changes.add(pinned ? 'digest-added' : 'digest-removed', message, details);
 }

@@ -114,12 +114,12 @@ function checkMapKeys(keys: readonly string[], items: JsonObject, wrong: Wrong):
   const seen = new Set<string>();
   keys.forEach((key, index) => {
     const at = [MAP_KEYS, index];
-    if (seen.has(key)) wrong(at, `the map key ${quote(key)} stands twice`);
+    if (seen.has(key)) wrong(at, `the map key ${quote(key)} appears twice`);
     if (seen.has(key)) return;
     seen.add(key);
     const property = propertyOf(items, key);
     if (property === undefined) {
-      wrong(at, `the map key ${quote(key)} is no property of the items`);
+      wrong(at, `the map key ${quote(key)} is not a property of the items`);
       return;
     }
     const below = ['items', 'properties', key];

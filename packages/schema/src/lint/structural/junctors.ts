@@ -14,7 +14,7 @@ export const junctors: SchemaCheck = (nodes, report) => {
       if (schema[name] === null || (name === 'nullable' && schema[name] === false)) continue;
       if (!FORBIDDEN.has(name) && !name.startsWith('x-kubernetes-')) continue;
       if (intOrString && name === 'type') continue;
-      const message = `\`${name}\` has no place inside allOf, anyOf, oneOf or not`;
+      const message = `\`${name}\` is not allowed inside allOf, anyOf, oneOf or not`;
       report('schema/junctor-keyword', [...path, name], message, {
         hint: 'Move it to the field itself, outside.',
         target: 'key',

@@ -14,7 +14,7 @@ const FORBIDDEN: Partial<Record<OpenApiKeyword, string>> = {
   $schema: 'Remove it: every schema here is OpenAPI v3.',
   id: 'Remove it: a schema inside a definition has no address of its own.',
   definitions: 'Write each schema where it is used.',
-  dependencies: 'Say it in words, or with anyOf over `required`.',
+  dependencies: 'Describe it in words, or use anyOf over `required`.',
   patternProperties: 'Use `additionalProperties` for a map with any keys.',
   additionalItems: 'Use `items` with one schema for all items.',
 };
@@ -45,18 +45,18 @@ const KEYWORD_HINTS: Record<string, string> = {
   $defs: FORBIDDEN.definitions!,
   $id: FORBIDDEN.id!,
   if: 'Use anyOf or oneOf.',
-  readOnly: 'Say it in the description.',
-  deprecated: 'Say it in the description.',
+  readOnly: 'Write it in the description.',
+  deprecated: 'Write it in the description.',
 };
 
 const VALUE_TYPES: Record<KeywordValue, string> = {
   any: 'any value',
-  text: 'a text',
+  text: 'a string',
   flag: 'true or false',
   number: 'a number',
   count: 'a whole number of 0 or more',
   list: 'a list',
-  texts: 'a list of texts',
+  texts: 'a list of strings',
   schema: 'a schema',
   schemas: 'a list of schemas',
   schemaMap: 'a mapping of schemas',
@@ -77,7 +77,7 @@ export const keywords: SchemaCheck = (nodes, report) => {
           value,
           at,
           report,
-          `Write \`${META_TYPES[field as keyof typeof META_TYPES]}\`, as it always is.`,
+          `Write \`${META_TYPES[field as keyof typeof META_TYPES]}\`, as in every resource.`,
         );
       else if (Object.hasOwn(OPEN_API_KEYWORDS, name))
         checkKeyword(name as OpenApiKeyword, value, at, report);

@@ -12,7 +12,7 @@ export const patterns: SchemaCheck = (nodes, report, { patterns: set }) => {
     if ('expression' in compiled) continue;
     const at = [...path, 'pattern'];
     if (compiled.refused === 'syntax') {
-      const message = `the pattern ${quote(pattern)} is no RE2 regular expression: ${compiled.reason}`;
+      const message = `the pattern ${quote(pattern)} is not a valid RE2 regular expression: ${compiled.reason}`;
       const perl = /\(\?<?[=!]|\\[1-9]/.test(pattern);
       report(
         'schema/pattern',

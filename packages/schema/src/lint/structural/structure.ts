@@ -41,7 +41,7 @@ function checkRoot(schema: JsonObject, path: Path, report: Report): void {
   for (const name of ['additionalProperties', 'nullable'] as const) {
     const value = keyword(schema, name);
     if (value === undefined || (name === 'nullable' && value === false)) continue;
-    report('schema/root-restriction', [...path, name], `\`${name}\` has no place at the root`, {
+    report('schema/root-restriction', [...path, name], `\`${name}\` is not allowed at the root`, {
       hint: 'Remove it.',
       target: 'key',
     });
@@ -121,7 +121,7 @@ function checkMap(schema: JsonObject, path: Path, report: Report): void {
   if (values !== false && !hasProperties) return;
   const message =
     values === false
-      ? '`additionalProperties: false` has no place here: objects with `properties` are closed as they are'
+      ? '`additionalProperties: false` is not allowed here: objects with `properties` are already closed'
       : '`additionalProperties` beside `properties`: an object is either a map or has named fields';
   report('schema/properties-and-map', [...path, 'additionalProperties'], message, {
     hint: hasProperties ? 'Remove `additionalProperties`.' : 'Declare the fields in `properties`.',

@@ -29,7 +29,8 @@ export const values: SchemaCheck = (nodes, report) => {
     checkNames(schema, path, report);
     const allowed = keyword(schema, 'enum') as JsonValue[] | undefined;
     if (isSet(schema, 'nullable') && allowed !== undefined && !allowed.includes(null)) {
-      const message = '`nullable: true` stands beside an `enum` without null, which readers take differently';
+      const message =
+        '`nullable: true` is next to an `enum` without null, which readers interpret differently';
       report('schema/nullable-enum', [...path, 'nullable'], message, {
         hint: 'Add null to the enum, or remove `nullable`.',
         target: 'key',
