@@ -76,7 +76,7 @@ export class OperatorPages {
     servePage(this.#app, route, {}, async (c, input) => {
       const operator = await this.operator(c);
       if (operator === undefined) return this.#toSignIn(c);
-      return this.#answered(c, operator, needs, () => handler(c, input, operator));
+      return this.#respond(c, operator, needs, () => handler(c, input, operator));
     });
   }
 
@@ -96,7 +96,7 @@ export class OperatorPages {
       const operator = await this.operator(c);
       // The body is not read: anyone could send it.
       if (operator === undefined) return privateResponse(c, site, notSignedIn(c));
-      return this.#answered(c, operator, needs, async () => {
+      return this.#respond(c, operator, needs, async () => {
         const given = await readForm(c, maxBytes);
         const key = given.getAll(FORM_KEY);
         given.delete(FORM_KEY);
@@ -155,7 +155,7 @@ export class OperatorPages {
     return c.redirect(this.#deps.site.at(signInPath(from, { hasEnded })), 303);
   }
 
-  async #answered(
+  async #respond(
     c: RegistryContext,
     operator: Operator,
     needs: TokenScope | undefined,
