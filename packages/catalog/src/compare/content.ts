@@ -25,7 +25,7 @@ export function difference(a: readonly JsonValue[], b: readonly JsonValue[]): Js
   return a.filter((value) => !known.has(canonicalContent(value)));
 }
 
-/** Whether two values have one content, whatever the order of fields; fields that are undefined are absent. */
+/** Reports whether two values have one content, whatever the order of fields; fields that are undefined are absent. */
 export function isSameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

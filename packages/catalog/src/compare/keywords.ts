@@ -40,7 +40,7 @@ export const compareValues: KeywordComparison = (before, after, field, report) =
   compareDefault(before, after, field, report);
 };
 
-/** Tells a flag that was set or is not set any more. */
+/** Reports a flag that was set or is not set any more. */
 export function compareFlag(
   before: JsonObject,
   after: JsonObject,
@@ -150,7 +150,7 @@ const compareStep: KeywordComparison = (before, after, field, report) => {
   );
 };
 
-/** Whether every multiple of `value` is one of `step`; decimal fractions are not exact. */
+/** Reports whether every multiple of `value` is one of `step`; decimal fractions are not exact. */
 function isMultiple(value: number, step: number): boolean {
   const ratio = value / step;
   return Number.isFinite(ratio) && Math.abs(ratio - Math.round(ratio)) < 1e-9 && Math.round(ratio) !== 0;

@@ -9,7 +9,7 @@ import {
 import { formatValue } from './content.js';
 import type { Report } from './rules.js';
 
-/** Tells what differs between two API versions besides their schemas; `at` is the newer one's place. */
+/** Reports what differs between two API versions besides their schemas; `at` is the newer one's place. */
 export function compareRuntimes(
   before: FunctionVersion,
   after: FunctionVersion,

@@ -30,7 +30,7 @@ const COMPARED_KEYWORDS = new Set<string>([
   ...Object.keys(OPEN_API_KEYWORDS).filter((name) => name.startsWith('x-kubernetes-')),
 ]);
 
-/** Tells every change between two schemas of a functionConfig. `at` is the newer one's place. */
+/** Reports every change between two schemas of a functionConfig. `at` is the newer one's place. */
 export function compareSchemas(before: JsonObject, after: JsonObject, at: Path, report: Report): void {
   if (canonicalContent(before) === canonicalContent(after)) return;
   new Comparison(report).compare(withImplicitFields(before), withImplicitFields(after), at, '', 0);

@@ -101,7 +101,7 @@ export function planAttach(input: AttachInput): AttachPlan {
   };
 }
 
-/** Whether a signature was made no later than another, as far as somebody testifies it: times bound what is believed. */
+/** Reports whether a signature was made no later than another, as far as somebody testifies it: times bound what is believed. */
 function isNotLater({ signedAt }: ReleaseBundle, other: ReleaseBundle): boolean {
   return other.signedAt === undefined || (signedAt !== undefined && signedAt <= other.signedAt);
 }

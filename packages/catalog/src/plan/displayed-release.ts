@@ -80,7 +80,7 @@ export function searchDocument(
   };
 }
 
-/** What search takes from an entry of a catalog elsewhere, which nobody has linted: each with its unit. */
+/** What search takes from an entry of an upstream catalog, which no one has linted: each with its unit. */
 const ENTRY_TEXT_LIMITS = {
   /** UTF-16 code units of a description; of a definition that is published, lint allows as many. */
   maxDescriptionLength: 10_000,
@@ -91,8 +91,8 @@ const ENTRY_TEXT_LIMITS = {
 } as const;
 
 /**
- * What search finds a function by that only catalogs elsewhere have: all but the release, and what is known of it.
- * Long text is cut; long tags and licenses are left out, since by half of one nobody should find anything.
+ * What search finds a function by that only upstream catalogs have: all but the release, and what is known of it.
+ * Long text is cut; long tags and licenses are left out, since by half of one no one should find anything.
  */
 export function upstreamSearchDocument(
   definition: FunctionDefinition,

@@ -29,7 +29,7 @@ import { tombstoneConflict } from './takedown.js';
 
 export interface PublishInput {
   name: FunctionName;
-  /** The kind is in lower case, as repositories have it; of a new function the definition says how it is spelt. */
+  /** The kind is in lower case, as repositories have it; of a new function the definition says how it is spelled. */
   kindFolded?: boolean;
   /** As the publisher wrote it: `v0.3` is `0.3.0`. */
   release: string;
@@ -59,7 +59,7 @@ export interface PublishInput {
 export type PublishPlan =
   /** `blobs` are to be durable before the change is committed: the definition's bytes and the README's. */
   | { outcome: 'created'; change: FunctionChange; diagnostics: Diagnostic[]; blobs: Uint8Array[] }
-  /** The release stands with these bytes already; it is not linted anew, for rules change and releases do not. */
+  /** The release stands with these bytes already; it is not linted again, for rules change and releases do not. */
   | { outcome: 'unchanged'; release: ReleaseRecord; diagnostics: Diagnostic[] }
   | { outcome: 'conflict'; error: KrmhubError }
   | { outcome: 'invalid'; diagnostics: Diagnostic[] };

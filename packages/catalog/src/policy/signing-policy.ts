@@ -68,8 +68,8 @@ export function applicablePolicies(
 }
 
 /**
- * Whether a release is signed by one whom a policy that covers it names; undefined where none covers it. One good
- * signature is enough, since whoever can add bundles could otherwise spoil a release with a bad one.
+ * Reports whether a release is signed by one whom a policy that covers it names; undefined where none covers it. One good
+ * signature is enough, since anyone who can add bundles could otherwise spoil a release with a bad one.
  */
 export function evaluateSignatures(
   policies: readonly SigningPolicy[],
@@ -133,7 +133,7 @@ function evaluateSignature(
   return { reason, isStranger: matching.length === 0 };
 }
 
-/** Whether a policy names who signed, and none revokes it; when it was signed is not asked. */
+/** Reports whether a policy names who signed, and none revokes it; when it was signed is not asked. */
 export function isNamedSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
   return (
     revocationReason(policies, signer) === undefined &&

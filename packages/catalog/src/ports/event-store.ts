@@ -11,7 +11,7 @@ export interface EventStore {
   /**
    * The functions that any `release.*` event after a sequence and up to another touched. Of a catalog also those whose
    * entries in its sources changed, and every one that its sources have in a group of which this registry got the first
-   * release or lost the last one. Kinds are as they are spelt, so that two may differ by case only.
+   * release or lost the last one. Kinds are as they are spelled, so that two may differ by case only.
    */
   changedFunctions(
     after: number,

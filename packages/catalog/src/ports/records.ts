@@ -41,7 +41,7 @@ export interface ReleaseBundle {
   claim: 'signature' | 'attestation';
   /** Of the in-toto statement. */
   predicateType: string;
-  /** Absent where nobody here knew the key when it was last looked at. */
+  /** Absent where no one here knew the key when it was last looked at. */
   signer?: Signer;
   /** When it was signed, where a log or an authority testifies that. */
   signedAt?: Time;
@@ -116,16 +116,16 @@ export interface SearchDocument extends FunctionName {
   signatures: ReleaseSignature[];
 }
 
-/** Where a function comes from that is not of this registry: a catalog's source that is a catalog elsewhere. */
+/** Where a function comes from that is not of this registry: a catalog's source that is an upstream catalog. */
 export interface UpstreamOrigin {
   catalog: string;
   /** Name of the source in the catalog's recipe. */
   source: string;
 }
 
-/** What search shows of a function: one of this registry, or one that only catalogs elsewhere have. */
+/** What search shows of a function: one of this registry, or one that only upstream catalogs have. */
 export interface SearchResult extends Omit<SearchDocument, 'release'> {
-  /** Absent where this registry has no release of it, so that nobody here knows which one it is. */
+  /** Absent where this registry has no release of it, so that no one here knows which one it is. */
   release?: string;
   /** Of the release above. */
   publishedAt?: Time;
@@ -133,7 +133,7 @@ export interface SearchResult extends Omit<SearchDocument, 'release'> {
   from?: UpstreamOrigin[];
 }
 
-/** What a catalog's newest snapshot has of a function that it takes, at least in part, from a catalog elsewhere. */
+/** What a catalog's newest snapshot has of a function that it takes, at least in part, from an upstream catalog. */
 export interface ServedEntry extends FunctionName {
   catalog: string;
   serial: number;
@@ -267,7 +267,7 @@ export interface SnapshotRecord {
   /** Number of functions. */
   functions: number;
   createdAt: Time;
-  /** Sources that are catalogs elsewhere, as they were; absent for none. */
+  /** Sources that are upstream catalogs, as they were; absent for none. */
   sources?: ReportedSource[];
   /** The takedown for which its bytes are gone; names and digests stay. */
   withdrawn?: Takedown;

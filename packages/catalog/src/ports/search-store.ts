@@ -4,7 +4,7 @@ import type { SearchPage, SearchQuery } from './records.js';
 export interface SearchStore {
   search(query: SearchQuery): Promise<SearchPage>;
   /**
-   * Brings what search finds of functions that only catalogs elsewhere have up to what newest snapshots hold, in
+   * Brings what search finds of functions that only upstream catalogs have up to what newest snapshots hold, in
    * short transactions. False where the signal broke it off: what is done is done, and the next call does the rest.
    */
   synchronizeSearch(signal?: AbortSignal): Promise<boolean>;

@@ -21,12 +21,12 @@ export interface SnapshotStore {
   /** Names of the catalogs whose newest snapshot holds the function, its kind equal but for case. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
   /**
-   * What newest snapshots have from catalogs elsewhere of the function whose kind is equal but for case; by catalog,
+   * What newest snapshots have from upstream catalogs of the function whose kind is equal but for case; by catalog,
    * `default` last.
    */
   servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
   /**
-   * Stores a recipe; the catalog is then to be cut anew as a whole, which `throughEvent: 0` says, by the time `at`.
+   * Stores a recipe; the catalog is then to be cut again as a whole, which `throughEvent: 0` says, by the time `at`.
    * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
    * Its sources are all to be asked at once. What is known of a source stays while its name does;
    * the copy of another address is used until the new one answers, and binds it to nothing.
@@ -34,7 +34,7 @@ export interface SnapshotStore {
   applyRecipe(input: {
     name: string;
     recipe: string;
-    /** Those that are catalogs elsewhere; absent for none. */
+    /** Those that are upstream catalogs; absent for none. */
     sources?: readonly { source: string; url: string }[];
     expectedRecipe: string | undefined;
     at: Time;
@@ -46,11 +46,11 @@ export interface SnapshotStore {
     name: string,
     names?: readonly { group: string; kind: string }[],
   ): Promise<CatalogEntryRow[]>;
-  /** The entry that the newest state of a catalog has for a function, its kind as it is spelt; else undefined. */
+  /** The entry that the newest state of a catalog has for a function, its kind as it is spelled; else undefined. */
   latestEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
   /**
    * A signature is stored with its snapshot, or not at all. Rejects with a RevisionConflict where the catalog was cut or
-   * applied by somebody else meanwhile.
+   * applied by another party meanwhile.
    */
   commitSnapshot(cut: SnapshotBuild): Promise<void>;
   /** Newest first. */
@@ -62,7 +62,7 @@ export interface SnapshotStore {
   renewSignature(signature: SnapshotSignature): Promise<boolean>;
   /** The bundle of this digest that a snapshot of the catalog has now. */
   signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
-  /** Whether any snapshot of any catalog is signed. */
+  /** Reports whether any snapshot of any catalog is signed. */
   hasSignatures(): Promise<boolean>;
   /** Places as of a serial, by group and kind in code unit order. */
   snapshotEntryRows(name: string, serial: number): Promise<CatalogEntryRow[]>;

@@ -69,7 +69,7 @@ export interface SourceCopy {
   snapshot?: { catalog: string; serial: number; expires: Time };
 }
 
-/** A source of a catalog's recipe that is a catalog elsewhere. */
+/** A source of a catalog's recipe that is an upstream catalog. */
 export interface SourceRecord {
   catalog: string;
   /** Name of the source in the recipe. */
@@ -103,7 +103,7 @@ export interface SourceRefresh {
   put: UpstreamEntry[];
   /** Entries that the source does not have any more. */
   removed: UpstreamEntryName[];
-  /** All entries are to be judged anew: who signed them has changed. */
+  /** All entries are to be judged again: who signed them has changed. */
   reevaluate: boolean;
   /** Entries that went before then are forgotten, unless the one in their place came after. */
   purgeGoneBefore: Time;

@@ -13,7 +13,7 @@ export interface SourceStore {
   sourceEntries(catalog: string, source: string): Promise<UpstreamEntryName[]>;
   /**
    * Applies a planned look at a source and gives its event. Rejects with a RevisionConflict where the source was
-   * applied anew or asked by somebody else meanwhile, and where a rendered entry is not stored.
+   * applied again or asked by another party meanwhile, and where a rendered entry is not stored.
    */
   commitRefresh(refresh: SourceRefresh): Promise<Event | undefined>;
 
@@ -26,7 +26,7 @@ export interface SourceStore {
   allUpstreamCandidates(catalog: string): AsyncIterable<UpstreamCandidates>;
   /** Those of the groups of which this registry holds a release, or held one that was taken down. */
   ownedGroups(groups: readonly string[]): Promise<Set<string>>;
-  /** Functions of a group that a source of the catalog has, as they are spelt, in code unit order. */
+  /** Functions of a group that a source of the catalog has, as they are spelled, in code unit order. */
   upstreamFunctionNames(catalog: string, group: string): Promise<FunctionName[]>;
 
   /**

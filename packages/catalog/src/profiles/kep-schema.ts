@@ -14,7 +14,7 @@ import {
 } from './profile.js';
 
 /**
- * What the OpenAPI schema of KEP-2906 takes, its faults with it: one license, spelt its way, no Starlark, and `platform`
+ * What the OpenAPI schema of KEP-2906 takes, its faults with it: one license, spelled its way, no Starlark, and `platform`
  * beside `exec.platforms`, since it requires the one and describes the other.
  */
 export const kepSchema: ProfileDialect = {

@@ -20,7 +20,7 @@ export interface ProfileWriter {
 
 export interface ProfileEntry {
   text: string;
-  /** Whether anything of the function stands there. */
+  /** Reports whether anything of the function stands there. */
   written: boolean;
   losses: ProfileLoss[];
 }

@@ -51,12 +51,12 @@ export function evaluatePolicy(
   return verdict?.trusted === true ? { reasons, signedBy: describeSigner(verdict.signer) } : { reasons };
 }
 
-/** UTF-16 code units of a text of others that a reason repeats: whoever wrote it could make reports of any size. */
+/** UTF-16 code units of a text of others that a reason repeats: anyone who wrote it could make reports of any size. */
 const MAX_QUOTED_LENGTH = 200;
 /** Texts that a reason repeats. */
 const MAX_QUOTED = 3;
 
-/** What somebody else wrote, as reasons repeat it. */
+/** What another party wrote, as reasons repeat it. */
 export function shortened(text: string): string {
   return text.length <= MAX_QUOTED_LENGTH ? text : `${text.slice(0, MAX_QUOTED_LENGTH)}…`;
 }

@@ -14,7 +14,7 @@ import type { RecipeFields } from './fields.js';
 import { type DenyRule, RECIPE_LIMITS, type Selector } from './recipe.js';
 
 const SELECTOR_FIELDS = ['group', 'kind', 'tags', 'publisher', 'runtime', 'license'] as const;
-/** Looking for the license that is meant compares with all of them, and nobody reads more hints at once. */
+/** Looking for the license that is meant compares with all of them, and no one reads more hints at once. */
 const MAX_SUGGESTED = 100;
 
 type LicenseCode = 'recipe/license' | 'recipe/selector-license';

@@ -46,13 +46,13 @@ export interface Recipe {
   policy?: RecipePolicy;
 }
 
-/** Functions of this registry, or of a catalog elsewhere. */
+/** Functions of this registry, or of an upstream catalog. */
 export interface RecipeSource {
   /** A DNS label, unique in the recipe. */
   name: string;
   /** Of this registry's functions: a range that npm's semver reads; absent for every release. */
   release?: string;
-  /** The catalog elsewhere; absent for the functions of this registry. */
+  /** The upstream catalog; absent for the functions of this registry. */
   catalog?: UpstreamCatalog;
   /** A release or entry must match one of them; absent for every one. */
   match?: Selector[];
@@ -62,7 +62,7 @@ export interface RecipeSource {
   rewrite?: RewriteRule[];
 }
 
-/** A catalog that somebody else serves. */
+/** A catalog that another party serves. */
 export interface UpstreamCatalog {
   /** As `readSourceAddress` reads it. */
   url: string;
@@ -123,7 +123,7 @@ spec:
 /** What selectors look at, beside the name. */
 export type SelectableFields = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
 
-/** Whether the selectors of a source let something pass; says nothing of release ranges and yanks. */
+/** Reports whether the selectors of a source let something pass; says nothing of release ranges and yanks. */
 export function sourceMatches(
   { match, exclude }: Pick<RecipeSource, 'match' | 'exclude'>,
   name: FunctionName,

@@ -8,7 +8,7 @@ export function rewriteReference(rules: readonly RewriteRule[], reference: strin
   return rule === undefined ? reference : rule.to + reference.slice(rule.from.length);
 }
 
-/** Whether rules change any of these references, and in words why one of them is none any more. */
+/** Reports whether rules change any of these references, and in words why one of them is none any more. */
 export function rewriteReferences(
   rules: readonly RewriteRule[],
   references: readonly string[],
@@ -49,7 +49,7 @@ function referenceProblem(reference: string): string | undefined {
   return image.ok ? undefined : image.reason;
 }
 
-/** Whether it steps back up a path, however that is written: what a mirror has elsewhere is no copy of this. */
+/** Reports whether it steps back up a path, however that is written: what a mirror has elsewhere is no copy of this. */
 function hasParentSegment(reference: string): boolean {
   const plain = reference.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/');
   return plain.split(/[\\/]/).includes('..');

@@ -22,14 +22,14 @@ const REPOSITORY_SCHEMES = ['https:', 'http:', 'ssh:'];
 /** git takes percent signs in a host for what they stand for, and hands it to other programs. */
 const REPOSITORY_HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9a-f:.]+\])$/i;
 const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
-/** Parameters by which whoever knows the address may do what others may not. */
+/** Parameters by which anyone who knows the address may do what others may not. */
 const SECRET_PARAMETER =
   /^(?:access_?token|private_?token|auth_?token|token|api_?key|password|secret|sig|signature|x-(?:amz|goog)-signature)$/i;
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 
 /**
  * Reads the address of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…` or
- * `file:path`. Addresses hold no credentials: those are the machine's, and recipes are read by everybody.
+ * `file:path`. Addresses hold no credentials: those are the machine's, and recipes are read by everyone.
  */
 export function readSourceAddress(text: string): ReadAddress {
   const { maxAddressLength } = RECIPE_LIMITS;
@@ -46,7 +46,7 @@ export function readSourceAddress(text: string): ReadAddress {
   );
 }
 
-/** Whether whoever stands between can change what comes; nobody stands between a machine and itself. */
+/** Reports whether anyone who stands between can change what comes; no one stands between a machine and itself. */
 export function isInsecure(address: SourceAddress): boolean {
   if (address.type !== 'http' && address.type !== 'git') return false;
   const { protocol, hostname } = new URL(address.type === 'http' ? address.url : address.repository);

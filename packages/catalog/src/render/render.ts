@@ -34,7 +34,7 @@ export function renderEntry(definition: FunctionDefinition): RenderedEntry {
   return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
 }
 
-/** Whether a definition's entry is this one, which is known ten times sooner than it is rendered. */
+/** Reports whether a definition's entry is this one, which is known ten times sooner than it is rendered. */
 export function hasRendering(definition: FunctionDefinition, { json }: RenderedEntry): boolean {
   return JSON.stringify(orderDefinition(definition)) === json;
 }

@@ -43,7 +43,7 @@ export function toYamlItem(value: JsonValue, indent: number): string {
   return lines.join('');
 }
 
-/** Whether a string can be written for every reader: it has no unpaired surrogate. */
+/** Reports whether a string can be written for every reader: it has no unpaired surrogate. */
 export function isWritable(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }

@@ -15,7 +15,7 @@ import {
   selectFunction,
 } from './select-function.js';
 
-/** Recipes over catalogs elsewhere: who provides what, and what is said of everything that lost. */
+/** Recipes over upstream catalogs: who provides what, and what is said of everything that lost. */
 
 const NOON = '2030-01-02T12:00:00.000Z';
 const HOUR = 3_600;

@@ -29,7 +29,7 @@ export interface BuildFunction extends FunctionName {
   releases: readonly (ReleaseSummary & { definition: FunctionDefinition })[];
 }
 
-/** An entry of a catalog elsewhere, and when it was first seen with these bytes. */
+/** An entry of an upstream catalog, and when it was first seen with these bytes. */
 export interface KnownEntry extends Pick<ReadEntry, 'facts'> {
   /** Of the rendered entry. */
   json: string;
@@ -38,7 +38,7 @@ export interface KnownEntry extends Pick<ReadEntry, 'facts'> {
   goneAt?: Time;
 }
 
-/** What is known of a source that is a catalog elsewhere. */
+/** What is known of a source that is an upstream catalog. */
 export interface BuildSource {
   /** What stands there, each function once. */
   entries: readonly KnownEntry[];
@@ -55,7 +55,7 @@ export interface BuildInputs {
   clock: Time;
   /** Of the registry, each once. */
   functions: Iterable<BuildFunction>;
-  /** By name, one for each source of the recipe that is a catalog elsewhere. */
+  /** By name, one for each source of the recipe that is an upstream catalog. */
   sources: ReadonlyMap<string, BuildSource>;
 }
 
@@ -120,7 +120,7 @@ export function* builtCatalogPieces(
 interface FunctionInputs {
   own?: BuildFunction & { facts?: ReadonlyMap<string, UpstreamEntry['versions']> };
   upstream: Map<string, UpstreamEntry[]>;
-  /** JSON of entries of catalogs elsewhere. */
+  /** JSON of entries of upstream catalogs. */
   rendered: Map<Digest, string>;
 }
 

@@ -17,7 +17,7 @@ export interface RegistryFunction extends FunctionName {
 }
 
 /**
- * What all sources have of one function; undefined where none has anything. Its kind is spelt as this registry does, else
+ * What all sources have of one function; undefined where none has anything. Its kind is spelled as this registry does, else
  * as the first source of the recipe that has it: a name that does not depend on the order in which things are found.
  */
 export function functionCandidates(
@@ -39,7 +39,7 @@ export function functionCandidates(
   };
 }
 
-/** Whether a function has no place in a catalog, and no line in its report. */
+/** Reports whether a function has no place in a catalog, and no line in its report. */
 export function isEmptySelection({ versions, shadowed, refused = [], yanked }: Selection): boolean {
   return versions.length === 0 && shadowed.length === 0 && refused.length === 0 && yanked.length === 0;
 }

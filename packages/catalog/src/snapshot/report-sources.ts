@@ -2,7 +2,7 @@ import type { ReportedSource } from '@krmhub/schema';
 import type { SourceRecord } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
 
-/** What a report says of the sources that are catalogs elsewhere, in the recipe's order. */
+/** What a report says of the sources that are upstream catalogs, in the recipe's order. */
 export function reportSources({ sources }: Recipe, records: readonly SourceRecord[]): ReportedSource[] {
   return sources.flatMap(({ name, catalog }) => {
     if (catalog === undefined) return [];

@@ -27,7 +27,7 @@ export interface FunctionCandidates extends FunctionName {
   /** By name of the release; needed where `needsFacts(recipe)`. */
   facts?: ReadonlyMap<string, readonly VersionFacts[]>;
   /**
-   * Of catalogs elsewhere, by name of the source: the entry that stands there, and those that it took the place of,
+   * Of upstream catalogs, by name of the source: the entry that stands there, and those that it took the place of,
    * the latest first. One that was removed is not offered.
    */
   upstream?: ReadonlyMap<string, readonly UpstreamEntry[]>;
@@ -37,16 +37,16 @@ export interface FunctionCandidates extends FunctionName {
 export interface SelectionContext {
   /** By which minimum ages are judged. */
   clock: Time;
-  /** Whether this registry holds a release of a group. */
+  /** Reports whether this registry holds a release of a group. */
   ownsGroup(group: string): boolean;
-  /** Signatures of catalogs elsewhere that hold, by name of the source. */
+  /** Signatures of upstream catalogs that hold, by name of the source. */
   signatures: ReadonlyMap<string, readonly SourceSignature[]>;
 }
 
 /** For recipes that take nothing from elsewhere. */
 export const NO_UPSTREAMS: SelectionContext = { clock: '', ownsGroup: () => true, signatures: new Map() };
 
-/** Whether what is known of releases does not suffice, and the facts of their definitions are needed. */
+/** Reports whether what is known of releases does not suffice, and the facts of their definitions are needed. */
 export function needsFacts({ sources, policy }: Recipe): boolean {
   return (
     policy !== undefined ||
@@ -54,7 +54,7 @@ export function needsFacts({ sources, policy }: Recipe): boolean {
   );
 }
 
-/** Whether a source of functions of this registry takes a release; says nothing of yanks and policy. */
+/** Reports whether a source of functions of this registry takes a release; says nothing of yanks and policy. */
 export function isCandidate({ sources }: Recipe, name: FunctionName, release: ReleaseSummary): boolean {
   return sources.some((source) => source.catalog === undefined && acceptsRelease(source, name, release));
 }
@@ -67,7 +67,7 @@ function acceptsRelease(source: RecipeSource, name: FunctionName, release: Relea
 /**
  * Who provides each API version of a function in the recipe's catalog: source by source, an API version that no earlier
  * source has provided takes the newest release that the source takes, that serves it, that is not yanked and that the
- * policy lets pass; of a catalog elsewhere it takes the entry. Depends on nothing but its arguments, so cutting only
+ * policy lets pass; of an upstream catalog it takes the entry. Depends on nothing but its arguments, so cutting only
  * what changed gives the same catalog as cutting all.
  */
 export function selectFunction(
@@ -283,7 +283,7 @@ interface EvaluatedCandidate {
 
 /**
  * Why a group is not a source's to provide. It belongs to the sources whose `match` names it outright; where none does,
- * to this registry if it holds a release of it; else to nobody.
+ * to this registry if it holds a release of it; else to no one.
  */
 function groupConflict(
   { sources }: Recipe,
@@ -320,7 +320,7 @@ function releaseField(release: string | undefined): { release?: string } {
   return release === undefined ? {} : { release };
 }
 
-/** Whether two selections say the same, reports included. */
+/** Reports whether two selections say the same, reports included. */
 export function isSameSelection(a: Selection, b: Selection): boolean {
   const text = ({ group, kind, versions, shadowed, refused = [], yanked }: Selection) =>
     canonicalJson({ group, kind, versions, shadowed, refused, yanked } as unknown as JsonObject);

@@ -3,7 +3,7 @@ import { describeSigner, isNamedSigner, isSameSigner, type SigningPolicy } from 
 import type { Signer, Time } from '../ports/records.js';
 import type { SourceCopy, SourceRecord, SourceSignature } from '../ports/source-records.js';
 
-/** A signature over exactly the bytes of a copy that holds, whoever made it. */
+/** A signature over exactly the bytes of a copy that holds, anyone who made it. */
 export interface VerifiedSignature {
   signer: Signer;
   /** When it was signed, where a log or an authority testifies that. */
@@ -28,9 +28,9 @@ export interface Refusal {
 export type AcceptedCopy = Pick<SourceCopy, 'signatures' | 'snapshot'> & Pick<SourceRecord, 'highest'>;
 
 /**
- * Whether a copy may follow the last good one: who was signed by somebody whom the policies name stays signed so, serials
+ * Reports whether a copy may follow the last good one: who was signed by somebody whom the policies name stays signed so, serials
  * of snapshots only grow, one serial has one content, and what was signed has not expired. Signers whom no policy names
- * bind nobody: whoever changes the bytes could have signed them too.
+ * bind no one: anyone who changes the bytes could have signed them too.
  */
 export function evaluateCopy(input: {
   record: SourceRecord;
@@ -42,7 +42,7 @@ export function evaluateCopy(input: {
   const { record, policies, digest, found, now } = input;
   const isNamed = ({ signer }: { signer: Signer }) => isNamedSigner(policies, signer);
   const good = found.signatures.filter(isNamed);
-  // Another address is another publisher until it says otherwise: whoever applied the recipe has chosen it.
+  // Another address is another publisher until it says otherwise: anyone who applied the recipe has chosen it.
   const binding = record.copy?.formerUrl === undefined ? record.copy?.signatures.find(isNamed) : undefined;
   const claim = newestClaim(good);
   const refused =

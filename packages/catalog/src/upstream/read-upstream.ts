@@ -44,7 +44,7 @@ export interface ReadUpstream {
 }
 
 /**
- * Reads a catalog that somebody else serves. Entries that cannot be used spoil no others; where two entries are of one
+ * Reads a catalog that another party serves. Entries that cannot be used spoil no others; where two entries are of one
  * function, the second adds API versions that the first has not (KEP-2906: the first is selected). `problem` says why
  * there is no catalog. Never throws for what the bytes hold.
  */
@@ -167,7 +167,7 @@ function referencesOf({ runtime: { container, exec, starlark } }: FunctionVersio
   ];
 }
 
-/** What is written where a digest should stand, and is none, pins nothing: whoever runs it may pass over it. */
+/** What is written where a digest should stand, and is none, pins nothing: anyone who runs it may pass over it. */
 function unpinnedReferences({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
   const unpinned: string[] = [];
   if (container !== undefined) {

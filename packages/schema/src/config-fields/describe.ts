@@ -22,7 +22,7 @@ export interface ConfigDescription extends ConfigFields {
   description?: string;
   /** What holds for the functionConfig as a whole. */
   rules: ConfigRule[];
-  /** Whether nothing had to be left out or cut; the schema itself has the rest. */
+  /** Reports whether nothing had to be left out or cut; the schema itself has the rest. */
   complete: boolean;
 }
 
@@ -145,7 +145,7 @@ function listFields({ parts, path }: PendingFields, atRoot: boolean): DeclaredFi
   ];
 }
 
-/** `metadata` of a resource is known to everybody, unless the schema restricts it. */
+/** `metadata` of a resource is known to everyone, unless the schema restricts it. */
 function isUnrestricted(name: string, said: SchemaParts): boolean {
   return (
     name === 'metadata' &&
@@ -235,7 +235,7 @@ function isResourceField(name: string): boolean {
   return name === 'metadata' || IDENTITY_FIELDS.includes(name);
 }
 
-/** Whether a schema says more of apiVersion or kind than that they are texts; they are given by the function. */
+/** Reports whether a schema says more of apiVersion or kind than that they are texts; they are given by the function. */
 function restrictsIdentity(parts: SchemaParts): boolean {
   const fields = declaredFields(parts);
   return IDENTITY_FIELDS.some((name) =>

@@ -25,7 +25,7 @@ export interface ConfigExample {
   check: 'valid' | 'invalid' | 'unchecked';
   /** What is wrong with an invalid one, such as `spec.name must match pattern "^x"`. */
   problem?: string;
-  /** Whether the schema has expressions (CEL) or lists without duplicates, which the check does not look at. */
+  /** Reports whether the schema has expressions (CEL) or lists without duplicates, which the check does not look at. */
   partial: boolean;
 }
 

@@ -139,7 +139,7 @@ function addExpressions(part: JsonObject, add: Add): boolean {
   return validations.length <= MAX_EXPRESSIONS;
 }
 
-/** Whether a schema has keywords that no rule tells of, or known ones with values that readers ignore. */
+/** Reports whether a schema has keywords that no rule tells of, or known ones with values that readers ignore. */
 function hasUndescribedKeywords(part: JsonObject): boolean {
   if (UNDESCRIBED_KEYWORDS.some((name) => keyword(part, name) !== undefined)) return true;
   return Object.keys(part).some((name) => {

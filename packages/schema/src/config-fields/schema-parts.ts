@@ -48,7 +48,7 @@ export function valueType(parts: SchemaParts): ValueType {
   return parts.some((part) => subschema(part, 'items')) ? 'array' : 'any';
 }
 
-/** Whether one of the schemas says `true` for the keyword. */
+/** Reports whether one of the schemas says `true` for the keyword. */
 export function isAnySet(parts: SchemaParts, name: Parameters<typeof isSet>[1]): boolean {
   return parts.some((part) => isSet(part, name));
 }
@@ -79,7 +79,7 @@ export function innerSchemas(
   return first === undefined ? undefined : [first, ...rest];
 }
 
-/** Whether an object may have fields that no schema declares; where none is declared, any may be there. */
+/** Reports whether an object may have fields that no schema declares; where none is declared, any may be there. */
 export function isOpen(parts: SchemaParts): boolean {
   return (
     isAnySet(parts, 'x-kubernetes-preserve-unknown-fields') ||

@@ -12,7 +12,7 @@ export interface Conversion {
   diagnostics: Diagnostic[];
 }
 
-/** Tells of what a converter could not know; paths are those of the converted document. */
+/** Reports of what a converter could not know; paths are those of the converted document. */
 export class ConversionReport {
   readonly diagnostics: Diagnostic[] = [];
   private readonly document: YamlDocument;

@@ -82,7 +82,7 @@ function deriveGroup(homepage: string | undefined, report: ConversionReport): st
   const pages = origin === undefined ? undefined : PAGES[origin.host];
   const group = (pages === undefined ? origin?.host : `${origin?.owner}.${pages}`)?.toLowerCase();
   const path = ['spec', 'homepage'];
-  // The host of a forge belongs to nobody who publishes on it.
+  // The host of a forge belongs to no one who publishes on it.
   const shared = origin?.owner !== undefined && pages === undefined;
   if (
     group === undefined ||

@@ -9,7 +9,7 @@ import type { YamlDocument } from '../yaml/read-yaml.js';
 import { DIALECT_CODES, type DialectCode } from './codes.js';
 import type { Location } from './draft.js';
 
-/** Tells of what was corrected or refused; paths are those of the author's document. */
+/** Reports of what was corrected or refused; paths are those of the author's document. */
 export class Corrections {
   readonly diagnostics: Diagnostic[] = [];
   readonly document: YamlDocument;

@@ -39,7 +39,7 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
   { group: /^config\.kubernetes\.io$/, kinds: ['ResourceList'], name: 'a list of resources for a function' },
 ];
 
-/** Whether a document is function metadata of the kpt function catalog, which has neither apiVersion nor kind. */
+/** Reports whether a document is function metadata of the kpt function catalog, which has neither apiVersion nor kind. */
 export function isKptMetadata(value: JsonValue): boolean {
   if (!isObject(value) || 'apiVersion' in value || 'kind' in value || 'spec' in value) return false;
   const own = (name: string) => Object.hasOwn(value, name);
@@ -81,14 +81,14 @@ export function recognizeDocument(value: JsonValue): Recognition {
     return { name: `a document of ${shorten(apiVersion ?? '')} without kind`, ...spelling };
   if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion`, ...spelling };
   const name = `a ${shorten(kind)} of ${shorten(apiVersion)}`;
-  // A slip of the pen in one of our own kinds is mended; what belongs to another tool stays as it is.
+  // A slip of the pen in one of our own kinds is fixed; what belongs to another tool stays as it is.
   const ours = OWN_KINDS.includes(kind) || suggest(kind, OWN_KINDS) !== undefined;
   return ours || apiGroup(apiVersion) === apiGroup(KRM_API_VERSION)
     ? { name, ...spelling }
     : { name, hint: LEAVE_OUT_HINT, foreign: true };
 }
 
-/** Others have a kind Catalog too; nobody else has the long names, and our group. */
+/** Others have a kind Catalog too; no one else has the long names, and our group. */
 function isMisspelled(kind: string | undefined, apiVersion: string | undefined): boolean {
   const meant = kind === undefined ? undefined : OWN_KINDS.includes(kind) ? kind : suggest(kind, OWN_KINDS);
   if (meant?.startsWith('KRMFunction')) return true;

@@ -84,7 +84,7 @@ export interface Refused {
   reasons: { code: RefusalCode; message: string }[];
 }
 
-/** A source of a catalog elsewhere, as it was when a snapshot was cut. */
+/** A source of an upstream catalog, as it was when a snapshot was cut. */
 export interface ReportedSource {
   source: string;
   url: string;
@@ -107,7 +107,7 @@ export interface SnapshotReport {
   kind: 'SnapshotReport';
   catalog: string;
   serial: number;
-  /** Sources that are catalogs elsewhere, in the recipe's order. */
+  /** Sources that are upstream catalogs, in the recipe's order. */
   sources?: ReportedSource[];
   shadowed: Shadowed[];
   refused?: Refused[];

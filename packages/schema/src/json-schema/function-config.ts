@@ -87,7 +87,7 @@ export function toJsonSchema(schema: JsonObject, keeps: KeepsPattern = isEcmaPat
   return convert(schema, true, 0, keeps);
 }
 
-/** Whether a pattern is kept; those that a validator cannot compile make it refuse the whole schema. */
+/** Reports whether a pattern is kept; those that a validator cannot compile make it refuse the whole schema. */
 type KeepsPattern = (pattern: string) => boolean;
 
 /** Draft-07 patterns are ECMA-262; of RE2, some such as `(?i)` are not. */

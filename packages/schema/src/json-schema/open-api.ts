@@ -58,7 +58,7 @@ export const JUNCTORS = ['allOf', 'anyOf', 'oneOf'] as const;
 /** Names that readers in JavaScript confuse with what every object inherits. */
 export const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Whether a value is what a keyword takes; schemas inside it are not looked at. */
+/** Reports whether a value is what a keyword takes; schemas inside it are not looked at. */
 export function isKeywordValue(value: JsonValue, kind: KeywordValue): boolean {
   const mapping = typeof value === 'object' && value !== null && !Array.isArray(value);
   switch (kind) {

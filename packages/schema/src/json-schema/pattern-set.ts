@@ -19,7 +19,7 @@ export class PatternSet {
   #instructions = 0;
   #steps = 0;
 
-  /** Whether a text was not matched because what was matched before had cost too much. */
+  /** Reports whether a text was not matched because what was matched before had cost too much. */
   get exhausted(): boolean {
     return this.#steps > MAX_STEPS;
   }
@@ -32,7 +32,7 @@ export class PatternSet {
     return compiled;
   }
 
-  /** Whether the pattern is found in the text; what could not be compiled or costs too much restricts nothing. */
+  /** Reports whether the pattern is found in the text; what could not be compiled or costs too much restricts nothing. */
   test(pattern: string, text: string): boolean {
     const compiled = this.compile(pattern);
     if (!('expression' in compiled)) return true;

@@ -10,7 +10,7 @@ export interface PublicKey {
   pem: string;
 }
 
-/** The curves and sizes that signatures are checked with; others are refused, for nobody could check them later. */
+/** The curves and sizes that signatures are checked with; others are refused, for no one could check them later. */
 const EC_CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 /** Characters of a key file. */
 export const MAX_KEY_LENGTH = 65_536;

@@ -2,7 +2,7 @@ import parseLicense, { type Expression } from 'spdx-expression-parse';
 import { isLicenseExpression } from './expressions.js';
 
 /**
- * Whether software under a license may be used by who allows these: of `A OR B` one is enough, `A AND B` needs both.
+ * Reports whether software under a license may be used by who allows these: of `A OR B` one is enough, `A AND B` needs both.
  * A license with an exception is allowed where it stands among the allowed as it is written. What is no expression is
  * not allowed.
  */

@@ -27,7 +27,7 @@ export function isLicenseExpression(text: string): boolean {
   }
 }
 
-/** Whether an SPDX expression lets its reader take this one license alone. */
+/** Reports whether an SPDX expression lets its reader take this one license alone. */
 export function permitsLicense(text: string, license: string): boolean {
   if (!isLicenseExpression(text)) return false;
   const offers = (expression: Expression): boolean => {

@@ -1,6 +1,6 @@
 import type { Severity } from '../diagnostics/diagnostic.js';
 
-/** What a rule finds, how much it matters in each profile, and how it is mended. */
+/** What a rule finds, how much it matters in each profile, and how it is fixed. */
 export interface LintRule {
   severity: Severity | 'off';
   /** In the profile `kep`, where that differs. */

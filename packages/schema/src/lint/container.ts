@@ -13,7 +13,7 @@ const FLOATING_NAME =
 const PARTIAL_RELEASE = /^v?\d+(?:\.\d+)?$/;
 const RELEASE = /^v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
-/** Whether a tag is one that comes to mean other images. */
+/** Reports whether a tag is one that comes to mean other images. */
 export function isFloatingTag(tag: string): boolean {
   return FLOATING_NAME.test(tag) || PARTIAL_RELEASE.test(tag);
 }
@@ -74,7 +74,7 @@ function reportUnpinned(tag: string | undefined, path: Path, report: Report): vo
   }
 }
 
-/** Tells of a digest that is not 64 lower-case hexadecimal digits. */
+/** Reports of a digest that is not 64 lower-case hexadecimal digits. */
 export function checkDigest(
   sha256: string,
   path: Path,

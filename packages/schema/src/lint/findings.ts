@@ -10,10 +10,10 @@ type Counts = Record<Severity, number>;
 export class Findings {
   readonly #stored: Diagnostic[] = [];
   readonly #counts: Counts = { error: 0, warning: 0, info: 0 };
-  /** Whether something was not looked at because there were errors enough. */
+  /** Reports whether something was not looked at because there were errors enough. */
   incomplete = false;
 
-  /** Whether there are more errors than anybody mends before linting again. */
+  /** Reports whether there are more errors than anybody mends before linting again. */
   get isFull(): boolean {
     return this.#counts.error >= MAX_STORED;
   }

@@ -17,13 +17,13 @@ export type CatalogEntry =
   | { problem: string; group?: string; kind?: string };
 
 /**
- * What makes an entry unusable. Doubts about a schema or a link are its author's: whoever reads a catalog has no
- * use for them, and could not mend them.
+ * What makes an entry unusable. Doubts about a schema or a link are its author's: anyone who reads a catalog has no
+ * use for them, and could not fix them.
  */
 const RULES: readonly Rule[] = [shape, names, container, program, text];
 
 /**
- * Reads a catalog in any dialect, as somebody else serves it: several times faster than `lint`, without positions, and
+ * Reads a catalog in any dialect, as another party serves it: several times faster than `lint`, without positions, and
  * one unusable entry spoils no other. Never throws for what the bytes hold; `problem` says why there is no catalog.
  */
 export function readCatalog(

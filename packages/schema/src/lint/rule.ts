@@ -8,7 +8,7 @@ import { LINT_RULES } from './codes.js';
 export const LINT_RULESETS = ['registry', 'kep'] as const;
 export type LintRuleset = (typeof LINT_RULESETS)[number];
 
-/** Tells of one problem; `path` is relative to the draft's `spec`, in the normal form. Without a hint, the `fix` of the rule is used. */
+/** Reports of one problem; `path` is relative to the draft's `spec`, in the normal form. Without a hint, the `fix` of the rule is used. */
 export type Report = (
   code: RuleCode,
   path: Path,

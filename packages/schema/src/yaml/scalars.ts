@@ -60,7 +60,7 @@ export function checkPlainScalar(source: string): ScalarProblem | undefined {
   return undefined;
 }
 
-/** Whether a plain scalar is a number, a boolean or null in the YAML 1.2 core schema. */
+/** Reports whether a plain scalar is a number, a boolean or null in the YAML 1.2 core schema. */
 export function isPlainNonString(source: string): boolean {
   if (source === '') return true;
   if (!SUSPICIOUS_START.test(source)) return false;

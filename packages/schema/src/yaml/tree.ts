@@ -109,7 +109,7 @@ export class TreeReader {
     return object;
   }
 
-  /** Whether the key may be written to the object. */
+  /** Reports whether the key may be written to the object. */
   private checkKey(key: Scalar, name: string, seen: Map<string, Node>): boolean {
     if (key.anchor !== undefined) this.anchors.set(key.anchor, key);
     const earlier = seen.get(name);

@@ -3,7 +3,7 @@ import { keyword } from '../../json-schema/open-api.js';
 import type { SchemaCheck } from './nodes.js';
 
 const NAMED = 3;
-/** Fields that every resource has, and that nobody needs explained. */
+/** Fields that every resource has, and that no one needs explained. */
 const META = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** One finding for a whole schema: which fields users will find nothing about. */

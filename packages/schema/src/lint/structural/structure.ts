@@ -139,7 +139,7 @@ function checkMetaTypes(schema: JsonObject, path: Path, report: Report): void {
   }
 }
 
-/** Whether a required name can be meant although no property declares it. */
+/** Reports whether a required name can be meant although no property declares it. */
 export function mayBeUndeclared({ schema, level }: SchemaNode, name: string): boolean {
   const meta = level === 'root' || isSet(schema, 'x-kubernetes-embedded-resource');
   return (
