@@ -58,8 +58,7 @@ export async function* splitLines(
   for await (const piece of pieces) {
     let start = 0;
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, start)) {
-      if (size + end - start > maxLineBytes)
-        throw unreadable(where, `a line exceeds ${maxLineBytes} bytes`);
+      if (size + end - start > maxLineBytes) throw unreadable(where, `a line exceeds ${maxLineBytes} bytes`);
       if (++count > maxFunctions) throw unreadable(where, `it has more than ${maxFunctions} lines`);
       yield Buffer.concat([...pending, piece.subarray(start, end)]);
       pending = [];
