@@ -159,8 +159,8 @@ describe('a function that only an upstream catalog has', () => {
       'MIT',
       'Vendor',
       'catalogs   platform',
-      'FROM OTHER CATALOGS',
-      'RELEASES\nNot known',
+      'UPSTREAM ENTRIES',
+      'RELEASES\nUnknown',
     ])
       expect(page).toContain(part);
     expect(page).toMatch(/^platform +1 +v1 +banana +sha256:[a-f0-9]{12}$/m);
@@ -203,7 +203,7 @@ describe('a function that only an upstream catalog has', () => {
       catalogs: ['default', 'platform'],
       entries: [{ catalog: 'platform', definition: { names: { kind: 'Weigh' } } }],
     });
-    expect((await run(['show', 'WEIGH'])).out()).toMatch(/FROM OTHER CATALOGS\n.*not as shown above/);
+    expect((await run(['show', 'WEIGH'])).out()).toMatch(/UPSTREAM ENTRIES\n.*instead of the release above/);
     const { items } = await client.search({ kind: ['weigh'] });
     expect(items).toMatchObject([{ kind: 'WEIGH', release: '1.4.2' }]);
     const reference = `${GROUP}/WEIGH@1.4.2`;

@@ -69,7 +69,7 @@ describe.skipIf(noCosign !== undefined)(titled('keys and files of cosign', noCos
     const attest = ['attest-blob', '--yes', '--key=theirs.key', ...offline, '--type=slsaprovenance1'];
     await user.cosign(...attest, '--predicate=predicate.json', '--bundle=theirs.json', 'a.txt');
     const verify = ['verify', 'a.txt', '--key', 'theirs.pub', '--bundle', 'theirs.json'];
-    expect(await user.isUntrusted(...verify)).toContain(`ask for it with --type ${provenance}`);
+    expect(await user.isUntrusted(...verify)).toContain(`--type ${provenance}`);
     await user.succeeds(...verify, '--type', provenance);
     await user.isUntrusted(...verify, '--type', 'https://spdx.dev/Document');
   }, 60_000);
@@ -165,7 +165,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       const { tag, exact, digest } = await pushed('ours');
       await user.cosignIsRefused(...cosignVerify('ours.pub', exact));
       const { stderr } = await user.krmhub('sign', tag, '--key', 'ours.key');
-      expect(stderr).toContain(`${tag} is ${digest}`);
+      expect(stderr).toContain(`resolved ${tag} to ${digest}`);
       await user.cosign(...cosignVerify('ours.pub', exact));
       await user.cosignIsRefused(...cosignVerify('other.pub', exact));
       await user.succeeds('verify', exact, '--key', 'ours.pub');
@@ -183,7 +183,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       const { tag, exact, digest } = await pushed('layout');
       await user.cosign('sign', '--yes', '--key=theirs.key', ...offline, http, exact);
       const { stderr } = await user.krmhub('sign', tag, '--key', 'ours.key');
-      const own = /^Bundle: (\S+)$/m.exec(stderr)![1]!;
+      const own = /^bundle: (\S+)$/m.exec(stderr)![1]!;
       const { bundles } = await user.krmhubDoes('verify', tag, '--key', 'ours.pub');
       const sources = (bundles as { source: string }[]).map(({ source }) => source);
       expect(sources).toHaveLength(2);

@@ -78,7 +78,7 @@ describe.skipIf(!hasDockerRegistry)(
         expect(readFileSync(path.join(cwd, 'pulled', path.basename(file)))).toEqual(readFileSync(file));
         const byDigest = `${open.host}/team/${type}@${first.digest}`;
         expect((await krmhub(['pull', byDigest, '--out', 'pulled'], { cwd, env })).stderr).toContain(
-          'Unchanged',
+          'unchanged',
         );
       },
     );

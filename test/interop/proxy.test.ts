@@ -68,7 +68,7 @@ it('bypasses it for NO_PROXY, and always for this machine', async () => {
 it('reports the problem of a proxy, without its password', async () => {
   const env = { KRMHUB_REGISTRY: 'http://krm.example.com', ALL_PROXY: 'socks5://someone:secret@127.0.0.1:1' };
   const { code, stderr } = await run(['search'], env);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('no http or https URL')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('is not an http or https URL')]);
   expect(stderr).not.toContain('secret');
   const dead = { KRMHUB_REGISTRY: 'http://krm.example.com', HTTP_PROXY: 'http://someone:secret@127.0.0.1:1' };
   const unreachable = await run(['search'], dead);

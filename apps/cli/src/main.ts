@@ -2,9 +2,9 @@ import { constants } from 'node:os';
 import type { Io } from './io/io.js';
 import { runProgram } from './program.js';
 
-/** The only file of the command line that touches the process. */
+/** The only file of the command line that uses the process. */
 
-// A reader that has enough, such as `head`, closes the pipe: that is no error.
+// A reader such as `head` can close the pipe early: that is not an error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -21,12 +21,12 @@ const io: Io = {
   cwd: process.cwd(),
   exitCode: 0,
   now: () => new Date(),
-  // While nobody waits for it, a signal ends the program at once, as it does any other.
-  untilStopped: () =>
+  // Without a caller, signals keep their default behavior.
+  waitForStop: () =>
     new Promise((resolve) => {
       for (const signal of signals) {
         process.once(signal, () => {
-          // A second one does not wait.
+          // A second signal ends the process at once.
           for (const other of signals)
             process.once(other, () => process.exit(128 + constants.signals[other]));
           resolve();

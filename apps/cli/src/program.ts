@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
-import { columnsOf, hasColor, type Io } from './io/io.js';
+import { hasColor, type Io, terminalWidth } from './io/io.js';
 import { VERSION } from './io/version.js';
 
 type Register = (program: Command, io: Io) => void;
@@ -78,15 +78,15 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .configureHelp({
       sortSubcommands: false,
       showGlobalOptions: false,
-      helpWidth: Math.min(columnsOf(io.stdout), 100),
+      helpWidth: Math.min(terminalWidth(io.stdout), 100),
     })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
       getOutHasColors: () => hasColor(io, io.stdout),
       getErrHasColors: () => hasColor(io, io.stderr),
-      getOutHelpWidth: () => columnsOf(io.stdout),
-      getErrHelpWidth: () => columnsOf(io.stderr),
+      getOutHelpWidth: () => terminalWidth(io.stdout),
+      getErrHelpWidth: () => terminalWidth(io.stderr),
     })
     .addHelpText(
       'after',

@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Makes a folder and those around it. Node's own recursive mkdir tries for ever where a file system such as
- * /proc answers that a folder is missing inside one that is there.
+ * Creates a folder and its parents. The recursive mkdir of Node never ends on a file system such as /proc, which reports a
+ * missing folder inside an existing one.
  */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   const options = mode === undefined ? {} : { mode };
@@ -16,7 +16,7 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
     if (code !== 'ENOENT' || outer === folder) throw error;
     await makeFolder(outer, mode);
     await mkdir(folder, options).catch((again: unknown) => {
-      // Another program may have made it meanwhile.
+      // Another process may have created it.
       if (!(again instanceof Error && 'code' in again && again.code === 'EEXIST')) throw again;
     });
   }

@@ -17,19 +17,19 @@ import { diskError } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { plural } from '../io/text.js';
 
-/** A file that is to be pushed. */
+/** A file to push. */
 export interface SourceLayer {
   file: ArtifactFile;
   content: Content;
   platform?: Platform;
 }
 
-/** What of a name can be given as a title: a file that is pulled has to have it. */
+/** Reports whether a title is a valid file name. Pulled files are named by their titles. */
 export function isPlainFileName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && name.length <= 255 && !/[/\\\0-\x1f\x7f]/.test(name);
 }
 
-/** A catalog, a definition or a Starlark script, as its name and content say. Definitions and catalogs are linted first. */
+/** Reads a catalog, a definition or a Starlark script, by its name and content. Lints definitions and catalogs. */
 export async function documentLayer(
   io: Io,
   name: string,
@@ -38,16 +38,16 @@ export async function documentLayer(
     return { type: 'starlark', layer: await fileLayer(io, 'starlark', name) };
   }
   if (name !== '-' && !/\.(ya?ml|json)$/i.test(name)) {
-    throw new KrmhubError('usage', `what ${name} is cannot be seen from its name`, {
-      hint: 'Catalogs and definitions end with .yaml or .json, scripts with .star; name an executable with --exec.',
+    throw new KrmhubError('usage', `cannot determine the file type of ${name}`, {
+      hint: 'Use the extension .yaml or .json for catalogs and definitions, .star for scripts, and --exec for executables.',
     });
   }
   const sources = [];
   for await (const source of readDocumentFiles(io, [name])) sources.push(source);
   const [source] = sources;
   if (source === undefined || sources.length > 1 || !source.explicit) {
-    throw new KrmhubError('usage', `${name} is a folder, and an artifact has one file`, {
-      hint: 'Name the file.',
+    throw new KrmhubError('usage', `cannot push ${name}: it is a folder`, {
+      hint: 'Give one file, for example: krmhub push catalog.yaml HOST/REPOSITORY:TAG',
     });
   }
   const { diagnostics, documents } = lint(source.bytes, { file: source.name });
@@ -55,13 +55,9 @@ export async function documentLayer(
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
     const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, new Map([[source.name, source.bytes]]));
-    throw new KrmhubError(
-      'invalid-document',
-      `${plural(errors.length, 'error')} in ${name}; nothing is pushed`,
-      {
-        hint: 'Mend what is named above; `krmhub lint` shows warnings too.',
-      },
-    );
+    throw new KrmhubError('invalid-document', `cannot push ${name}: ${plural(errors.length, 'error')}`, {
+      hint: `Fix the errors above, then check: krmhub lint ${name}`,
+    });
   }
   const { printWarnings } = await import('../io/warnings.js');
   await printWarnings(io, diagnostics, new Map([[source.name, source.bytes]]));
@@ -69,9 +65,9 @@ export async function documentLayer(
   if (documents.length !== 1) {
     throw new KrmhubError(
       'usage',
-      `${name} holds ${plural(documents.length, 'document')}, and an artifact one`,
+      `cannot push ${name}: it contains ${plural(documents.length, 'document')}, expected one`,
       {
-        hint: 'Write each into a file of its own.',
+        hint: 'Write each document to a separate file.',
       },
     );
   }
@@ -86,16 +82,16 @@ export async function documentLayer(
   return { type, layer: { file, content: toContent(bytes) } };
 }
 
-/** A file as it is, of any size. */
+/** Reads a file of any size without parsing it. */
 export async function fileLayer(io: Io, type: ArtifactType, name: string): Promise<SourceLayer> {
   const full = path.resolve(io.cwd, name);
   const status = await stat(full).catch((error: unknown) => {
     throw diskError(error, `cannot read ${name}`);
   });
-  if (!status.isFile()) throw new KrmhubError('usage', `${name} is no file`);
+  if (!status.isFile()) throw new KrmhubError('usage', `cannot push ${name}: it is not a regular file`);
   const title = path.basename(full);
   if (!isPlainFileName(title))
-    throw new KrmhubError('usage', 'the name of the file has characters that no title has');
+    throw new KrmhubError('usage', `cannot push ${name}: its name has characters that a title cannot have`);
   const hash = createHash('sha256');
   let size = 0;
   const open = () => createReadStream(full);

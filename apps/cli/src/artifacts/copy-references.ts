@@ -3,7 +3,7 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 
 export interface CopyOptions {
@@ -12,7 +12,7 @@ export interface CopyOptions {
   output: OutputFormat;
 }
 
-/** Copies an artifact from one place to another, as it is. */
+/** Copies an artifact between registries; the digest stays the same. */
 export async function copyReferences(
   io: Io,
   source: string,
@@ -45,8 +45,8 @@ export async function copyReferences(
     const counts = [plural(manifests, 'manifest'), plural(blobs, 'blob'), plural(referrers, 'referrer')];
     await printLine(
       io,
-      visible(`Copied ${data.from} to ${data.to} (${counts.join(', ')}; ${sizeText(sentBytes)} sent)`),
+      escapeControls(`copied ${data.from} to ${data.to} (${counts.join(', ')}; ${sizeText(sentBytes)} sent)`),
     );
-    await printLine(io, `Digest: ${digest}`);
+    await printLine(io, `digest: ${digest}`);
   });
 }

@@ -21,17 +21,17 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
-import { writePiecesAtomically } from '../files/write-file.js';
+import { writeChunksAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import {
   type JudgedArtifact,
   judgeArtifact,
-  openTrust,
+  loadTrust,
   type PullVerification,
   requireVerdict,
 } from '../signatures/trust/judge-artifact.js';
@@ -48,15 +48,15 @@ export interface PullOptions {
   output: OutputFormat;
 }
 
-/** What a pull did, as JSON has it. */
+/** The result of a pull, as JSON output has it. */
 interface Pulled {
   reference: string;
-  /** Of what the reference names, and of the manifest for the platform where that is another one. */
+  /** Digest that the reference names, and digest of the manifest for the platform. */
   digest: OciDigest;
   manifest: OciDigest;
   type?: ArtifactType;
   verification: PullVerification;
-  /** Titles of files that were not written, since the signature is of the definition alone. */
+  /** Titles of files that were not written, because the signature covers only the definition. */
   leftOut?: string[];
   files: {
     path: string;
@@ -67,37 +67,37 @@ interface Pulled {
   }[];
 }
 
-/** What layers without a title are called. */
+/** File names for layers without a title. */
 const DEFAULT_TITLES: Record<ArtifactType, string> = {
   catalog: 'catalog.yaml',
   definition: 'definition.yaml',
   starlark: 'function.star',
   exec: 'function',
 };
-/** By Node's names of them. */
+/** OCI names by the names of Node. */
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', ia32: '386' };
 const SYSTEMS: Record<string, string> = { win32: 'windows' };
 
 /**
- * Writes the files of an artifact into a folder, each whole and with the bytes of its digest, or not at all. Before any of
- * them is written it is known who vouches for it, where the user has said who should.
+ * Pulls the files of an artifact into a folder. Each file is written atomically after its digest is verified. A required
+ * signature is verified before the first file is written.
  */
 export async function pullArtifact(io: Io, text: string, options: PullOptions): Promise<void> {
   const reference = parseReference(text);
-  const trust = await openTrust(io, options);
+  const trust = await loadTrust(io, options);
   const progress = new Progress(io);
   const client = connectOci(io, progress, options.plainHttp);
   const named = await client.manifest(reference);
-  const { stored, image, type } = await imageOf(client, reference, named, options.platform);
+  const { stored, image, type } = await resolveImage(client, reference, named, options.platform);
   const name = formatReference(reference);
-  const all = filesOf(image, type, name);
+  const all = artifactFiles(image, type, name);
   const artifact = { reference, named, stored, image, files: all.map(({ layer }) => layer) };
   const judged = await judgeArtifact(io, client, artifact, trust, options).finally(() => progress.clear());
   const verification = await requireVerdict(io, name, judged, options);
-  const { files, leftOut } = vouchedFor(all, judged);
+  const { files, leftOut } = signedFiles(all, judged);
   const folder = path.resolve(io.cwd, options.out);
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
-    throw diskError(error, `no folder can be made at ${options.out}`);
+    throw diskError(error, `cannot create the folder ${options.out}`);
   });
   const pulled: Pulled['files'] = [];
   const total = files.reduce((sum, { layer }) => sum + layer.size, 0);
@@ -107,18 +107,18 @@ export async function pullArtifact(io: Io, text: string, options: PullOptions): 
       const file = path.join(folder, title);
       let own = 0;
       const outcome = await client.withRetries(() =>
-        writePiecesAtomically(
+        writeChunksAtomically(
           file,
           {
             same: () => hasDigest(file, layer.digest),
-            pieces: async function* () {
+            chunks: async function* () {
               received -= own;
               own = 0;
-              for await (const piece of await client.blob(reference, layer)) {
-                own += piece.byteLength;
-                received += piece.byteLength;
+              for await (const chunk of await client.blob(reference, layer)) {
+                own += chunk.byteLength;
+                received += chunk.byteLength;
                 await progress.tick(() => `pulling ${sizeText(received)} of ${sizeText(total)}`);
-                yield piece;
+                yield chunk;
               }
             },
           },
@@ -144,8 +144,8 @@ export async function pullArtifact(io: Io, text: string, options: PullOptions): 
 
 type PulledFile = { title: string; layer: Descriptor };
 
-/** A signature of the definition alone says nothing of what stands beside it, nor what it is called. */
-function vouchedFor(
+/** Returns the files that the signature covers. A signature of only the definition does not cover titles or other files. */
+function signedFiles(
   files: PulledFile[],
   { judgement, layer }: JudgedArtifact,
 ): { files: PulledFile[]; leftOut: string[] } {
@@ -161,8 +161,8 @@ function vouchedFor(
   };
 }
 
-/** The manifest with layers: of an index, the one for the platform. */
-async function imageOf(
+/** Returns the manifest with layers; for an index, the one for the platform. */
+async function resolveImage(
   client: OciClient,
   reference: Reference,
   named: StoredManifest,
@@ -182,19 +182,22 @@ async function imageOf(
     );
     throw new KrmhubError(
       'not-found',
-      visible(`${formatReference(reference)} has nothing for ${os}/${architecture}`),
+      escapeControls(`${formatReference(reference)} has no manifest for ${os}/${architecture}`),
       {
         hint:
           names.length === 0
-            ? 'It names no platforms.'
-            : visible(`Give --platform one of ${names.join(', ')}.`),
+            ? 'Pull an artifact that lists platforms.'
+            : escapeControls(`Use --platform with one of: ${names.join(', ')}`),
       },
     );
   }
   const { registry, repository } = reference;
   const stored = await client.manifest({ registry, repository, digest: found.digest });
   if (stored.manifest.kind !== 'image') {
-    throw new KrmhubError('invalid-document', 'the index names another index for the platform');
+    throw new KrmhubError(
+      'invalid-document',
+      `cannot pull ${formatReference(reference)}: its manifest for ${os}/${architecture} is another index`,
+    );
   }
   return { stored, image: stored.manifest.image, type: getArtifactType(stored.manifest) ?? type };
 }
@@ -204,8 +207,12 @@ function hostPlatform(): Platform {
   return { os: SYSTEMS[system] ?? system, architecture: ARCHITECTURES[architecture] ?? architecture };
 }
 
-/** Titles come from elsewhere: none of them may lead out of the folder, or name a file twice. */
-function filesOf(image: ImageManifest, type: ArtifactType | undefined, reference: string): PulledFile[] {
+/** Returns the files of an artifact. Titles are untrusted: none may leave the folder or repeat a file name. */
+function artifactFiles(
+  image: ImageManifest,
+  type: ArtifactType | undefined,
+  reference: string,
+): PulledFile[] {
   const main = type === undefined ? undefined : mainLayer(image, type);
   const files = image.layers.flatMap((layer) => {
     const title = layer.annotations?.[TITLE] ?? (layer === main ? DEFAULT_TITLES[type!] : undefined);
@@ -214,23 +221,23 @@ function filesOf(image: ImageManifest, type: ArtifactType | undefined, reference
   const problems: string[] = [];
   const seen = new Set<string>();
   for (const { title } of files) {
-    if (!isPlainFileName(title)) problems.push(`${JSON.stringify(title.slice(0, 100))} is no name of a file`);
-    // File systems of macOS and Windows know no case.
-    else if (seen.has(title.toLowerCase())) problems.push(`${JSON.stringify(title)} is there twice`);
+    if (!isPlainFileName(title)) problems.push(`${JSON.stringify(title.slice(0, 100))} is not a file name`);
+    // The file systems of macOS and Windows ignore case.
+    else if (seen.has(title.toLowerCase())) problems.push(`${JSON.stringify(title)} is a duplicate`);
     seen.add(title.toLowerCase());
   }
   if (problems.length > 0) {
     throw new KrmhubError(
       'invalid-document',
-      visible(`the titles of ${reference} cannot be files: ${problems.join('; ')}`),
+      escapeControls(`cannot pull ${reference}: invalid titles: ${problems.join('; ')}`),
       {
-        hint: 'Nothing was written.',
+        hint: 'Nothing was written. Ask the publisher to push the artifact with valid titles.',
       },
     );
   }
   if (files.length === 0) {
-    throw new KrmhubError('not-found', `${reference} holds no files: none of its layers has a title`, {
-      hint: `It is no artifact of KEP-2906, such as ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
+    throw new KrmhubError('not-found', `${reference} has no files: none of its layers has a title`, {
+      hint: `Pull an artifact of KEP-2906, for example of type ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
     });
   }
   return files;
@@ -246,14 +253,17 @@ async function hasDigest(file: string, digest: OciDigest): Promise<boolean> {
 async function printPulled(io: Io, format: OutputFormat, pulled: Pulled): Promise<void> {
   await printData(io, format, pulled, async () => {
     for (const { path: file, size, outcome } of pulled.files) {
-      const what = outcome === 'written' ? 'Wrote' : 'Unchanged:';
-      await printLine(io, visible(`${what} ${file} (${sizeText(size)})`));
+      const what = outcome === 'written' ? 'wrote' : 'unchanged:';
+      await printLine(io, escapeControls(`${what} ${file} (${sizeText(size)})`));
     }
     const { reference, type, files, digest, leftOut = [] } = pulled;
     if (leftOut.length > 0) {
-      await printLine(io, visible(`Left out, since only the definition is signed: ${leftOut.join(', ')}`));
+      await printLine(
+        io,
+        escapeControls(`not written, because only the definition is signed: ${leftOut.join(', ')}`),
+      );
     }
-    await printLine(io, visible(`Pulled ${reference} (${type ?? plural(files.length, 'file')})`));
-    await printLine(io, `Digest: ${digest}`);
+    await printLine(io, escapeControls(`pulled ${reference} (${type ?? plural(files.length, 'file')})`));
+    await printLine(io, `digest: ${digest}`);
   });
 }

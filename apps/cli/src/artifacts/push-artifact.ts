@@ -23,7 +23,7 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { documentLayer, fileLayer, type SourceLayer } from './artifact-source.js';
 
@@ -34,7 +34,7 @@ export interface PushOptions {
   output: OutputFormat;
 }
 
-/** What a push did, as JSON has it. */
+/** The result of a push, as JSON output has it. */
 interface Pushed {
   reference: string;
   digest: OciDigest;
@@ -42,18 +42,18 @@ interface Pushed {
   mediaType: string;
   artifactType: string;
   outcome: 'pushed' | 'unchanged' | 'moved' | 'kept';
-  /** What the tag named before, where it was moved. */
+  /** The previous digest of the tag, if the tag moved. */
   before?: OciDigest;
-  /** What the tag goes on naming, where the registry keeps it: a release of a function. */
+  /** The digest that the tag keeps, if the registry does not move it: a release of a function. */
   stays?: OciDigest;
-  /** The release that a krmhub registry has made of it, as GROUP/KIND@RELEASE. */
+  /** The release that a krmhub registry published from it, as GROUP/KIND@RELEASE. */
   published?: string;
   files: { title: string; mediaType: string; digest: OciDigest; size: number; platform?: string }[];
 }
 
 const BLOBS_AT_ONCE = 4;
 
-/** Blobs first, then manifests by their digests, then the tag: whoever finds it finds everything. */
+/** Pushes blobs, then manifests, then the tag, so that the tag never names an incomplete artifact. */
 export async function pushArtifact(io: Io, args: readonly string[], options: PushOptions): Promise<void> {
   const { files, reference } = readArguments(args, options);
   const { type, layers } = await readLayers(io, files, options);
@@ -64,7 +64,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
     ...options.annotation,
   });
   const root = manifests.at(-1)!;
-  const before = await tagged(client, reference);
+  const before = await currentDigest(client, reference);
   let after: OciDigest | undefined = root.digest;
   let published: string | undefined;
   if (before !== root.digest) {
@@ -78,7 +78,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
         );
       }
       ({ published } = await client.putManifest(reference, root.bytes, root.mediaType));
-      if (before !== undefined) after = await tagged(client, reference);
+      if (before !== undefined) after = await currentDigest(client, reference);
     } finally {
       await progress.clear();
     }
@@ -111,21 +111,17 @@ function readArguments(
   const files = args.slice(0, -1);
   const reference = parseReference(args.at(-1)!);
   if (reference.digest !== undefined || reference.tag === undefined) {
-    throw new KrmhubError(
-      'usage',
-      `${formatReference(reference)} has a digest, which only its bytes give it`,
-      {
-        hint: 'Name a tag, such as :v1.',
-      },
-    );
+    throw new KrmhubError('usage', `cannot push to ${formatReference(reference)}: it has a digest`, {
+      hint: 'Use a tag, for example: HOST/REPOSITORY:v1',
+    });
   }
   if (files.length + (exec.length > 0 ? 1 : 0) === 1) return { files, reference };
   throw new KrmhubError(
     'usage',
     files.length === 0 && exec.length === 0
-      ? 'there is nothing to push'
-      : 'an artifact has one file, or executables for several platforms',
-    { hint: 'Write `krmhub push FILE REFERENCE`, or --exec for each executable.' },
+      ? 'cannot push: no file given'
+      : 'cannot push: an artifact has one file, or one executable per platform',
+    { hint: 'Run: krmhub push FILE HOST/REPOSITORY:TAG. For executables, use --exec PLATFORM=FILE.' },
   );
 }
 
@@ -143,9 +139,11 @@ async function readLayers(
   if (twice !== undefined || (names.includes('') && names.length > 1)) {
     throw new KrmhubError(
       'usage',
-      twice ? `there are two executables for ${twice}` : 'several executables need platforms',
+      twice
+        ? `cannot push: two executables for ${twice}`
+        : 'cannot push: several executables require a platform each',
       {
-        hint: 'Write --exec linux/amd64=FILE, once for each platform.',
+        hint: 'Use one --exec per platform, for example: --exec linux/amd64=FILE --exec linux/arm64=FILE',
       },
     );
   }
@@ -157,8 +155,8 @@ async function readLayers(
 }
 
 /**
- * Which release a definition is that is pushed to a function: a signature of the manifest says it too, then. Elsewhere
- * the same file has the same digest under every tag.
+ * Returns the annotation with the release, for a definition that is pushed to a function repository: a signature of the
+ * manifest then covers it. In other repositories, the same file has the same digest under every tag.
  */
 function releaseAnnotation(type: ArtifactType, { repository, tag }: Reference): Record<string, string> {
   const isRelease =
@@ -173,7 +171,7 @@ interface BuiltManifest {
   digest: OciDigest;
 }
 
-/** The last one is what the tag names. */
+/** Builds the manifests; the tag names the last one. */
 function buildManifests(
   io: Io,
   type: ArtifactType,
@@ -203,19 +201,25 @@ function buildManifests(
 }
 
 /**
- * The same input has the same digest, so that no clock is asked: 1970, or what SOURCE_DATE_EPOCH says
- * (reproducible-builds.org).
+ * Returns 1970 or SOURCE_DATE_EPOCH (reproducible-builds.org), never the current time, so that the same input gets the same
+ * digest.
  */
 function createdAt(io: Io): string {
   const epoch = io.env.SOURCE_DATE_EPOCH ?? '';
   if (epoch !== '' && !/^\d{1,11}$/.test(epoch)) {
-    throw new KrmhubError('usage', `SOURCE_DATE_EPOCH is "${visible(epoch)}", and no number of seconds`);
+    throw new KrmhubError(
+      'usage',
+      `SOURCE_DATE_EPOCH is not a number of seconds: "${escapeControls(epoch)}"`,
+      {
+        hint: 'Unset it, or set a Unix time, for example: SOURCE_DATE_EPOCH=1893456000',
+      },
+    );
   }
   return new Date(Number(epoch) * 1_000).toISOString().replace('.000Z', 'Z');
 }
 
-/** What the tag names now. Some registries tell strangers, and whoever may only push, nothing of what is there. */
-async function tagged(client: OciClient, reference: Reference): Promise<OciDigest | undefined> {
+/** Returns the current digest of the tag; undefined if the client must not read it, for example with a push-only token. */
+async function currentDigest(client: OciClient, reference: Reference): Promise<OciDigest | undefined> {
   try {
     return await client.resolveDigest(reference);
   } catch (error) {
@@ -260,21 +264,18 @@ async function printPushed(io: Io, format: OutputFormat, pushed: Pushed): Promis
     const { reference, digest, type, outcome, before, stays, published, files } = pushed;
     const size = sizeText(files.reduce((sum, file) => sum + file.size, 0));
     const what = files.length === 1 ? type : `${type}, ${plural(files.length, 'platform')}`;
-    const verb = outcome === 'unchanged' ? 'Unchanged:' : 'Pushed';
-    await printLine(io, visible(`${verb} ${reference} (${what}, ${size})`));
-    if (before !== undefined) await printLine(io, `The tag named ${before} before.`);
+    const verb = outcome === 'unchanged' ? 'unchanged:' : 'pushed';
+    await printLine(io, escapeControls(`${verb} ${reference} (${what}, ${size})`));
+    if (before !== undefined) await printLine(io, `moved the tag from ${before}`);
     if (stays !== undefined) {
-      await printLine(
-        io,
-        `The tag stays at what was there, which holds the same. What was pushed is ${digest}.`,
-      );
+      await printLine(io, `kept the tag: it names an equivalent artifact; pushed ${digest} without a tag`);
     }
     if (published !== undefined && stays === undefined)
-      await printLine(io, visible(`Published ${published}`));
+      await printLine(io, escapeControls(`published ${published}`));
     if (files.length > 1) {
       for (const file of files)
-        await printLine(io, visible(`${file.platform ?? file.title}: ${file.digest}`));
+        await printLine(io, escapeControls(`${file.platform ?? file.title}: ${file.digest}`));
     }
-    await printLine(io, `Digest: ${stays ?? digest}`);
+    await printLine(io, `digest: ${stays ?? digest}`);
   });
 }

@@ -21,18 +21,20 @@ export async function applyRecipe(
   await printRecipeDiagnostics(io, diagnostics, name, bytes);
   if (recipe === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
+    throw new KrmhubError('invalid-document', `cannot apply ${name}: ${plural(errors, 'error')}`, {
+      hint: `Fix the errors above, then check: krmhub lint ${file}`,
+    });
   }
   const client = await connect(io, options.registry);
   const before = await newestSnapshot(client, recipe.name);
   const applied = await client.applyCatalog(recipe.name, new TextEncoder().encode(text));
   await printRecipeDiagnostics(io, additionalDiagnostics(diagnostics, applied.diagnostics), name, bytes);
-  const elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
-  if (elsewhere && applied.outcome !== 'unchanged') await syncNewSources(io, client, recipe.name);
+  const hasUpstreams = recipe.sources.some((source) => source.catalog !== undefined);
+  if (hasUpstreams && applied.outcome !== 'unchanged') await syncNewSources(io, client, recipe.name);
   const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
     await printLine(
       io,
-      `The recipe of ${recipe.name} is applied (${applied.outcome}), but its cut was not seen to its end.`,
+      `applied the recipe of ${recipe.name} (${applied.outcome}), but its snapshot is not confirmed`,
     );
     throw error;
   });
@@ -40,10 +42,11 @@ export async function applyRecipe(
     printTable(io, COLUMNS, [catalog], { terminal: cells(applied), pipe: cells(applied) }),
   );
   const isEmpty = catalog.newest?.functions === 0;
-  if (elsewhere) await printReportCounts(io, client, recipe.name, isEmpty);
-  else if (isEmpty) await printWarning(io, 'no release of this registry matches the recipe');
+  if (hasUpstreams) await printReportCounts(io, client, recipe.name, isEmpty);
+  else if (isEmpty)
+    await printWarning(io, `catalog ${recipe.name} is empty: no release of this registry matches the recipe`);
   await printChange(io, recipe.name, before, catalog.newest);
-  await printLine(io, `Served at ${catalogAddresses(client.url, catalog).yaml}`);
+  await printLine(io, `catalog URL: ${catalogAddresses(client.url, catalog).yaml}`);
 }
 
 type Newest = CatalogDetail['newest'];
@@ -57,28 +60,28 @@ async function newestSnapshot(client: RegistryClient, name: string): Promise<New
   }
 }
 
-/** A recipe that was there is served at once as it is now: what its consumers lose by that is not to be overlooked. */
+/** Prints how the catalog changed. It warns if the catalog lost functions, because consumers get it at once. */
 async function printChange(io: Io, name: string, before: Newest, now: Newest): Promise<void> {
   if (before === undefined || now === undefined || now.serial === before.serial) return;
   const diff = `krmhub catalog diff ${name} ${before.serial}`;
   if (now.functions < before.functions) {
     await printWarning(
       io,
-      `it has ${plural(now.functions, 'function')}, and had ${before.functions} in snapshot ${before.serial}: ${diff}`,
+      `catalog ${name} has ${plural(now.functions, 'function')}, snapshot ${before.serial} had ${before.functions}; see ${diff}`,
     );
   } else {
-    await printLine(io, `What changed since snapshot ${before.serial}: ${diff}`);
+    await printLine(io, `to see what changed since snapshot ${before.serial}, run: ${diff}`);
   }
 }
 
-/** The registry asks those that are new by itself; who waits is told what comes of it. None that fails keeps the rest out. */
+/** Syncs new sources and prints the result of each. A source that fails does not block the others. */
 async function syncNewSources(io: Io, client: RegistryClient, name: string): Promise<void> {
-  const { refreshSources, tellAsked } = await import('./sources/refresh-sources.js');
+  const { pollSources: refreshSources, reportPoll: tellAsked } = await import('./sources/poll-sources.js');
   const { SourceProgress } = await import('./source-progress.js');
   const { sources } = await client.sources(name);
-  const progress = new SourceProgress(io, 'asking');
+  const progress = new SourceProgress(io, 'syncing');
   const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
-  // It may have been quicker than we.
+  // The registry may have synced some of them already.
   for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(io, progress, source);
   if (fresh.length > 0) await refreshSources(io, client, name, fresh);
 }
@@ -89,7 +92,12 @@ async function printReportCounts(
   name: string,
   isEmpty: boolean,
 ): Promise<void> {
-  const { countsLine, isNothingLeftOut, reportCounts, whyEmpty } = await import('./catalog-report.js');
+  const {
+    countsLine,
+    isComplete: isNothingLeftOut,
+    reportCounts,
+    emptyReason: whyEmpty,
+  } = await import('./catalog-report.js');
   const counts = reportCounts(await client.catalogReport(name));
   if (isEmpty) await printWarning(io, whyEmpty(counts));
   const why = isNothingLeftOut(counts) ? '' : `: krmhub catalog report ${name}`;
@@ -114,9 +122,12 @@ function cells({ outcome }: ApplyResult): (catalog: CatalogDetail) => string[] {
   ];
 }
 
-/** What a registry of another version finds besides. */
-function additionalDiagnostics(known: readonly Diagnostic[], told: ApplyResult['diagnostics']): Diagnostic[] {
-  return told
+/** Returns the diagnostics that only the registry reports; it can have another version. */
+function additionalDiagnostics(
+  known: readonly Diagnostic[],
+  reported: ApplyResult['diagnostics'],
+): Diagnostic[] {
+  return reported
     .filter(({ code, path }) => !known.some((one) => one.code === code && one.path === path))
     .map(({ range, hint, ...diagnostic }) => ({
       ...diagnostic,

@@ -5,11 +5,11 @@ export interface CatalogAddresses {
   /** The newest snapshot. */
   yaml: string;
   json: string;
-  /** This snapshot, YAML; its bytes never change. */
+  /** This snapshot as YAML; immutable. */
   snapshot?: string;
 }
 
-/** Where a catalog is served, for tools that read catalogs by URL. */
+/** Returns the URLs of a catalog. */
 export function catalogAddresses(registry: string, { name, newest }: CatalogDetail): CatalogAddresses {
   return {
     yaml: registry + fillPath('catalogYaml', { name }),

@@ -1,18 +1,18 @@
 import { REFUSAL_CODES, type RefusalCode, type SnapshotReport } from '@krmhub/schema';
-import { columnsOf, type Io, write } from '../io/io.js';
+import { type Io, terminalWidth, write } from '../io/io.js';
 import { bold } from '../io/print.js';
 import { pipeTable, terminalTable } from '../io/table.js';
-import { plural, visible, wrap } from '../io/text.js';
+import { escapeControls, plural, wrap } from '../io/text.js';
 
 type Refused = NonNullable<SnapshotReport['refused']>[number];
 
-/** What a report comes to, in numbers. */
+/** The counts of a report. */
 export interface ReportCounts {
-  /** Sources that are catalogs elsewhere, and those of them that are not current. */
+  /** Upstream catalogs, and those of them that are not current. */
   sources: number;
   failing: number;
   refused: number;
-  /** By what was against it; one thing may be refused for several. */
+  /** Refusals by code; an entry can have several. */
   codes: ReadonlyMap<RefusalCode, number>;
   shadowed: number;
   yanked: number;
@@ -31,7 +31,7 @@ export function reportCounts({ sources = [], refused = [], shadowed, yanked }: S
   };
 }
 
-/** How often each code is against something, in the order of the codes. */
+/** Counts refusals by code, in the order of the codes. */
 export function codeCounts(refused: readonly Pick<Refused, 'reasons'>[]): Map<RefusalCode, number> {
   const codes = new Map<RefusalCode, number>();
   for (const wanted of REFUSAL_CODES) {
@@ -41,7 +41,7 @@ export function codeCounts(refused: readonly Pick<Refused, 'reasons'>[]): Map<Re
   return codes;
 }
 
-/** `2 refused (1 claim, 1 denied), 1 shadowed`; what there is nothing of is left out. */
+/** Formats the counts that are not zero, for example `2 refused (1 claim, 1 denied), 1 shadowed`. */
 export function countsLine(counts: ReportCounts): string {
   const only = counts.codes.size === 1;
   const codes = [...counts.codes].map(([code, count]) => (only ? code : `${count} ${code}`)).join(', ');
@@ -52,25 +52,25 @@ export function countsLine(counts: ReportCounts): string {
     ...(counts.yanked === 0 ? [] : [`${counts.yanked} yanked`]),
     ...(counts.invalid === 0 ? [] : [`${counts.invalid} invalid`]),
   ];
-  return parts.length === 0 ? 'nothing is left out' : parts.join(', ');
+  return parts.length === 0 ? 'no entries excluded' : parts.join(', ');
 }
 
-export function isNothingLeftOut({ failing, refused, shadowed, yanked, invalid }: ReportCounts): boolean {
+export function isComplete({ failing, refused, shadowed, yanked, invalid }: ReportCounts): boolean {
   return failing + refused + shadowed + yanked + invalid === 0;
 }
 
-/** Why a catalog over others has no entry. */
-export function whyEmpty({ sources, failing, refused, codes }: ReportCounts): string {
+/** Explains why a catalog with upstream sources is empty. */
+export function emptyReason({ sources, failing, refused, codes }: ReportCounts): string {
   if (refused > 0) {
-    const young = codes.has('minimum-age') ? '; the report says from when on what is too new is taken' : '';
-    return `the catalog is empty: all that its sources have is refused${young}`;
+    const young = codes.has('minimum-age') ? '; the report shows when entries reach the minimum age' : '';
+    return `the catalog is empty: the recipe policy refuses every entry${young}`;
   }
   return sources > 0 && failing === sources
-    ? 'the catalog is empty: none of its catalogs elsewhere could be had'
-    : 'the catalog is empty: nothing that its sources have is taken';
+    ? 'the catalog is empty: no upstream catalog is available'
+    : 'the catalog is empty: the recipe selects no entry of its sources';
 }
 
-/** A report by section at a terminal; for a program, tab-separated lines that begin with their section. */
+/** Prints a report by section; without a terminal, as tab-separated lines that start with the section. */
 export async function printReport(io: Io, report: SnapshotReport): Promise<void> {
   if (io.stdout.isTTY !== true) {
     return write(
@@ -80,8 +80,8 @@ export async function printReport(io: Io, report: SnapshotReport): Promise<void>
         .join(''),
     );
   }
-  const width = columnsOf(io.stdout);
-  const sections = sectionsOf(report, width).filter(({ lines }) => lines.length > 0);
+  const width = terminalWidth(io.stdout);
+  const sections = reportSections(report, width).filter(({ lines }) => lines.length > 0);
   const text = sections.map(({ heading, lines }) => [bold(io, heading), ...lines].join('\n')).join('\n\n');
   if (text !== '') await write(io.stdout, `${text}\n`);
 }
@@ -91,7 +91,7 @@ interface Section {
   lines: string[];
 }
 
-function sectionsOf(report: SnapshotReport, width: number): Section[] {
+function reportSections(report: SnapshotReport, width: number): Section[] {
   const { sources = [], refused = [], shadowed, yanked } = report;
   const claims = refused.filter(isClaim);
   const table = (columns: Parameters<typeof terminalTable>[0], rows: string[][]) =>
@@ -116,12 +116,12 @@ function sectionsOf(report: SnapshotReport, width: number): Section[] {
         ]),
       ).concat(
         sources.flatMap(({ source, reason }) =>
-          reason === undefined ? [] : indented(`${source}: ${reason}`, width),
+          reason === undefined ? [] : indent(`${source}: ${reason}`, width),
         ),
       ),
     },
     {
-      heading: 'Claims of groups that belong to others',
+      heading: 'Claims of groups that belong to another source',
       lines: claims.flatMap((one) => refusedLines(one, width)),
     },
     {
@@ -134,20 +134,20 @@ function sectionsOf(report: SnapshotReport, width: number): Section[] {
         [
           { header: 'FUNCTION', min: 16 },
           { header: 'VERSION' },
-          { header: 'OF', min: 8 },
-          { header: 'TAKEN FROM', min: 8 },
+          { header: 'SOURCE', min: 8 },
+          { header: 'SHADOWED BY', min: 8 },
         ],
-        shadowed.map((one) => [nameOf(one), one.version, placeOf(one), placeOf(one.by)]),
+        shadowed.map((one) => [functionName(one), one.version, releaseText(one), releaseText(one.by)]),
       ),
     },
     {
       heading: 'Yanked',
       lines: table(
         [{ header: 'FUNCTION', min: 16 }, { header: 'RELEASE' }, { header: 'SOURCE', min: 8 }],
-        yanked.map((one) => [nameOf(one), one.release, one.source]),
+        yanked.map((one) => [functionName(one), one.release, one.source]),
       ),
     },
-    { heading: 'Entries that cannot be used', lines: sources.flatMap((one) => invalidLines(one, width)) },
+    { heading: 'Invalid entries', lines: sources.flatMap((one) => invalidLines(one, width)) },
   ];
 }
 
@@ -159,8 +159,8 @@ function isClaim({ reasons }: Refused): boolean {
 
 function refusedLines(refused: Refused, width: number): string[] {
   return [
-    ...indented(`${nameOf(refused)} ${refused.version} of ${placeOf(refused)}`, width, INDENT),
-    ...refused.reasons.flatMap(({ code, message }) => indented(`${code}: ${message}`, width)),
+    ...indent(`${functionName(refused)} ${refused.version} from ${releaseText(refused)}`, width, INDENT),
+    ...refused.reasons.flatMap(({ code, message }) => indent(`${code}: ${message}`, width)),
   ];
 }
 
@@ -172,14 +172,14 @@ function invalidLines(
   return [
     ...invalid.flatMap(({ entry, group, kind, message }) => {
       const name = group === undefined || kind === undefined ? '' : ` ${group}/${kind}`;
-      return [...indented(`${source}, entry ${entry}${name}`, width, INDENT), ...indented(message, width)];
+      return [...indent(`${source}, entry ${entry}${name}`, width, INDENT), ...indent(message, width)];
     }),
     ...(more <= 0 ? [] : [`  ${source}: and ${more} more`]),
   ];
 }
 
-function indented(text: string, width: number, by = 2 * INDENT): string[] {
-  return wrap(visible(text), width - by).map((line) => ' '.repeat(by) + line);
+function indent(text: string, width: number, by = 2 * INDENT): string[] {
+  return wrap(escapeControls(text), width - by).map((line) => ' '.repeat(by) + line);
 }
 
 function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotReport): string[][] {
@@ -197,7 +197,7 @@ function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotRepo
     ...ordered.flatMap((one) =>
       one.reasons.map(({ code, message }) => [
         'refused',
-        nameOf(one),
+        functionName(one),
         one.version,
         one.source,
         one.release ?? '',
@@ -207,14 +207,14 @@ function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotRepo
     ),
     ...shadowed.map((one) => [
       'shadowed',
-      nameOf(one),
+      functionName(one),
       one.version,
       one.source,
       one.release ?? '',
       one.by.source,
       one.by.release ?? '',
     ]),
-    ...yanked.map((one) => ['yanked', nameOf(one), one.release, one.source]),
+    ...yanked.map((one) => ['yanked', functionName(one), one.release, one.source]),
     ...sources.flatMap(({ source, invalid }) =>
       invalid.map(({ entry, group, kind, message }) => [
         'invalid',
@@ -227,10 +227,10 @@ function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotRepo
   ];
 }
 
-function nameOf({ group, kind }: { group: string; kind: string }): string {
+function functionName({ group, kind }: { group: string; kind: string }): string {
   return `${group}/${kind}`;
 }
 
-function placeOf({ source, release }: { source: string; release?: string }): string {
+function releaseText({ source, release }: { source: string; release?: string }): string {
   return release === undefined ? source : `${source} ${release}`;
 }

@@ -5,7 +5,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Profile } from '@krmhub/schema/profile';
 import { type Io, write } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { withCatalogHint } from '../registry/catalog-name.js';
 import { connect } from '../registry/connection.js';
 
@@ -27,23 +27,25 @@ export interface PullOptions {
 export async function pullCatalog(io: Io, name: string, options: PullOptions): Promise<void> {
   const { snapshot, kind, format, out, profile, losses } = options;
   if (losses !== undefined && profile === undefined) {
-    throw new KrmhubError('usage', '--losses is of a profile, and goes with --profile');
+    throw new KrmhubError('usage', '--losses requires --profile', {
+      hint: 'Add a profile, for example: --profile porch',
+    });
   }
   const client = await connect(io, options.registry);
   if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile });
   const document = await withCatalogHint(
     client.catalogDocument(name, { kind, format, ...(snapshot === undefined ? {} : { snapshot }) }),
   );
-  // A digest names the catalog.yaml of the kind Catalog; other forms of it have their own.
+  // A snapshot digest is that of catalog.yaml of the kind Catalog; other renditions have their own.
   const pinned = snapshot?.startsWith('sha256:') && kind === 'Catalog' && format === 'yaml';
   const problem = await digestProblem(document, pinned ? snapshot : document.digest);
   if (problem !== undefined) {
-    throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: HINT });
+    throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
   }
   await writeDocument(io, document, out);
 }
 
-/** Document and report are asked for by one serial, so that a cut in between parts them not. */
+/** Pulls a profile. Requests document and report by the same serial, so that both are of one snapshot. */
 async function pullProfile(
   io: Io,
   client: RegistryClient,
@@ -58,7 +60,7 @@ async function pullProfile(
     (await digestProblem(document, report.digest)) ??
     snapshotProblem(report, serial);
   if (problem !== undefined) {
-    throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: HINT });
+    throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
   }
   const { printUnsupportedFields: printLosses, reportText } = await import('../io/unsupported-fields.js');
   if (losses !== undefined) {
@@ -66,21 +68,21 @@ async function pullProfile(
     await writeFileAtomically(path.resolve(io.cwd, losses), reportText(report), { overwrite: true });
   }
   await writeDocument(io, document, out);
-  await printLosses(io, report, losses === undefined ? '--losses FILE has all of them' : `${losses} has all`);
+  await printLosses(io, report, losses === undefined ? 'list them with --losses FILE' : `see ${losses}`);
 }
 
 async function newestSerial(client: RegistryClient, name: string): Promise<string> {
   const { newest } = await withCatalogHint(client.catalog(name));
   if (newest !== undefined) return String(newest.serial);
-  throw new KrmhubError('unavailable', `the catalog ${name} has not been cut yet`, {
-    hint: 'Try again in a moment.',
+  throw new KrmhubError('unavailable', `catalog ${name} has no snapshot yet`, {
+    hint: `Try again in a moment: krmhub catalog show ${name}`,
   });
 }
 
 function snapshotProblem({ snapshot }: ProfileReport, asked: string): string | undefined {
   return !asked.startsWith('sha256:') || snapshot === asked
     ? undefined
-    : `the profile is of the snapshot ${snapshot ?? 'that it does not name'}, and ${asked} was asked for`;
+    : `the profile is of snapshot ${snapshot ?? '(unknown)'}, expected ${asked}`;
 }
 
 async function writeDocument(io: Io, document: Document, out: string): Promise<void> {
@@ -90,22 +92,23 @@ async function writeDocument(io: Io, document: Document, out: string): Promise<v
   }
   const { writeFileAtomically } = await import('../files/write-file.js');
   const outcome = await writeFileAtomically(path.resolve(io.cwd, out), document.bytes, { overwrite: true });
-  const what = outcome === 'written' ? 'Wrote' : 'Unchanged:';
+  const what = outcome === 'written' ? 'wrote' : 'unchanged:';
   await printLine(io, `${what} ${out}, ${plural(document.bytes.length, 'byte')}, ${document.digest}`);
 }
 
-const HINT = 'Try again; if it stays so, something between you and the registry changes its answers.';
+const HINT =
+  'Nothing was written. Try again. If the error persists, a proxy between you and the registry changes responses.';
 
-/** Why the bytes are not what they have to be. Without a digest to hold them to, they are not. */
+/** Returns why the bytes fail verification; a missing digest is a failure. */
 async function digestProblem(document: Document, digest: string | undefined): Promise<string | undefined> {
-  if (digest === undefined) return 'the registry does not tell the digest of the catalog';
+  if (digest === undefined) return 'the response has no digest';
   const { sha256 } = await import('@krmhub/schema/digest');
   const actual = sha256(document.bytes);
-  return actual === digest ? undefined : `the catalog has to have the digest ${digest}, and has ${actual}`;
+  return actual === digest ? undefined : `digest mismatch: expected ${digest}, got ${actual}`;
 }
 
 async function printDocument(io: Io, bytes: Uint8Array): Promise<void> {
   if (io.stdout.isTTY !== true) return write(io.stdout, bytes);
   const lines = new TextDecoder().decode(bytes).split('\n');
-  await write(io.stdout, lines.map(visible).join('\n'));
+  await write(io.stdout, lines.map(escapeControls).join('\n'));
 }

@@ -1,7 +1,7 @@
 import type { CatalogDetail, Source } from '@krmhub/api/model';
 import { type Io, write } from '../io/io.js';
 import { bold, type OutputFormat, printData } from '../io/print.js';
-import { oneLine, plural, visible } from '../io/text.js';
+import { escapeControls, oneLine, plural } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { withCatalogHint } from '../registry/catalog-name.js';
 import { connect } from '../registry/connection.js';
@@ -53,7 +53,7 @@ async function printCatalog(
     ...recipe
       .trimEnd()
       .split('\n')
-      .map((line) => `  ${visible(line.replace(/\r$/, ''))}`.trimEnd()),
+      .map((line) => `  ${escapeControls(line.replace(/\r$/, ''))}`.trimEnd()),
   ];
   await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
 }

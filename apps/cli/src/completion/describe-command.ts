@@ -1,15 +1,15 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** What can be typed after `krmhub`, read from the program itself, so that no script can differ from it. */
+/** Describes the commands and options of the program for completion scripts, from the program itself. */
 
-/** What completes a value; `none` where only the user knows. */
+/** The completion of a value; `none` if there is no completion. */
 export type Values = { kind: 'choices'; choices: string[] } | { kind: 'files' | 'folders' | 'none' };
 
 export interface OptionDescription {
   /** `-o`, `--output`. */
   flags: string[];
   description: string;
-  /** Of an option that takes a value. */
+  /** Present for an option with a value. */
   value?: { name: string; values: Values };
 }
 
@@ -20,7 +20,7 @@ export interface ArgumentDescription {
 }
 
 export interface CommandDescription {
-  /** Names from the program on, without its own: `['catalog', 'pull']`. */
+  /** Names below the program, for example `['catalog', 'pull']`. */
   path: string[];
   description: string;
   options: OptionDescription[];
@@ -28,7 +28,7 @@ export interface CommandDescription {
   commands: CommandDescription[];
 }
 
-/** Reads commander's description of a program. `shared` options are valid with every command. */
+/** Describes a command. `shared` options are valid for every command. */
 export function describeCommand(
   command: Command,
   path: string[] = [],
@@ -38,7 +38,7 @@ export function describeCommand(
   const own = help.visibleOptions(command).map(describeOption);
   const known = new Set(own.flatMap(({ flags }) => flags));
   const options = [...own, ...shared.filter(({ flags }) => !flags.some((flag) => known.has(flag)))];
-  // Of the program's own options those are left out that end it.
+  // Options of the program apply to its commands, except --version.
   const passedOn = path.length === 0 ? own.filter(({ flags }) => !flags.includes('--version')) : shared;
   const children = help
     .visibleCommands(command)
@@ -58,7 +58,7 @@ export function describeCommand(
   };
 }
 
-/** Every command, the outer before the inner. */
+/** Returns a command and all its subcommands, parents first. */
 export function allCommands(words: CommandDescription): CommandDescription[] {
   return [words, ...words.commands.flatMap(allCommands)];
 }
@@ -84,19 +84,19 @@ function describeArgument(argument: Argument): ArgumentDescription {
   };
 }
 
-/** Commander's help shows arguments only where one of them has a description. */
+/** Returns the arguments that the help of commander hides: those without a description. */
 function hiddenArguments(command: Command): readonly Argument[] {
   return command.createHelp().visibleArguments(command).length > 0 ? [] : command.registeredArguments;
 }
 
-/** A value is a file where its name or its description says so. */
+/** A value is a file if its name or its description says so. */
 function completionValues(name: string, description: string, choices: readonly string[] | undefined): Values {
   if (choices !== undefined) return { kind: 'choices', choices: [...choices] };
   if (/^(?:folder|directory)$/.test(name)) return { kind: 'folders' };
   return { kind: /^(?:files?|path)$/.test(name) || /\bfiles?\b/i.test(description) ? 'files' : 'none' };
 }
 
-/** The first sentence, in one line. */
+/** Returns the first sentence in one line. */
 function summary(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return (/^.*?[.;](?=\s|$)/.exec(line)?.[0] ?? line).replace(/[.;]$/, '');

@@ -6,41 +6,43 @@ import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 
-/** A file as the user named it, or as it was found in a folder that the user named. */
+/** A file that the user named, or that is in a folder that the user named. */
 export interface DocumentFile {
-  /** What messages call it: relative to where the command runs, or `<stdin>`. */
+  /** Name for messages: relative to the working directory, or `<stdin>`. */
   name: string;
   bytes: Uint8Array;
-  /** Named by the user, as against found in a folder. */
+  /** True if the user named the file, false if it was found in a folder. */
   explicit: boolean;
 }
 
 const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
 const SOURCE_NAME = /\.(ya?ml|json)$/i;
-/** Files that one command takes: more is a folder named by mistake. */
+/** Maximum number of files; more is probably the wrong folder. */
 const MAX_FILES = 20_000;
 const MAX_FOLDER_DEPTH = 64;
 
-/** What was named, looked up and not read yet, in order and each once. */
+/** Files to read, in order and without duplicates. */
 export interface DocumentFileList {
   files: { name: string; explicit: boolean }[];
-  /** Folders of Helm templates, which are no YAML before they are rendered. */
+  /** Folders of Helm templates, which are not valid YAML before rendering. */
   templates: string[];
 }
 
-/** What begins so is read from an OCI registry. */
+/** Prefix of names that are read from an OCI registry. */
 export const OCI_SCHEME = 'oci://';
 
-/** Looks up files, folders of YAML and JSON, artifacts in OCI registries, and `-` for stdin. */
+/** Finds files, files in folders, OCI artifacts, and stdin for `-`. */
 export async function findDocumentFiles(io: Io, names: readonly string[]): Promise<DocumentFileList> {
   if (names.filter((name) => name === '-').length > 1)
-    throw new KrmhubError('usage', '"-" is given more than once');
+    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is given more than once', {
+      hint: 'Give "-" once.',
+    });
   const found: DocumentFileList = { files: [], templates: [] };
   const byPath = new Map<string, DocumentFileList['files'][number]>();
   const add = (key: string, name: string, explicit: boolean): void => {
     const present = byPath.get(key);
     if (present !== undefined) {
-      // Named by itself and by its folder: the user means this one.
+      // The user named both the file and its folder.
       present.explicit ||= explicit;
       return;
     }
@@ -68,27 +70,29 @@ export async function findDocumentFiles(io: Io, names: readonly string[]): Promi
     const below: string[] = [];
     await walk(io, name, below, found.templates, 0);
     if (below.length === 0) {
-      throw new KrmhubError('not-found', `there is no .yaml, .yml or .json file in ${name}`);
+      throw new KrmhubError('not-found', `no .yaml, .yml or .json file in ${name}`, {
+        hint: 'Give a folder with definitions, or create one: krmhub init GROUP/KIND',
+      });
     }
     for (const file of below) add(path.resolve(io.cwd, file), file, false);
   }
   return found;
 }
 
-/** Reads files, folders of YAML and JSON, artifacts, and `-` for stdin, in order. Files are read as they are asked for. */
+/** Reads files, files in folders, OCI artifacts, and stdin for `-`, in order and one at a time. */
 export async function* readDocumentFiles(io: Io, names: readonly string[]): AsyncGenerator<DocumentFile> {
   for (const file of (await findDocumentFiles(io, names)).files) yield await readDocumentFile(io, file);
 }
 
-/** The bytes of a file that was found. */
+/** Reads a file that was found. */
 export async function readDocumentFile(
   io: Pick<Io, 'stdin' | 'cwd' | 'env'>,
   { name, explicit }: DocumentFileList['files'][number],
 ): Promise<DocumentFile> {
-  return { name, bytes: await bytesOf(io, name, DOCUMENT_LIMITS.maxSourceBytes), explicit };
+  return { name, bytes: await readBytes(io, name, DOCUMENT_LIMITS.maxSourceBytes), explicit };
 }
 
-async function bytesOf(
+async function readBytes(
   io: Pick<Io, 'stdin' | 'cwd' | 'env'>,
   name: string,
   maxBytes: number,
@@ -106,7 +110,8 @@ async function walk(
   templates: string[],
   depth: number,
 ): Promise<void> {
-  if (depth > MAX_FOLDER_DEPTH) throw new KrmhubError('usage', `${folder} is nested too deeply`);
+  if (depth > MAX_FOLDER_DEPTH)
+    throw new KrmhubError('usage', `cannot read ${folder}: more than ${MAX_FOLDER_DEPTH} nested folders`);
   let entries: Dirent[];
   try {
     entries = await readdir(path.resolve(io.cwd, folder), { withFileTypes: true });
@@ -121,13 +126,13 @@ async function walk(
       templates.push(name);
       continue;
     }
-    // Links are not followed: they may lead out of the folder or round in circles.
+    // Does not follow links: they can leave the folder or form a cycle.
     if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
       await walk(io, name, found, templates, depth + 1);
     else if (entry.isFile() && SOURCE_NAME.test(entry.name)) found.push(name);
     if (found.length > MAX_FILES) {
-      throw new KrmhubError('usage', `there are more than ${MAX_FILES} files`, {
-        hint: 'Name a smaller folder.',
+      throw new KrmhubError('usage', `cannot read ${folder}: more than ${MAX_FILES} files`, {
+        hint: 'Give a smaller folder.',
       });
     }
   }

@@ -1,26 +1,29 @@
 import { getArtifactType, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { ociClient } from '../registry/connect-oci.js';
+import { createOciClient } from '../registry/connect-oci.js';
 
-/** The catalog or definition of an artifact, read from its registry; at most so many bytes. */
+/** Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`. */
 export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: number): Promise<Uint8Array> {
   const reference = parseReference(name);
-  const client = ociClient(io);
+  const client = createOciClient(io);
   const { manifest } = await client.manifest(reference);
   const type = getArtifactType(manifest);
   if (manifest.kind !== 'image' || (type !== 'catalog' && type !== 'definition')) {
     throw new KrmhubError(
       'invalid-document',
-      `${name} is ${type ?? 'something else'}, and no catalog or definition`,
+      `cannot read ${name}: it is ${type === undefined ? 'not an artifact of krmhub' : `an artifact of type ${type}`}, expected a catalog or a definition`,
       {
-        hint: '`krmhub pull` writes the files of any artifact.',
+        hint: `Pull its files: krmhub pull ${name.replace('oci://', '')}`,
       },
     );
   }
   const layer = mainLayer(manifest.image, type);
   if (layer.size > maxBytes) {
-    throw new KrmhubError('too-large', `${name} has ${layer.size} bytes, and at most ${maxBytes} are read`);
+    throw new KrmhubError(
+      'too-large',
+      `cannot read ${name}: it has ${layer.size} bytes, the limit is ${maxBytes}`,
+    );
   }
   return client.withRetries(async () => {
     const pieces: Uint8Array[] = [];

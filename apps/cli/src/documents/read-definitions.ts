@@ -12,9 +12,9 @@ import {
 } from '@krmhub/schema';
 import type { Io } from '../io/io.js';
 import { type DocumentFile, readDocumentFiles } from './document-files.js';
-import { holdsOnlyOtherDocuments } from './other-documents.js';
+import { hasOnlyOtherDocuments } from './other-documents.js';
 
-/** One release that is to be published. */
+/** A release to publish. */
 export interface Submission {
   group: string;
   kind: string;
@@ -23,42 +23,45 @@ export interface Submission {
   definition: FunctionDefinition;
   bytes: Uint8Array;
   mediaType: 'application/yaml' | 'application/json';
-  /** The file that it comes from, as messages call it. */
+  /** Name of the file, for messages. */
   file: string;
-  /** Whether the bytes are the file's own, so that positions in them are positions in the file. */
+  /** True if the bytes are those of the file, so that positions match. */
   exact: boolean;
-  /** Signatures and attestations that go with it. */
+  /** Signatures and attestations to publish with it. */
   bundles?: readonly Uint8Array[];
 }
 
 export interface Definitions {
-  /** Of every file; with an error among them, nothing may be sent. */
+  /** Diagnostics of all files. Send nothing if there is an error. */
   diagnostics: Diagnostic[];
   sources: Map<string, Uint8Array>;
   definitions: Omit<Submission, 'release' | 'group' | 'kind'>[];
-  /** Files of folders that hold something else. */
-  passedOver: number;
+  /** Number of files in folders without a definition or catalog. */
+  skipped: number;
 }
 
-/** Reads and lints everything that was named. */
+/** Reads and lints files. */
 export async function readDefinitions(io: Io, names: readonly string[]): Promise<Definitions> {
-  const result: Definitions = { diagnostics: [], sources: new Map(), definitions: [], passedOver: 0 };
+  const result: Definitions = { diagnostics: [], sources: new Map(), definitions: [], skipped: 0 };
   for await (const source of readDocumentFiles(io, names)) {
-    // The same file may be named twice, by itself and by its folder.
+    // A file can be named by itself and by its folder.
     if (result.sources.has(source.name)) continue;
     const linted = lint(source.bytes, { file: source.name, skipForeign: !source.explicit });
-    if (!source.explicit && holdsOnlyOtherDocuments(linted)) {
-      result.passedOver++;
+    if (!source.explicit && hasOnlyOtherDocuments(linted)) {
+      result.skipped++;
       continue;
     }
     result.sources.set(source.name, source.bytes);
     result.diagnostics.push(...linted.diagnostics);
-    if (!hasErrors(linted.diagnostics)) result.definitions.push(...definitionsOf(source, linted));
+    if (!hasErrors(linted.diagnostics)) result.definitions.push(...extractDefinitions(source, linted));
   }
   return result;
 }
 
-function definitionsOf(source: DocumentFile, { documents, skipped }: LintResult): Definitions['definitions'] {
+function extractDefinitions(
+  source: DocumentFile,
+  { documents, skipped }: LintResult,
+): Definitions['definitions'] {
   const { name: file, bytes } = source;
   const [only] = documents;
   if (only?.kind === 'KRMFunctionDefinition' && documents.length === 1 && skipped === 0) {
@@ -89,17 +92,17 @@ function isJson(bytes: Uint8Array): boolean {
 }
 
 /**
- * Gives each definition its release: the one that was asked for, else the version that its images, or its executables' addresses, share.
- * Throws `usage` naming every definition that has none, and where two are to become one release.
+ * Assigns a release to each definition: the requested one, else the version that its images or download URLs share. Throws
+ * `usage` for definitions without a release, and for two definitions with the same release.
  */
-export function nameReleases(
+export function assignReleases(
   definitions: Definitions['definitions'],
   wanted: string | undefined,
 ): Submission[] {
   const release = wanted === undefined ? undefined : canonicalRelease(wanted);
   if (wanted !== undefined && release === undefined) {
     throw new KrmhubError('usage', `--release ${wanted} is not a SemVer version without build metadata`, {
-      hint: 'Name the release like 1.2.3, v1.2 or 1.3.0-rc.1.',
+      hint: 'Use a release like 1.2.3, v1.2 or 1.3.0-rc.1, for example: --release 1.2.3',
     });
   }
   const without: string[] = [];
@@ -111,16 +114,16 @@ export function nameReleases(
     return [];
   });
   if (without.length > 0) {
-    throw new KrmhubError('usage', `no release is known for ${without.join(', ')}`, {
-      hint: 'Name it with --release: neither the tags of its images nor the addresses of its executables name one version.',
+    throw new KrmhubError('usage', `cannot determine the release of ${without.join(', ')}`, {
+      hint: 'Set it, for example: --release 1.0.0. Image tags or download URLs must otherwise contain one version.',
     });
   }
-  return inOrder(unique(submissions));
+  return sortByRelease(removeDuplicates(submissions));
 }
 
 /**
- * Of a definition that has executables and no images: the version that the folders of all their addresses are
- * named after, such as `…/download/v1.2.3/tool.tar.gz`. A moving `v1` is none.
+ * Returns the version in all download URLs of a definition without images, for example `…/download/v1.2.3/tool.tar.gz`. A
+ * moving `v1` is not a version.
  */
 function sharedDownloadRelease({ versions }: FunctionDefinition): string | undefined {
   if (versions.some(({ runtime }) => runtime.container !== undefined)) return undefined;
@@ -129,8 +132,8 @@ function sharedDownloadRelease({ versions }: FunctionDefinition): string | undef
   return releases.size === 1 ? [...releases][0] : undefined;
 }
 
-/** The releases of one function one after the other, each after those that come before it. */
-function inOrder(submissions: readonly Submission[]): Submission[] {
+/** Groups submissions by function and sorts the releases of each. */
+function sortByRelease(submissions: readonly Submission[]): Submission[] {
   const functions = new Map<string, Submission[]>();
   for (const submission of submissions) {
     const name = `${submission.group}/${submission.kind}`;
@@ -141,18 +144,18 @@ function inOrder(submissions: readonly Submission[]): Submission[] {
   );
 }
 
-/** Without what was given twice with the same bytes. */
-function unique(submissions: readonly Submission[]): Submission[] {
+/** Removes duplicates with the same bytes. Throws `usage` for conflicting definitions. */
+function removeDuplicates(submissions: readonly Submission[]): Submission[] {
   const byName = new Map<string, Submission>();
   const kinds = new Map<string, Submission>();
-  const clashes: string[] = [];
+  const conflicts: string[] = [];
   for (const submission of submissions) {
     const { group, kind, release, file, bytes } = submission;
     const sameKind = kinds.get(`${group}/${kind.toLowerCase()}`);
     if (sameKind === undefined) kinds.set(`${group}/${kind.toLowerCase()}`, submission);
     else if (sameKind.kind !== kind) {
-      clashes.push(
-        `${group}/${sameKind.kind} (${sameKind.file}) and ${group}/${kind} (${file}) differ only by case`,
+      conflicts.push(
+        `${group}/${sameKind.kind} (${sameKind.file}) and ${group}/${kind} (${file}) differ only in case`,
       );
       continue;
     }
@@ -160,12 +163,12 @@ function unique(submissions: readonly Submission[]): Submission[] {
     const first = byName.get(name);
     if (first === undefined) byName.set(name, submission);
     else if (Buffer.compare(first.bytes, bytes) !== 0) {
-      clashes.push(`${name} is defined in ${first.file} and differently in ${file}`);
+      conflicts.push(`${name} is different in ${first.file} and ${file}`);
     }
   }
-  if (clashes.length > 0) {
-    throw new KrmhubError('usage', clashes.join('; '), {
-      hint: 'A release holds one definition. Publish them under several releases, or leave one out.',
+  if (conflicts.length > 0) {
+    throw new KrmhubError('usage', `conflicting definitions: ${conflicts.join('; ')}`, {
+      hint: 'Publish them as different releases (--release), or remove one.',
     });
   }
   return [...byName.values()];

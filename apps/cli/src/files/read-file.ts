@@ -6,7 +6,7 @@ import type { Io } from '../io/io.js';
 
 export const STDIN_NAME = '<stdin>';
 
-/** The bytes of a file, at most one more than a source may have, so that who reads them can tell. */
+/** Reads a file, up to one byte over the limit, so that the caller can detect a file that is too large. */
 export async function readFileUpTo(
   io: Pick<Io, 'cwd'>,
   name: string,
@@ -30,7 +30,7 @@ export async function readFileUpTo(
   }
 }
 
-/** Everything on stdin, up to one byte more than the limit. */
+/** Reads stdin, up to one byte over the limit. */
 export async function readStdin(io: Pick<Io, 'stdin'>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -44,19 +44,19 @@ export async function readStdin(io: Pick<Io, 'stdin'>, maxBytes: number): Promis
 }
 
 const DISK_REASONS: Record<string, string> = {
-  ENOENT: 'there is no such file or folder',
+  ENOENT: 'no such file or folder',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is no folder',
-  EEXIST: 'it is there already',
+  ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'it already exists',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
+  EDQUOT: 'the disk quota is exceeded',
   EROFS: 'the disk is read-only',
   EMFILE: 'too many files are open',
 };
 
-/** A failed file operation in words; other errors as they are. */
+/** Turns a failed file operation into an error with a message; returns other errors unchanged. */
 export function diskError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
   const code =

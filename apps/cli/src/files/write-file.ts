@@ -6,16 +6,16 @@ import { makeFolder } from '@krmhub/sources/make-folder';
 import { diskError } from './read-file.js';
 
 export interface WriteOptions {
-  /** Whether a file with other bytes may be replaced. */
+  /** Replace a file with other bytes. */
   overwrite: boolean;
-  /** Permissions of the file and, where it has to be made, of its folder. */
+  /** Permissions of the file and of a new folder. */
   mode?: number;
   folderMode?: number;
 }
 
 /**
- * Writes a file whole or not at all (`writeDurably`). A file with the same
- * bytes is left as it is. Throws `conflict` where another one may not be replaced.
+ * Writes a file atomically (`writeDurably`). Leaves a file with the same bytes unchanged.
+ * Throws `conflict` for a file with other bytes, unless `overwrite` is set.
  */
 export async function writeFileAtomically(
   file: string,
@@ -23,27 +23,27 @@ export async function writeFileAtomically(
   options: WriteOptions,
 ): Promise<'written' | 'unchanged'> {
   const wanted = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
-  return replacing(file, options, {
+  return replaceFile(file, options, {
     same: async () => (await readFile(file)).equals(wanted),
     write: (handle) => handle.writeFile(wanted),
   });
 }
 
-/** The same for bytes that come in pieces, where `same` says whether the file that is there has them. */
-export function writePiecesAtomically(
+/** Writes chunks atomically. `same` reports whether the existing file has the same bytes. */
+export function writeChunksAtomically(
   file: string,
-  source: { same: () => Promise<boolean>; pieces: () => AsyncIterable<Uint8Array> },
+  source: { same: () => Promise<boolean>; chunks: () => AsyncIterable<Uint8Array> },
   options: WriteOptions,
 ): Promise<'written' | 'unchanged'> {
-  return replacing(file, options, {
+  return replaceFile(file, options, {
     same: source.same,
     write: async (handle) => {
-      for await (const piece of source.pieces()) await handle.writeFile(piece);
+      for await (const chunk of source.chunks()) await handle.writeFile(chunk);
     },
   });
 }
 
-async function replacing(
+async function replaceFile(
   file: string,
   options: WriteOptions,
   content: { same: () => Promise<boolean>; write: (handle: FileHandle) => Promise<void> },
@@ -70,14 +70,14 @@ async function replacing(
 
 function folderError(error: unknown, folder: string): unknown {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return error;
-  return new KrmhubError('unavailable', `no folder can be made at ${folder}`, {
-    hint: 'Name a folder on a disk.',
+  return new KrmhubError('unavailable', `cannot create the folder ${folder}`, {
+    hint: 'Choose a folder on a writable disk.',
     cause: error,
   });
 }
 
 function existsError(file: string): KrmhubError {
-  return new KrmhubError('conflict', `${file} is there already, with other content`, {
-    hint: 'Remove it, name another place, or say --overwrite where the command has it.',
+  return new KrmhubError('conflict', `${file} already exists and differs`, {
+    hint: `Remove it (rm ${file}), choose another file, or use --overwrite if the command has it.`,
   });
 }

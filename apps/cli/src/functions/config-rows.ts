@@ -1,8 +1,8 @@
 import type { ConfigDescription, ConfigField, ConfigRule } from '@krmhub/schema';
 
-/** The fields of a functionConfig as rows of a table, and what is to be said of all of them. */
+/** The fields of a functionConfig as rows of a table, and notes below it. */
 export interface ConfigRows {
-  /** Path, type, whether it is required where the object around it is there, and all the rest. */
+  /** Path, type, whether the field is required in its object, and the description. */
   fields: string[][];
   notes: string[];
 }
@@ -10,17 +10,17 @@ export interface ConfigRows {
 export function configRows(description: ConfigDescription): ConfigRows {
   const fields: string[][] = [];
   const visit = (field: ConfigField): void => {
-    fields.push([field.path, field.type, field.required ? 'yes' : 'no', wordsOf(field)]);
+    fields.push([field.path, field.type, field.required ? 'yes' : 'no', describeField(field)]);
     for (const inner of field.fields) visit(inner);
   };
   for (const field of description.fields) visit(field);
-  const notes = description.rules.map((rule) => sentence(ruleText(rule)));
-  if (fields.length === 0 && notes.length === 0) notes.push('It has no fields of its own.');
-  if (!description.complete) notes.push('There is more than is shown; the schema has it all.');
+  const notes = description.rules.map((rule) => toSentence(ruleText(rule)));
+  if (fields.length === 0 && notes.length === 0) notes.push('The functionConfig has no fields.');
+  if (!description.complete) notes.push('This list is incomplete; see the schema.');
   return { fields, notes };
 }
 
-function wordsOf({
+function describeField({
   description,
   deprecated,
   nullable,
@@ -30,15 +30,15 @@ function wordsOf({
 }: ConfigField): string {
   return [
     ...(deprecated ? ['Deprecated.'] : []),
-    ...(description === undefined ? [] : [sentence(description)]),
+    ...(description === undefined ? [] : [toSentence(description)]),
     ...(fallback === undefined ? [] : [`Default: ${fallback}.`]),
-    ...rules.map((rule) => sentence(ruleText(rule))),
+    ...rules.map((rule) => toSentence(ruleText(rule))),
     ...(nullable ? ['May be null.'] : []),
     ...inside.flatMap((element) => [
       ...(element.description === undefined
         ? []
-        : [`${capital(element.label)}: ${sentence(element.description)}`]),
-      ...element.rules.map((rule) => `${capital(element.label)}: ${ruleText(rule)}.`),
+        : [`${capitalize(element.label)}: ${toSentence(element.description)}`]),
+      ...element.rules.map((rule) => `${capitalize(element.label)}: ${ruleText(rule)}.`),
     ]),
   ].join(' ');
 }
@@ -48,10 +48,10 @@ function ruleText({ text: words, values, more }: ConfigRule): string {
   return more === 0 ? listed : `${listed} and ${more} more`;
 }
 
-function sentence(text: string): string {
-  return /[.!?:]$/.test(text) ? capital(text) : `${capital(text)}.`;
+function toSentence(text: string): string {
+  return /[.!?:]$/.test(text) ? capitalize(text) : `${capitalize(text)}.`;
 }
 
-function capital(text: string): string {
+function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -33,7 +33,7 @@ import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { printUnsupportedFields, reportText } from '../io/unsupported-fields.js';
 import { printCorrections, printWarnings } from '../io/warnings.js';
 
@@ -59,12 +59,12 @@ interface Conversion {
   converted: Converted[];
   diagnostics: Diagnostic[];
   sources: Map<string, Uint8Array>;
-  /** Names and labels that catalogs among the files have. */
+  /** Names and labels of the input catalogs. */
   catalogs: CatalogHeader[];
-  passedOver: number;
+  skipped: number;
 }
 
-/** Converts what can be converted, says what cannot, and sets the exit code. */
+/** Converts files, prints the problems, and sets the exit code. */
 export async function convertFiles(
   io: Io,
   names: readonly string[],
@@ -72,37 +72,37 @@ export async function convertFiles(
 ): Promise<void> {
   checkOptions(options);
   const conversion = await readAll(io, names, options);
-  const { converted, diagnostics, sources, passedOver } = conversion;
+  const { converted, diagnostics, sources, skipped } = conversion;
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   await printDiagnostics(io, io.stderr, errors, sources);
   await printCorrections(io, diagnostics, sources);
   const place = options.out === undefined ? '' : ` ${options.out}`;
-  await printWarnings(io, diagnostics, sources, visible(`\`krmhub lint${place}\` shows those that stay`));
-  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of other kinds skipped`);
+  await printWarnings(io, diagnostics, sources, escapeControls(`list them with \`krmhub lint${place}\``));
+  if (skipped > 0) await printLine(io, `skipped ${plural(skipped, 'file')} of other types`);
   if (errors.length > 0) io.exitCode = FINDINGS;
   if (converted.length === 0) {
-    if (errors.length > 0) return printLine(io, 'nothing converted');
-    throw new KrmhubError('not-found', `there is nothing to convert in ${names.join(', ')}`, {
-      hint: 'Convert reads definitions, catalogs, function metadata of kpt and Krew plugins.',
+    if (errors.length > 0) return printLine(io, 'converted no files');
+    throw new KrmhubError('not-found', `nothing to convert in ${names.join(', ')}`, {
+      hint: 'Give definitions, catalogs, kpt function metadata or Krew plugins.',
     });
   }
   const { files, report } =
     options.to === 'definition'
-      ? { files: definitionFiles(converted) }
-      : catalogFile(conversion, options.to, options.name);
-  const failed = failures(errors, converted);
+      ? { files: buildDefinitionFiles(converted) }
+      : buildCatalogFile(conversion, options.to, options.name);
+  const failed = failureSummary(errors, converted);
   const what = plural(converted.length, 'definition');
   if (options.out === undefined) {
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
     for (const { text } of files) await write(io.stdout, separator + text);
-    if (failed !== '') await printLine(io, `${what} converted${failed}`);
+    if (failed !== '') await printLine(io, `converted ${what}${failed}`);
     if (report !== undefined) await reportUnsupportedFields(io, report, options.losses);
     return;
   }
   const written = await writeAll(io, options.out, files, options.force === true);
   const unchanged = files.length - written;
   const same = unchanged === 0 ? '' : `, ${plural(unchanged, 'file')} unchanged`;
-  await printLine(io, visible(`${what} written to ${options.out}${same}${failed}`));
+  await printLine(io, escapeControls(`wrote ${what} to ${options.out}${same}${failed}`));
   if (report !== undefined) await reportUnsupportedFields(io, report, options.losses);
 }
 
@@ -117,36 +117,40 @@ async function reportUnsupportedFields(
   await printUnsupportedFields(
     io,
     report,
-    file === undefined ? '--losses FILE has all of them' : `${file} has all`,
+    file === undefined ? 'list them with --losses FILE' : `see ${file}`,
   );
 }
 
-/** What came of the files with errors: some give no definition, some give one with faults. */
-function failures(errors: readonly Diagnostic[], converted: readonly Converted[]): string {
+/** Summarizes the files with errors: some give no definition, some give a definition with errors. */
+function failureSummary(errors: readonly Diagnostic[], converted: readonly Converted[]): string {
   const faulty = new Set(errors.map(({ file }) => file));
   const given = new Set(converted.map(({ file }) => file));
   const without = [...faulty].filter((file) => !given.has(file)).length;
   const within = faulty.size - without;
   const nothing = without === 0 ? '' : `; ${plural(without, 'file')} not converted`;
-  return within === 0 ? nothing : `${nothing}; errors in ${plural(within, 'file')} that must be mended`;
+  return within === 0 ? nothing : `${nothing}; fix the errors in ${plural(within, 'file')}`;
 }
 
 function checkOptions({ release, group, name, to, losses }: ConvertFilesOptions): void {
   if (losses !== undefined && !isProfile(to)) {
-    throw new KrmhubError('usage', '--losses is of a profile, and goes with --to and its name', {
-      hint: `The profiles are ${PROFILES.join(', ')}.`,
+    throw new KrmhubError('usage', '--losses requires a profile in --to', {
+      hint: `Use --to with one of: ${PROFILES.join(', ')}`,
     });
   }
   if (release !== undefined && canonicalRelease(release) === undefined) {
     throw new KrmhubError('usage', `--release ${release} is not a SemVer version without build metadata`, {
-      hint: 'Name the release like 1.2.3 or v0.3.',
+      hint: 'Use a release like 1.2.3 or v0.3, for example: --release v0.3',
     });
   }
   if (group !== undefined && !isGroup(group)) {
-    throw new KrmhubError('usage', `--group ${group} is no group: a lower-case DNS name with a dot`);
+    throw new KrmhubError('usage', `--group ${group} is not a valid group`, {
+      hint: 'Use a lower-case DNS name with a dot, for example: --group example.com',
+    });
   }
   if (name !== undefined && to === 'definition') {
-    throw new KrmhubError('usage', '--name is the name of a catalog, and goes with --to catalog');
+    throw new KrmhubError('usage', '--name requires the output of a catalog', {
+      hint: 'Add: --to catalog',
+    });
   }
 }
 
@@ -156,7 +160,7 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
     diagnostics: [],
     sources: new Map(),
     catalogs: [],
-    passedOver: 0,
+    skipped: 0,
   };
   const progress = new Progress(io);
   for await (const source of readDocumentFiles(io, names)) {
@@ -178,7 +182,7 @@ function convertSource(
   const results = documents.map((document) =>
     convertDocument(document, {
       file,
-      // What was found in a folder is converted if it is what was asked for; what was named has to be that.
+      // A named file must have the requested type; a file in a folder is skipped if it has another type.
       from: explicit ? from : 'auto',
       ...(release === undefined ? {} : { release }),
       ...(group === undefined ? {} : { group }),
@@ -188,7 +192,7 @@ function convertSource(
     !hasErrors(diagnostics.filter(({ code }) => code !== 'yaml/empty')) &&
     results.every((result) => isOther(result, from));
   if (foreign && !explicit) {
-    into.passedOver++;
+    into.skipped++;
     return;
   }
   into.sources.set(file, bytes);
@@ -199,21 +203,21 @@ function convertSource(
     into.diagnostics.push(...result.diagnostics);
     for (const definition of result.definitions) {
       into.diagnostics.push(...lintDefinition(definition, { file }));
-      into.converted.push(named(file, definition, result.release));
+      into.converted.push(toConverted(file, definition, result.release));
     }
   }
 }
 
-/** Whether a document is of no kind that is converted, or of another one than was asked for. */
+/** Reports whether a document has an unknown type, or another type than the requested one. */
 function isOther({ source, diagnostics }: ConvertResult, from: ConvertFilesOptions['from']): boolean {
   if (diagnostics.some(({ code }) => code === 'convert/unknown-document')) return true;
   return from !== 'auto' && source !== undefined && source !== from;
 }
 
-/** Definitions and catalogs of the KEP: lint knows their places, and gives only what is complete. */
+/** Adds definitions and catalogs of the KEP. Lint reports their positions and returns only complete ones. */
 function addLinted(file: string, bytes: Uint8Array, release: string | undefined, into: Conversion): void {
   const { diagnostics, documents } = lint(bytes, { file });
-  // Other documents of the file are converted on their own.
+  // Other documents of the file are converted separately.
   into.diagnostics.push(
     ...diagnostics.filter(
       ({ code }) =>
@@ -229,35 +233,35 @@ function addLinted(file: string, bytes: Uint8Array, release: string | undefined,
       into.catalogs.push({ name, ...(labels === undefined ? {} : { labels }) });
     }
     const definitions = isCatalog ? document.catalog.functions : [document.definition];
-    into.converted.push(...definitions.map((definition) => named(file, definition, release)));
+    into.converted.push(...definitions.map((definition) => toConverted(file, definition, release)));
   }
 }
 
-function named(file: string, definition: FunctionDefinition, release: string | undefined): Converted {
+function toConverted(file: string, definition: FunctionDefinition, release: string | undefined): Converted {
   const canonical = release === undefined ? undefined : canonicalRelease(release);
   return { file, definition, ...(canonical === undefined ? {} : { release: canonical }) };
 }
 
 interface OutputFile {
-  /** Relative to the folder that was named. */
+  /** Relative to the output folder. */
   name: string;
   text: string;
 }
 
-function definitionFiles(converted: readonly Converted[]): OutputFile[] {
+function buildDefinitionFiles(converted: readonly Converted[]): OutputFile[] {
   const byName = new Map<string, Converted & { text: string }>();
-  const clashes: string[] = [];
+  const duplicates: string[] = [];
   for (const one of converted) {
     const kind = kebabCase(one.definition.names.kind);
     const name = one.release === undefined ? `${kind}.yaml` : path.join(kind, `${one.release}.yaml`);
     const text = renderDefinition(one.definition);
     const first = byName.get(name);
     if (first === undefined) byName.set(name, { ...one, text });
-    else if (first.text !== text) clashes.push(`${name} from ${first.file} and from ${one.file}`);
+    else if (first.text !== text) duplicates.push(`${name} (${first.file}, ${one.file})`);
   }
-  if (clashes.length > 0) {
-    throw new KrmhubError('usage', `two definitions would be written to one file: ${clashes.join('; ')}`, {
-      hint: 'Convert them one at a time into different folders, or name their releases.',
+  if (duplicates.length > 0) {
+    throw new KrmhubError('usage', `cannot write two definitions to one file: ${duplicates.join('; ')}`, {
+      hint: 'Convert them separately to different folders (--out), or set --release.',
     });
   }
   return [...byName].map(([name, { text }]) => ({ name, text }));
@@ -267,25 +271,25 @@ function isProfile(to: ConvertFilesOptions['to']): to is Profile {
   return (PROFILES as readonly string[]).includes(to);
 }
 
-function catalogFile(
+function buildCatalogFile(
   { converted, catalogs }: Conversion,
   to: Exclude<ConvertFilesOptions['to'], 'definition'>,
   given: string | undefined,
 ): { files: OutputFile[]; report?: ProfileReport } {
   const byFunction = new Map<string, Converted>();
-  const clashes: string[] = [];
+  const duplicates: string[] = [];
   for (const one of converted) {
     const key = `${one.definition.group}/${one.definition.names.kind}`;
     const first = byFunction.get(key);
     if (first === undefined) byFunction.set(key, one);
-    else clashes.push(`${key} (${first.file}, ${one.file})`);
+    else duplicates.push(`${key} (${first.file}, ${one.file})`);
   }
-  if (clashes.length > 0) {
+  if (duplicates.length > 0) {
     throw new KrmhubError(
       'usage',
-      `a catalog has one entry for a function, and there are two of ${clashes.join('; ')}`,
+      `cannot write the catalog: duplicate functions: ${duplicates.join('; ')}`,
       {
-        hint: 'Leave one out. To choose among releases, publish them and let a catalog recipe do it.',
+        hint: 'Remove the duplicates. To select among releases, publish them and write a catalog recipe.',
       },
     );
   }
@@ -300,8 +304,10 @@ function catalogFile(
     const { text, report } = renderProfile(to, header, definitions);
     return { files: [{ name, text }], report };
   }
-  const form = to === 'catalog' ? 'catalog.yaml' : 'krmfunctioncatalog.yaml';
-  return { files: [{ name, text: [...renderCatalog(form, header, definitions.map(renderEntry))].join('') }] };
+  const rendition = to === 'catalog' ? 'catalog.yaml' : 'krmfunctioncatalog.yaml';
+  return {
+    files: [{ name, text: [...renderCatalog(rendition, header, definitions.map(renderEntry))].join('') }],
+  };
 }
 
 async function writeAll(
@@ -315,9 +321,8 @@ async function writeAll(
     if (await differs(io, path.join(folder, name), text)) present.push(path.join(folder, name));
   }
   if (present.length > 0) {
-    const [are, first] = present.length === 1 ? ['is', present[0]!] : ['are', present.join(', ')];
-    throw new KrmhubError('conflict', `${first} ${are} there already, with other content`, {
-      hint: 'Nothing is written. Replace what is there with --force, or name another folder.',
+    throw new KrmhubError('conflict', `cannot write existing files that differ: ${present.join(', ')}`, {
+      hint: 'Nothing was written. Replace the files with --force, or choose another folder with --out.',
     });
   }
   let written = 0;
@@ -328,7 +333,7 @@ async function writeAll(
   return written;
 }
 
-/** Whether a file is there with other content. */
+/** Reports whether a file exists with other bytes. */
 async function differs(io: Io, name: string, text: string): Promise<boolean> {
   const wanted = Buffer.from(text);
   try {

@@ -7,10 +7,10 @@ import { kebabCase } from '@krmhub/schema/kebab-case';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 
-/** Writes the files of a new function, all of them or none. */
+/** Creates the files of a new function. Throws `conflict`, and writes nothing, if one of them exists. */
 export async function createFunctionFiles(
   io: Io,
   name: string,
@@ -18,8 +18,8 @@ export async function createFunctionFiles(
 ): Promise<void> {
   const { group, kind, release } = parseFunctionReference(name);
   if (group === undefined || release !== undefined) {
-    throw new KrmhubError('usage', `"${name}" is not the name of a function`, {
-      hint: 'Name it as GROUP/KIND, such as example.com/SetLabels; the group is a domain of yours.',
+    throw new KrmhubError('usage', `"${name}" is not a valid function name`, {
+      hint: 'Use GROUP/KIND, for example: krmhub init example.com/SetLabels',
     });
   }
   const folder = options.dir ?? kebabCase(kind);
@@ -37,16 +37,20 @@ export async function createFunctionFiles(
     if (found) present.push(path.join(folder, file));
   }
   if (present.length > 0) {
-    throw new KrmhubError('conflict', `${present.join(', ')}: there already, and nothing is replaced`, {
-      hint: 'Name another folder with --dir.',
-    });
+    throw new KrmhubError(
+      'conflict',
+      `cannot create the function: ${present.join(', ')} already ${present.length === 1 ? 'exists' : 'exist'}`,
+      {
+        hint: 'Choose another folder: --dir FOLDER',
+      },
+    );
   }
   for (const [file, text] of Object.entries(files)) {
     await writeFileAtomically(path.resolve(io.cwd, folder, file), text, { overwrite: false });
-    await printLine(io, visible(`wrote ${path.join(folder, file)}`));
+    await printLine(io, escapeControls(`wrote ${path.join(folder, file)}`));
   }
   const file = shellWord(path.join(folder, 'definition.yaml'));
-  await printLine(io, 'Write what definition.yaml marks with CHANGE, remove the marks, then:');
+  await printLine(io, 'edit the lines marked CHANGE in definition.yaml, remove the marks, then run:');
   await printLine(io, `  krmhub lint ${shellWord(folder)}`);
   await printLine(
     io,
@@ -59,50 +63,50 @@ function shellWord(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Text as YAML reads it back: a group such as 1.5 is no number, and a kind such as Null is something. */
+/** Quotes text for YAML where necessary: a group such as 1.5 or a kind such as Null must stay a string. */
 function yamlText(text: string): string {
   return toYamlItem(text, 0).slice('- '.length).trimEnd();
 }
 
-/** The folder of a function in the places that its author has to put right. */
+/** Returns a placeholder for the home page of a function. */
 function home(group: string, kind: string): string {
   return `https://${group}/functions/${kebabCase(kind)}`;
 }
 
 function definition(group: string, kind: string, runtime: RuntimeKind): string {
   const url = home(group, kind);
-  return `# What ${kind} is, for people and for the tools that run it. What stands below a CHANGE is a
-# placeholder: write your own, and remove the mark. lint tells what is left.
+  return `# The definition of ${kind}, for people and tools. Replace the placeholder below each CHANGE, and
+# remove the mark. Run \`krmhub lint\` to find the rest.
 apiVersion: config.kubernetes.io/v1alpha1
 kind: KRMFunctionDefinition
 spec:
   group: ${yamlText(group)}
   names:
     kind: ${yamlText(kind)}
-  # CHANGE: one line that says what the function does to a package.
-  description: Add an annotation that says who owns a resource.
-  # CHANGE: who publishes the function, and its page.
+  # CHANGE: one line about what the function does.
+  description: Add an annotation with the owner of a resource.
+  # CHANGE: the publisher of the function, and its home page.
   publisher: ${yamlText(group)}
   home: ${url}
   tags:
-    # mutator, validator or generator, and what people would search for.
+    # mutator, validator or generator, and search terms.
     - mutator
   versions:
-    # The API version of the functionConfig. Releases of the function are named when it is published.
+    # The API version of the functionConfig. You set the release when you publish.
     - name: v1alpha1
-      # true if running it twice gives what running it once gives.
+      # true if a second run changes nothing.
       idempotent: true
       license: Apache-2.0
-      # CHANGE: documents of this release, at a tag and not at a branch.
+      # CHANGE: documents of this release. Link to a tag, not to a branch.
       usage: ${url}/v0.1.0/README.md
       examples:
         - ${url}/v0.1.0/example.yaml
       runtime:
-${RUNTIMES[runtime](kind, url)}      # What a functionConfig may hold: an OpenAPI v3 schema, as in a CustomResourceDefinition.
+${RUNTIMES[runtime](kind, url)}      # OpenAPI v3 schema of the functionConfig, as in a CustomResourceDefinition.
       schema:
         openAPIV3Schema:
           type: object
-          description: Who owns what.
+          description: The owner of the resources.
           required:
             - owner
           properties:
@@ -113,7 +117,7 @@ ${RUNTIMES[runtime](kind, url)}      # What a functionConfig may hold: an OpenAP
             metadata:
               type: object
             owner:
-              description: The team that is asked when something is wrong.
+              description: The team to contact about problems.
               type: string
               minLength: 1
 `;
@@ -121,21 +125,21 @@ ${RUNTIMES[runtime](kind, url)}      # What a functionConfig may hold: an OpenAP
 
 const RUNTIMES: Record<RuntimeKind, (kind: string, url: string) => string> = {
   container: (kind) => `        container:
-          # CHANGE: the image, and its digest as \`sha256: <64 hexadecimal digits>\` once it is pushed.
+          # CHANGE: the image. After you push it, add its digest as \`sha256: <64 hexadecimal digits>\`.
           image: registry.example.com/functions/${kebabCase(kind)}:v0.1.0
           # requireNetwork: true
           # requireStorageMount: true
 `,
   exec: (kind, url) => `        exec:
           platforms:
-            # CHANGE: one entry for each platform; sha256 is of the downloaded file.
+            # CHANGE: one entry per platform. sha256 is the digest of the downloaded file.
             - bin: ${yamlText(kebabCase(kind))}
               os: linux
               arch: amd64
               uri: ${url}/v0.1.0/${kebabCase(kind)}_linux_amd64.tar.gz
               sha256: "${'0'.repeat(64)}"
 `,
-  starlark: (_, url) => `        # CHANGE: the script, best as an OCI reference with its digest.
+  starlark: (_, url) => `        # CHANGE: the script, preferably an OCI reference with a digest.
         starlark: ${url}/v0.1.0/main.star
 `,
 };
@@ -152,15 +156,15 @@ owner: platform
 function readme(group: string, kind: string): string {
   return `# ${kind}
 
-What the function does, in a sentence or two.
+Describe the function in one or two sentences.
 
 ## Use
 
 \`\`\`yaml
 ${example(group, kind)}\`\`\`
 
-| field | what it says |
+| Field | Description |
 |---|---|
-| \`owner\` | The team that is asked when something is wrong. |
+| \`owner\` | The team to contact about problems. |
 `;
 }

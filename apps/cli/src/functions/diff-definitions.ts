@@ -5,6 +5,7 @@ import { canonicalRelease } from '@krmhub/schema/release';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
+import { plural } from '../io/text.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 
 export interface DiffOptions {
@@ -12,7 +13,7 @@ export interface DiffOptions {
   registry?: string;
 }
 
-/** What is compared: a release of the registry, or a file. */
+/** One side of the comparison: a release of the registry, or a file. */
 interface Side {
   group: string;
   kind: string;
@@ -26,7 +27,10 @@ export async function diffDefinitions(
   after: string,
   options: DiffOptions,
 ): Promise<void> {
-  if (before === '-' && after === '-') throw new KrmhubError('usage', '"-" is given more than once');
+  if (before === '-' && after === '-')
+    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is given more than once', {
+      hint: 'Give "-" once.',
+    });
   const release = isReference(before) ? canonicalRelease(after) : undefined;
   const second = release === undefined ? after : `${before.slice(0, before.indexOf('@'))}@${release}`;
   const old = await load(io, before, options);
@@ -48,10 +52,10 @@ export async function diffDefinitions(
   if (count('breaking') > 0) io.exitCode = FINDINGS;
 }
 
-/** What is probably meant as the name of a function. */
+/** Matches an argument that is probably the name of a function. */
 const FUNCTION = /^[a-z0-9-]+(\.[a-z0-9-]+)+\/[A-Za-z0-9]+$/;
 
-/** Everything else is a file, or an artifact. */
+/** Reports whether an argument is a release; other arguments are files or artifacts. */
 function isReference(text: string): boolean {
   return text.includes('@') && !/^([./]|oci:\/\/)/.test(text);
 }
@@ -74,7 +78,7 @@ async function loadFile(io: Io, name: string): Promise<{ side: Side; definition:
   const { diagnostics, sources, definitions } = await readDefinitions(io, [name]).catch((error: unknown) => {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found' || !FUNCTION.test(name)) throw error;
     throw new KrmhubError('not-found', error.message, {
-      hint: `A release is named GROUP/KIND@RELEASE; \`krmhub show ${name}\` lists them.`,
+      hint: `Add the release (${name}@RELEASE). List the releases: krmhub show ${name}`,
       cause: error,
     });
   });
@@ -82,15 +86,19 @@ async function loadFile(io: Io, name: string): Promise<{ side: Side; definition:
   if (errors.length > 0) {
     const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, sources);
-    throw new KrmhubError('invalid-document', `${name} has errors, so it is not compared`, {
-      hint: 'Mend what is named above; `krmhub lint` shows warnings too.',
+    throw new KrmhubError('invalid-document', `cannot compare ${name}: ${plural(errors.length, 'error')}`, {
+      hint: `Fix the errors above, then check: krmhub lint ${name}`,
     });
   }
   const [only] = definitions;
   if (only === undefined || definitions.length > 1) {
-    throw new KrmhubError('usage', `${name} holds ${definitions.length} definitions, and one is compared`, {
-      hint: 'Make a file of each with `krmhub convert FILE --out FOLDER`.',
-    });
+    throw new KrmhubError(
+      'usage',
+      `cannot compare ${name}: it contains ${plural(definitions.length, 'definition')}, expected one`,
+      {
+        hint: `Split it into files: krmhub convert ${name} --out FOLDER`,
+      },
+    );
   }
   const { definition, file } = only;
   return { side: { group: definition.group, kind: definition.names.kind, file }, definition };

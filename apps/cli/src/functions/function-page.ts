@@ -2,23 +2,23 @@ import type { Release, ReleaseSummary, ServedEntry, Takedown, Verdict } from '@k
 import type { UsageTopic } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { compareApiVersions } from '@krmhub/schema/gvk';
-import { columnsOf, type Io, write } from '../io/io.js';
+import { type Io, terminalWidth, write } from '../io/io.js';
 import { bold } from '../io/print.js';
-import { oneLine, pad, textWidth, visible, wrap } from '../io/text.js';
+import { escapeControls, oneLine, pad, textWidth, wrap } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { type ConfigRows, configRows } from './config-rows.js';
 
 export interface FunctionPage {
   group: string;
   kind: string;
-  /** Of the release; where none is known, as the first of the catalogs serves it. */
+  /** Definition of the release; if no release is known, of the first catalog entry. */
   definition: FunctionDefinition;
-  /** Absent for a function that only catalogs elsewhere have. */
+  /** Absent for a function that only upstream catalogs have. */
   known?: {
     release: Release;
-    /** The release that the registry shows for the function. */
+    /** The displayed release of the function. */
     newest: string;
-    /** Where the definition is read; the README stands beside it. */
+    /** URL of the release; the definition and the README are below it. */
     releaseUrl: string;
   };
   /** Newest first. */
@@ -26,7 +26,7 @@ export interface FunctionPage {
   /** Oldest first. */
   takedowns: readonly Takedown[];
   catalogs: readonly string[];
-  /** What catalogs take of it from elsewhere. */
+  /** Entries of upstream catalogs for the function. */
   entries: readonly ServedEntry[];
   schemaUrl(version: string): string;
 }
@@ -41,12 +41,12 @@ const TOPICS: Record<UsageTopic, string> = {
 };
 
 const MAX_WIDTH = 100;
-/** Releases that are listed; the rest is counted. */
+/** Maximum number of releases to list. */
 const MAX_RELEASES = 20;
 
-/** What a person needs to judge and use a function. Nothing is cut; at a terminal, prose is wrapped to its columns. */
+/** Prints the page of a function. Shortens nothing; at a terminal, it wraps prose. */
 export async function printFunctionPage(io: Io, page: FunctionPage): Promise<void> {
-  // They know the schema of functionConfigs, which takes a moment to load.
+  // These modules include the schema of functionConfigs, which is slow to load.
   const [{ functionUsage, describePermissions: reachOf }, { describeConfig }] = await Promise.all([
     import('@krmhub/catalog'),
     import('@krmhub/schema'),
@@ -55,9 +55,9 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   const { definition, known } = page;
   const versions = [...definition.versions].sort((a, b) => compareApiVersions(a.name, b.name));
   const name = `${page.group}/${page.kind}`;
-  const [release, standing] = standingOf(page);
+  const [release, standing] = releaseStatus(page);
   sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release)}  (${oneLine(standing)})`);
-  if (known !== undefined) banners(sheet, known, name);
+  if (known !== undefined) addBanners(sheet, known, name);
   sheet.blank();
   sheet.prose(definition.description);
   const [preferred] = versions;
@@ -73,20 +73,20 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   }
   for (const version of versions) {
     const rows = configRows(describeConfig(definition, version.name));
-    versionSections(sheet, page, version, { rows, reach: reachOf(version) });
+    addVersion(sheet, page, version, { rows, reach: reachOf(version) });
   }
-  about(sheet, page);
-  entryList(sheet, page);
-  releaseList(sheet, page);
+  addAbout(sheet, page);
+  addEntries(sheet, page);
+  addReleases(sheet, page);
   await write(io.stdout, sheet.text());
 }
 
-function standingOf({ known, entries }: FunctionPage): [release: string, standing: string] {
+function releaseStatus({ known, entries }: FunctionPage): [release: string, standing: string] {
   if (known === undefined) {
-    const places = entries.flatMap(({ catalog, versions }) => [
+    const origins = entries.flatMap(({ catalog, versions }) => [
       ...new Set(upstreamOnly(versions).map(({ source }) => `from ${source} in the catalog ${catalog}`)),
     ]);
-    return ['release unknown', places.join(', ')];
+    return ['release unknown', origins.join(', ')];
   }
   const { release, newest } = known;
   return [release.release, release.release === newest ? 'newest' : `newest is ${newest}`];
@@ -96,16 +96,20 @@ function upstreamOnly(versions: ServedEntry['versions']): ServedEntry['versions'
   return versions.filter(({ release }) => release === undefined);
 }
 
-function banners(sheet: Sheet, { release, newest }: NonNullable<FunctionPage['known']>, name: string): void {
+function addBanners(
+  sheet: Sheet,
+  { release, newest }: NonNullable<FunctionPage['known']>,
+  name: string,
+): void {
   const { yanked, deprecated } = release;
   const instead = release.release === newest ? '' : ` Use ${name}@${newest}.`;
   if (yanked !== undefined || deprecated !== undefined) sheet.blank();
   if (yanked !== undefined) {
     sheet.prose(`YANKED ${sheet.time(yanked.at)} by ${yanked.by}: ${yanked.reason}`);
-    sheet.prose(`Do not use this release: catalogs no longer have it.${instead}`);
+    sheet.prose(`Do not use this release: catalogs do not include it.${instead}`);
   }
   const { trusted, policy, reason } = release.signature;
-  // A policy wanted a signature, and it does not hold any more.
+  // A policy requires a signature that is not valid now.
   if (!trusted && policy !== undefined) {
     sheet.blank();
     sheet.prose(`NOT TRUSTED: ${reason}`);
@@ -116,7 +120,7 @@ function banners(sheet: Sheet, { release, newest }: NonNullable<FunctionPage['kn
   }
 }
 
-function versionSections(
+function addVersion(
   sheet: Sheet,
   page: FunctionPage,
   version: FunctionVersion,
@@ -126,9 +130,9 @@ function versionSections(
   const { container } = version.runtime;
   sheet.facts([
     ['image', container?.image],
-    ['may touch', reach.join('; ')],
-    ['idempotent', version.idempotent ? 'yes' : 'no, or not known'],
-    ['licence', version.license],
+    ['access', reach.join('; ')],
+    ['idempotent', version.idempotent ? 'yes' : 'no or unknown'],
+    ['license', version.license],
     ['maintainers', version.maintainers?.join(', ')],
     ['usage', version.usage],
     ...version.examples.map((uri): [string, string] => ['example', uri]),
@@ -137,24 +141,25 @@ function versionSections(
   sheet.blank();
   sheet.table(['FIELD', 'TYPE', 'REQUIRED', 'DESCRIPTION'], rows.fields);
   for (const note of rows.notes) sheet.prose(note);
-  if (version.configMap === true) sheet.prose('It also takes a ConfigMap, with its settings under data.');
+  if (version.configMap === true)
+    sheet.prose('The function also accepts a ConfigMap with its settings in data.');
 }
 
-function about(sheet: Sheet, { definition, known, catalogs }: FunctionPage): void {
+function addAbout(sheet: Sheet, { definition, known, catalogs }: FunctionPage): void {
   sheet.title('ABOUT');
-  const holding = catalogs.length === 0 ? 'none' : catalogs.join(', ');
+  const names = catalogs.length === 0 ? 'none' : catalogs.join(', ');
   sheet.facts([
     ['publisher', definition.publisher],
     ['maintainers', definition.maintainers?.join(', ')],
     ['tags', definition.tags?.join(', ')],
     ['home', definition.home],
     ...(known === undefined ? [] : releaseFacts(sheet, known)),
-    // Which release a catalog has is its recipe's to say.
+    // The recipe of a catalog selects the release.
     [
       'catalogs',
       known === undefined || catalogs.length === 0 || known.release.release === known.newest
-        ? holding
-        : `${holding} (with the release that each chooses)`,
+        ? names
+        : `${names} (with the release that each recipe selects)`,
     ],
   ]);
 }
@@ -171,18 +176,19 @@ function releaseFacts(
       .filter(({ claim }) => claim === 'attestation')
       .map(({ predicateType, signer }): [string, string] => [
         'attestation',
-        `${predicateType}, by ${signer ?? 'a key that the registry does not know'}`,
+        `${predicateType}, by ${signer ?? 'an unknown key'}`,
       ]),
     ['definition', `${releaseUrl}/definition.yaml`],
     ['readme', release.readme ? `${releaseUrl}/readme.md` : 'none'],
   ];
 }
 
-/** What catalogs take from elsewhere; of several, the first is what the page shows where no release is known. */
-function entryList(sheet: Sheet, { known, entries }: FunctionPage): void {
+/** Lists upstream entries. If no release is known, the page shows the first one. */
+function addEntries(sheet: Sheet, { known, entries }: FunctionPage): void {
   if (entries.length === 0) return;
-  sheet.title('FROM OTHER CATALOGS');
-  if (known !== undefined) sheet.prose('These catalogs serve it from elsewhere, and not as shown above:');
+  sheet.title('UPSTREAM ENTRIES');
+  if (known !== undefined)
+    sheet.prose('These catalogs serve an upstream entry instead of the release above:');
   const rows = entries.flatMap(({ catalog, serial, versions }) =>
     upstreamOnly(versions).map(({ name, source, definition, signedBy, rewritten }) => [
       catalog,
@@ -204,40 +210,40 @@ function shortDigest(digest: string): string {
   return digest.slice(0, 'sha256:'.length + 12);
 }
 
-function releaseList(sheet: Sheet, { known, releases, takedowns }: FunctionPage): void {
+function addReleases(sheet: Sheet, { known, releases, takedowns }: FunctionPage): void {
   sheet.title('RELEASES');
   if (known === undefined) {
-    sheet.prose('Not known: the catalog elsewhere does not say which release its entry is from.');
+    sheet.prose('Unknown: upstream catalog entries do not contain the release.');
   }
   const rows = releases.slice(0, MAX_RELEASES).map(({ release, publishedAt, digest, yanked, deprecated }) => {
-    const marks = [
+    const notes = [
       ...(yanked === undefined ? [] : [`yanked: ${yanked.reason}`]),
       ...(deprecated === undefined ? [] : [`deprecated: ${deprecated.reason}`]),
     ];
-    return [release, sheet.time(publishedAt), shortDigest(digest), marks.join('; ')];
+    return [release, sheet.time(publishedAt), shortDigest(digest), notes.join('; ')];
   });
   const noted = rows.some((row) => row.at(-1) !== '');
   sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', noted ? 'NOTE' : ''], rows);
   if (releases.length > MAX_RELEASES)
-    sheet.prose(`and ${releases.length - MAX_RELEASES} older; -o json has them all`);
+    sheet.prose(`and ${releases.length - MAX_RELEASES} older; list all with -o json`);
   if (takedowns.length === 0) return;
   sheet.title('TAKEN DOWN');
-  const gone = takedowns.map(({ release, at, by, reason }) => [release, sheet.time(at), by, reason]);
-  sheet.table(['RELEASE', 'WHEN', 'BY', 'REASON'], gone);
+  const erased = takedowns.map(({ release, at, by, reason }) => [release, sheet.time(at), by, reason]);
+  sheet.table(['RELEASE', 'WHEN', 'BY', 'REASON'], erased);
 }
 
-/** What the registry's policies say of a release; who uses it judges by their own (`krmhub trust`). */
+/** Describes the verdict of the registry policies. Users can decide by their own policies (`krmhub trust`). */
 function verdictText({ trusted, signer, policy, reason }: Verdict): string {
   return trusted
-    ? `verified as ${signer} by the policy ${policy} of the registry`
-    : `not verified: ${reason ?? 'the registry does not say why'}`;
+    ? `verified as ${signer} by the registry policy ${policy}`
+    : `not verified: ${reason ?? 'no reason given'}`;
 }
 
 const GAP = '  ';
-/** Columns below which the last cell of a row gets lines of its own. */
+/** Minimum width of the last cell; below it, the cell starts on the next line. */
 const MIN_LAST = 24;
 
-/** Lines of the page. Everything from the registry passes through here, and is made harmless here. */
+/** The lines of the page. It escapes control characters in all text of the registry. */
 class Sheet {
   readonly #io: Io;
   readonly #width: number;
@@ -246,10 +252,10 @@ class Sheet {
   constructor(io: Io) {
     this.#io = io;
     this.#width =
-      io.stdout.isTTY === true ? Math.min(columnsOf(io.stdout), MAX_WIDTH) : Number.POSITIVE_INFINITY;
+      io.stdout.isTTY === true ? Math.min(terminalWidth(io.stdout), MAX_WIDTH) : Number.POSITIVE_INFINITY;
   }
 
-  /** A line that is harmless already. */
+  /** Adds a line that is already escaped. */
   line(text: string): void {
     this.#lines.push(text);
   }
@@ -267,17 +273,17 @@ class Sheet {
     this.#lines.push(...wrap(oneLine(text), this.#width));
   }
 
-  /** What is to be copied: at the left edge, whole, between blank lines. */
+  /** Adds text to copy: not indented, not wrapped, between blank lines. */
   snippet(text: string): void {
     this.blank();
-    this.#lines.push(...text.replace(/\n$/, '').split('\n').map(visible), '');
+    this.#lines.push(...text.replace(/\n$/, '').split('\n').map(escapeControls), '');
   }
 
   time(time: string): string {
     return this.#io.stdout.isTTY === true ? relativeTime(time, this.#io.now()) : time;
   }
 
-  /** Names and values; those without a value are left out. */
+  /** Adds names and values; skips those without a value. */
   facts(facts: readonly (readonly [string, string | undefined])[]): void {
     const present = facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '');
     this.#rows(present);
@@ -287,7 +293,7 @@ class Sheet {
     if (rows.length > 0) this.#rows([header, ...rows]);
   }
 
-  /** All cells but the last are aligned; the last is wrapped, below the row where little is left beside it. */
+  /** Aligns all cells but the last, which is wrapped; it starts on the next line if little width is left. */
   #rows(rows: readonly (readonly string[])[]): void {
     const cells = rows.map((row) => row.map(oneLine));
     const fixed = (cells[0] ?? [])

@@ -1,8 +1,8 @@
 import type { Change } from '@krmhub/catalog';
 import { changeLines, printCounts, printRows } from '../io/change-lines.js';
-import { columnsOf, type Io, paint, write } from '../io/io.js';
+import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 
 const HEADINGS = [
   ['breaking', 'Breaking', 'red'],
@@ -10,7 +10,7 @@ const HEADINGS = [
   ['compatible', 'Compatible', 'green'],
 ] as const;
 
-/** Changes by their effect for a reader; for a program, a line for each with effect, rule, version, path and message. */
+/** Prints changes by effect; without a terminal, a line for each with effect, rule, version, path and message. */
 export async function printChanges(io: Io, title: string, changes: readonly Change[]): Promise<void> {
   if (io.stdout.isTTY === true) await printGroups(io, title, changes);
   else {
@@ -27,8 +27,8 @@ export async function printChanges(io: Io, title: string, changes: readonly Chan
 }
 
 async function printGroups(io: Io, title: string, changes: readonly Change[]): Promise<void> {
-  const lines = [bold(io, visible(title))];
-  const width = columnsOf(io.stdout);
+  const lines = [bold(io, escapeControls(title))];
+  const width = terminalWidth(io.stdout);
   for (const [effect, heading, color] of HEADINGS) {
     const group = changes.filter((change) => change.effect === effect);
     if (group.length === 0) continue;

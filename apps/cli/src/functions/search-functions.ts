@@ -3,7 +3,7 @@ import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 
 export interface SearchOptions extends Partial<Record<FacetName, string[]>> {
   sort?: SearchOrder;
@@ -24,7 +24,7 @@ const FILTERS: readonly FacetName[] = [
   'catalog',
 ];
 
-/** What the registry answers at most in one page. */
+/** The largest page of the registry. */
 export const PAGE_SIZE = 100;
 
 export async function searchFunctions(
@@ -55,7 +55,7 @@ export async function searchFunctions(
   if (items.length === 0)
     await printNothingFound(io, text, filters, first, () => client.search({ limit: 1 }));
   else if (items.length < total) {
-    await printLine(io, `${items.length} of ${total}; --limit or --all shows more`);
+    await printLine(io, `showing ${items.length} of ${total}; use --limit or --all to show more`);
   }
 }
 
@@ -79,15 +79,15 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
   });
 }
 
-/** What stands for a release that catalogs elsewhere do not tell. */
+/** Shown for functions that only upstream catalogs have. */
 const UNKNOWN = 'unknown';
 
-/** For example `banana in platform`. */
+/** Returns, for example, `banana in platform`. */
 function origins(from: NonNullable<SearchItem['from']>): string {
   return from.map(({ catalog, source }) => `${source} in ${catalog}`).join(', ');
 }
 
-/** A policy of the registry asked for a signature that does not hold, or not any more. */
+/** Formats the description with its state. An item is not trusted if a policy requires a signature that is not valid. */
 function describeItem({ yanked, deprecated, signature, description, from }: SearchItem): string {
   const distrusted = !signature.trusted && signature.policy !== undefined;
   const place =
@@ -102,18 +102,18 @@ async function printNothingFound(
   found: SearchResult,
   searchAll: () => Promise<SearchResult>,
 ): Promise<void> {
-  const asked = [
+  const criteria = [
     ...(text === '' ? [] : [JSON.stringify(text)]),
     ...Object.entries(filters).flatMap(([name, values]) => values.map((value) => `${name} ${value}`)),
   ];
-  if (asked.length === 0) {
-    await printLine(io, 'the registry has no functions yet; publish one with `krmhub publish`');
+  if (criteria.length === 0) {
+    await printLine(io, 'the registry has no functions; publish one with: krmhub publish FILE');
     return;
   }
-  await printLine(io, visible(`nothing is found for ${asked.join(', ')}`));
-  // The facets of an empty result tell what the other filters would find; without any, what there is at all.
+  await printLine(io, escapeControls(`no functions found for ${criteria.join(', ')}`));
+  // The facets of an empty result show other matches; without matches, shows the tags of all functions.
   const tags = found.facets.tag.length > 0 ? found.facets.tag : (await searchAll()).facets.tag;
   if (tags.length === 0) return;
   const frequent = tags.slice(0, 8).map(({ value, count }) => `${value} (${count})`);
-  await printLine(io, visible(`  tags here: ${frequent.join(', ')}`));
+  await printLine(io, escapeControls(`  tags in this registry: ${frequent.join(', ')}`));
 }

@@ -2,7 +2,7 @@ import type { Release } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 
@@ -16,12 +16,12 @@ type LifecycleAction = 'yank' | 'unyank' | 'deprecate';
 
 const DONE: Record<LifecycleAction, string> = { yank: 'yanked', unyank: 'unyanked', deprecate: 'deprecated' };
 const CONSEQUENCE: Record<LifecycleAction, string> = {
-  yank: 'it leaves the next snapshot of every catalog; its bytes stay for those who pinned it',
-  unyank: 'catalogs take it again with their next snapshot',
-  deprecate: 'it stays in catalogs, and says so',
+  yank: 'the next snapshot of every catalog excludes it; its bytes stay available by digest',
+  unyank: 'the next snapshots of catalogs include it again',
+  deprecate: 'catalogs still include it',
 };
 
-/** Yanks, unyanks or deprecates one release: says on stderr what was done, and prints the release where asked to. */
+/** Yanks, unyanks or deprecates a release. Prints the result on stderr, and the release with -o json or yaml. */
 export async function setLifecycle(
   io: Io,
   action: LifecycleAction,
@@ -31,8 +31,8 @@ export async function setLifecycle(
   const { group, kind, release } = parseReleaseReference(reference);
   const reason = options.reason?.trim();
   if (reason === '') {
-    throw new KrmhubError('usage', 'the reason is empty', {
-      hint: 'Say in --reason what users need to know.',
+    throw new KrmhubError('usage', '--reason is empty', {
+      hint: 'Give a reason for users, for example: --reason "use 2.0.0"',
     });
   }
   const client = await connect(io, options.registry);
@@ -41,9 +41,9 @@ export async function setLifecycle(
     action === 'unyank'
       ? await client.unyank(group, kind, release, reason)
       : await client[action](group, kind, release, reason ?? '');
-  const name = visible(`${after.group}/${after.kind}@${after.release}`);
+  const name = escapeControls(`${after.group}/${after.kind}@${after.release}`);
   const line = isUnchanged(action, before, after)
-    ? `${name} is unchanged: it was ${action === 'unyank' ? 'not yanked' : `${DONE[action]} for this reason already`}`
+    ? `unchanged: ${name} is ${action === 'unyank' ? 'not yanked' : `already ${DONE[action]} for this reason`}`
     : `${DONE[action]} ${name}; ${CONSEQUENCE[action]}`;
   await printLine(io, line);
   await printData(io, options.output, after, async () => undefined);

@@ -32,9 +32,9 @@ export async function showFunction(io: Io, text: string, options: ShowOptions): 
     if (definition === undefined) {
       throw new KrmhubError(
         'unreachable',
-        `${client.url} tells neither releases nor entries of the function`,
+        `unexpected response from ${client.url}: ${fn.group}/${fn.kind} has no release and no catalog entry`,
         {
-          hint: 'Check the URL of the registry.',
+          hint: 'Check the URL of the registry (--registry or KRMHUB_REGISTRY).',
         },
       );
     }
@@ -61,29 +61,29 @@ export async function showFunction(io: Io, text: string, options: ShowOptions): 
   });
 }
 
-/** The group of a kind that was named alone; rejects with `not-found` where none or several have it. */
+/** Finds the group of a kind. Rejects with `not-found` if no group or several groups have it. */
 async function resolveName(
   client: RegistryClient,
   { group, kind }: FunctionReference,
 ): Promise<{ group: string; kind: string }> {
   if (group !== undefined) return { group, kind };
   const exact = await client.search({ kind: [kind], limit: 100 });
-  // The filter knows no case, people do not care for it.
+  // The filter is case-sensitive, so this searches by text if it finds nothing.
   const { items } = exact.items.length > 0 ? exact : await client.search({ q: kind, limit: 100 });
   const called = items.filter((item) => item.kind.toLowerCase() === kind.toLowerCase());
-  // Nobody elsewhere takes a name away from a function that this registry has.
+  // A function of this registry takes precedence over upstream entries.
   const ours = called.filter(({ release }) => release !== undefined);
   const candidates = ours.length > 0 ? ours : called;
   if (candidates.length === 1) return { group: candidates[0]!.group, kind: candidates[0]!.kind };
   if (candidates.length > 1) {
-    throw new KrmhubError('not-found', `${candidates.length} functions are called ${kind}`, {
-      hint: `Name one of them: ${names(candidates)}.`,
+    throw new KrmhubError('not-found', `${kind} is ambiguous: ${candidates.length} groups have it`, {
+      hint: `Use one of: ${names(candidates)}`,
     });
   }
-  throw await notFoundError(client, { kind }, `there is no function called ${kind}`);
+  throw await notFoundError(client, { kind }, `function ${kind} not found`);
 }
 
-/** What is asked for; where it is not there, the error names what comes near. */
+/** Runs a request; for `not-found`, the error lists similar functions. */
 async function withSuggestions<T>(
   client: RegistryClient,
   { kind, group }: FunctionReference,
@@ -97,9 +97,9 @@ async function withSuggestions<T>(
       () => true,
       () => false,
     );
-    // The function is there, so it is the release that is not, and the registry has named others.
+    // The function exists, so the release does not, and the error of the registry lists others.
     if (known) throw error;
-    throw await notFoundError(client, { kind, group }, `there is no function ${group}/${kind}`);
+    throw await notFoundError(client, { kind, group }, `function ${group}/${kind} not found`);
   }
 }
 
@@ -111,14 +111,14 @@ async function notFoundError(
   const near = await similarFunctions(client, kind, group);
   const hint =
     near.length > 0
-      ? `The nearest are ${names(near)}. \`krmhub search\` finds by words and tags.`
-      : '`krmhub search` finds by words and tags.';
+      ? `Similar functions: ${names(near)}. To find others, run: krmhub search WORDS`
+      : 'Search for it: krmhub search WORDS';
   return new KrmhubError('not-found', message, { hint });
 }
 
 const MAX_SIMILAR = 5;
 
-/** Functions that share words with a kind, the likeliest spelling first. */
+/** Finds functions with similar kinds, the most similar first. */
 async function similarFunctions(
   client: RegistryClient,
   kind: string,
@@ -127,12 +127,12 @@ async function similarFunctions(
   const { suggest } = await import('@krmhub/schema/suggest');
   const words = kebabCase(kind).split('-').slice(0, 4);
   const items = new Map<string, SearchItem>();
-  // Beginnings of words, so that what is misspelt towards the end of one is found as well.
+  // Also searches for prefixes of words, to find misspelled ones.
   for (const q of new Set([words.join(' '), ...words, ...words.map((word) => word.slice(0, 3))])) {
     for (const item of (await client.search({ q, limit: 50 })).items)
       items.set(`${item.group}/${item.kind}`, item);
   }
-  // The group that was named comes first.
+  // The requested group comes first.
   const found = [...items.values()].sort((a, b) => Number(b.group === group) - Number(a.group === group));
   const kinds = new Set(found.map((item) => item.kind.toLowerCase()));
   const near: SearchItem[] = [];

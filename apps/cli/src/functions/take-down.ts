@@ -2,7 +2,7 @@ import type { TakedownResult } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 
@@ -13,60 +13,69 @@ export interface TakedownOptions {
   registry?: string;
 }
 
-/** Takes one release down: says on stderr what went or would go, and prints the whole answer where asked to. */
+/** Takes a release down. Prints the effects on stderr, and the response with -o json or yaml. */
 export async function takeDown(io: Io, reference: string, options: TakedownOptions): Promise<void> {
   const { group, kind, release } = parseReleaseReference(reference);
   const reason = options.reason.trim();
   if (reason === '') {
-    throw new KrmhubError('usage', 'the reason is empty', {
-      hint: 'Say in --reason what users need to know.',
+    throw new KrmhubError('usage', '--reason is empty', {
+      hint: 'Give a public reason, for example: --reason "contains a password"',
     });
   }
   const client = await connect(io, options.registry);
   const result = await client.takedown(group, kind, release, reason, { dryRun: options.dryRun });
-  for (const line of linesOf(result)) await printLine(io, visible(line));
+  for (const line of resultLines(result)) await printLine(io, escapeControls(line));
   await printData(io, options.output, result, async () => undefined);
 }
 
-function linesOf(result: TakedownResult): string[] {
+function resultLines(result: TakedownResult): string[] {
   const { outcome, dryRun, takedowns, erased } = result;
   const names = takedowns.map(({ group, kind, release }) => `${group}/${kind}@${release}`).join(', ');
   if (outcome === 'unchanged') {
     const [{ at, by, reason } = { at: '', by: '', reason: '' }] = takedowns;
-    return [`${names} was taken down already at ${at} by ${by}: ${reason}`, ...leftOver(dryRun || erased)];
+    return [
+      `unchanged: ${names} was taken down at ${at} by ${by}: ${reason}`,
+      ...eraseWarning(dryRun || erased),
+    ];
   }
   const lines = [`${dryRun ? 'would take' : 'took'} down ${names}`];
-  if (takedowns.length > 1) lines.push('  all of them are the same bytes');
+  if (takedowns.length > 1) lines.push('  all of them have the same bytes');
   for (const { digest, keptBy } of result.blobs) {
     const others = keptBy.map(({ group, kind, release }) => `${group}/${kind}@${release}`);
     const some = others.length > 5 ? [...others.slice(0, 5), '…'] : others;
     lines.push(
-      others.length === 0 ? `  ${digest} goes` : `  ${digest} stays: it is also of ${some.join(', ')}`,
+      others.length === 0
+        ? `  ${digest}: ${dryRun ? 'would be erased' : 'erased'}`
+        : `  ${digest}: kept, also used by ${some.join(', ')}`,
     );
   }
   if (result.repositories.length > 0) {
-    const [verb, some] = [dryRun ? 'would go' : 'gone', result.repositories.slice(0, 20)];
+    const some = result.repositories.slice(0, 20);
     const more = result.repositories.length > some.length ? ', …' : '';
-    lines.push(`  copies and what names them ${verb} from ${some.join(', ')}${more}`);
+    lines.push(
+      `  copies and their referrers ${dryRun ? 'would be erased' : 'erased'} from ${some.join(', ')}${more}`,
+    );
   }
   for (const [catalog, serials] of withdrawnByCatalog(result)) {
-    lines.push(`  ${plural(serials.length, 'snapshot')} of ${catalog} withdrawn: ${ranges(serials)}`);
+    lines.push(
+      `  ${plural(serials.length, 'snapshot')} of ${catalog} ${dryRun ? 'would be withdrawn' : 'withdrawn'}: ${ranges(serials)}`,
+    );
     if (dryRun) continue;
     const newest = result.catalogs.find((one) => one.catalog === catalog);
     lines.push(
       newest === undefined
-        ? `  ${catalog} is not cut yet; until then it answers 503`
+        ? `  ${catalog} has no snapshot yet; the registry returns status 503 until it is built`
         : `  ${catalog} is now at snapshot ${newest.serial}`,
     );
   }
-  lines.push(...(dryRun ? ['nothing was changed'] : leftOver(erased)));
+  lines.push(...(dryRun ? ['dry run, nothing was changed'] : eraseWarning(erased)));
   return lines;
 }
 
-function leftOver(erased: boolean): string[] {
+function eraseWarning(erased: boolean): string[] {
   if (erased) return [];
   return [
-    'not everything is erased from the disk; the log of the registry has the cause. It tries again when it starts, and when you repeat this',
+    'some files are not erased from the disk yet; see the log of the registry, then run this command again',
   ];
 }
 
@@ -78,7 +87,7 @@ function withdrawnByCatalog({ withdrawn }: TakedownResult): Map<string, number[]
   return catalogs;
 }
 
-/** `1–3, 7` of ascending numbers. */
+/** Formats ascending numbers as ranges, for example `1–3, 7`. */
 function ranges(numbers: readonly number[]): string {
   const found: [first: number, last: number][] = [];
   for (const number of numbers) {

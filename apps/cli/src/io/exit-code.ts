@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@krmhub/schema/error';
 
 export const SUCCESS = 0;
-/** Findings, a failed function or a failed check. */
+/** Problems found, or a refused request. */
 export const FINDINGS = 1;
 export const USAGE_ERROR = 2;
 export const NOT_FOUND = 3;
@@ -9,7 +9,7 @@ export const NOT_TRUSTED = 4;
 /** The registry, the network or the disk failed. */
 export const FAILED = 5;
 
-/** The exit code of every error code. */
+/** Exit code of every error code. */
 export const EXIT_CODE = {
   usage: USAGE_ERROR,
   'invalid-request': USAGE_ERROR,

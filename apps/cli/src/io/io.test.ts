@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { testIo } from '../testing/command-line.js';
-import { columnsOf, paint, write } from './io.js';
+import { paint, terminalWidth, write } from './io.js';
 
 const RED = '\u001b[31mx\u001b[39m';
 
@@ -28,9 +28,9 @@ describe('colours', () => {
 
 it('a terminal that says no width, or hardly any, is still written to', () => {
   const stream = testIo().stdout;
-  expect(columnsOf(stream)).toBe(80);
+  expect(terminalWidth(stream)).toBe(80);
   stream.columns = 0;
-  expect(columnsOf(stream)).toBe(40);
+  expect(terminalWidth(stream)).toBe(40);
 });
 
 it('writing to a pipe that was closed is no error and does not hang', async () => {

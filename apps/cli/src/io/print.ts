@@ -1,10 +1,10 @@
-import { columnsOf, type Io, paint, write } from './io.js';
+import { type Io, paint, terminalWidth, write } from './io.js';
 import { type Column, pipeTable, terminalTable } from './table.js';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** Data on stdout, in the format asked for. */
+/** Prints data on stdout in the requested format. */
 export async function printData(
   io: Io,
   format: OutputFormat,
@@ -17,7 +17,7 @@ export async function printData(
   await write(io.stdout, toYaml(JSON.parse(JSON.stringify(data))));
 }
 
-/** JSON escapes C0 controls itself; the rest of what a terminal may act on is escaped too. */
+/** Formats JSON. Also escapes the control characters that JSON allows but a terminal interprets. */
 export function jsonText(data: object): string {
   const text = JSON.stringify(data, undefined, 2).replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu,
@@ -29,7 +29,7 @@ export function jsonText(data: object): string {
   return `${text}\n`;
 }
 
-/** A table that fits a terminal, or lines for a program. `terminal` and `pipe` are the cells of each. */
+/** Prints a table that fits a terminal, or tab-separated lines for a pipe. `terminal` and `pipe` return the cells. */
 export async function printTable<Row>(
   io: Io,
   columns: readonly Column[],
@@ -40,16 +40,16 @@ export async function printTable<Row>(
     const lines = pipeTable(rows.map(cells.pipe));
     return write(io.stdout, lines.map((line) => `${line}\n`).join(''));
   }
-  const [header, ...lines] = terminalTable(columns, rows.map(cells.terminal), columnsOf(io.stdout));
+  const [header, ...lines] = terminalTable(columns, rows.map(cells.terminal), terminalWidth(io.stdout));
   await write(io.stdout, `${[bold(io, header!), ...lines].join('\n')}\n`);
 }
 
-/** A line for the reader, on stderr. */
+/** Prints a line on stderr. */
 export async function printLine(io: Io, line: string): Promise<void> {
   await write(io.stderr, `${line}\n`);
 }
 
-/** A warning for the reader, on stderr. */
+/** Prints a warning on stderr. */
 export async function printWarning(io: Io, line: string): Promise<void> {
   await printLine(io, `${paint(io, io.stderr, ['bold', 'yellow'], 'warning')}: ${line}`);
 }

@@ -1,7 +1,7 @@
-import { columnsOf, type Io, write } from './io.js';
+import { type Io, terminalWidth, write } from './io.js';
 import { oneLine, shorten } from './text.js';
 
-/** One line on stderr that is written over, at a terminal; nothing elsewhere. */
+/** A progress line on stderr that is overwritten. Prints nothing if stderr is not a terminal. */
 export class Progress {
   readonly #io: Io;
   readonly #shown: boolean;
@@ -15,10 +15,10 @@ export class Progress {
 
   async show(line: string): Promise<void> {
     if (!this.#shown) return;
-    await write(this.#io.stderr, `\r\u001b[2K${shorten(oneLine(line), columnsOf(this.#io.stderr) - 1)}`);
+    await write(this.#io.stderr, `\r\u001b[2K${shorten(oneLine(line), terminalWidth(this.#io.stderr) - 1)}`);
   }
 
-  /** For what is said very often: at most ten times a second. */
+  /** Shows a line at most ten times a second. */
   async tick(line: () => string): Promise<void> {
     if (!this.#shown) return;
     const now = this.#io.now().getTime();
@@ -27,7 +27,7 @@ export class Progress {
     await this.show(line());
   }
 
-  /** To be called before anything else is printed. */
+  /** Call this before printing anything else. */
   async clear(): Promise<void> {
     if (this.#shown) await write(this.#io.stderr, '\r\u001b[2K');
   }

@@ -8,7 +8,7 @@ const END_OF_INPUT = '\u0004';
 const BACKSPACE = ['\u007f', '\b'];
 const KILL_LINE = '\u0015';
 
-/** Asks for one line at a terminal without showing it. Throws `usage` where the user breaks off. */
+/** Prompts for one line at a terminal without echo. Throws `usage` if the user interrupts. */
 export async function readSecret(io: Io, prompt: string): Promise<string> {
   const { stdin } = io;
   await write(io.stderr, prompt);
@@ -21,11 +21,11 @@ export async function readSecret(io: Io, prompt: string): Promise<string> {
         stdin.pause();
         finish();
       };
-      const brokenOff = () => reject(new KrmhubError('usage', 'broken off; nothing was saved'));
+      const interrupted = () => reject(new KrmhubError('usage', 'interrupted: nothing was saved'));
       const ended = () => end(() => resolve(secret));
       const take = (chunk: Uint8Array | string) => {
         for (const key of Buffer.from(chunk as string).toString('utf8')) {
-          if (key === INTERRUPT) return end(brokenOff);
+          if (key === INTERRUPT) return end(interrupted);
           if (ENTER.includes(key) || key === END_OF_INPUT) return ended();
           if (BACKSPACE.includes(key)) secret = secret.slice(0, -1);
           else if (key === KILL_LINE) secret = '';

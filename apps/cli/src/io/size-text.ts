@@ -1,6 +1,6 @@
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'];
 
-/** Bytes as people read them, in powers of 1,000. */
+/** Formats bytes in powers of 1,000, for example `1.50 MB`. */
 export function sizeText(bytes: number): string {
   let value = bytes;
   let unit = 0;

@@ -2,13 +2,13 @@ import { oneLine, pad, shorten, textWidth } from './text.js';
 
 export interface Column {
   header: string;
-  /** Columns below which it is not narrowed; without it, it is never narrowed. */
+  /** Minimum width; without it, the column keeps its width. */
   min?: number;
 }
 
 const GAP = 2;
 
-/** Lines with upper-case headers that fit the columns; the widest narrowable column gives way first. */
+/** Formats a table that fits the width. It shortens the widest column that has a minimum first. */
 export function terminalTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -43,7 +43,7 @@ function widestNarrowable(columns: readonly Column[], widths: readonly number[])
   return widest;
 }
 
-/** For programs: tab-separated, without a header, nothing cut. */
+/** Formats rows for programs: tab-separated, without a header, not shortened. */
 export function pipeTable(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map(oneLine).join('\t'));
 }

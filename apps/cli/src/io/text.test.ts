@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { oneLine, pad, shorten, textWidth, visible, wrap } from './text.js';
+import { escapeControls, oneLine, pad, shorten, textWidth, wrap } from './text.js';
 
 describe('text from elsewhere', () => {
   const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2J\u202eevil\u200b\r\nb\tc\u{e0041}';
 
   it('keeps nothing that a terminal acts on or a reader cannot see', () => {
-    for (const text of [visible(hostile), oneLine(hostile)]) {
+    for (const text of [escapeControls(hostile), oneLine(hostile)]) {
       expect(text).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202e\u200b]|[\u{e0000}-\u{e007f}]/u);
     }
   });
 
   it('shows where something was, for who mends it', () => {
-    expect(visible('a\u001b[0m\u007f\t\u202e')).toBe('a␛[0m␡␉�');
+    expect(escapeControls('a\u001b[0m\u007f\t\u202e')).toBe('a␛[0m␡␉�');
   });
 
   it('is one line in a list', () => {

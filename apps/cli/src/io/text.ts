@@ -1,12 +1,12 @@
-/** Text from elsewhere on a terminal: nothing in it may act on the terminal, and its width has to be known. */
+/** Untrusted text on a terminal: its control characters must not reach the terminal, and its width must be known. */
 
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
 /** C1 controls, and characters that reorder or hide text (Unicode "Bidi_Control", zero width). */
 const HIDDEN =
   /[\u0080-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
-/** One line in which every control character is visible: ESC as `␛`, others that hide as `�`. */
-export function visible(text: string): string {
+/** Replaces control characters by visible ones: ESC by `␛`, hidden characters by `�`. */
+export function escapeControls(text: string): string {
   return text
     .replace(CONTROLS, (character) => {
       const code = character.charCodeAt(0);
@@ -15,7 +15,7 @@ export function visible(text: string): string {
     .replace(HIDDEN, '\ufffd');
 }
 
-/** One line: runs of white space are one blank, control characters are left out. */
+/** Returns one line: collapses white space and removes control characters. */
 export function oneLine(text: string): string {
   return text
     .replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, ' ')
@@ -37,7 +37,7 @@ function characterWidth(character: string): number {
 }
 
 /**
- * Columns that a line takes on a terminal. string-width also measures emoji of several code points, but takes seven times
+ * Returns the columns of a line on a terminal. string-width also measures emoji of several code points, but takes seven times
  * as long to load, and every command would wait for that.
  */
 export function textWidth(text: string): number {
@@ -46,24 +46,24 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** The text cut to a number of columns, with `…` where something is missing. */
+/** Shortens a text to a number of columns, with `…` at the cut. */
 export function shorten(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let width = 0;
-  let kept = '';
+  let result = '';
   for (const character of text) {
     width += characterWidth(character);
     if (width > columns - 1) break;
-    kept += character;
+    result += character;
   }
-  return `${kept.trimEnd()}…`;
+  return `${result.trimEnd()}…`;
 }
 
 export function pad(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - textWidth(text), 0));
 }
 
-/** Lines of at most that many columns, broken at blanks; a longer word stands on a line of its own. */
+/** Wraps a text at blanks. A word that is too long gets its own line. */
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';

@@ -2,7 +2,7 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago, or how soon, in one unit: `3h ago`, `in 89d`; the date where it is more than a year. */
+/** Formats the distance from now: `3h ago`, `in 89d`; a date if it is more than a year. */
 export function relativeTime(time: string, now: Date): string {
   const milliseconds = Date.parse(time);
   if (Number.isNaN(milliseconds)) return time;
@@ -22,7 +22,7 @@ export function relativeTime(time: string, now: Date): string {
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** `90d`, `12w` or `1y` as days; undefined for anything else. */
+/** Parses `90d`, `12w` or `1y` to days; undefined for anything else. */
 export function parseDays(text: string): number | undefined {
   const match = /^(\d{1,5})\s*(d|w|y)?$/.exec(text);
   if (match === null) return undefined;

@@ -1,25 +1,25 @@
 import type { Diagnostic } from '@krmhub/schema';
 import type { Io } from './io.js';
 import { printLine, printWarning } from './print.js';
-import { plural, visible } from './text.js';
+import { escapeControls, plural } from './text.js';
 
-/** Findings that are shown one by one; more are counted by their code. */
+/** Maximum number of diagnostics to print in full; more are counted by code. */
 const MAX_SHOWN = 5;
 
-/** Warnings stop nothing, so they are told briefly; `more` says where all of them are. */
+/** Prints warnings, or their counts if there are many. `more` says how to list all of them. */
 export async function printWarnings(
   io: Io,
   diagnostics: readonly Diagnostic[],
   sources: ReadonlyMap<string, Uint8Array>,
-  more = '`krmhub lint` shows each with its place',
+  more = 'list them with `krmhub lint`',
 ): Promise<void> {
   const warnings = diagnostics.filter(({ severity }) => severity === 'warning');
   if (warnings.length <= MAX_SHOWN) return printEach(io, warnings, sources);
-  await printWarning(io, `${plural(warnings.length, 'warning')} in ${files(warnings)}; ${more}`);
+  await printWarning(io, `${plural(warnings.length, 'warning')} in ${countFiles(warnings)}; ${more}`);
   await countByCode(io, warnings);
 }
 
-/** What was put right without a question, as briefly. */
+/** Prints automatic corrections, or their counts if there are many. */
 export async function printCorrections(
   io: Io,
   diagnostics: readonly Diagnostic[],
@@ -27,7 +27,7 @@ export async function printCorrections(
 ): Promise<void> {
   const corrections = diagnostics.filter(({ severity }) => severity === 'info');
   if (corrections.length <= MAX_SHOWN) return printEach(io, corrections, sources);
-  await printLine(io, `${plural(corrections.length, 'correction')} in ${files(corrections)}`);
+  await printLine(io, `${plural(corrections.length, 'correction')} in ${countFiles(corrections)}`);
   await countByCode(io, corrections);
 }
 
@@ -40,7 +40,7 @@ async function printEach(
   await printDiagnostics(io, io.stderr, diagnostics, sources);
 }
 
-function files(diagnostics: readonly Diagnostic[]): string {
+function countFiles(diagnostics: readonly Diagnostic[]): string {
   return plural(new Set(diagnostics.map(({ file }) => file)).size, 'file');
 }
 
@@ -48,7 +48,7 @@ async function countByCode(io: Io, diagnostics: readonly Diagnostic[]): Promise<
   const byCode = new Map<string, Diagnostic[]>();
   for (const one of diagnostics) byCode.set(one.code, [...(byCode.get(one.code) ?? []), one]);
   for (const [code, group] of [...byCode].sort(([, a], [, b]) => b.length - a.length)) {
-    const sample = `${group.length === 1 ? '' : ' such as'}: ${group[0]!.message}`;
-    await printLine(io, visible(`  ${group.length} × ${code} in ${files(group)}${sample}`));
+    const sample = `${group.length === 1 ? '' : ', for example'}: ${group[0]!.message}`;
+    await printLine(io, escapeControls(`  ${group.length} × ${code} in ${countFiles(group)}${sample}`));
   }
 }

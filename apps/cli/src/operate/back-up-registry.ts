@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { resolveDataFolder } from './data-folder.js';
 
 export interface BackupOptions {
@@ -19,7 +19,7 @@ export async function backUpRegistry(io: Io, options: BackupOptions): Promise<vo
   const dataFolder = await resolveDataFolder(io, options.data);
   const progress = new Progress(io);
   let stopped = false;
-  void io.untilStopped().then(() => {
+  void io.waitForStop().then(() => {
     stopped = true;
   });
   const manifest = await backupRegistry({
@@ -38,5 +38,5 @@ export async function backUpRegistry(io: Io, options: BackupOptions): Promise<vo
   await printData(io, options.output, { folder: out, ...manifest }, async () => undefined);
   const { functions, releases } = manifest.counts;
   const counts = `${plural(functions, 'function')} and ${plural(releases, 'release')}`;
-  await printLine(io, `backed up ${counts} to ${visible(out)}; the copy is verified`);
+  await printLine(io, `backed up ${counts} to ${escapeControls(out)}; the copy is verified`);
 }

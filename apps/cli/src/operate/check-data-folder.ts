@@ -3,7 +3,7 @@ import { FINDINGS, SUCCESS } from '../io/exit-code.js';
 import { type Io, paint } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { resolveDataFolder } from './data-folder.js';
 
 interface Finding {
@@ -39,7 +39,7 @@ export async function checkDataFolder(
   const verdict = healthy
     ? paint(io, io.stderr, 'green', 'no problems')
     : paint(io, io.stderr, ['bold', 'red'], plural(damaged.length, 'problem'));
-  await printLine(io, `${visible(dataFolder)}: ${verdict} (${counts})`);
+  await printLine(io, `${escapeControls(dataFolder)}: ${verdict} (${counts})`);
   for (const hint of new Set(damaged.flatMap((one) => one.hint ?? [])))
     await printLine(io, `  hint: ${hint}`);
   io.exitCode = healthy ? SUCCESS : FINDINGS;

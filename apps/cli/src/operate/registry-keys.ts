@@ -2,7 +2,7 @@ import { type ListedKey, listRegistryKeys, rotateRegistryKey } from '@krmhub/reg
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { resolveDataFolder } from './data-folder.js';
 
 export interface KeyOptions {
@@ -32,7 +32,7 @@ function parseTime(text: string): Date {
     ? new Date(text)
     : undefined;
   if (time !== undefined && !Number.isNaN(time.getTime())) return time;
-  throw new KrmhubError('usage', `--from: ${JSON.stringify(visible(text))} is not a valid time`, {
+  throw new KrmhubError('usage', `--from: ${JSON.stringify(escapeControls(text))} is not a valid time`, {
     hint: 'Give a UTC date or a time, for example: krmhub key rotate --from 2030-01-02T12:00:00Z',
   });
 }

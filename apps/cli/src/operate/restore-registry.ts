@@ -5,7 +5,7 @@ import { diskError } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { resolveDataFolder } from './data-folder.js';
 
 export interface RestoreOptions {
@@ -30,7 +30,10 @@ export async function restoreFromBackup(io: Io, backup: string, options: Restore
   await printData(io, options.output, { folder: dataFolder, ...manifest }, async () => undefined);
   const { functions, releases } = manifest.counts;
   const counts = `${plural(functions, 'function')} and ${plural(releases, 'release')}`;
-  await printLine(io, `restored ${counts} from the backup of ${manifest.madeAt} to ${visible(dataFolder)}`);
+  await printLine(
+    io,
+    `restored ${counts} from the backup of ${manifest.madeAt} to ${escapeControls(dataFolder)}`,
+  );
   await printWarning(io, manifest.notice);
   await printLine(
     io,

@@ -18,7 +18,7 @@ export async function serveRegistry(io: Io, options: ServeOptions): Promise<void
   const config = await loadConfig(io.env, options, io.cwd);
   const dataFolder = path.resolve(io.cwd, config.dataFolder);
   // From here on a signal causes a graceful shutdown, even one that arrives during startup.
-  const stopped = io.untilStopped();
+  const stopped = io.waitForStop();
   const log = createLog(config.logLevel, io.stdout);
   const registry = await start({ config: { ...config, dataFolder }, log });
   const url = isLoopback(config.host) ? `http://localhost:${new URL(registry.url).port}` : registry.url;

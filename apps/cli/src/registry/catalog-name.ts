@@ -6,19 +6,19 @@ export function isCatalogName(text: string): boolean {
   return CATALOG_NAME.test(text);
 }
 
-/** A serial, or the digest of a snapshot's catalog.yaml. */
+/** Reports whether a text is a serial, or the digest of the catalog.yaml of a snapshot. */
 export function isSnapshotReference(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text) || /^sha256:[a-f0-9]{64}$/.test(text);
 }
 
-/** What a registry answers about a catalog; where it is not there, the way out is a command and no address. */
-export async function withCatalogHint<T>(answer: Promise<T>): Promise<T> {
+/** Replaces the hint of `not-found`, which names API paths, by commands. */
+export async function withCatalogHint<T>(response: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found') throw error;
     throw new KrmhubError(error.code, error.message, {
-      hint: '`krmhub catalog list` shows the catalogs, `krmhub catalog history NAME` the snapshots of one.',
+      hint: 'List the catalogs with `krmhub catalog list`, or the snapshots with `krmhub catalog history NAME`.',
       cause: error,
     });
   }

@@ -3,11 +3,11 @@ import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
 import { VERSION } from '../io/version.js';
-import { agentFor, isLoopback } from './connection.js';
+import { isLoopback, proxyAgentFor } from './connection.js';
 import { ociCredentials } from './oci-credentials.js';
 
-/** Speaks to this machine, and to registries named so, without TLS. */
-export function ociClient(
+/** Returns an OCI client. It uses HTTP without TLS for local registries and for those in `plainHttp`. */
+export function createOciClient(
   io: Pick<Io, 'env'>,
   options: { plainHttp?: readonly string[]; onRetry?: ClientOptions['onRetry'] } = {},
 ): OciClient {
@@ -19,18 +19,18 @@ export function ociClient(
       plainHttp.includes(registry) ||
       plainHttp.includes(registry.replace(/:\d+$/, '')) ||
       isLoopback(registry.replace(/:\d+$/, '')),
-    agent: (url) => agentFor(io, url),
+    agent: (url) => proxyAgentFor(io, url),
     ...(onRetry === undefined ? {} : { onRetry }),
   });
 }
 
-/** For commands that show how far they are, and say when they try again. */
+/** Returns an OCI client that prints retries, for commands with a progress line. */
 export function connectOci(io: Io, progress: Progress, plainHttp: readonly string[] = []): OciClient {
-  return ociClient(io, {
+  return createOciClient(io, {
     plainHttp,
     onRetry: async (error, milliseconds) => {
       await progress.clear();
-      await printLine(io, `${error.message}; trying again in ${(milliseconds / 1_000).toFixed(1)} s`);
+      await printLine(io, `${error.message}; retrying in ${(milliseconds / 1_000).toFixed(1)} s`);
     },
   });
 }

@@ -7,23 +7,23 @@ import { VERSION } from '../io/version.js';
 
 export const DEFAULT_REGISTRY = 'http://localhost:8080';
 
-/** The registry that a command is about: `--registry`, else KRMHUB_REGISTRY, else this machine's. */
+/** Returns the URL of the registry: `--registry`, else KRMHUB_REGISTRY, else the default. */
 export function registryUrl(io: Pick<Io, 'env'>, option: string | undefined): string {
   const configured = io.env.KRMHUB_REGISTRY;
   return option ?? (configured === undefined || configured === '' ? DEFAULT_REGISTRY : configured);
 }
 
-/** A client with the token that KRMHUB_TOKEN or `login` has for the registry, and without one where there is none. */
+/** Returns a client with the token of KRMHUB_TOKEN or `login`, if there is one. */
 export async function connect(
   io: Io,
   option: string | undefined,
-  give: { token?: string } = {},
+  overrides: { token?: string } = {},
 ): Promise<RegistryClient> {
   const { RegistryClient } = await import('@krmhub/api/client');
-  return new RegistryClient(await connection(io, option, give));
+  return new RegistryClient(await connection(io, option, overrides));
 }
 
-/** The same for what is larger than an answer in memory. */
+/** Returns a client for exports, which are streamed. */
 export async function connectExport(io: Io, option: string | undefined): Promise<ExportClient> {
   const { ExportClient } = await import('@krmhub/api/export-client');
   return new ExportClient(await connection(io, option));
@@ -32,19 +32,16 @@ export async function connectExport(io: Io, option: string | undefined): Promise
 async function connection(
   io: Io,
   option: string | undefined,
-  give: { token?: string } = {},
+  overrides: { token?: string } = {},
 ): Promise<RegistryClientOptions> {
   const { parseRegistryUrl } = await import('@krmhub/api/client');
   const url = parseRegistryUrl(registryUrl(io, option));
-  const token = give.token ?? (await tokenFor(io, url));
+  const token = overrides.token ?? (await tokenFor(io, url));
   if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
     const { printWarning: warn } = await import('../io/print.js');
-    await warn(
-      io,
-      `the token is sent to ${url.origin} without encryption; use https where others can listen`,
-    );
+    await warn(io, `the token is sent to ${url.origin} without encryption; use https`);
   }
-  const agent = await agentFor(io, url);
+  const agent = await proxyAgentFor(io, url);
   return {
     url: url.href,
     userAgent: `krmhub/${VERSION}`,
@@ -55,14 +52,14 @@ async function connection(
   };
 }
 
-/** Only who has a proxy loads what it takes. This machine itself is never reached through one. */
-export async function agentFor(io: Pick<Io, 'env'>, url: URL): Promise<Agent | undefined> {
+/** Returns the proxy agent for a URL. Loads its library only if a proxy is configured. Local URLs use no proxy. */
+export async function proxyAgentFor(io: Pick<Io, 'env'>, url: URL): Promise<Agent | undefined> {
   const proxied = Object.keys(io.env).some((name) => /^(https?|all)_proxy$/i.test(name));
   if (!proxied || isLoopback(url.hostname)) return undefined;
   return (await import('./proxy-agent.js')).proxyAgent(url);
 }
 
-/** The token that KRMHUB_TOKEN or `login` has for a registry. */
+/** Returns the token of KRMHUB_TOKEN or `login` for a registry. */
 export async function tokenFor(io: Pick<Io, 'env'>, url: URL): Promise<string | undefined> {
   const { checkToken, savedToken } = await import('./credentials.js');
   const given = io.env.KRMHUB_TOKEN;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 
-/** What `login` keeps: one token for each registry, bound to its origin, so that no other one ever gets it. */
+/** The tokens that `login` saved, by the origin of the registry, so that no other registry gets them. */
 interface Credentials {
   version: 1;
   tokens: Record<string, { token: string; savedAt: string }>;
@@ -12,11 +12,11 @@ interface Credentials {
 
 export const MAX_TOKEN_LENGTH = 4_096;
 
-/** `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
+/** Returns `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
 export function configurationFolder(io: Pick<Io, 'env'>): string {
   const configured = io.env.XDG_CONFIG_HOME;
   const home = io.env.HOME ?? homedir();
-  // The specification has relative paths ignored.
+  // The specification ignores relative paths.
   const base =
     configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');
   return path.join(base, 'krmhub');
@@ -26,7 +26,7 @@ export function credentialsFile(io: Pick<Io, 'env'>): string {
   return path.join(configurationFolder(io), 'credentials.json');
 }
 
-/** The saved token of a registry's origin. */
+/** Returns the saved token of a registry. */
 export async function savedToken(io: Pick<Io, 'env'>, url: URL): Promise<string | undefined> {
   const { tokens } = await readCredentials(io);
   return Object.hasOwn(tokens, url.origin) ? tokens[url.origin]!.token : undefined;
@@ -37,7 +37,7 @@ export async function saveToken(io: Io, url: URL, token: string): Promise<void> 
   await writeCredentials(io, { ...tokens, [url.origin]: { token, savedAt: io.now().toISOString() } });
 }
 
-/** Whether there was one. */
+/** Removes the saved token of a registry. Reports whether there was one. */
 export async function removeToken(io: Io, url: URL): Promise<boolean> {
   const { tokens } = await readCredentials(io);
   if (!Object.hasOwn(tokens, url.origin)) return false;
@@ -48,13 +48,17 @@ export async function removeToken(io: Io, url: URL): Promise<boolean> {
   return true;
 }
 
-/** What of a token's text can be one: a line without blanks. Throws `usage` for anything else. */
+/** Returns the token in a text of one line. Throws `usage` for anything else. */
 export function checkToken(text: string): string {
   const token = text.trim();
-  if (token === '') throw new KrmhubError('usage', 'there is no token: nothing was given');
+  if (token === '') {
+    throw new KrmhubError('usage', 'cannot read the token: the input is empty', {
+      hint: 'Pass the token on stdin, for example: krmhub login < data/admin.token',
+    });
+  }
   if (token.length > MAX_TOKEN_LENGTH || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new KrmhubError('usage', 'what was given is not a token', {
-      hint: 'Give the token alone, on one line, as `krmhub token create` printed it.',
+    throw new KrmhubError('usage', 'cannot read the token: the input is not a token', {
+      hint: 'Pass only the token, on one line, as `krmhub token create` printed it.',
     });
   }
   return token;
@@ -66,7 +70,7 @@ async function readCredentials(io: Pick<Io, 'env'>): Promise<Credentials> {
   try {
     const status = await stat(file);
     if (platform() !== 'win32' && (status.mode & 0o077) !== 0) {
-      throw new KrmhubError('unavailable', `${file} can be read by others`, {
+      throw new KrmhubError('unavailable', `credentials file ${file} is readable by other users`, {
         hint: `Run: chmod 600 ${file}`,
       });
     }
@@ -79,26 +83,26 @@ async function readCredentials(io: Pick<Io, 'env'>): Promise<Credentials> {
     const { diskError } = await import('../files/read-file.js');
     throw diskError(error, `cannot read ${file}`);
   }
-  const value = parse(text);
+  const value = parseCredentials(text);
   if (value === undefined) {
-    throw new KrmhubError('unavailable', `${file} cannot be read as krmhub's saved tokens`, {
-      hint: 'Remove it, and log in again with `krmhub login`.',
+    throw new KrmhubError('unavailable', `credentials file ${file} is not valid`, {
+      hint: `Remove it (rm ${file}), then log in again: krmhub login`,
     });
   }
   return value;
 }
 
-function parse(text: string): Credentials | undefined {
+function parseCredentials(text: string): Credentials | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== 1)
       return undefined;
     if (!('tokens' in value) || typeof value.tokens !== 'object' || value.tokens === null) return undefined;
-    const sound = Object.values(value.tokens).every(
+    const isValid = Object.values(value.tokens).every(
       (entry: unknown) =>
         typeof entry === 'object' && entry !== null && 'token' in entry && typeof entry.token === 'string',
     );
-    return sound ? (value as Credentials) : undefined;
+    return isValid ? (value as Credentials) : undefined;
   } catch {
     return undefined;
   }

@@ -7,33 +7,33 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import type { Io } from '../io/io.js';
 
-/** What is read of the file that `docker login`, `oras login`, `crane auth login` and podman keep. */
+/** The parts of the credentials file of docker, oras, crane and podman that krmhub reads. */
 interface DockerConfig {
   auths?: Record<string, { auth?: string; username?: string; password?: string; identitytoken?: string }>;
   credHelpers?: Record<string, string>;
   credsStore?: string;
 }
 
-/** Milliseconds for which a program that keeps credentials may take; it may ask its user something. */
+/** Timeout of a credential helper, which can prompt the user. */
 const HELPER_MILLISECONDS = 60_000;
-const MAX_ANSWER_LENGTH = 65_536;
-/** Under which name Docker's own registry stands in the file. */
+const MAX_OUTPUT_LENGTH = 65_536;
+/** The key of Docker Hub in the file. */
 const DOCKER_HUB = 'https://index.docker.io/v1/';
-/** A helper says by this name that the secret is an identity token. */
+/** The user name with which a helper marks an identity token. */
 const TOKEN_USER = '<token>';
 
-/** The credentials for a registry, by host and port; undefined where none are kept. */
+/** Returns the credentials for a registry, by host and port; undefined if there are none. */
 export async function dockerCredentials(
   io: Pick<Io, 'env'>,
   registry: string,
 ): Promise<Credentials | undefined> {
   const { file, config } = await readConfig(io);
   const server = registry === 'docker.io' ? DOCKER_HUB : registry;
-  const helper = own(config.credHelpers, server) ?? config.credsStore;
-  if (typeof helper === 'string' && helper !== '') return fromHelper(io, helper, server, file);
+  const helper = ownProperty(config.credHelpers, server) ?? config.credsStore;
+  if (typeof helper === 'string' && helper !== '') return credentialsFromHelper(io, helper, server, file);
   const [, entry] =
     Object.entries(config.auths ?? {}).find(([name]) => name === server) ??
-    Object.entries(config.auths ?? {}).find(([name]) => hostOf(name) === server) ??
+    Object.entries(config.auths ?? {}).find(([name]) => hostName(name) === server) ??
     [];
   if (entry === undefined || entry === null) return undefined;
   if (typeof entry.identitytoken === 'string' && entry.identitytoken !== '') {
@@ -46,8 +46,8 @@ export async function dockerCredentials(
   const text = Buffer.from(auth, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   if (colon <= 0) {
-    throw new KrmhubError('usage', `${file} has no name and password for ${registry} that can be read`, {
-      hint: `Log in again, with \`docker login ${registry}\`.`,
+    throw new KrmhubError('usage', `invalid credentials for ${registry} in ${file}`, {
+      hint: `Log in again: docker login ${registry}`,
     });
   }
   return { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/\0+$/, '') };
@@ -63,7 +63,7 @@ async function readConfig(io: Pick<Io, 'env'>): Promise<{ file: string; config: 
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
-    // Whoever keeps no credentials has no file, and may have no folder.
+    // Without credentials, the file and its folder can be missing.
     if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code)))
       return { file, config: {} };
     const { diskError } = await import('../files/read-file.js');
@@ -73,15 +73,15 @@ async function readConfig(io: Pick<Io, 'env'>): Promise<{ file: string; config: 
     const config: unknown = JSON.parse(text);
     if (typeof config === 'object' && config !== null && !Array.isArray(config)) return { file, config };
   } catch {
-    // Its text may be a secret, so that nothing of it is shown.
+    // The text can contain a secret, so the error does not quote it.
   }
-  throw new KrmhubError('usage', `${file} is not JSON, so the credentials in it cannot be read`, {
-    hint: 'Mend it, or name another folder in DOCKER_CONFIG.',
+  throw new KrmhubError('usage', `cannot read credentials from ${file}: it is not JSON`, {
+    hint: 'Fix the file, or set DOCKER_CONFIG to another folder.',
   });
 }
 
-/** Asks the program `docker-credential-NAME` (docker-credential-helpers). */
-async function fromHelper(
+/** Runs the credential helper `docker-credential-NAME` (docker-credential-helpers). */
+async function credentialsFromHelper(
   io: Pick<Io, 'env'>,
   name: string,
   server: string,
@@ -89,19 +89,19 @@ async function fromHelper(
 ): Promise<Credentials | undefined> {
   const program = `docker-credential-${name}`;
   const failed = (why: string) =>
-    new KrmhubError('unauthorized', `${printable(program)}, which ${file} names for credentials, ${why}`, {
-      hint: 'Install it, or take its name out of that file.',
+    new KrmhubError('unauthorized', `credential helper ${printable(program)} of ${file} failed: ${why}`, {
+      hint: `Install it, or remove it from ${file}.`,
     });
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) throw failed('has no name of a program');
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) throw failed('its name is not valid');
   const { code, output } = await run(io, program, server).catch((error: NodeJS.ErrnoException) => {
-    const silent =
-      error.name === 'AbortError' && `does not answer within ${HELPER_MILLISECONDS / 1_000} seconds`;
-    throw failed(error.code === 'ENOENT' ? 'is not installed' : silent || printable(error.message));
+    const timedOut =
+      error.name === 'AbortError' && `no response within ${HELPER_MILLISECONDS / 1_000} seconds`;
+    throw failed(error.code === 'ENOENT' ? 'not installed' : timedOut || printable(error.message));
   });
   if (code !== 0) {
-    // The word that all helpers have for it.
+    // All helpers print this text.
     if (/credentials not found/i.test(output)) return undefined;
-    throw failed(`ended with ${code}: ${printable(output.trim())}`);
+    throw failed(`exit code ${code}: ${printable(output.trim())}`);
   }
   try {
     const { Username: username, Secret: secret } = JSON.parse(output) as Record<string, unknown>;
@@ -109,9 +109,9 @@ async function fromHelper(
       return username === TOKEN_USER ? { identityToken: secret } : { username, password: secret };
     }
   } catch {
-    // Its text may be a secret, so that nothing of it is shown.
+    // The text can contain a secret, so the error does not quote it.
   }
-  throw failed('gave no name and secret');
+  throw failed('it returned no user name and secret');
 }
 
 function run(
@@ -123,25 +123,25 @@ function run(
     const child = spawn(program, ['get'], {
       env: io.env,
       stdio: ['pipe', 'pipe', 'inherit'],
-      // The option `timeout` would keep this program alive where the other one cannot be started.
+      // The option `timeout` would keep this process alive if the helper cannot be started.
       signal: AbortSignal.timeout(HELPER_MILLISECONDS),
     });
     let output = '';
     child.on('error', reject);
     child.stdin.on('error', () => undefined);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      if (output.length < MAX_ANSWER_LENGTH) output += text;
+      if (output.length < MAX_OUTPUT_LENGTH) output += text;
     });
     child.on('close', (code) => resolve({ code, output }));
     child.stdin.end(input);
   });
 }
 
-/** Names may be web addresses, as older versions of Docker wrote them. */
-function hostOf(name: string): string {
+/** Returns the host of a key. Older versions of Docker wrote URLs. */
+function hostName(name: string): string {
   return name.replace(/^https?:\/\//, '').replace(/\/.*$/, '');
 }
 
-function own(record: Record<string, string> | undefined, name: string): string | undefined {
+function ownProperty(record: Record<string, string> | undefined, name: string): string | undefined {
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 }

@@ -4,7 +4,7 @@ import { readStdin } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { connect, registryUrl } from './connection.js';
 import { checkToken, credentialsFile, MAX_TOKEN_LENGTH, removeToken, saveToken } from './credentials.js';
 import { describeToken, printTokens } from './print-tokens.js';
@@ -23,7 +23,7 @@ export async function login(io: Io, url: string | undefined, options: RegistryOp
     throw rejectedToken(error, client.url);
   });
   await saveToken(io, registry, token);
-  await printLine(io, visible(`logged in to ${client.url} as ${known.name}: ${describeToken(known)}`));
+  await printLine(io, escapeControls(`logged in to ${client.url} as ${known.name}: ${describeToken(known)}`));
   await printLine(io, `saved the token in ${credentialsFile(io)}`);
   const configured = io.env.KRMHUB_TOKEN;
   if (configured !== undefined && configured !== '' && configured.trim() !== token) {

@@ -1,4 +1,4 @@
 declare module 'proxy-from-env' {
-  /** The proxy that the environment names for a URL; empty where there is none. */
+  /** Returns the proxy that the environment configures for a URL; empty if there is none. */
   export function getProxyForUrl(url: string | URL): string;
 }

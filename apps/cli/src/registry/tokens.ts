@@ -4,7 +4,7 @@ import { readStdin } from '../files/read-file.js';
 import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { connect } from './connection.js';
 import { checkToken, MAX_TOKEN_LENGTH } from './credentials.js';
 import { describeToken, printTokens } from './print-tokens.js';
@@ -35,8 +35,11 @@ export async function createToken(io: Io, name: string, options: CreateTokenOpti
     ...(options.group === undefined ? {} : { groups: options.group }),
     ...(options.repository === undefined ? {} : { repositories: options.repository }),
   });
-  await printData(io, options.output, created, () => write(io.stdout, `${visible(created.token)}\n`));
-  await printLine(io, visible(`created token ${created.name} (${created.id}): ${describeToken(created)}`));
+  await printData(io, options.output, created, () => write(io.stdout, `${escapeControls(created.token)}\n`));
+  await printLine(
+    io,
+    escapeControls(`created token ${created.name} (${created.id}): ${describeToken(created)}`),
+  );
   await printLine(io, 'store the secret now: it cannot be shown again');
 }
 
@@ -54,7 +57,9 @@ export async function revokeToken(io: Io, id: string, options: TokenOptions): Pr
   const name = `token ${revoked.name} (${revoked.id})`;
   await printLine(
     io,
-    visible(token.revokedAt === undefined ? `revoked ${name}` : `unchanged: ${name} is already revoked`),
+    escapeControls(
+      token.revokedAt === undefined ? `revoked ${name}` : `unchanged: ${name} is already revoked`,
+    ),
   );
 }
 

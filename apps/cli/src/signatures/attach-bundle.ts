@@ -10,10 +10,10 @@ import {
   toContent,
 } from '@krmhub/oci';
 
-/** Puts a bundle beside an artifact, as a manifest that refers to it, where cosign and others look for it. */
+/** Pushes a bundle as a referrer of an artifact, as cosign does. Returns the digest of its manifest. */
 export async function attachBundle(
   client: OciClient,
-  place: Pick<Reference, 'registry' | 'repository'>,
+  target: Pick<Reference, 'registry' | 'repository'>,
   options: {
     subject: Pick<Descriptor, 'mediaType' | 'digest' | 'size'>;
     bundle: Uint8Array;
@@ -30,14 +30,14 @@ export async function attachBundle(
     predicateType,
     created: created.toISOString().replace(/\.\d+Z$/, 'Z'),
   });
-  await client.pushBlob(place, EMPTY_DIGEST, toContent(EMPTY_CONFIG));
-  await client.pushBlob(place, layer.digest, toContent(bundle));
-  const { registry, repository } = place;
+  await client.pushBlob(target, EMPTY_DIGEST, toContent(EMPTY_CONFIG));
+  await client.pushBlob(target, layer.digest, toContent(bundle));
+  const { registry, repository } = target;
   const reference = { registry, repository, digest: descriptor.digest };
   const { indexed } = await client.putManifest(reference, bytes, descriptor.mediaType);
   if (!indexed) {
     const { artifactType, annotations } = descriptor;
-    await client.addToReferrersTag(place, digest, {
+    await client.addToReferrersTag(target, digest, {
       mediaType: descriptor.mediaType,
       digest: descriptor.digest,
       size: descriptor.size,

@@ -2,7 +2,7 @@ import type { Bundle } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 import { readBundleFile } from './read-bundle-file.js';
@@ -33,7 +33,9 @@ export async function attachToRelease(
   const added = after.bundles.length - before.bundles.length;
   await printLine(
     io,
-    visible(added > 0 ? `added ${file} to ${reference}` : `unchanged: ${reference} already has ${file}`),
+    escapeControls(
+      added > 0 ? `added ${file} to ${reference}` : `unchanged: ${reference} already has ${file}`,
+    ),
   );
 }
 

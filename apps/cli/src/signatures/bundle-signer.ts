@@ -4,7 +4,7 @@ import { emptyRoot, keySigner, type PayloadSigner, readPrivateKey, type Trust } 
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { keyPassword } from './key-password.js';
 import type { ServiceOptions } from './signing-services.js';
 
@@ -15,7 +15,7 @@ export interface BundleSignerOptions extends ServiceOptions {
   trustedRoot?: string;
 }
 
-/** Who signs, and what a signature of theirs is held against before anybody else sees it. */
+/** A signer, and the trust to verify its signatures with before they are written. */
 export interface BundleSigner {
   sign: PayloadSigner;
   trust: Trust;
@@ -23,21 +23,25 @@ export interface BundleSigner {
 
 export async function bundleSigner(io: Io, options: BundleSignerOptions): Promise<BundleSigner> {
   if (options.key !== undefined) return signerWithKey(io, options.key);
-  // The client of the services takes longer to load than a signature with a key takes.
-  const [{ keylessSigner, readTokenClaims }, { identityToken }, { signingServices, isPublic }, roots] =
-    await Promise.all([
-      import('@krmhub/signing/keyless'),
-      import('./identity-token.js'),
-      import('./signing-services.js'),
-      import('./trusted-root-file.js'),
-    ]);
+  // Loading the client of the signing services takes longer than signing with a key.
+  const [
+    { keylessSigner, readTokenClaims },
+    { identityToken },
+    { signingServices, isPublicInstance: isPublic },
+    roots,
+  ] = await Promise.all([
+    import('@krmhub/signing/keyless'),
+    import('./identity-token.js'),
+    import('./signing-services.js'),
+    import('./trusted-root-file.js'),
+  ]);
   const services = signingServices(io, options);
   const trust = { keys: [], root: await roots.trustedRoot(io, options.trustedRoot) };
   const token = await identityToken(io, options.identityTokenFile);
   const { subject, issuer } = readTokenClaims(token);
-  await printLine(io, visible(`Signing as ${subject} (${issuer})`));
+  await printLine(io, escapeControls(`signing as ${subject} (${issuer})`));
   if (isPublic(services)) {
-    await printLine(io, `The log at ${services.rekorUrl} shows this and the digest to everybody, for ever.`);
+    await printLine(io, `the log at ${services.rekorUrl} publishes this identity and the digest permanently`);
   }
   return { sign: keylessSigner(services, token), trust };
 }

@@ -11,34 +11,35 @@ export interface SignerOptions {
   issuer?: string;
 }
 
-/** Who must have signed. */
+/** The signer that a signature must come from. */
 export interface ExpectedSigner {
   keys: PublicKey[];
-  /** What is said of a signer that is the one, and why another one is refused. */
+  /** Compares a signer with the expected one; the message states the result. */
   judge(signer: Signer): { passed: boolean; message: string };
 }
 
-/** Throws `usage` where it is not said who, or twice. */
+/** Builds the expected signer from options. Throws `usage` where they name no signer, or two. */
 export async function expectedSigner(
   io: Pick<Io, 'cwd'>,
   { key, identity, identityPattern, issuer }: SignerOptions,
 ): Promise<ExpectedSigner> {
   const byIdentity = [identity, identityPattern, issuer].some((option) => option !== undefined);
   if (key !== undefined && byIdentity) {
-    throw usage('a key and an identity are named, and a signature is by one of them');
+    throw usageError('--key excludes --identity, --identity-pattern and --issuer');
   }
   if (key !== undefined) return expectedKey(io, key);
-  if (!byIdentity) throw usage('it is not said who must have signed');
+  if (!byIdentity) throw usageError('cannot verify: no expected signer given');
   if (identity !== undefined && identityPattern !== undefined) {
-    throw usage('both --identity and --identity-pattern are there, which say the same thing');
+    throw usageError('--identity and --identity-pattern exclude each other');
   }
   if (issuer === undefined || issuer === '')
-    throw usage('the issuer is missing, who says whose identity it is');
+    throw usageError('--issuer is required with --identity and --identity-pattern');
   if (identity !== undefined && identity !== '') {
     return expectedIdentity(issuer, identity, (subject) => subject === identity);
   }
-  if (identityPattern === undefined) throw usage('there is an issuer and no identity');
-  return expectedIdentity(issuer, identityPattern, patternOf(identityPattern));
+  if (identityPattern === undefined)
+    throw usageError('--identity or --identity-pattern is required with --issuer');
+  return expectedIdentity(issuer, identityPattern, subjectMatcher(identityPattern));
 }
 
 async function expectedKey(io: Pick<Io, 'cwd'>, name: string): Promise<ExpectedSigner> {
@@ -48,8 +49,8 @@ async function expectedKey(io: Pick<Io, 'cwd'>, name: string): Promise<ExpectedS
     keys: [expected],
     judge: (signer) =>
       signer.type === 'key' && signer.fingerprint === expected.fingerprint
-        ? { passed: true, message: `the key ${name}` }
-        : { passed: false, message: `it is signed by ${describeSigner(signer)}, not by the key ${name}` },
+        ? { passed: true, message: `signed by the key ${name}` }
+        : { passed: false, message: `signed by ${describeSigner(signer)}, expected the key ${name}` },
   };
 }
 
@@ -62,38 +63,42 @@ function expectedIdentity(
     keys: [],
     judge: (signer) => {
       if (signer.type === 'identity' && signer.issuer === issuer && matches(signer.subject)) {
-        return { passed: true, message: describeSigner(signer) };
+        return { passed: true, message: `signed by ${describeSigner(signer)}` };
       }
-      const message = `it is signed by ${describeSigner(signer)}, not by ${wanted} (${issuer})`;
+      const message = `signed by ${describeSigner(signer)}, expected ${wanted} (${issuer})`;
       return { passed: false, message };
     },
   };
 }
 
-function patternOf(pattern: string): (subject: string) => boolean {
+function subjectMatcher(pattern: string): (subject: string) => boolean {
   if (!pattern.startsWith('^') || !pattern.endsWith('$')) {
-    throw new KrmhubError('usage', 'the pattern has to begin with ^ and end with $', {
-      hint: 'A pattern that matches anywhere also matches the names that somebody else gives to what is theirs.',
+    throw new KrmhubError('usage', `--identity-pattern ${pattern} must start with ^ and end with $`, {
+      hint: `An unanchored pattern also matches names that an attacker can choose. Use: --identity-pattern '^${pattern.replace(/^\^|\$$/g, '')}$'`,
     });
   }
   try {
-    // The whole once more: in `^a|b$` each sign is of one alternative only.
+    // Anchors the whole expression: in `^a|b$` each anchor covers only one alternative.
     const expression = compilePattern(`^(?:${pattern})$`);
     return (subject) => expression.matches(subject);
   } catch (cause) {
-    throw new KrmhubError('usage', `the pattern is not in the syntax of RE2: ${reasonOf(cause)}`, {
-      hint: 'It has neither back references nor look-around.',
-      cause,
-    });
+    throw new KrmhubError(
+      'usage',
+      `--identity-pattern ${pattern} is not a valid RE2 expression: ${errorMessage(cause)}`,
+      {
+        hint: 'Remove back references and look-around, which RE2 does not support.',
+        cause,
+      },
+    );
   }
 }
 
-function reasonOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function usage(message: string): KrmhubError {
+function usageError(message: string): KrmhubError {
   return new KrmhubError('usage', message, {
-    hint: 'Say --key FILE.pub, or --identity WHO (or --identity-pattern) with --issuer URL; or for good: krmhub trust add.',
+    hint: 'Give --key FILE.pub, or --identity NAME with --issuer URL. To trust a signer permanently, run: krmhub trust add',
   });
 }

@@ -10,50 +10,52 @@ import {
 import { KrmhubError } from '@krmhub/schema';
 import { isBundleMediaType, SIGNING_LIMITS, verifyBundle, verifyLegacySignature } from '@krmhub/signing';
 import { LEGACY_LAYER } from '@krmhub/signing/legacy-signature';
-import { type FoundBundle, unreadable } from './found-bundle.js';
+import { type FoundBundle, unreadableBundle } from './found-bundle.js';
 
-type Place = Pick<Reference, 'registry' | 'repository'>;
+type Repository = Pick<Reference, 'registry' | 'repository'>;
 
-/** Referrers that are read, and signatures in one image of the old form: whoever may push can add any number. */
+/** Limits, because a client that can push can add any number of referrers and legacy signatures. */
 const MAX_REFERRERS = 64;
 const MAX_LEGACY_SIGNATURES = 64;
-/** Bytes of what was signed in the old form; cosign writes 300. */
+/** Bytes of the payload of a legacy signature; cosign writes 300. */
 const MAX_PAYLOAD_BYTES = 1_048_576;
-/** An artifact whose evidence is broken is not signed by it; a registry that fails says nothing about it. */
-const BROKEN = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too-large'];
+/** Broken evidence counts as a failed bundle. Other errors of a registry end the command. */
+const BROKEN_EVIDENCE_CODES = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too-large'];
 
 /**
- * Every bundle and signature that refers to a manifest, good or not. What they sign is the manifest, or something in it
- * whose digest is one of `parts`.
+ * Finds every bundle and signature that refers to a manifest, valid or not. They sign the manifest or one of `parts`, which
+ * are digests of its layers.
  */
 export async function findBundles(
   client: OciClient,
-  place: Place,
+  place: Repository,
   digest: OciDigest,
   parts: readonly string[] = [],
 ): Promise<{ found: FoundBundle[]; leftOut: number }> {
-  const referrers = await referrersOf(client, place, digest);
+  const referrers = await listReferrers(client, place, digest);
   const found: FoundBundle[] = [];
   for (const referrer of referrers.slice(0, MAX_REFERRERS)) {
     found.push(
-      ...(await reading(referrer.digest, () => bundlesOf(client, place, referrer, { digest, parts }))),
+      ...(await keepBrokenEvidence(referrer.digest, () =>
+        readReferrer(client, place, referrer, { digest, parts }),
+      )),
     );
   }
-  found.push(...(await legacySignatures(client, place, digest)));
+  found.push(...(await findLegacySignatures(client, place, digest)));
   return { found, leftOut: Math.max(referrers.length - MAX_REFERRERS, 0) };
 }
 
 /**
- * By the registry's list and by the tag that stands in for it, since the registry may have learnt to list them later.
- * What says that it is a bundle comes first: programs do not agree on the type, so that the rest is looked at too.
+ * Lists referrers by the API and by the fallback tag, because a registry may have gained the API later. Bundle media types
+ * come first; the others follow, because tools do not agree on the media type.
  */
-async function referrersOf(client: OciClient, place: Place, digest: OciDigest): Promise<Descriptor[]> {
+async function listReferrers(client: OciClient, place: Repository, digest: OciDigest): Promise<Descriptor[]> {
   const listed = await client.referrers(place, digest);
   const { registry, repository } = place;
   const fallback = await client
     .manifest({ registry, repository, tag: referrersTag(digest) })
     .catch((error: unknown) => {
-      if (error instanceof KrmhubError && BROKEN.includes(error.code)) return undefined;
+      if (error instanceof KrmhubError && BROKEN_EVIDENCE_CODES.includes(error.code)) return undefined;
       throw error;
     });
   const tagged = fallback?.manifest.kind === 'index' ? fallback.manifest.index.manifests : [];
@@ -64,9 +66,9 @@ async function referrersOf(client: OciClient, place: Place, digest: OciDigest): 
     .sort((a, b) => rank(a) - rank(b));
 }
 
-async function bundlesOf(
+async function readReferrer(
   client: OciClient,
-  place: Place,
+  place: Repository,
   referrer: Descriptor,
   { digest: subject, parts }: { digest: OciDigest; parts: readonly string[] },
 ): Promise<FoundBundle[]> {
@@ -76,13 +78,13 @@ async function bundlesOf(
   const { image } = manifest;
   const layers = bundleLayers(image);
   if (layers.length === 0) return [];
-  // A list may name what refers to something else.
+  // A list can contain a manifest that refers to another subject.
   if (image.subject?.digest !== subject) {
-    return [unreadable(referrer.digest, 'it is listed as a referrer, and refers to something else')];
+    return [unreadableBundle(referrer.digest, 'listed as a referrer, but its subject is another manifest')];
   }
   if (layers.length > 1)
-    return [unreadable(referrer.digest, 'it holds several bundles, and one is expected')];
-  const bytes = await blobOf(client, place, layers[0]!, SIGNING_LIMITS.maxBundleBytes);
+    return [unreadableBundle(referrer.digest, `contains ${layers.length} bundles, expected one`)];
+  const bytes = await readBlob(client, place, layers[0]!, SIGNING_LIMITS.maxBundleBytes);
   return [
     {
       source: referrer.digest,
@@ -93,17 +95,17 @@ async function bundlesOf(
 
 function bundleLayers(image: ImageManifest): Descriptor[] {
   const typed = image.layers.filter(({ mediaType }) => isBundleMediaType(mediaType));
-  const says = isBundleMediaType(image.artifactType ?? '') || isBundleMediaType(image.config.mediaType);
-  return typed.length === 0 && says ? image.layers : typed;
+  const isBundle = isBundleMediaType(image.artifactType ?? '') || isBundleMediaType(image.config.mediaType);
+  return typed.length === 0 && isBundle ? image.layers : typed;
 }
 
-async function legacySignatures(
+async function findLegacySignatures(
   client: OciClient,
-  { registry, repository }: Place,
+  { registry, repository }: Repository,
   digest: OciDigest,
 ): Promise<FoundBundle[]> {
   const place = { registry, repository, tag: `${referrersTag(digest)}.sig` };
-  return reading(place.tag, async () => {
+  return keepBrokenEvidence(place.tag, async () => {
     if ((await client.resolveDigest(place)) === undefined) return [];
     const { manifest } = await client.manifest(place);
     if (manifest.kind !== 'image') return [];
@@ -111,8 +113,8 @@ async function legacySignatures(
     const found: FoundBundle[] = [];
     for (const [at, layer] of layers.slice(0, MAX_LEGACY_SIGNATURES).entries()) {
       const source = `${place.tag}#${at + 1}`;
-      const read = await reading(source, async () => {
-        const payload = await blobOf(client, place, layer, MAX_PAYLOAD_BYTES);
+      const read = await keepBrokenEvidence(source, async () => {
+        const payload = await readBlob(client, place, layer, MAX_PAYLOAD_BYTES);
         const signature = { payload, annotations: layer.annotations ?? {} };
         return [
           { source, manifest: digest, verify: (trust) => verifyLegacySignature(signature, digest, trust) },
@@ -124,14 +126,17 @@ async function legacySignatures(
   });
 }
 
-async function blobOf(
+async function readBlob(
   client: OciClient,
-  place: Place,
+  place: Repository,
   layer: Descriptor,
   maxBytes: number,
 ): Promise<Uint8Array> {
   if (layer.size > maxBytes) {
-    throw new KrmhubError('too-large', `it has ${layer.size} bytes, and at most ${maxBytes} are read`);
+    throw new KrmhubError(
+      'too-large',
+      `layer ${layer.digest} has ${layer.size} bytes, the limit is ${maxBytes}`,
+    );
   }
   return client.withRetries(async () => {
     const pieces: Uint8Array[] = [];
@@ -140,12 +145,15 @@ async function blobOf(
   });
 }
 
-async function reading(source: string, read: () => Promise<FoundBundle[]>): Promise<FoundBundle[]> {
+async function keepBrokenEvidence(
+  source: string,
+  read: () => Promise<FoundBundle[]>,
+): Promise<FoundBundle[]> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof KrmhubError && BROKEN.includes(error.code)) {
-      return [unreadable(source, error.message)];
+    if (error instanceof KrmhubError && BROKEN_EVIDENCE_CODES.includes(error.code)) {
+      return [unreadableBundle(source, error.message)];
     }
     throw error;
   }

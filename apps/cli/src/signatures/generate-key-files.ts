@@ -5,7 +5,7 @@ import { generateKeys } from '@krmhub/signing';
 import { writeFileAtomically } from '../files/write-file.js';
 import { type Io, write } from '../io/io.js';
 import { printLine } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { newKeyPassword } from './key-password.js';
 
 export interface KeygenOptions {
@@ -13,34 +13,37 @@ export interface KeygenOptions {
   overwrite?: boolean;
 }
 
-/** Writes a pair of keys into two files, of which the private one is encrypted and for its owner only. */
+/** Generates a key pair and writes two files. The private key is encrypted and readable only by its owner. */
 export async function generateKeyFiles(io: Io, options: KeygenOptions): Promise<void> {
   const overwrite = options.overwrite === true;
   const [privateFile, publicFile] = [`${options.out}.key`, `${options.out}.pub`];
   const at = (name: string) => path.resolve(io.cwd, name);
   if (!overwrite) {
-    // Before anybody types a password; writing looks again.
+    // Fails before the user types a password; the write checks again.
     for (const name of [privateFile, publicFile]) {
-      if (await isThere(at(name))) throw thereAlready(name);
+      if (await fileExists(at(name))) throw existsError(name);
     }
   }
   const { privateKey, publicKey } = await generateKeys(await newKeyPassword(io));
   await writeFileAtomically(at(privateFile), privateKey, { overwrite, mode: 0o600 });
   await writeFileAtomically(at(publicFile), publicKey.pem, { overwrite });
-  await printLine(io, visible(`Wrote ${privateFile}: keep it and its password to yourself.`));
-  await printLine(io, visible(`Wrote ${publicFile}: give it to whoever verifies what you sign.`));
+  await printLine(io, escapeControls(`wrote ${privateFile}; do not share it or its password`));
+  await printLine(
+    io,
+    escapeControls(`wrote ${publicFile}; distribute it to users who verify your signatures`),
+  );
   await write(io.stdout, `${publicKey.fingerprint}\n`);
 }
 
-async function isThere(file: string): Promise<boolean> {
+async function fileExists(file: string): Promise<boolean> {
   return access(file).then(
     () => true,
     () => false,
   );
 }
 
-function thereAlready(name: string): KrmhubError {
-  return new KrmhubError('conflict', `${name} is there already, and a key that is lost is lost for ever`, {
-    hint: 'Name another place with --out, or say --overwrite.',
+function existsError(name: string): KrmhubError {
+  return new KrmhubError('conflict', `${name} already exists`, {
+    hint: 'Choose another file, for example: krmhub keygen --out release. To replace the key, use --overwrite.',
   });
 }

@@ -6,67 +6,69 @@ import { networkReason } from '@krmhub/schema/network-reason';
 import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { agentFor, isLoopback } from '../registry/connection.js';
+import { isLoopback, proxyAgentFor } from '../registry/connection.js';
 
 const AUDIENCE = 'sigstore';
 const REQUEST_MILLISECONDS = 30_000;
 
 /**
- * The token that says who signs: of a file, of the environment as GitLab and others give it, or of GitHub Actions. It is
- * never taken from an argument, which everybody on the machine can read.
+ * Returns the identity token of the signer: from a file, from SIGSTORE_ID_TOKEN (GitLab and others), or from GitHub Actions.
+ * There is no option for it, because other users of the machine can read arguments.
  */
 export async function identityToken(io: Io, file: string | undefined): Promise<string> {
   if (file !== undefined) {
     const bytes = await readFileUpTo(io, file, MAX_TOKEN_LENGTH);
     const token = new TextDecoder().decode(bytes).trim();
-    if (token === '') throw new KrmhubError('usage', `${file} is empty, and holds no token`);
+    if (token === '')
+      throw new KrmhubError('usage', `cannot read an identity token from ${file}: the file is empty`);
     return token;
   }
   const given = io.env.SIGSTORE_ID_TOKEN?.trim() ?? '';
   if (given !== '') return given;
   const { ACTIONS_ID_TOKEN_REQUEST_URL: url = '', ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret = '' } = io.env;
-  if (url !== '' && secret !== '') return tokenOfActions(io, url, secret);
-  throw new KrmhubError('usage', 'there is no identity token to sign with', {
-    hint: 'GitHub Actions gives one to jobs with `permissions: {id-token: write}`, GitLab in SIGSTORE_ID_TOKEN; else name a file with --identity-token-file.',
+  if (url !== '' && secret !== '') return requestActionsToken(io, url, secret);
+  throw new KrmhubError('usage', 'cannot sign: no identity token found', {
+    hint: 'Give a file with --identity-token-file, set SIGSTORE_ID_TOKEN, or add `permissions: {id-token: write}` to the GitHub Actions job.',
   });
 }
 
 /** GitHub's documentation, "OpenID Connect reference: methods for requesting the OIDC token". */
-async function tokenOfActions(io: Io, address: string, secret: string): Promise<string> {
+async function requestActionsToken(io: Io, address: string, secret: string): Promise<string> {
   const failed = (why: string, code: 'unreachable' | 'unauthorized' = 'unreachable') =>
-    new KrmhubError(code, `GitHub Actions gives no identity token: ${why}`, {
-      hint: 'The job needs `permissions: {id-token: write}`.',
+    new KrmhubError(code, `cannot get an identity token from GitHub Actions: ${why}`, {
+      hint: 'Add `permissions: {id-token: write}` to the job.',
     });
-  if (!URL.canParse(address)) throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is no address');
+  if (!URL.canParse(address)) throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not a valid URL');
   const url = new URL(address);
-  if (url.protocol !== 'https:' && !isLoopback(url.hostname)) throw failed('its address is not https://');
+  if (url.protocol !== 'https:' && !isLoopback(url.hostname))
+    throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not an https URL');
   url.searchParams.set('audience', AUDIENCE);
-  const agent = await agentFor(io, url);
-  const { status, body } = await answerOf(url, secret, agent).catch((error: unknown) => {
+  const agent = await proxyAgentFor(io, url);
+  const { status, body } = await sendRequest(url, secret, agent).catch((error: unknown) => {
     throw failed(networkReason(error));
   });
-  if (status !== 200) throw failed(`its answer has the status ${status}`, 'unauthorized');
+  if (status !== 200) throw failed(`status ${status}`, 'unauthorized');
   let value: unknown;
   try {
     ({ value } = JSON.parse(body) as { value?: unknown });
   } catch {
-    throw failed('its answer is no JSON');
+    throw failed('the response is not JSON');
   }
-  if (typeof value !== 'string' || value === '') throw failed('there is none in its answer');
+  if (typeof value !== 'string' || value === '') throw failed('the response has no token');
   return value;
 }
 
-function answerOf(
+function sendRequest(
   url: URL,
   secret: string,
-  agent: Awaited<ReturnType<typeof agentFor>>,
+  agent: Awaited<ReturnType<typeof proxyAgentFor>>,
 ): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? request : plainRequest;
     const headers = { Accept: 'application/json', Authorization: `Bearer ${secret}` };
     const signal = AbortSignal.timeout(REQUEST_MILLISECONDS);
-    send(url, { headers, signal, ...(agent === undefined ? {} : { agent }) }, (answer) => {
-      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, body }), reject);
+    send(url, { headers, signal, ...(agent === undefined ? {} : { agent }) }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
     })
       .on('error', reject)
       .end();

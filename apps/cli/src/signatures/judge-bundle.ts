@@ -13,50 +13,51 @@ import {
 import type { ExpectedSigner } from './expected-signer.js';
 import type { FoundBundle } from './found-bundle.js';
 
-/** What was found of a bundle, as JSON has it. */
+/** The result for one bundle, as JSON output has it. */
 export interface JudgedBundle {
   source: string;
-  /** Whether it says that the artifact is signed, or something else of it. */
+  /** A signature states only what the artifact is; an attestation states something else about it. */
   kind: 'signature' | 'attestation';
   verified: boolean;
   predicateType?: string;
-  /** Which release a publisher says that it is. */
+  /** The release that the signature names. */
   release?: string;
-  /** Known where everything but who it should be holds. */
+  /** Present if every check before the identity passed. */
   signer?: Signer;
   signedAt?: string;
   checks: Check[];
 }
 
-/** Statements that say no more than what the artifact is. */
+/** Predicate types that state only what the artifact is. */
 const SIGNATURES = [SIGNATURE_PREDICATE, RELEASE_PREDICATE, SNAPSHOT_PREDICATE];
 
-/** Holds a bundle against the root, and who signed against who should have. */
+/** Verifies a bundle against the trusted root, and its signer against the expected one. */
 export function judgeBundle(
   found: FoundBundle,
   expected: ExpectedSigner,
   root: TrustedRoot,
-  place?: ReleasePlace,
+  requested?: NamedRelease,
 ): JudgedBundle {
   const verification = found.verify({ keys: expected.keys, root });
   const { verified, signer, statement } = verification;
   if (!verified || signer === undefined) return describeBundle(found.source, verification, []);
   const identity = expected.judge(signer);
-  const stray = place === undefined || statement === undefined ? undefined : strayRelease(statement, place);
+  const mismatch =
+    requested === undefined || statement === undefined ? undefined : releaseMismatch(statement, requested);
   return describeBundle(found.source, verification, [
     (identity.passed ? passedCheck : failedCheck)('identity', identity.message),
-    ...(stray === undefined ? [] : [failedCheck('statement', stray)]),
+    ...(mismatch === undefined ? [] : [failedCheck('statement', mismatch)]),
   ]);
 }
 
-/** What was found of a bundle; it is verified where `judged`, what its signer was held against, all holds. */
+/** Describes a bundle. It is verified if every check in `judged`, the checks of its signer, passed. */
 export function describeBundle(
   source: string,
   { checks, signer, signedAt, statement }: Verification,
   judged: readonly Check[],
 ): JudgedBundle {
   const type = statement?.predicateType;
-  const release = type === RELEASE_PREDICATE ? releaseIn(statement!.predicate) : undefined;
+  const release = type === RELEASE_PREDICATE ? releaseName(statement!.predicate) : undefined;
   return {
     source,
     kind: type === undefined || SIGNATURES.includes(type) ? 'signature' : 'attestation',
@@ -69,38 +70,38 @@ export function describeBundle(
   };
 }
 
-/** The release that stands at a tag of a krmhub registry. */
-export interface ReleasePlace {
+/** The release that a tag of a krmhub registry names. */
+export interface NamedRelease {
   group: string;
   /** In lower case. */
   kind: string;
   release: string;
 }
 
-/** Why the signature of a release is not that of the one that was asked for. */
-export function strayRelease(
+/** Returns why a signature is for another release than the requested one; undefined where it is not. */
+export function releaseMismatch(
   { predicateType, predicate }: Statement,
-  place: ReleasePlace,
+  requested: NamedRelease,
 ): string | undefined {
   if (predicateType !== RELEASE_PREDICATE) return undefined;
   const { group, kind, release } = predicate;
   const own =
-    group === place.group &&
+    group === requested.group &&
     typeof kind === 'string' &&
-    kind.toLowerCase() === place.kind &&
-    release === place.release;
+    kind.toLowerCase() === requested.kind &&
+    release === requested.release;
   if (own) return undefined;
-  const said = releaseIn(predicate) ?? 'no release';
-  return `it is the signature of ${said}, and ${place.group}/${place.kind}@${place.release} was asked for`;
+  const signed = releaseName(predicate) ?? 'no release';
+  return `signature of ${signed}, expected ${requested.group}/${requested.kind}@${requested.release}`;
 }
 
-/** Whether it is what was asked for: a signature, statements of one type, or any. */
-export function isWanted({ kind, predicateType }: JudgedBundle, type: string | undefined): boolean {
+/** Reports whether a bundle has the requested type: a signature, one predicate type, or any. */
+export function matchesType({ kind, predicateType }: JudgedBundle, type: string | undefined): boolean {
   if (type === undefined) return kind === 'signature';
   return type === 'any' || predicateType === type;
 }
 
-function releaseIn({ group, kind, release }: Record<string, unknown>): string | undefined {
+function releaseName({ group, kind, release }: Record<string, unknown>): string | undefined {
   const parts = [group, kind, release];
   return parts.every((part) => typeof part === 'string') ? `${group}/${kind}@${release}` : undefined;
 }

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 import { type Io, paint, write } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import type { SignerOptions } from './expected-signer.js';
 import type { JudgedBundle } from './judge-bundle.js';
 import type { SigningTarget } from './signing-target.js';
@@ -17,8 +17,8 @@ export interface VerifyOptions extends SignerOptions {
 
 export function checkBundleOption(target: SigningTarget, { bundle }: VerifyOptions): void {
   if (target.kind !== 'reference' || bundle === undefined) return;
-  throw new KrmhubError('usage', '--bundle is for files, and an artifact has its bundles beside it', {
-    hint: 'To hold a bundle against its digest, say sha256:… for the artifact.',
+  throw new KrmhubError('usage', '--bundle is only for files and digests', {
+    hint: 'Verify the digest of the artifact: krmhub verify sha256:… --bundle FILE',
   });
 }
 
@@ -26,7 +26,7 @@ export async function printBundle(io: Io, { source, kind, release, checks }: Jud
   const what = release === undefined ? kind : `${kind}, ${release}`;
   const lines = checks.map(({ check, passed, message }) => {
     const word = paint(io, io.stdout, passed ? 'green' : 'red', passed ? 'ok' : 'FAILED');
-    return `${word}${' '.repeat(passed ? 6 : 2)}${check.padEnd(12)}${visible(message)}`;
+    return `${word}${' '.repeat(passed ? 6 : 2)}${check.padEnd(12)}${escapeControls(message)}`;
   });
-  await write(io.stdout, `${[visible(`${source} (${what})`), ...lines].join('\n')}\n`);
+  await write(io.stdout, `${[escapeControls(`${source} (${what})`), ...lines].join('\n')}\n`);
 }

@@ -3,7 +3,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { readFileUpTo, readStdin } from '../files/read-file.js';
 import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
-import { plural, visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 
 export interface PolicyOptions {
@@ -33,13 +33,13 @@ export async function listPolicies(io: Io, options: PolicyOptions): Promise<void
         { header: 'GROUPS' },
         { header: 'RELEASES' },
         { header: 'SIGNER' },
-        { header: 'WHEN' },
+        { header: 'VALID' },
       ],
       rows,
       { terminal: cells, pipe: cells },
     ),
   );
-  if (set.policies.length === 0) await printLine(io, 'There are none: who may publish may publish unsigned.');
+  if (set.policies.length === 0) await printLine(io, 'no signing policies: unsigned releases are accepted');
 }
 
 type PolicySigner = PolicySet['policies'][number]['signers'][number];
@@ -71,13 +71,15 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
   }
   if (policies === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
+    throw new KrmhubError('invalid-document', `cannot apply ${name}: ${plural(errors, 'error')}`, {
+      hint: `Fix the errors above, then check: krmhub lint ${file}`,
+    });
   }
   const client = await connect(io, options.registry);
   const result = await client.applyPolicies(bytes, { dryRun: options.dryRun, remove: options.remove });
   await printData(io, options.output, result, () => printChanges(io, result));
   for (const { name, functions } of result.coverage) {
-    if (functions === 0) await printWarning(io, `the policy ${name} covers no function of this registry yet`);
+    if (functions === 0) await printWarning(io, `policy ${name} covers no function of this registry yet`);
   }
   await printLine(io, summary(result));
 }
@@ -90,20 +92,25 @@ function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {
     change.after.trusted ? 'trusted' : 'not trusted',
     verdictText(change.after),
   ];
-  const columns = [{ header: 'FUNCTION' }, { header: 'RELEASE' }, { header: 'NOW' }, { header: 'WHY' }];
+  const columns = [
+    { header: 'FUNCTION' },
+    { header: 'RELEASE' },
+    { header: 'VERDICT' },
+    { header: 'REASON' },
+  ];
   return printTable(io, columns, changes, { terminal: cells, pipe: cells });
 }
 
 function verdictText({ trusted, signer, policy, reason }: Verdict): string {
-  return trusted ? `${signer}, by the policy ${policy}` : (reason ?? '');
+  return trusted ? `signed by ${signer}, policy ${policy}` : (reason ?? '');
 }
 
 function summary({ outcome, dryRun, policies, changed }: PolicyResult): string {
   const count = policies === 1 ? '1 policy' : `${policies} policies`;
-  if (outcome === 'unchanged') return visible(`${count}, as they are`);
+  if (outcome === 'unchanged') return escapeControls(`unchanged: ${count}`);
   const reach =
     changed === 0
-      ? 'no verdict on a release changes'
-      : `for ${plural(changed, 'release')} the verdict changes`;
-  return dryRun ? `${count}; ${reach}. This was a dry run, nothing is changed` : `${count} applied; ${reach}`;
+      ? 'no release changes its verdict'
+      : `${plural(changed, 'release')} ${changed === 1 ? 'changes its' : 'change their'} verdict`;
+  return dryRun ? `${count}; ${reach} (dry run, nothing was changed)` : `applied ${count}; ${reach}`;
 }

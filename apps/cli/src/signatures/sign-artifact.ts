@@ -13,12 +13,12 @@ import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { visible } from '../io/text.js';
+import { escapeControls } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
 import { attachBundle } from './attach-bundle.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from './bundle-signer.js';
 import { fileDigests, findTarget, type SigningTarget } from './signing-target.js';
-import { statementOfFile, statementOfRelease } from './statement-of-file.js';
+import { fileStatement, releaseFileStatement } from './statements.js';
 
 export interface SignOptions extends BundleSignerOptions {
   output?: string;
@@ -30,36 +30,36 @@ export interface SignOptions extends BundleSignerOptions {
   plainHttp?: string[];
 }
 
-/** Bytes of a predicate that is signed: a bundle around it may have as many. */
+/** Bytes of a predicate; the bundle around it has the same limit. */
 const MAX_PREDICATE_BYTES = 2_097_152;
 
-/** Signs a file into a bundle beside it, or an artifact in an OCI registry into one that refers to it. */
+/** Signs a file into a bundle next to it, or an OCI artifact into a bundle that refers to it. */
 export async function signArtifact(io: Io, name: string, options: SignOptions): Promise<void> {
   checkOptions(options);
   const target = await findTarget(io, name);
   if (target.kind === 'reference') return signReference(io, target.reference, options);
-  const output = bundleFile(target, options);
+  const output = bundlePath(target, options);
   const subject = target.kind === 'digest' ? target.digest : (await fileDigests(target))[0];
-  const statement = await statementFor(io, target, subject, options);
-  const bundle = await signChecked(await bundleSigner(io, options), statement, subject);
+  const statement = await createStatement(io, target, subject, options);
+  const bundle = await signAndVerify(await bundleSigner(io, options), statement, subject);
   await writeBundle(io, output, bundle, options);
-  await printLine(io, `Signed ${subject} (${statement.predicateType})`);
+  await printLine(io, `signed ${subject} (${statement.predicateType})`);
 }
 
 async function signReference(io: Io, reference: Reference, options: SignOptions): Promise<void> {
   if (options.release !== undefined || options.readme !== undefined) {
-    throw new KrmhubError('usage', '--release is for the file of a definition', {
-      hint: 'The manifest of a release says itself which one it is: sign it as it is.',
+    throw new KrmhubError('usage', '--release and --readme are only for files', {
+      hint: `Leave them out: krmhub sign ${formatReference(reference)} --key FILE.key`,
     });
   }
   const { registry, repository } = reference;
   const progress = new Progress(io);
   const client = connectOci(io, progress, options.plainHttp);
-  // Once: what is signed, said and attached is the same, whatever happens to the tag meanwhile.
+  // Resolves the tag once, so that a tag that moves cannot change what is signed.
   const { digest, bytes, mediaType } = await client.manifest(reference).finally(() => progress.clear());
-  await printLine(io, visible(`${formatReference(reference)} is ${digest}`));
-  const statement = await statementFor(io, { kind: 'reference', reference }, digest, options);
-  const bundle = await signChecked(await bundleSigner(io, options), statement, digest);
+  await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
+  const statement = await createStatement(io, { kind: 'reference', reference }, digest, options);
+  const bundle = await signAndVerify(await bundleSigner(io, options), statement, digest);
   if (options.output !== undefined) await writeBundle(io, options.output, bundle, options);
   const attached = await attachBundle(client, reference, {
     subject: { mediaType, digest, size: bytes.byteLength },
@@ -69,12 +69,14 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
   }).finally(() => progress.clear());
   await printLine(
     io,
-    visible(`Signed ${formatReference({ registry, repository, digest })} (${statement.predicateType})`),
+    escapeControls(
+      `signed ${formatReference({ registry, repository, digest })} (${statement.predicateType})`,
+    ),
   );
-  await printLine(io, `Bundle: ${attached}`);
+  await printLine(io, `bundle: ${attached}`);
 }
 
-async function statementFor(
+async function createStatement(
   io: Io,
   target: SigningTarget,
   digest: string,
@@ -85,31 +87,31 @@ async function statementFor(
     return predicateStatement({ ...named, digest }, type, await readPredicate(io, predicate));
   }
   if (target.kind === 'file' && release !== undefined) {
-    return statementOfRelease(io, target.name, { release, ...(readme === undefined ? {} : { readme }) });
+    return releaseFileStatement(io, target.name, { release, ...(readme === undefined ? {} : { readme }) });
   }
-  if (target.kind === 'file') return statementOfFile(io, target.name, digest as `sha256:${string}`);
+  if (target.kind === 'file') return fileStatement(io, target.name, digest as `sha256:${string}`);
   return predicateStatement({ digest }, SIGNATURE_PREDICATE, {});
 }
 
 async function readPredicate(io: Io, name: string): Promise<Record<string, unknown>> {
   const bytes = await readFileUpTo(io, name, MAX_PREDICATE_BYTES);
   if (bytes.byteLength > MAX_PREDICATE_BYTES) {
-    throw new KrmhubError('too-large', `${name} has more than ${MAX_PREDICATE_BYTES} bytes`);
+    throw new KrmhubError('too-large', `predicate ${name} exceeds ${MAX_PREDICATE_BYTES} bytes`);
   }
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw new KrmhubError('invalid-document', `${name} is no JSON`, { cause });
+    throw new KrmhubError('invalid-document', `predicate ${name} is not JSON`, { cause });
   }
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) {
     return json as Record<string, unknown>;
   }
-  throw new KrmhubError('invalid-document', `${name} is no JSON object, which a predicate is`);
+  throw new KrmhubError('invalid-document', `predicate ${name} is not a JSON object`);
 }
 
-/** What does not hold for us holds for nobody, and is not handed out. */
-export async function signChecked(
+/** Signs a statement and verifies the result before it is written. Throws `untrusted`. */
+export async function signAndVerify(
   { sign, trust }: BundleSigner,
   statement: Statement,
   digest: string,
@@ -120,27 +122,27 @@ export async function signChecked(
   const reason = checks.find(({ passed }) => !passed);
   throw new KrmhubError(
     'untrusted',
-    `the signature was made and does not hold: ${reason?.check}: ${reason?.message}`,
-    { hint: 'Nothing was written. Name the trusted root of the instance that signs with --trusted-root.' },
+    `the new signature of ${digest} does not verify: ${reason?.check}: ${reason?.message}`,
+    { hint: 'Nothing was written. Give the trusted root of the sigstore instance with --trusted-root FILE.' },
   );
 }
 
 async function writeBundle(io: Io, name: string, bundle: Uint8Array, options: SignOptions): Promise<void> {
   const overwrite = options.overwrite === true;
   const outcome = await writeFileAtomically(path.resolve(io.cwd, name), bundle, { overwrite });
-  await printLine(io, visible(`${outcome === 'written' ? 'Wrote' : 'Unchanged:'} ${name}`));
+  await printLine(io, escapeControls(`${outcome === 'written' ? 'wrote' : 'unchanged:'} ${name}`));
 }
 
-function bundleFile(target: Exclude<SigningTarget, { kind: 'reference' }>, options: SignOptions): string {
+function bundlePath(target: Exclude<SigningTarget, { kind: 'reference' }>, options: SignOptions): string {
   const { output, predicate } = options;
   if (output !== undefined) return output;
   if (target.kind === 'file' && predicate === undefined) return `${target.name}.sigstore.json`;
   throw new KrmhubError(
     'usage',
     target.kind === 'digest'
-      ? 'a digest has no file to put the bundle beside'
-      : 'beside a file is the place of its signature, and this is an attestation',
-    { hint: 'Name the file of the bundle with --output.' },
+      ? `--output is required to sign the digest ${target.digest}`
+      : `--output is required for an attestation of ${target.name}`,
+    { hint: 'Give a file for the bundle, for example: --output attestation.sigstore.json' },
   );
 }
 
@@ -148,34 +150,34 @@ function checkOptions({ key, keyless, release, readme, predicate, type, ...rest 
   const wrong = (message: string, hint: string) => new KrmhubError('usage', message, { hint });
   if (key === undefined && keyless !== true) {
     throw wrong(
-      'it is not said who signs',
-      'Say --key FILE, or --keyless where an identity token is at hand.',
+      'cannot sign: --key or --keyless is required',
+      'Create a key with `krmhub keygen`, then use --key krmhub.key.',
     );
   }
   if (key !== undefined && keyless === true) {
-    throw wrong('--key and --keyless exclude each other', 'Say one of them.');
+    throw wrong('--key and --keyless exclude each other', 'Use one of them.');
   }
   const { fulcioUrl, rekorUrl, rekorVersion, timestampUrl, identityTokenFile } = rest;
   const services = [fulcioUrl, rekorUrl, rekorVersion, timestampUrl, identityTokenFile];
   if (key !== undefined && services.some((option) => option !== undefined)) {
-    throw wrong('a key signs by itself, and asks no service', 'Leave those options out, or say --keyless.');
+    throw wrong(
+      '--key excludes the options for keyless signing',
+      'Leave out --fulcio-url, --rekor-url, --rekor-version, --timestamp-url and --identity-token-file.',
+    );
   }
   if ((predicate === undefined) !== (type === undefined)) {
-    throw wrong(
-      '--predicate and --type go together',
-      'Name the file of the predicate, and the URI of its type.',
-    );
+    throw wrong('--predicate and --type require each other', 'Use both: --predicate FILE --type URI');
   }
   if (type !== undefined && !URL.canParse(type)) {
     throw wrong(
-      '--type is no URI',
-      'Name the type of the predicate, such as https://slsa.dev/provenance/v1.',
+      `--type ${type} is not a URI`,
+      'Give the predicate type, for example: --type https://slsa.dev/provenance/v1',
     );
   }
   if (predicate !== undefined && release !== undefined) {
-    throw wrong('--release signs a release, and --predicate says something else', 'Say one of them.');
+    throw wrong('--release and --predicate exclude each other', 'Use one of them.');
   }
   if (readme !== undefined && release === undefined) {
-    throw wrong('--readme goes with --release', 'Name the release that it belongs to.');
+    throw wrong('--readme requires --release', 'Add the release, for example: --release 1.0.0');
   }
 }

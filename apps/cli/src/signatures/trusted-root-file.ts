@@ -2,7 +2,7 @@ import { publicGoodRoot, readTrustedRoot, SIGNING_LIMITS, type TrustedRoot } fro
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 
-/** The sigstore instance that is believed: of a file, else the public one as this program was shipped with it. */
+/** Returns the trusted root of sigstore: from a file, else the public one that krmhub includes. */
 export async function trustedRoot(io: Io, option: string | undefined): Promise<TrustedRoot> {
   const name = option ?? io.env.KRMHUB_TRUSTED_ROOT ?? '';
   if (name === '') return publicGoodRoot();

@@ -4,29 +4,29 @@ import { canonicalRelease, KrmhubError } from '@krmhub/schema';
 import type { Io } from '../io/io.js';
 import { printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
-import { visible } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
-import { bundleOfFile } from './bundle-of-file.js';
 import { expectedSigner } from './expected-signer.js';
+import { readFileBundle } from './file-bundle.js';
 import { findBundles } from './find-bundles.js';
 import type { FoundBundle } from './found-bundle.js';
-import { isWanted, type JudgedBundle, judgeBundle, type ReleasePlace } from './judge-bundle.js';
+import { type JudgedBundle, judgeBundle, matchesType, type NamedRelease } from './judge-bundle.js';
 import { checkBundleOption, printBundle, type VerifyOptions } from './print-bundle.js';
 import { findTarget, type SigningTarget } from './signing-target.js';
-import { functionOfRepository } from './trust/read-subject.js';
+import { parseFunctionRepository } from './trust/read-subject.js';
 import { trustedRoot } from './trusted-root-file.js';
 
-/** Says whether an artifact is signed by whom it should be, and shows every check. Throws `untrusted` where it is not. */
+/** Verifies the signature of an artifact and prints every check. Throws `untrusted` if no bundle is valid. */
 export async function verifyArtifact(io: Io, name: string, options: VerifyOptions): Promise<void> {
   const { key, identity, identityPattern, issuer } = options;
-  const isSaid = [key, identity, identityPattern, issuer].some((option) => option !== undefined);
-  if (!isSaid) {
+  const hasSigner = [key, identity, identityPattern, issuer].some((option) => option !== undefined);
+  if (!hasSigner) {
     const { verifyByTrust } = await import('./trust/verify-by-trust.js');
     return verifyByTrust(io, name, options);
   }
   if (options.policy !== undefined) {
-    throw new KrmhubError('usage', '--policy is for whom you trust, and somebody else is named', {
-      hint: 'Leave out --policy, or --key and --identity.',
+    throw new KrmhubError('usage', '--policy excludes --key, --identity, --identity-pattern and --issuer', {
+      hint: 'Use --policy alone, or leave it out.',
     });
   }
   const expected = await expectedSigner(io, options);
@@ -35,27 +35,27 @@ export async function verifyArtifact(io: Io, name: string, options: VerifyOption
   checkBundleOption(target, options);
   const { digest, found } =
     target.kind === 'reference'
-      ? await bundlesOfReference(io, target.reference, options)
-      : await bundleOfFile(io, target, options.bundle);
-  const bundles = found.map((one) => judgeBundle(one, expected, root, placeOf(target)));
-  const wanted = bundles.filter((bundle) => isWanted(bundle, options.type));
+      ? await findReferenceBundles(io, target.reference, options)
+      : await readFileBundle(io, target, options.bundle);
+  const bundles = found.map((one) => judgeBundle(one, expected, root, releaseOfTag(target)));
+  const wanted = bundles.filter((bundle) => matchesType(bundle, options.type));
   const good = wanted.find(({ verified }) => verified);
   const data = { artifact: name, digest, verified: good !== undefined, bundles };
   await printData(io, options.output, data, async () => {
     for (const bundle of bundles) await printBundle(io, bundle);
   });
-  if (good === undefined) throw refusal(name, bundles, wanted, options.type);
-  await printLine(io, visible(`Verified: ${digest} is signed by ${describeSigner(good.signer!)}`));
+  if (good === undefined) throw notVerifiedError(name, bundles, wanted, options.type);
+  await printLine(io, escapeControls(`verified ${digest}: signed by ${describeSigner(good.signer!)}`));
 }
 
-function placeOf(target: SigningTarget): ReleasePlace | undefined {
+function releaseOfTag(target: SigningTarget): NamedRelease | undefined {
   if (target.kind !== 'reference') return undefined;
-  const owner = functionOfRepository(target.reference);
+  const owner = parseFunctionRepository(target.reference);
   const release = canonicalRelease(target.reference.tag ?? '');
   return owner === undefined || release === undefined ? undefined : { ...owner, release };
 }
 
-async function bundlesOfReference(
+async function findReferenceBundles(
   io: Io,
   reference: Reference,
   { plainHttp }: VerifyOptions,
@@ -63,35 +63,42 @@ async function bundlesOfReference(
   const progress = new Progress(io);
   const client = connectOci(io, progress, plainHttp);
   const { digest } = await client.manifest(reference).finally(() => progress.clear());
-  await printLine(io, visible(`${formatReference(reference)} is ${digest}`));
+  await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
   const { found, leftOut } = await findBundles(client, reference, digest).finally(() => progress.clear());
-  if (leftOut > 0) await printLine(io, `There are ${leftOut} more referrers, which are not looked at.`);
+  if (leftOut > 0) await printLine(io, `skipped ${plural(leftOut, 'referrer')} over the limit`);
   return { digest, found };
 }
 
-function refusal(
+function notVerifiedError(
   name: string,
   bundles: readonly JudgedBundle[],
   wanted: readonly JudgedBundle[],
   type: string | undefined,
 ): KrmhubError {
   const what =
-    type === undefined ? 'signature' : type === 'any' ? 'statement' : `statement of the type ${type}`;
+    type === undefined ? 'signature' : type === 'any' ? 'attestation' : `attestation of type ${type}`;
   const others = [...new Set(bundles.flatMap(({ predicateType }) => predicateType ?? []))];
   const refused = (message: string, hint?: string) =>
-    new KrmhubError('untrusted', visible(message), hint === undefined ? {} : { hint: visible(hint) });
+    new KrmhubError(
+      'untrusted',
+      escapeControls(message),
+      hint === undefined ? {} : { hint: escapeControls(hint) },
+    );
   if (wanted.length === 0) {
     return refused(
       `${name} has no ${what}`,
       others.length === 0
-        ? 'Nothing says who signed it: do not use it.'
-        : `There is something else: ask for it with --type ${others[0]}`,
+        ? 'Do not use the artifact.'
+        : `Verify its attestation instead: krmhub verify ${name} --type ${others[0]}`,
     );
   }
   if (wanted.length === 1) {
     const [{ checks }] = wanted as [JudgedBundle];
     const { check, message } = checks.find(({ passed }) => !passed)!;
-    return refused(`${name} is not verified: ${check}: ${message}`, 'Do not use it.');
+    return refused(`cannot verify ${name}: ${check}: ${message}`, 'Do not use the artifact.');
   }
-  return refused(`none of the ${wanted.length} bundles of ${name} holds`, 'Each is shown with its reason.');
+  return refused(
+    `cannot verify ${name}: none of its ${wanted.length} bundles is valid`,
+    'Do not use the artifact. The reasons are above.',
+  );
 }

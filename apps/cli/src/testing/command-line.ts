@@ -26,7 +26,7 @@ export interface TestIo extends Io {
   err(): string;
   /** The exact bytes of stdout. */
   outBytes(): Uint8Array;
-  /** Lets `untilStopped` resolve. */
+  /** Lets `waitForStop` resolve. */
   stop(): void;
 }
 
@@ -46,7 +46,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     cwd,
     exitCode: 0,
     now: () => new Date(),
-    untilStopped: () => stopped,
+    waitForStop: () => stopped,
     out: () => stdout.bytes().toString('utf8'),
     err: () => stderr.bytes().toString('utf8'),
     outBytes: stdout.bytes,

@@ -15,37 +15,37 @@ import {
   RUNTIME_KINDS,
 } from '@krmhub/schema';
 
-/** What a registry says of a function, as a build takes it. Throws `unreachable` for what no registry says. */
-export function buildFunction(exported: ExportedFunction, where: string): BuildFunction {
+/** Converts an exported function for a build. Throws `unreachable` for data that no registry returns. */
+export function parseFunction(exported: ExportedFunction, where: string): BuildFunction {
   const { group, kind, releases } = exported;
   const refuse = (what: string): never => {
-    throw new KrmhubError('unreachable', `${where} gives what no krmhub registry gives: ${what}`, {
-      hint: 'Check the address of the registry, or where the file comes from.',
+    throw new KrmhubError('unreachable', `unexpected response from ${where}: ${what}`, {
+      hint: 'Check the URL of the registry (--registry), or export the inputs again: krmhub catalog inputs NAME --out FOLDER',
     });
   };
-  if (!isGroup(group) || !isKind(kind)) refuse('a function whose group or kind is none');
+  if (!isGroup(group) || !isKind(kind)) refuse('a function has no valid group or kind');
   const name = `${group}/${kind}`;
   if (new Set(releases.map(({ release }) => release)).size < releases.length) {
-    refuse(`${name} has a release twice`);
+    refuse(`${name} has a duplicate release`);
   }
-  return { group, kind, releases: releases.map((one) => buildRelease(one, name, refuse)) };
+  return { group, kind, releases: releases.map((one) => parseRelease(one, name, refuse)) };
 }
 
-function buildRelease(
+function parseRelease(
   exported: ExportedRelease,
   name: string,
   refuse: (what: string) => never,
 ): BuildFunction['releases'][number] {
   const { release, digest, versions, runtimes, definition, bundles, yanked, deprecated, ...rest } = exported;
   const what = `${name}@${release}`;
-  if (canonicalRelease(release) !== release) refuse(`${name} has a release whose name is none`);
-  if (!isDigest(digest)) refuse(`the digest of ${what} is none`);
+  if (canonicalRelease(release) !== release) refuse(`${name} has an invalid release`);
+  if (!isDigest(digest)) refuse(`${what} has an invalid digest`);
   if (!runtimes.every((one) => (RUNTIME_KINDS as readonly string[]).includes(one))) {
     refuse(`${what} has an unknown runtime`);
   }
   const served = new Set(definition.versions.map((version) => version.name));
   if (versions.length !== served.size || !versions.every((version) => served.has(version))) {
-    refuse(`${what} serves other API versions than its definition`);
+    refuse(`the API versions of ${what} differ from its definition`);
   }
   return {
     ...rest,
@@ -56,25 +56,25 @@ function buildRelease(
     definition,
     ...(yanked === undefined ? {} : { yanked }),
     ...(deprecated === undefined ? {} : { deprecated }),
-    ...(bundles === undefined ? {} : { bundles: bundles.map((bundle) => buildBundle(bundle, what, refuse)) }),
+    ...(bundles === undefined ? {} : { bundles: bundles.map((bundle) => parseBundle(bundle, what, refuse)) }),
   };
 }
 
-function buildBundle(
+function parseBundle(
   { signer, signedAt, digest, ...rest }: ExportedBundle,
   what: string,
   refuse: (what: string) => never,
 ): ReleaseBundle {
   const common = { ...rest, digest: digest as Digest, ...(signedAt === undefined ? {} : { signedAt }) };
   if (signer === undefined) return common;
-  const read = signerOf(signer);
+  const read = parseSigner(signer);
   return read === undefined
     ? refuse(`a signer of ${what} is neither a key nor an identity`)
     : { ...common, signer: read };
 }
 
-/** Undefined for what is neither a key nor an identity. */
-export function signerOf({ type, fingerprint, issuer, subject }: ExportedSigner): Signer | undefined {
+/** Parses a signer; undefined if it is neither a key nor an identity. */
+export function parseSigner({ type, fingerprint, issuer, subject }: ExportedSigner): Signer | undefined {
   if (type === 'key') {
     return fingerprint !== undefined && isDigest(fingerprint) ? { type, fingerprint } : undefined;
   }

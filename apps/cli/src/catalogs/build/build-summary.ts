@@ -5,16 +5,16 @@ import { printLine, printTable } from '../../io/print.js';
 import { plural } from '../../io/text.js';
 import { codeCounts, countsLine, type ReportCounts } from '../catalog-report.js';
 
-/** What a build comes to, in numbers. */
+/** The counts of a build. */
 export interface BuildSummary {
   catalog: string;
-  /** Entries of the catalog. */
+  /** Number of catalog entries. */
   functions: number;
   digests: Record<SnapshotRendition, Digest>;
   sources: {
     source: string;
     url?: string;
-    /** Functions of which it provides an API version, and all of these. */
+    /** Functions and API versions that the source provides. */
     functions: number;
     versions: number;
     shadowed: number;
@@ -25,11 +25,11 @@ export interface BuildSummary {
   refused: Partial<Record<RefusalCode, number>>;
   yanked: number;
   invalid: number;
-  /** Sources of which the last look did not succeed. */
+  /** Sources whose last sync failed. */
   failing: number;
 }
 
-export function summaryOf(recipe: Recipe, built: BuiltCatalog): BuildSummary {
+export function summarize(recipe: Recipe, built: BuiltCatalog): BuildSummary {
   const { functions } = built;
   const shadowed = functions.flatMap((fn) => fn.shadowed);
   const refused = functions.flatMap((fn) => fn.refused ?? []);
@@ -86,8 +86,8 @@ export async function printSummary(io: Io, { sources }: BuildSummary): Promise<v
   await printTable(io, COLUMNS, sources, { terminal: cells, pipe: cells });
 }
 
-/** `platform: 12 functions; 2 refused (1 claim, 1 signature), 1 shadowed`, on stderr. */
-export async function saySummary(io: Io, summary: BuildSummary): Promise<ReportCounts> {
+/** Prints, for example, `platform: 12 functions; 2 refused (1 claim, 1 signature), 1 shadowed` on stderr. */
+export async function reportSummary(io: Io, summary: BuildSummary): Promise<ReportCounts> {
   const { catalog, functions, shadowed, yanked, invalid, failing } = summary;
   const counts: ReportCounts = {
     sources: summary.sources.filter(({ url }) => url !== undefined).length,

@@ -2,32 +2,32 @@ import type { BuiltCatalog } from '@krmhub/catalog';
 import { SNAPSHOT_RENDITIONS, type SnapshotEntry } from '@krmhub/schema';
 import type { ReadInputs } from './read-inputs.js';
 
-/** Differences that are told one by one. */
-const MAX_TOLD = 20;
+/** Maximum number of differences to print. */
+const MAX_PRINTED = 20;
 
-/** Where what was built is not what the registry has, in words; empty where it is the same, byte for byte. */
-export function differencesOf(
+/** Lists how a build differs from the snapshot of the registry; empty if all bytes are equal. */
+export function compareWithRegistry(
   built: BuiltCatalog,
   snapshotText: string,
   { snapshot, document }: Pick<ReadInputs, 'snapshot' | 'document'>,
 ): string[] {
   const forms = SNAPSHOT_RENDITIONS.filter((form) => built.digests[form] !== snapshot.digests[form]).map(
-    (form) => `${form} is ${built.digests[form]}, and the registry’s is ${snapshot.digests[form]}`,
+    (form) => `${form}: built ${built.digests[form]}, registry ${snapshot.digests[form]}`,
   );
   const theirs = new TextDecoder().decode(document);
   if (snapshotText === theirs) return forms;
-  const entries = entryDifferences(built.functions, entriesIn(theirs));
-  const told = entries.slice(0, MAX_TOLD);
-  const more = entries.length - told.length;
+  const entries = entryDifferences(built.functions, parseEntries(theirs));
+  const printed = entries.slice(0, MAX_PRINTED);
+  const more = entries.length - printed.length;
   return [
     ...forms,
-    'snapshot.json is another',
-    ...told,
+    'snapshot.json differs',
+    ...printed,
     ...(more === 0 ? [] : [`and ${more} more entries differ`]),
   ];
 }
 
-function entriesIn(text: string): SnapshotEntry[] {
+function parseEntries(text: string): SnapshotEntry[] {
   try {
     const { entries } = JSON.parse(text) as { entries?: unknown };
     return Array.isArray(entries) ? (entries as SnapshotEntry[]) : [];
@@ -38,19 +38,19 @@ function entriesIn(text: string): SnapshotEntry[] {
 
 function entryDifferences(ours: readonly SnapshotEntry[], theirs: readonly SnapshotEntry[]): string[] {
   const nameOf = ({ group, kind }: SnapshotEntry) => `${group}/${kind}`;
-  const said = ({ versions }: SnapshotEntry) =>
+  const describe = ({ versions }: SnapshotEntry) =>
     versions
-      .map(({ name, source, release, definition }) => `${name} of ${source} ${release ?? ''} ${definition}`)
+      .map(({ name, source, release, definition }) => `${name} from ${source} ${release ?? ''} ${definition}`)
       .join(', ');
   const mine = new Map(ours.filter(({ versions }) => versions.length > 0).map((one) => [nameOf(one), one]));
   const other = new Map(theirs.map((one) => [nameOf(one), one]));
   const differences: string[] = [];
   for (const name of [...new Set([...mine.keys(), ...other.keys()])].sort()) {
     const [here, there] = [mine.get(name), other.get(name)];
-    if (here === undefined) differences.push(`${name} is only in the registry’s`);
-    else if (there === undefined) differences.push(`${name} is only in what was built`);
-    else if (said(here) !== said(there)) {
-      differences.push(`${name} is ${said(here)}, and in the registry’s ${said(there)}`);
+    if (here === undefined) differences.push(`${name}: only in the registry`);
+    else if (there === undefined) differences.push(`${name}: only in the build`);
+    else if (describe(here) !== describe(there)) {
+      differences.push(`${name}: built ${describe(here)}, registry ${describe(there)}`);
     }
   }
   return differences;

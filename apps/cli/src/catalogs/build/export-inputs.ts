@@ -18,12 +18,12 @@ export interface ExportOptions {
   output: OutputFormat;
 }
 
-/** How often an export begins anew because something changed meanwhile, and how often a cut is waited for. */
+/** How often an export restarts after a change, and how often it polls for a snapshot. */
 const ATTEMPTS = 5;
 const WAITS = 60;
 const WAIT_MILLISECONDS = 500;
 
-/** What an export holds, in numbers. */
+/** The counts of an export. */
 interface Exported {
   catalog: string;
   serial: number;
@@ -33,7 +33,7 @@ interface Exported {
   sources: { source: string; state: string; digest?: string; entries: number; former: number }[];
 }
 
-/** Writes what a registry makes a catalog from into a folder, all of one moment. */
+/** Exports the inputs of a catalog to a folder, all of one moment. */
 export async function exportInputs(io: Io, name: string, options: ExportOptions): Promise<void> {
   const client = await connect(io, options.registry);
   const exporter = await connectExport(io, options.registry);
@@ -42,9 +42,13 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
   let exported: Exported | undefined;
   for (let attempt = 0; exported === undefined; attempt++) {
     if (attempt >= ATTEMPTS) {
-      throw new KrmhubError('unavailable', `${name} changes while it is exported, again and again`, {
-        hint: 'Try again when its sources and the registry are quieter.',
-      });
+      throw new KrmhubError(
+        'unavailable',
+        `cannot export ${name}: it changed during each of ${ATTEMPTS} attempts`,
+        {
+          hint: 'Try again when fewer releases are published.',
+        },
+      );
     }
     exported = await exportOnce({ client, exporter, folder, progress }, name);
   }
@@ -53,9 +57,9 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
   const { serial, functions } = exported;
   await printLine(
     io,
-    `Wrote snapshot ${serial} of ${name} and ${plural(functions, 'function')} to ${options.out}`,
+    `wrote the inputs of ${name}, snapshot ${serial}, with ${plural(functions, 'function')} to ${options.out}`,
   );
-  await printLine(io, `Build it: krmhub catalog build --inputs ${options.out} --out catalog.yaml`);
+  await printLine(io, `to build it, run: krmhub catalog build --inputs ${options.out} --out catalog.yaml`);
 }
 
 interface Parts {
@@ -65,19 +69,21 @@ interface Parts {
   progress: Progress;
 }
 
-/** Undefined where something changed meanwhile. */
+/** Exports once. Returns undefined if the registry changed during the export. */
 async function exportOnce(parts: Parts, name: string): Promise<Exported | undefined> {
   const { client, exporter, folder, progress } = parts;
-  await folder.begin();
-  const { inputs, entryLines } = await settledInputs(exporter, name, progress);
+  await folder.invalidate();
+  const { inputs, entryLines } = await waitForInputs(exporter, name, progress);
   const { snapshot } = inputs;
   if (snapshot === undefined) {
-    throw new KrmhubError('not-found', `${name} has no snapshot that stands, to be built again`);
+    throw new KrmhubError('not-found', `cannot export ${name}: it has no snapshot`, {
+      hint: `Show its snapshots: krmhub catalog history ${name}`,
+    });
   }
   const counts = new Map(inputs.sources.map(({ source }) => [source, { entries: 0, former: 0 }]));
   await folder.writeLines(
     'entries',
-    counting(entryLines, async (line) => {
+    tapLines(entryLines, async (line) => {
       const { source, goneAt } = readInputsEntry(line, exporter.url);
       const count = counts.get(source);
       if (count !== undefined) count[goneAt === undefined ? 'entries' : 'former'] += 1;
@@ -85,18 +91,18 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
   );
   for (const { source, digest } of inputs.sources) {
     if (digest === undefined) continue;
-    await progress.show(`copying ${source}`);
-    const bytes = await copyOf(client, name, source);
+    await progress.show(`exporting source ${source}`);
+    const bytes = await downloadCopy(client, name, source);
     if (bytes === undefined || sha256(bytes) !== digest) return undefined;
     await folder.write(folder.copyPath(source), bytes);
   }
   let functions = 0;
   await folder.writeLines(
     'functions',
-    counting(exporter.functionLines(), async (line) => {
+    tapLines(exporter.functionLines(), async (line) => {
       readExportedFunction(line, exporter.url);
       functions += 1;
-      await progress.tick(() => `copying functions: ${functions} so far`);
+      await progress.tick(() => `exporting functions: ${functions}`);
     }),
   );
   const document = await withCatalogHint(client.snapshotDocument(name, String(snapshot.serial)));
@@ -121,8 +127,8 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
   };
 }
 
-/** The inputs of the newest snapshot: what has happened is cut first. */
-async function settledInputs(
+/** Waits until the newest snapshot includes all changes, and returns its inputs. */
+async function waitForInputs(
   exporter: ExportClient,
   name: string,
   progress: Progress,
@@ -131,16 +137,20 @@ async function settledInputs(
     const found = await withCatalogHint(exporter.catalogInputs(name));
     if (found.inputs.settled) return found;
     await found.entryLines.return(undefined);
-    await progress.show(`waiting until ${name} is cut`);
+    await progress.show(`waiting for the snapshot of ${name}`);
     await sleep(WAIT_MILLISECONDS);
   }
-  throw new KrmhubError('unavailable', `${name} is still being cut`, {
-    hint: '`krmhub source list` says whether its sources answer; the log of the registry says why a cut fails.',
+  throw new KrmhubError('unavailable', `cannot export ${name}: its snapshot is not ready`, {
+    hint: `Check its sources (krmhub source list ${name}) and the log of the registry.`,
   });
 }
 
-/** Undefined where it is gone: another one has taken its place. */
-async function copyOf(client: RegistryClient, name: string, source: string): Promise<Uint8Array | undefined> {
+/** Returns undefined if another copy has replaced it. */
+async function downloadCopy(
+  client: RegistryClient,
+  name: string,
+  source: string,
+): Promise<Uint8Array | undefined> {
   try {
     return (await client.sourceCopy(name, source)).bytes;
   } catch (error) {
@@ -149,12 +159,12 @@ async function copyOf(client: RegistryClient, name: string, source: string): Pro
   }
 }
 
-async function* counting(
+async function* tapLines(
   lines: AsyncIterable<Uint8Array>,
-  look: (line: Uint8Array) => Promise<void>,
+  onLine: (line: Uint8Array) => Promise<void>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const line of lines) {
-    await look(line);
+    await onLine(line);
     yield line;
   }
 }

@@ -24,21 +24,20 @@ import { trustedRoot } from '../../signatures/trusted-root-file.js';
 import type { SourceProgress } from '../source-progress.js';
 import { sourceCredentials } from './source-credentials.js';
 
-/** Sources that are asked at once. */
+/** Concurrent fetches. */
 const PARALLEL = 6;
 
 export interface FetchOptions {
-  /** Of the recipe: `file:` sources are below it. */
+  /** Folder of the recipe; `file:` sources must be below it. */
   folder: string;
   trustedRoot?: string | undefined;
   now: Time;
 }
 
-type Elsewhere = RecipeSource & { catalog: UpstreamCatalog };
+type UpstreamSource = RecipeSource & { catalog: UpstreamCatalog };
 
 /**
- * Fetches, verifies and reads every catalog elsewhere that a recipe names. Where one fails there is nothing to build
- * from: every failure is told, and then thrown.
+ * Fetches, verifies and reads every upstream catalog of a recipe. Prints every failure, then throws one error for all.
  */
 export async function fetchSources(
   io: Io,
@@ -46,7 +45,7 @@ export async function fetchSources(
   options: FetchOptions,
   progress: SourceProgress,
 ): Promise<Map<string, BuildSource>> {
-  const wanted = recipe.sources.filter((source): source is Elsewhere => source.catalog !== undefined);
+  const wanted = recipe.sources.filter((source): source is UpstreamSource => source.catalog !== undefined);
   const found = new Map<string, BuildSource>();
   if (wanted.length === 0) return found;
   const policies = recipe.policy?.requireSignature ?? [];
@@ -62,15 +61,15 @@ export async function fetchSources(
       const { name } = source;
       try {
         await progress.begin(name);
-        const fetched = await fetchOne(fetcher, source, policies.length > 0, progress);
-        const built = readFetched(recipe, source, fetched, { trust, now: options.now });
+        const fetched = await fetchSource(fetcher, source, policies.length > 0, progress);
+        const built = readSource(recipe, source, fetched, { trust, now: options.now });
         found.set(name, built);
         const { invalidEntries } = built.reported;
-        const unusable = invalidEntries === 0 ? '' : `, ${invalidEntries} unusable`;
+        const invalid = invalidEntries === 0 ? '' : `, ${invalidEntries} invalid`;
         const size = sizeText(fetched.bytes!.byteLength);
         await progress.end(
           name,
-          `read ${plural(built.entries.length, 'entry', 'entries')}${unusable}, ${size}`,
+          `read ${plural(built.entries.length, 'entry', 'entries')}${invalid}, ${size}`,
         );
       } catch (error) {
         if (!(error instanceof KrmhubError)) throw error;
@@ -81,7 +80,7 @@ export async function fetchSources(
   } finally {
     await rm(temporaryFolder, { recursive: true, force: true });
   }
-  if (failures.length > 0) throw failed(failures, wanted.length);
+  if (failures.length > 0) throw failureError(failures, wanted.length);
   return found;
 }
 
@@ -99,9 +98,9 @@ function sourceFetcher(io: Io, folder: string, temporaryFolder: string): SourceF
   });
 }
 
-async function fetchOne(
+async function fetchSource(
   fetcher: SourceFetcher,
-  { name, catalog }: Elsewhere,
+  { name, catalog }: UpstreamSource,
   bundles: boolean,
   progress: SourceProgress,
 ): Promise<FetchedCatalog> {
@@ -114,9 +113,9 @@ async function fetchOne(
   });
 }
 
-function readFetched(
+function readSource(
   recipe: Recipe,
-  { name, catalog }: Elsewhere,
+  { name, catalog }: UpstreamSource,
   { bytes, bundles, manifest }: FetchedCatalog,
   { trust, now }: { trust: Trust; now: Time },
 ): BuildSource {
@@ -124,7 +123,7 @@ function readFetched(
   const digest = sha256(bytes);
   const artifact = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
   const judged = evaluateCopy({
-    // Nothing is known of earlier ones: what was seen before is a registry's to remember.
+    // A build has no record of earlier copies; only a registry has.
     record: { catalog: recipe.name, source: name, url: catalog.url, nextAt: now },
     policies: recipe.policy?.requireSignature ?? [],
     digest,
@@ -133,7 +132,8 @@ function readFetched(
   });
   if ('refused' in judged) throw new KrmhubError('untrusted', judged.refused.message);
   const read = readUpstreamCatalog(bytes, name);
-  if ('problem' in read) throw new KrmhubError('invalid-document', `it is no catalog: ${read.problem}`);
+  if ('problem' in read)
+    throw new KrmhubError('invalid-document', `${catalog.url} is not a catalog: ${read.problem}`);
   const { signatures, snapshot } = judged.accepted;
   return {
     entries: read.entries.map(({ facts, rendered: { json } }) => ({ facts, json, firstSeen: now })),
@@ -151,12 +151,15 @@ function readFetched(
   };
 }
 
-function failed(failures: readonly { source: string; error: KrmhubError }[], count: number): KrmhubError {
+function failureError(
+  failures: readonly { source: string; error: KrmhubError }[],
+  count: number,
+): KrmhubError {
   const names = failures.map(({ source }) => source).sort();
-  // Asking again may mend the others; it must not hide that somebody else's bytes are offered.
+  // A retry can fix the other failures, so they must not hide an untrusted source.
   const untrusted = failures.some(({ error }) => error.code === 'untrusted');
   const what = `${failures.length} of ${plural(count, 'source')} failed: ${names.join(', ')}`;
-  return new KrmhubError(untrusted ? 'untrusted' : 'unreachable', `${what}; nothing was written`, {
-    hint: 'A registry goes on with the last good copy of each source: `krmhub catalog apply` makes the catalog there.',
+  return new KrmhubError(untrusted ? 'untrusted' : 'unreachable', `cannot build the catalog: ${what}`, {
+    hint: 'Nothing was written. To use the last good copies, build in a registry: krmhub catalog apply RECIPE',
   });
 }

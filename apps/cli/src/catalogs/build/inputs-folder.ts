@@ -4,18 +4,18 @@ import path from 'node:path';
 import { splitLines } from '@krmhub/api/export-client';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../../files/read-file.js';
-import { writeFileAtomically, writePiecesAtomically } from '../../files/write-file.js';
+import { writeChunksAtomically, writeFileAtomically } from '../../files/write-file.js';
 
-/** The names of a catalog's inputs in their folder. */
+/** File names of the inputs of a catalog. */
 export const INPUT_FILES = {
   /** Exact text. */
   recipe: 'recipe.yaml',
-  /** Written last: without it a folder is no export. */
+  /** Written last: a folder without it is not a complete export. */
   inputs: 'inputs.json',
-  /** Which entries the sources have and had, and since when. */
+  /** The current and former entries of the sources, and when they were first seen. */
   entries: 'entries.jsonl',
   functions: 'functions.jsonl',
-  /** What the bytes that are built are held against. */
+  /** The snapshot to compare a build with. */
   snapshot: 'snapshot.json',
 } as const;
 export type InputFile = keyof typeof INPUT_FILES;
@@ -31,10 +31,13 @@ export class InputsFolder {
     return path.join(this.#folder, INPUT_FILES[file]);
   }
 
-  /** The exact bytes of a source's last good copy; names of sources are DNS labels. */
+  /** Path of the last good copy of a source. Names of sources are DNS labels. */
   copyPath(source: string): string {
     if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(source)) {
-      throw new KrmhubError('invalid-document', `${this.path('inputs')} names a source that has no name`);
+      throw new KrmhubError(
+        'invalid-document',
+        `${this.path('inputs')} has an invalid source name: ${JSON.stringify(source)}`,
+      );
     }
     return path.join(this.#folder, 'sources', source);
   }
@@ -42,7 +45,7 @@ export class InputsFolder {
   async read(file: string, maxBytes: number): Promise<Uint8Array> {
     const bytes = await readFileUpTo({ cwd: this.#folder }, file, maxBytes);
     if (bytes.byteLength <= maxBytes) return bytes;
-    throw new KrmhubError('too-large', `${file} has more than ${maxBytes} bytes`);
+    throw new KrmhubError('too-large', `${file} exceeds ${maxBytes} bytes`);
   }
 
   async *lines(file: InputFile): AsyncGenerator<Uint8Array, void, undefined> {
@@ -59,14 +62,14 @@ export class InputsFolder {
   }
 
   async writeLines(file: InputFile, lines: AsyncIterable<Uint8Array>): Promise<void> {
-    const pieces = async function* () {
+    const chunks = async function* () {
       for await (const line of lines) yield Buffer.concat([line, NEWLINE]);
     };
-    await writePiecesAtomically(this.path(file), { same: async () => false, pieces }, { overwrite: true });
+    await writeChunksAtomically(this.path(file), { same: async () => false, chunks }, { overwrite: true });
   }
 
-  /** What was exported before is no export any more. */
-  async begin(): Promise<void> {
+  /** Removes the marker of an earlier export before it is overwritten. */
+  async invalidate(): Promise<void> {
     await rm(this.path('inputs'), { force: true });
   }
 }

@@ -4,9 +4,9 @@ import type { Io } from '../../io/io.js';
 import type { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
 import { connectExport } from '../../registry/connection.js';
-import { buildFunction } from './build-function.js';
+import { parseFunction } from './build-function.js';
 
-/** Every function of the registry that `--registry` or the environment names, with all definitions. */
+/** Downloads every function of the registry, with all definitions. */
 export async function readRegistry(
   io: Io,
   registry: string | undefined,
@@ -14,13 +14,13 @@ export async function readRegistry(
 ): Promise<BuildFunction[]> {
   const client = await connectExport(io, registry);
   const functions = await readFunctionLines(client.functionLines(), client.url, (count) =>
-    progress.tick(() => `${client.url}: ${plural(count, 'function')} so far`),
+    progress.tick(() => `reading ${plural(count, 'function')} from ${client.url}`),
   );
   await progress.clear();
   return functions;
 }
 
-/** Functions of lines, of which each is named once. */
+/** Parses functions, one per line. */
 export async function readFunctionLines(
   lines: AsyncIterable<Uint8Array>,
   where: string,
@@ -28,7 +28,7 @@ export async function readFunctionLines(
 ): Promise<BuildFunction[]> {
   const functions = new Map<string, BuildFunction>();
   for await (const line of lines) {
-    const fn = buildFunction(readExportedFunction(line, where), where);
+    const fn = parseFunction(readExportedFunction(line, where), where);
     functions.set(`${fn.group}/${fn.kind.toLowerCase()}`, fn);
     await onRead(functions.size);
   }

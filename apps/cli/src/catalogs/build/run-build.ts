@@ -15,12 +15,12 @@ import { writeFileAtomically } from '../../files/write-file.js';
 import { type Io, write } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { plural, visible } from '../../io/text.js';
-import { isNothingLeftOut, whyEmpty } from '../catalog-report.js';
+import { escapeControls, plural } from '../../io/text.js';
+import { emptyReason, isComplete } from '../catalog-report.js';
 import { printRecipeDiagnostics } from '../recipes/print-recipe-diagnostics.js';
 import { readRecipeFile } from '../recipes/read-recipe-file.js';
 import { SourceProgress } from '../source-progress.js';
-import { printSummary, saySummary, summaryOf } from './build-summary.js';
+import { printSummary, reportSummary, summarize } from './build-summary.js';
 import { fetchSources } from './fetch-sources.js';
 import { readRegistry } from './read-registry.js';
 
@@ -35,14 +35,14 @@ export interface BuildOptions {
   output: OutputFormat;
 }
 
-/** A snapshot that no registry has cut: the numbers of those begin with 1. */
-const NOT_CUT = 0;
+/** The serial of a build without a registry; serials of a registry start at 1. */
+const NO_SERIAL = 0;
 
-/** Builds a catalog from a recipe, without a server but for the functions of a registry that it names. */
+/** Builds a catalog from a recipe. Contacts the registry only for its own functions. */
 export async function runBuild(io: Io, file: string, options: BuildOptions): Promise<void> {
   checkOutputs(options);
-  const recipe = await recipeOf(io, file);
-  await tellLimits(io, recipe);
+  const recipe = await loadRecipe(io, file);
+  await printLimits(io, recipe);
   const now = io.now().toISOString();
   const folder = file === '-' ? io.cwd : path.dirname(path.resolve(io.cwd, file));
   const { trustedRoot } = options;
@@ -54,66 +54,72 @@ export async function runBuild(io: Io, file: string, options: BuildOptions): Pro
   );
   const needsRegistry = recipe.sources.some(({ catalog }) => catalog === undefined);
   const functions = needsRegistry ? await readRegistry(io, options.registry, new Progress(io)) : [];
-  const built = builtFrom(recipe, { clock: now, functions, sources });
-  await writeBuilt(io, built, { serial: NOT_CUT, previous: null }, options);
-  await tellBuilt(io, recipe, built, options);
+  const built = buildFromInputs(recipe, { clock: now, functions, sources });
+  await writeBuilt(io, built, { serial: NO_SERIAL, previous: null }, options);
+  await reportBuilt(io, recipe, built, options);
 }
 
 export function checkOutputs({ out, output }: Pick<BuildOptions, 'out' | 'output'>): void {
   if (out === '-' && output !== 'table') {
-    throw new KrmhubError('usage', `the catalog goes to stdout, so that -o ${output} has no place there`, {
-      hint: 'Name a file for the catalog with --out.',
+    throw new KrmhubError('usage', `-o ${output} requires --out: both write to stdout`, {
+      hint: 'Add a file for the catalog, for example: --out catalog.yaml',
     });
   }
 }
 
-async function recipeOf(io: Io, file: string): Promise<Recipe> {
+async function loadRecipe(io: Io, file: string): Promise<Recipe> {
   const name = file === '-' ? STDIN_NAME : file;
   const { recipe, bytes, diagnostics } = await readRecipeFile(io, file);
   await printRecipeDiagnostics(io, diagnostics, name, bytes);
   if (recipe !== undefined) return recipe;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is built`);
+  throw new KrmhubError('invalid-document', `cannot build ${name}: ${plural(errors, 'error')}`, {
+    hint: `Fix the errors above, then check: krmhub lint ${file}`,
+  });
 }
 
-/** What a build of this machine cannot know, or does not do. */
-async function tellLimits(io: Io, { name, sources }: Recipe): Promise<void> {
-  const elsewhere = sources.filter(({ catalog }) => catalog !== undefined);
-  const young = elsewhere.filter(({ catalog }) => (catalog?.minimumAgeSeconds ?? 0) > 0);
-  if (young.length > 0) {
-    const names = young.map((source) => source.name).join(', ');
+/** Warns about what a build without a registry cannot do. */
+async function printLimits(io: Io, { name, sources }: Recipe): Promise<void> {
+  const upstreams = sources.filter(({ catalog }) => catalog !== undefined);
+  const withMinimumAge = upstreams.filter(({ catalog }) => (catalog?.minimumAgeSeconds ?? 0) > 0);
+  if (withMinimumAge.length > 0) {
+    const names = withMinimumAge.map((source) => source.name).join(', ');
     await printWarning(
       io,
-      `${names}: since when an entry is there is known to a registry alone, so that with minimumAge all are too new`,
+      `${names}: minimumAge refuses every entry, because only a registry knows the age of entries`,
     );
     await printLine(
       io,
-      `  hint: Where a registry has the catalog: krmhub catalog inputs ${name} --out DIR, then build with --inputs DIR.`,
+      `  hint: Export the inputs from a registry: krmhub catalog inputs ${name} --out FOLDER; then build with --inputs FOLDER.`,
     );
   }
   const proxied = Object.entries(io.env).some(([name, value]) => /^(https?|all)_proxy$/i.test(name) && value);
-  if (proxied && elsewhere.some(({ catalog }) => /^(?:https?:|git::)/i.test(catalog?.url ?? ''))) {
-    await printWarning(io, 'sources are fetched directly, not through the proxy that the environment names');
+  if (proxied && upstreams.some(({ catalog }) => /^(?:https?:|git::)/i.test(catalog?.url ?? ''))) {
+    await printWarning(io, 'sources are fetched without the configured proxy');
   }
 }
 
-/** What is damaged in an export is no fault of this program. */
-export function builtFrom(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
+/** Builds the catalog. A damaged export is an error of the document, not of krmhub. */
+export function buildFromInputs(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
   try {
     return buildCatalog(recipe, inputs);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new KrmhubError('invalid-document', `a definition cannot be written: ${error.message}`, {
-      cause: error,
-    });
+    throw new KrmhubError(
+      'invalid-document',
+      `cannot build catalog ${recipe.name}: invalid definition: ${error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
-export function formOf({ kind, format }: Pick<BuildOptions, 'kind' | 'format'>): SnapshotRendition {
+export function renditionName({ kind, format }: Pick<BuildOptions, 'kind' | 'format'>): SnapshotRendition {
   return `${kind === 'Catalog' ? 'catalog' : 'krmfunctioncatalog'}.${format}`;
 }
 
-/** The catalog, and beside it what was asked for: each whole or not at all. */
+/** Writes the catalog, the report and the snapshot, each atomically. */
 export async function writeBuilt(
   io: Io,
   built: BuiltCatalog,
@@ -124,10 +130,13 @@ export async function writeBuilt(
   const record: SnapshotRecord = { ...built, ...number, functions: built.count, createdAt: '' };
   if (report !== undefined) await writeText(io, report, [renderReport(record, built.functions)]);
   if (snapshot !== undefined) await writeText(io, snapshot, [renderSnapshot(record, built.functions)]);
-  const pieces = joined(builtCatalogPieces(built, formOf(options)));
+  const pieces = joinChunks(builtCatalogPieces(built, renditionName(options)));
   if (out !== '-') return writeText(io, out, pieces);
   for (const piece of pieces) {
-    await write(io.stdout, io.stdout.isTTY === true ? piece.split('\n').map(visible).join('\n') : piece);
+    await write(
+      io.stdout,
+      io.stdout.isTTY === true ? piece.split('\n').map(escapeControls).join('\n') : piece,
+    );
   }
 }
 
@@ -136,33 +145,34 @@ async function writeText(io: Io, file: string, pieces: Iterable<string>): Promis
   await writeFileAtomically(path.resolve(io.cwd, file), bytes, { overwrite: true });
 }
 
-/** UTF-16 code units that are written at once. */
-const WRITTEN_TOGETHER = 262_144;
+/** UTF-16 code units per write. */
+const CHUNK_LENGTH = 262_144;
 
-function* joined(pieces: Iterable<string>): Generator<string, void, undefined> {
+function* joinChunks(pieces: Iterable<string>): Generator<string, void, undefined> {
   let pending = '';
   for (const piece of pieces) {
     pending += piece;
-    if (pending.length < WRITTEN_TOGETHER) continue;
+    if (pending.length < CHUNK_LENGTH) continue;
     yield pending;
     pending = '';
   }
   if (pending !== '') yield pending;
 }
 
-/** Where the catalog went to a file, its numbers are data; else they are talk. */
-export async function tellBuilt(
+/** Prints the counts: as data if the catalog went to a file, else only on stderr. */
+export async function reportBuilt(
   io: Io,
   recipe: Recipe,
   built: BuiltCatalog,
   options: Pick<BuildOptions, 'out' | 'report' | 'kind' | 'format' | 'output'>,
 ): Promise<void> {
-  const summary = summaryOf(recipe, built);
+  const summary = summarize(recipe, built);
   if (options.out !== '-') await printData(io, options.output, summary, () => printSummary(io, summary));
-  const counts = await saySummary(io, summary);
-  if (built.count === 0) await printWarning(io, whyEmpty(counts));
-  if (options.report === undefined && !isNothingLeftOut(counts)) {
-    await printLine(io, '--report FILE says of each what is left out, and why');
+  const counts = await reportSummary(io, summary);
+  if (built.count === 0) await printWarning(io, emptyReason(counts));
+  if (options.report === undefined && !isComplete(counts)) {
+    await printLine(io, 'to list the excluded entries and the reasons, use --report FILE');
   }
-  if (options.out !== '-') await printLine(io, `Wrote ${options.out}, ${built.digests[formOf(options)]}`);
+  if (options.out !== '-')
+    await printLine(io, `wrote ${options.out}, ${built.digests[renditionName(options)]}`);
 }

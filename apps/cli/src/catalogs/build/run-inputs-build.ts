@@ -3,28 +3,31 @@ import type { Digest } from '@krmhub/schema';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
-import { visible } from '../../io/text.js';
-import { differencesOf } from './compare-built.js';
+import { escapeControls } from '../../io/text.js';
+import { compareWithRegistry } from './compare-built.js';
 import { readInputs } from './read-inputs.js';
-import { type BuildOptions, builtFrom, checkOutputs, tellBuilt, writeBuilt } from './run-build.js';
+import { type BuildOptions, buildFromInputs, checkOutputs, reportBuilt, writeBuilt } from './run-build.js';
 
-/** Builds a catalog from what a registry has exported, and says whether it has the registry's bytes. */
+/** Builds a catalog from an export, and compares it with the snapshot of the registry. */
 export async function runInputsBuild(io: Io, folder: string, options: BuildOptions): Promise<void> {
   checkOutputs(options);
   const read = await readInputs(io, folder);
   const { recipe, inputs, snapshot } = read;
-  const built = builtFrom(recipe, inputs);
+  const built = buildFromInputs(recipe, inputs);
   const { serial } = snapshot;
   const number = { serial, previous: snapshot.previous as Digest | null };
   const record = { ...built, ...number, functions: built.count, createdAt: '' };
-  const differences = differencesOf(built, renderSnapshot(record, built.functions), read);
+  const differences = compareWithRegistry(built, renderSnapshot(record, built.functions), read);
   if (differences.length > 0) {
-    await printLine(io, `This is not snapshot ${serial} of ${built.catalog}; nothing was written:`);
-    for (const difference of differences) await printLine(io, visible(`  ${difference}`));
+    await printLine(
+      io,
+      `the build differs from snapshot ${serial} of ${built.catalog}; nothing was written:`,
+    );
+    for (const difference of differences) await printLine(io, escapeControls(`  ${difference}`));
     io.exitCode = FINDINGS;
     return;
   }
   await writeBuilt(io, built, number, options);
-  await tellBuilt(io, recipe, built, options);
-  await printLine(io, `The same bytes as snapshot ${serial} of ${built.catalog}, in every form`);
+  await reportBuilt(io, recipe, built, options);
+  await printLine(io, `the build matches snapshot ${serial} of ${built.catalog} in every format`);
 }

@@ -3,7 +3,7 @@ import type { Io } from '../../io/io.js';
 import { isLoopback } from '../../registry/connection.js';
 import { ociCredentials } from '../../registry/oci-credentials.js';
 
-/** What this machine keeps for a host, as for any artifact; never sent where others can listen. */
+/** Returns the credentials for a host, as for OCI artifacts; none for a URL without TLS. */
 export async function sourceCredentials(
   io: Pick<Io, 'env'>,
   origin: string,

@@ -13,7 +13,7 @@ export interface DiffOptions {
   registry?: string;
 }
 
-/** What is compared: a snapshot of a registry, or a file. */
+/** One side of the comparison: a snapshot of a registry, or a file. */
 type Side = SnapshotSide | { file: string };
 
 type Sides = Record<'before' | 'after', { side: Side; catalog: ComparedCatalog }>;
@@ -34,7 +34,7 @@ export async function diffCatalogs(io: Io, names: Names, options: DiffOptions): 
   const counts = Object.fromEntries(CATALOG_CHANGE_WEIGHTS.map((weight) => [weight, count(weight)]));
   const data = { before: before.side, after: after.side, ...counts, changes };
   await printData(io, options.output, data, async () => {
-    const { printCatalogChanges } = await import('../catalog-changes.js');
+    const { printCatalogChanges } = await import('./print-catalog-changes.js');
     const filtered = wanted !== undefined || options.breaking === true;
     await printCatalogChanges(io, title(before.side, after.side), changes, { filtered });
   });
@@ -47,8 +47,8 @@ function checkClasses(
 ): CatalogChangeClass[] | undefined {
   const unknown = only?.find((name) => !known.includes(name));
   if (unknown === undefined) return only as CatalogChangeClass[] | undefined;
-  throw new KrmhubError('usage', `there is no class of changes ${unknown}`, {
-    hint: `The classes are ${known.join(', ')}.`,
+  throw new KrmhubError('usage', `unknown class of changes: ${unknown}`, {
+    hint: `Use one of: ${known.join(', ')}`,
   });
 }
 
@@ -62,7 +62,10 @@ async function readSides(io: Io, names: Names, options: DiffOptions): Promise<Si
 }
 
 async function readFiles(io: Io, before: string, after: string): Promise<Sides> {
-  if (before === '-' && after === '-') throw new KrmhubError('usage', '"-" is given more than once');
+  if (before === '-' && after === '-')
+    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is given more than once', {
+      hint: 'Give "-" once.',
+    });
   const { readCatalogFile } = await import('./read-catalog.js');
   const read = async (file: string) => ({
     side: { file },
@@ -77,7 +80,7 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
   const client = await connect(io, options.registry);
   const chosen = await chooseSnapshots(client, name, from, to);
   if (chosen.passedOver.length > 0) {
-    await printLine(io, `skipped, because it is withdrawn: snapshot ${chosen.passedOver.join(', ')}`);
+    await printLine(io, `skipped withdrawn snapshots: ${chosen.passedOver.join(', ')}`);
   }
   return {
     before: await readSnapshot(client, name, chosen.from),
@@ -85,7 +88,7 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
   };
 }
 
-/** What nothing but a file can be: no catalog and no snapshot has such a name. */
+/** Reports whether an argument is a file: no catalog and no snapshot has such a name. */
 function isFile(text: string): boolean {
   return text === '-' || (/\/|\\|\.(ya?ml|json)$/i.test(text) && !/^https?:/i.test(text));
 }
@@ -94,24 +97,24 @@ function checkNames([name, ...snapshots]: Names): void {
   const given = [name, ...snapshots].filter((text) => text !== undefined);
   const address = given.find((text) => /^https?:/i.test(text));
   if (address !== undefined) {
-    throw new KrmhubError('usage', `${address} is an address, and no file or name of a catalog`, {
-      hint: 'Name the registry with --registry and the catalog by its name, or get the file first.',
+    throw new KrmhubError('usage', `cannot compare ${address}: it is a URL, not a file or a catalog name`, {
+      hint: 'Give the name of the catalog, and the registry with --registry URL.',
     });
   }
   if (given.some(isFile)) {
-    throw new KrmhubError('usage', 'a file is compared with one other file', {
-      hint: 'Write `krmhub catalog diff OLD.yaml NEW.yaml`; `krmhub catalog pull` gets a snapshot as a file.',
+    throw new KrmhubError('usage', 'cannot compare a file with a snapshot', {
+      hint: 'Download the snapshot with `krmhub catalog pull`, then run: krmhub catalog diff OLD.yaml NEW.yaml',
     });
   }
   if (!isCatalogName(name)) {
-    throw new KrmhubError('usage', `${name} is no name of a catalog and no file`, {
-      hint: '`krmhub catalog list` shows the catalogs; a file in this folder is named with ./ before it.',
+    throw new KrmhubError('usage', `${name} is neither a catalog name nor a file`, {
+      hint: `List the catalogs with \`krmhub catalog list\`, or write ./${name} for a file.`,
     });
   }
   const wrong = snapshots.find((text) => text !== undefined && !isSnapshotReference(text));
   if (wrong === undefined) return;
-  throw new KrmhubError('usage', `${wrong} is neither a serial (1, 2, …) nor a sha256:… digest`, {
-    hint: `\`krmhub catalog history ${name}\` lists the snapshots.`,
+  throw new KrmhubError('usage', `${wrong} is neither a serial nor a digest (sha256:…)`, {
+    hint: `List the snapshots: krmhub catalog history ${name}`,
   });
 }
 

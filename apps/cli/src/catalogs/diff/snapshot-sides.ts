@@ -4,9 +4,9 @@ import type { Digest, Snapshot } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { withCatalogHint } from '../../registry/catalog-name.js';
-import { functionsOf } from './read-catalog.js';
+import { parseFunctions } from './read-catalog.js';
 
-/** A snapshot of a catalog, read and checked. */
+/** A snapshot of a catalog, after verification of its digest. */
 export interface SnapshotSide {
   catalog: string;
   serial: number;
@@ -14,10 +14,10 @@ export interface SnapshotSide {
   digest: Digest;
 }
 
-/** Newest snapshots among which the two to compare are looked for. */
-const MAX_LOOKED_AT = 100;
+/** How many of the newest snapshots to search for the two to compare. */
+const MAX_SNAPSHOTS = 100;
 
-/** Which two snapshots are meant: those that were named, else the newest and the one before it that stand. */
+/** Chooses two snapshots: the named ones, else the two newest that are not withdrawn. */
 export async function chooseSnapshots(
   client: RegistryClient,
   name: string,
@@ -25,14 +25,14 @@ export async function chooseSnapshots(
   to: string | undefined,
 ): Promise<{ from: string; to: string; passedOver: number[] }> {
   if (from !== undefined && to !== undefined) return { from, to, passedOver: [] };
-  const { snapshots } = await withCatalogHint(client.snapshots(name, MAX_LOOKED_AT));
-  const standing = snapshots.filter(({ withdrawn }) => withdrawn === undefined);
-  const [newest, earlier] = standing;
+  const { snapshots } = await withCatalogHint(client.snapshots(name, MAX_SNAPSHOTS));
+  const available = snapshots.filter(({ withdrawn }) => withdrawn === undefined);
+  const [newest, earlier] = available;
   if (newest === undefined || (from === undefined && earlier === undefined)) {
-    const withdrawn = snapshots.length > standing.length ? ' that stands; others were withdrawn' : '';
-    const what = newest === undefined ? 'no snapshot' : 'one snapshot';
-    throw new KrmhubError('not-found', `the catalog ${name} has ${what}${withdrawn}, and two are compared`, {
-      hint: `\`krmhub catalog history ${name}\` lists them; each change of the catalog makes one.`,
+    const withdrawn = snapshots.length > available.length ? '; the others are withdrawn' : '';
+    const what = newest === undefined ? 'no snapshot' : 'only one snapshot';
+    throw new KrmhubError('not-found', `cannot compare snapshots: catalog ${name} has ${what}${withdrawn}`, {
+      hint: `List the snapshots: krmhub catalog history ${name}`,
     });
   }
   const last = from ?? String(earlier!.serial);
@@ -43,7 +43,7 @@ export async function chooseSnapshots(
   return { from: last, to: String(newest.serial), passedOver: passedOver.map(({ serial }) => serial) };
 }
 
-/** A snapshot's functions and what its `snapshot.json` says of them. A digest names the bytes of catalog.yaml. */
+/** Reads the functions and the `snapshot.json` of a snapshot. A digest reference is the digest of catalog.yaml. */
 export async function readSnapshot(
   client: RegistryClient,
   name: string,
@@ -54,34 +54,39 @@ export async function readSnapshot(
   const digest = digests['catalog.yaml'];
   const pinned = reference.startsWith('sha256:');
   if (snapshot.catalog !== name || (pinned ? digest : String(serial)) !== reference) {
-    throw mismatch(`${client.url} answers with ${digest} of ${snapshot.catalog}, snapshot ${serial}`);
+    throw mismatchError(
+      `requested ${reference} of ${name}, got snapshot ${serial} of ${snapshot.catalog} (${digest})`,
+    );
   }
-  // JSON is read several times faster, but only the YAML is what a digest names.
+  // JSON parses several times faster, but a digest reference covers only the YAML.
   const format = pinned ? 'yaml' : 'json';
-  const { bytes } = await explained(client.catalogDocument(name, { snapshot: reference, format }), snapshot);
+  const { bytes } = await explainWithdrawal(
+    client.catalogDocument(name, { snapshot: reference, format }),
+    snapshot,
+  );
   const [expected, actual] = [digests[`catalog.${format}`], sha256(bytes)];
   if (actual !== expected) {
-    throw mismatch(`the catalog has to have the digest ${expected}, and has ${actual}`);
+    throw mismatchError(`digest mismatch of ${name}: expected ${expected}, got ${actual}`);
   }
-  const functions = functionsOf(bytes, `snapshot ${serial} of ${name}`);
+  const functions = parseFunctions(bytes, `snapshot ${serial} of ${name}`);
   return { side: { catalog: name, serial, digest }, catalog: { functions, entries } };
 }
 
-function mismatch(message: string): KrmhubError {
-  return new KrmhubError('digest-mismatch', `${message}; nothing is compared`, {
-    hint: 'Try again; if it stays so, something between you and the registry changes its answers.',
+function mismatchError(message: string): KrmhubError {
+  return new KrmhubError('digest-mismatch', `cannot compare snapshots: ${message}`, {
+    hint: 'Try again. If the error persists, a proxy between you and the registry changes responses.',
   });
 }
 
-/** Names and digests of a snapshot stay when its bytes go. */
-async function explained<T>(answer: Promise<T>, { catalog, serial }: Snapshot): Promise<T> {
+/** Explains a withdrawn snapshot: its name and digests stay after its bytes are erased. */
+async function explainWithdrawal<T>(response: Promise<T>, { catalog, serial }: Snapshot): Promise<T> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'gone') throw error;
-    const message = `snapshot ${serial} of ${catalog} was withdrawn: ${error.message}`;
+    const message = `cannot compare snapshot ${serial} of ${catalog}: it is withdrawn: ${error.message}`;
     throw new KrmhubError('gone', message, {
-      hint: `Compare others: \`krmhub catalog history ${catalog}\` says which still stand.`,
+      hint: `Choose another snapshot: krmhub catalog history ${catalog}`,
       takedowns: error.takedowns,
       cause: error,
     });

@@ -1,7 +1,7 @@
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import type { Io } from '../../io/io.js';
 
-/** As `lint` shows them. A registry does not know the name of the file, so that it is put in. */
+/** Prints diagnostics as `lint` does, with the name of the file, which a registry does not know. */
 export async function printRecipeDiagnostics(
   io: Io,
   diagnostics: readonly Diagnostic[],

@@ -23,18 +23,18 @@ import {
 import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 
-/** A recipe with the keys that stand in files beside it. */
+/** A recipe with the keys of its key files. */
 export interface RecipeFile {
-  /** There where nothing is wrong with it. */
+  /** Present if the recipe has no errors. */
   recipe?: Recipe;
-  /** The file as it stands, of which the places in the diagnostics are. */
+  /** The bytes of the file; positions of diagnostics refer to them. */
   bytes: Uint8Array;
-  /** The recipe as it is sent: with the keys in place of the files. */
+  /** The recipe to send: with keys instead of file names. */
   text: string;
   diagnostics: Diagnostic[];
 }
 
-/** Reads a recipe and the files of keys that it names, from a file or, for `-`, from stdin. */
+/** Reads a recipe from a file or stdin (`-`), and its key files. */
 export async function readRecipeFile(io: Pick<Io, 'stdin' | 'cwd'>, file: string): Promise<RecipeFile> {
   if (file !== '-') {
     const bytes = await readFileUpTo(io, file, RECIPE_LIMITS.maxBytes);
@@ -43,7 +43,7 @@ export async function readRecipeFile(io: Pick<Io, 'stdin' | 'cwd'>, file: string
   return readRecipeBytes(await readStdin(io, RECIPE_LIMITS.maxBytes), STDIN_NAME, io.cwd);
 }
 
-/** Reads a recipe and the files of keys that it names, from below `folder` and from nowhere else; without it, none. */
+/** Reads a recipe and its key files, only below `folder`. Without `folder`, it reads no key files. */
 export async function readRecipeBytes(
   bytes: Uint8Array,
   file: string,
@@ -56,7 +56,7 @@ export async function readRecipeBytes(
       keys.push({ ...named, pem: await readKeyFile(named, folder!) });
     } catch (error) {
       if (!(error instanceof KrmhubError)) throw error;
-      failures.push(failureOf(named, file, error));
+      failures.push(keyDiagnostic(named, file, error));
     }
   }
   const text = inlineKeys(bytes, keys);
@@ -64,11 +64,11 @@ export async function readRecipeBytes(
     keys.length === 0 ? bytes : new TextEncoder().encode(text),
     file,
   );
-  // Where a file could not be read, that its name is no key is no news.
-  const told = diagnostics.filter(
+  // For an unreadable key file, drops the second diagnostic that its name is not a key.
+  const relevant = diagnostics.filter(
     ({ code, path: at }) => code !== 'policy/key' || !failures.some((failure) => failure.path === at),
   );
-  const placed = told.map((diagnostic) =>
+  const placed = relevant.map((diagnostic) =>
     diagnostic.range === undefined
       ? diagnostic
       : { ...diagnostic, range: originalRange(diagnostic.range, keys) },
@@ -77,16 +77,16 @@ export async function readRecipeBytes(
   return { ...(recipe === undefined || hasErrors(all) ? {} : { recipe }), bytes, text, diagnostics: all };
 }
 
-/** Throws a KrmhubError that says why there is no key. */
+/** Reads a public key. Throws a KrmhubError if the file is not readable, not a key, or outside the folder. */
 async function readKeyFile({ name }: KeyFile, folder: string): Promise<string> {
   const named = path.resolve(folder, name);
   const refusal = () =>
-    new KrmhubError('invalid-document', `${name} is not below the folder of the recipe`, {
-      hint: 'Put the file beside the recipe, or paste its lines below `key: |`.',
+    new KrmhubError('invalid-document', `key file ${name} is outside the folder of the recipe`, {
+      hint: 'Move the file next to the recipe, or paste its lines below `key: |`.',
     });
   if (path.isAbsolute(name) || !isBelow(folder, named)) throw refusal();
   try {
-    // A link may lead out of the folder.
+    // A link can leave the folder.
     const [real, realFolder] = await Promise.all([realpath(named), realpath(folder)]);
     if (!isBelow(realFolder, real)) throw refusal();
     return readPublicKey(await readWhole(real, name), name).pem;
@@ -96,16 +96,17 @@ async function readKeyFile({ name }: KeyFile, folder: string): Promise<string> {
     if (!(problem instanceof KrmhubError)) throw problem;
     throw new KrmhubError(problem.code, problem.message, {
       cause: error,
-      hint: 'Write the path from the folder of the recipe, or paste the lines of the file below `key: |`.',
+      hint: 'Use a path relative to the folder of the recipe, or paste the lines of the file below `key: |`.',
     });
   }
 }
 
 async function readWhole(file: string, name: string): Promise<string> {
-  // What is no file, such as a pipe, could let the command wait for ever.
+  // Without O_NONBLOCK, a pipe would block the command.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!(await handle.stat()).isFile()) throw new KrmhubError('invalid-document', `${name} is no file`);
+    if (!(await handle.stat()).isFile())
+      throw new KrmhubError('invalid-document', `key file ${name} is not a regular file`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_KEY_LENGTH + 1));
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
@@ -123,7 +124,11 @@ function isBelow(folder: string, file: string): boolean {
   );
 }
 
-function failureOf({ path: at, range }: KeyFile, file: string, { message, hint }: KrmhubError): Diagnostic {
+function keyDiagnostic(
+  { path: at, range }: KeyFile,
+  file: string,
+  { message, hint }: KrmhubError,
+): Diagnostic {
   const { severity, fix } = POLICY_CODES['policy/key'];
   return { code: 'policy/key', severity, message, file, path: at, range, hint: hint ?? fix };
 }

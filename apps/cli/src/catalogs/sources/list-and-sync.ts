@@ -34,20 +34,18 @@ export async function syncSources(
   const known = (await ofCatalog(client.sources(catalog))).sources.map(({ source }) => source);
   const unknown = wanted.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    throw new KrmhubError(
-      'not-found',
-      `the recipe of ${catalog} has no catalog elsewhere called ${unknown.join(', ')}`,
-      {
-        hint:
-          known.length === 0 ? 'It takes functions of the registry alone.' : `It has ${known.join(', ')}.`,
-      },
-    );
+    throw new KrmhubError('not-found', `catalog ${catalog} has no source ${unknown.join(', ')}`, {
+      hint:
+        known.length === 0
+          ? `Show its recipe: krmhub catalog show ${catalog}`
+          : `Use one of: ${known.join(', ')}`,
+    });
   }
   const names = wanted.length === 0 ? known : [...new Set(wanted)];
   const before = (await ofCatalog(client.catalog(catalog))).newest;
-  const { refreshSources } = await import('./refresh-sources.js');
+  const { pollSources: refreshSources } = await import('./poll-sources.js');
   const { sources, failed } = await refreshSources(io, client, catalog, names);
-  // What was found is in the catalog only when it is cut, and whoever asked wants to look at that next.
+  // The entries are in the catalog only after the next snapshot, so the command waits for it.
   const newest = names.length === 0 ? before : (await ofCatalog(client.cutCatalog(catalog))).newest;
   const changed = newest?.serial !== before?.serial;
   const data = { sources, changed, ...(newest === undefined ? {} : { snapshot: newest }) };
@@ -59,19 +57,24 @@ export async function syncSources(
   const { plural } = await import('../../io/text.js');
   throw new KrmhubError(
     'unavailable',
-    `${failed.length} of ${plural(names.length, 'source')} failed: ${failed.join(', ')}`,
-    { hint: `The registry asks again by itself; \`krmhub source list ${catalog}\` says how they are.` },
+    `cannot sync ${failed.length} of ${plural(names.length, 'source')} of ${catalog}: ${failed.join(', ')}`,
+    { hint: `The registry retries. Show the problems: krmhub source list ${catalog}` },
   );
 }
 
-/** What the catalog is after its sources were asked. */
+/** Describes the newest snapshot after a sync. */
 function snapshotLine(catalog: string, before: number | undefined, newest: number | undefined): string {
   if (newest === undefined) return `${catalog} has no snapshot yet`;
-  if (newest === before) return `Nothing changes in ${catalog}: snapshot ${newest} is the newest`;
-  const next = before === undefined ? '' : `: krmhub catalog diff ${catalog} ${before}`;
-  return `Cut snapshot ${newest} of ${catalog}${next}`;
+  if (newest === before) return `unchanged: snapshot ${newest} is the newest of ${catalog}`;
+  const next = before === undefined ? '' : `; see krmhub catalog diff ${catalog} ${before}`;
+  return `built snapshot ${newest} of ${catalog}${next}`;
 }
 
 async function printNoSources(io: Io, catalog: string | undefined): Promise<void> {
-  await printLine(io, `There are none: ${catalog ?? 'every catalog'} takes functions of the registry alone.`);
+  await printLine(
+    io,
+    catalog === undefined
+      ? 'no upstream sources: all catalogs include only functions of this registry'
+      : `no upstream sources: ${catalog} includes only functions of this registry`,
+  );
 }

@@ -1,7 +1,7 @@
 import type { Source } from '@krmhub/api/model';
-import { columnsOf, type Io, write } from '../../io/io.js';
+import { type Io, terminalWidth, write } from '../../io/io.js';
 import { printTable } from '../../io/print.js';
-import { visible, wrap } from '../../io/text.js';
+import { escapeControls, wrap } from '../../io/text.js';
 import { relativeTime } from '../../io/time.js';
 import { hintFor } from './source-hints.js';
 
@@ -11,11 +11,11 @@ const COLUMNS = [
   { header: 'STATE' },
   { header: 'ENTRIES' },
   { header: 'CHANGED' },
-  { header: 'ASKED' },
+  { header: 'POLLED' },
   { header: 'URL', min: 16 },
 ];
 
-/** Sources in a table, for a program one line for each with everything. */
+/** Prints sources as a table; without a terminal, as lines with all fields. */
 export async function printSources(io: Io, sources: readonly Source[]): Promise<void> {
   if (sources.length === 0) return;
   const now = io.now();
@@ -45,16 +45,16 @@ export async function printSources(io: Io, sources: readonly Source[]): Promise<
   });
 }
 
-/** What is wrong with which, in full, where the table of a terminal has no room for it. */
+/** Prints the problems of sources in full, below the table of a terminal. */
 export async function printProblems(io: Io, sources: readonly Source[]): Promise<void> {
   if (io.stdout.isTTY !== true) return;
   const now = io.now();
-  const width = columnsOf(io.stdout);
-  const indented = (text: string) => wrap(visible(text), width - 2).map((line) => `  ${line}`);
+  const width = terminalWidth(io.stdout);
+  const indented = (text: string) => wrap(escapeControls(text), width - 2).map((line) => `  ${line}`);
   const lines = sources.flatMap((source) => {
     const { problem, message = '', failingSince } = source;
     if (problem === undefined) return [];
-    const since = failingSince === undefined ? '' : `, first ${relativeTime(failingSince, now)}`;
+    const since = failingSince === undefined ? '' : `, since ${relativeTime(failingSince, now)}`;
     return [
       `${source.catalog}/${source.source}: ${problem}${since}`,
       ...indented(source.url),

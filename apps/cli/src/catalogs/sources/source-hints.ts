@@ -2,12 +2,12 @@ import type { Source } from '@krmhub/api/model';
 import { SOURCE_PROBLEM_HINTS } from '@krmhub/schema/source-problem';
 import { relativeTime } from '../../io/time.js';
 
-/** What to do about a source that failed, and what is used until then. */
+/** Returns how to fix a failed source, and what the catalog uses until then. */
 export function hintFor({ problem, copy }: Source, now: Date): string {
   const meanwhile =
     copy === undefined
-      ? 'Until then nothing of it is taken.'
-      : `Until then the last good copy is used, fetched ${relativeTime(copy.fetchedAt, now)}.`;
+      ? 'Until then, the catalog has no entries of it.'
+      : `Until then, the catalog uses the last good copy, fetched ${relativeTime(copy.fetchedAt, now)}.`;
   const hint = problem === undefined ? undefined : SOURCE_PROBLEM_HINTS[problem];
   return hint === undefined ? meanwhile : `${hint} ${meanwhile}`;
 }

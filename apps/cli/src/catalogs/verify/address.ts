@@ -3,32 +3,32 @@ import { fillPath } from '@krmhub/api/paths';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isCatalogName } from '../../registry/catalog-name.js';
 
-/** A catalog somewhere, and the snapshot of it that is meant. */
+/** A catalog, and optionally one of its snapshots. */
 export interface CatalogAddress {
   /** URL of the registry, without a slash at its end. */
   registry: string;
   name: string;
   /** Absent for the newest. */
   serial?: number;
-  /** Of the catalog, without the snapshot: what is remembered of it goes by this. */
+  /** URL of the catalog without the snapshot, the key in seen-catalogs.json. */
   url: string;
 }
 
-/** A whole catalog, or a snapshot of it, and files of either. */
+/** Paths of a catalog, a snapshot, and their files. */
 const PATH =
   /^(.*)\/catalogs\/([^/]+)(?:\/snapshots\/([1-9]\d{0,14}))?(?:\/(?:catalog\.yaml|catalog\.json|snapshot\.json|snapshot\.sigstore\.json)?)?$/;
 
-/** The address in a URL; a name is one of a catalog of `registry`. Throws `usage`. */
+/** Parses a URL, or the name of a catalog of `registry`. Throws `usage`. */
 export function catalogAddress(target: string, registry: string, snapshot?: number): CatalogAddress {
   const { base, name, serial } = /^https?:\/\//i.test(target)
-    ? partsOfUrl(target)
+    ? parseCatalogUrl(target)
     : { base: parseRegistryUrl(registry), name: target, serial: undefined };
   if (serial !== undefined && snapshot !== undefined && serial !== snapshot) {
     throw new KrmhubError(
       'usage',
-      `two snapshots are named: ${serial} in the URL, ${snapshot} with --snapshot`,
+      `two different snapshots: ${serial} in the URL, ${snapshot} in --snapshot`,
       {
-        hint: 'Name one.',
+        hint: 'Leave out --snapshot.',
       },
     );
   }
@@ -47,12 +47,12 @@ export function catalogAddress(target: string, registry: string, snapshot?: numb
   };
 }
 
-function partsOfUrl(target: string): { base: URL; name: string; serial: number | undefined } {
+function parseCatalogUrl(target: string): { base: URL; name: string; serial: number | undefined } {
   const url = parseRegistryUrl(target);
   const match = PATH.exec(url.pathname);
   if (match === null) {
-    throw new KrmhubError('usage', `${target} is no URL of a catalog`, {
-      hint: 'It ends in /catalogs/NAME, or in /catalogs/NAME/snapshots/SERIAL.',
+    throw new KrmhubError('usage', `${target} is not the URL of a catalog`, {
+      hint: 'Use a URL that ends in /catalogs/NAME or /catalogs/NAME/snapshots/SERIAL.',
     });
   }
   const [, prefix = '', name = '', serial] = match;

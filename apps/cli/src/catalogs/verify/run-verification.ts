@@ -5,17 +5,11 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../../files/read-file.js';
 import { type Io, paint } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
-import { visible } from '../../io/text.js';
+import { escapeControls } from '../../io/text.js';
 import { connect, registryUrl } from '../../registry/connection.js';
 import { type CatalogAddress, catalogAddress } from './address.js';
 import { rememberSnapshot, seenCatalogsFile, seenSnapshot } from './seen-catalogs.js';
-import {
-  BUNDLE,
-  filesOfFolder,
-  filesOfRegistry,
-  SIGNED_FILES,
-  type SnapshotFiles,
-} from './snapshot-files.js';
+import { BUNDLE, folderFiles, registryFiles, SIGNED_FILES, type SnapshotFiles } from './snapshot-files.js';
 import { type CatalogVerdict, verifyCatalog } from './verify-catalog.js';
 
 export interface VerifyOptions {
@@ -30,16 +24,16 @@ export interface VerifyOptions {
 export async function runVerification(io: Io, target: string, options: VerifyOptions): Promise<void> {
   const { out, output } = options;
   if (out !== undefined && options.offline !== undefined) {
-    throw new KrmhubError('usage', '--out writes what was fetched, and --offline fetches nothing', {
-      hint: 'Leave out one of them.',
+    throw new KrmhubError('usage', '--out and --offline exclude each other', {
+      hint: 'Use one of them.',
     });
   }
   const address = catalogAddress(target, registryUrl(io, options.registry), options.snapshot);
-  const keys = await keysFor(io, address, options);
+  const keys = await findKeys(io, address, options);
   const verdict = await verifyCatalog({
     address,
     keys,
-    files: await filesOf(io, address, options),
+    files: await snapshotFiles(io, address, options),
     now: io.now(),
     seen: await seenSnapshot(io, address.url),
     seenFile: seenCatalogsFile(io),
@@ -64,42 +58,38 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
   if (refusal !== undefined) {
     throw new KrmhubError('untrusted', `${url} is not trusted: ${refusal.message}`, { hint: refusal.hint });
   }
-  await printLine(io, visible(`Snapshot ${serial} of ${url} is trusted.`));
+  await printLine(io, escapeControls(`verified snapshot ${serial} of ${url}`));
   if (out !== undefined)
-    await printLine(io, visible(`Wrote ${[BUNDLE, ...SIGNED_FILES].join(', ')} to ${out}.`));
+    await printLine(io, escapeControls(`wrote ${[BUNDLE, ...SIGNED_FILES].join(', ')} to ${out}`));
 }
 
-async function filesOf(
+async function snapshotFiles(
   io: Io,
   address: CatalogAddress,
   { offline, registry }: VerifyOptions,
 ): Promise<SnapshotFiles> {
-  if (offline !== undefined) return filesOfFolder(path.resolve(io.cwd, offline));
-  // A token in the environment is for the registry that is named there, and not for wherever a catalog is.
+  if (offline !== undefined) return folderFiles(path.resolve(io.cwd, offline));
+  // KRMHUB_TOKEN belongs to the configured registry; no other registry gets it.
   const configured = registryUrl(io, registry);
   const isOurs = URL.canParse(configured) && new URL(configured).origin === new URL(address.registry).origin;
   const asking = isOurs ? io : { ...io, env: { ...io.env, KRMHUB_TOKEN: undefined } };
-  return filesOfRegistry(await connect(asking, address.registry), address);
+  return registryFiles(await connect(asking, address.registry), address);
 }
 
-/** The keys that are given, else those that the catalog is pinned to on this machine. Never what the registry says. */
-async function keysFor(io: Io, { url }: CatalogAddress, { key = [] }: VerifyOptions): Promise<PublicKey[]> {
+/** Returns the keys of --key, else the pinned keys of the catalog. Never uses the keys that the registry serves. */
+async function findKeys(io: Io, { url }: CatalogAddress, { key = [] }: VerifyOptions): Promise<PublicKey[]> {
   if (key.length > 0) return Promise.all(key.map((file) => readKey(io, file)));
   const { pinnedKeys } = await import('../../signatures/trust/pinned-keys.js');
   const pinned = await pinnedKeys(io, url);
   if (pinned === undefined) {
-    throw new KrmhubError('usage', `it is not said by which key ${url} has to be signed`, {
-      hint: `Say --key FILE.pub, or for good: krmhub trust add ${url} --key FILE.pub`,
+    throw new KrmhubError('usage', `cannot verify ${url}: no key given and none pinned`, {
+      hint: `Use --key FILE.pub, or pin the key: krmhub trust add ${url} --key FILE.pub`,
     });
   }
   if (pinned.keys.length > 0) return pinned.keys;
-  throw new KrmhubError(
-    'untrusted',
-    `the time of every key that ${pinned.name} is pinned to is over, or not begun`,
-    {
-      hint: 'See them with `krmhub trust list`.',
-    },
-  );
+  throw new KrmhubError('untrusted', `cannot verify ${url}: no pinned key of ${pinned.name} is valid now`, {
+    hint: 'Show the pinned keys: krmhub trust list',
+  });
 }
 
 async function readKey(io: Io, file: string): Promise<PublicKey> {
@@ -112,7 +102,7 @@ async function readKey(io: Io, file: string): Promise<PublicKey> {
   return readPublicKey(text, file);
 }
 
-/** Each of them whole or not at all; a mixture of two snapshots would be refused when it is read. */
+/** Writes each file atomically. Verification refuses a mix of two snapshots. */
 async function writeFiles(
   folder: string,
   { bundle, files }: NonNullable<CatalogVerdict['trusted']>,
@@ -132,7 +122,7 @@ async function writeFiles(
 
 async function printChecks(io: Io, { checks }: CatalogVerdict): Promise<void> {
   const result = (passed: boolean) => (passed ? 'passed' : paint(io, io.stdout, ['bold', 'red'], 'FAILED'));
-  await printTable(io, [{ header: 'CHECK' }, { header: 'RESULT' }, { header: 'FOUND', min: 30 }], checks, {
+  await printTable(io, [{ header: 'CHECK' }, { header: 'RESULT' }, { header: 'DETAILS', min: 30 }], checks, {
     terminal: ({ check, passed, message }) => [check, result(passed), message],
     pipe: ({ check, passed, message }) => [check, passed ? 'passed' : 'failed', message],
   });

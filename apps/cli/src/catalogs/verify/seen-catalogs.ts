@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { configurationFolder } from '../../registry/credentials.js';
 
-/** The highest snapshot of a catalog that was ever verified here: who shows an older one holds the newest back. */
+/** The highest snapshot of a catalog that was verified on this machine. A registry that serves an older one is refused. */
 export interface SeenSnapshot {
   serial: number;
   /** Of snapshot.json. */
@@ -23,13 +23,13 @@ export function seenCatalogsFile(io: Pick<Io, 'env'>): string {
   return path.join(configurationFolder(io), 'seen-catalogs.json');
 }
 
-/** Rejects with `unavailable` where the file cannot be read: what was seen must not be forgotten by an accident. */
+/** Returns the highest verified snapshot. Rejects with `unavailable` if the file cannot be read, to keep rollback protection. */
 export async function seenSnapshot(io: Pick<Io, 'env'>, url: string): Promise<SeenSnapshot | undefined> {
   const { catalogs } = await readSeen(io);
   return Object.hasOwn(catalogs, url) ? catalogs[url] : undefined;
 }
 
-/** Remembers a snapshot, unless a higher one was seen meanwhile. */
+/** Stores a snapshot, unless a higher one is stored. */
 export async function rememberSnapshot(
   io: Io,
   url: string,
@@ -38,7 +38,7 @@ export async function rememberSnapshot(
   const { withLock } = await import('../../files/with-lock.js');
   const { makeFolder } = await import('@krmhub/sources/make-folder');
   await makeFolder(configurationFolder(io), 0o700);
-  // Two verifications at once must not forget what the other one has seen.
+  // Concurrent verifications must not overwrite each other.
   await withLock(seenCatalogsFile(io), () => remember(io, url, snapshot));
 }
 
@@ -69,19 +69,19 @@ async function readSeen(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
     const { diskError } = await import('../../files/read-file.js');
     throw diskError(error, `cannot read ${file}`);
   }
-  const value = parse(text);
+  const value = parseSeen(text);
   if (value !== undefined) return value;
-  throw new KrmhubError('unavailable', `${file} cannot be read as what krmhub has seen of catalogs`, {
-    hint: 'Mend it, or remove it: the next snapshot of each catalog is then believed to be the newest.',
+  throw new KrmhubError('unavailable', `${file} is not valid`, {
+    hint: `Fix the file. If you remove it (rm ${file}), the next verification of each catalog has no rollback protection.`,
   });
 }
 
-function parse(text: string): SeenCatalogs | undefined {
+function parseSeen(text: string): SeenCatalogs | undefined {
   try {
     const value = JSON.parse(text) as Partial<SeenCatalogs> | null;
     if (value?.version !== 1 || typeof value.catalogs !== 'object' || value.catalogs === null)
       return undefined;
-    const sound = Object.values(value.catalogs).every(
+    const isValid = Object.values(value.catalogs).every(
       (seen: unknown) =>
         typeof seen === 'object' &&
         seen !== null &&
@@ -90,7 +90,7 @@ function parse(text: string): SeenCatalogs | undefined {
         'digest' in seen &&
         typeof seen.digest === 'string',
     );
-    return sound ? (value as SeenCatalogs) : undefined;
+    return isValid ? (value as SeenCatalogs) : undefined;
   } catch {
     return undefined;
   }

@@ -8,32 +8,32 @@ import { diskError } from '../../files/read-file.js';
 import type { CatalogAddress } from './address.js';
 
 export const BUNDLE = 'snapshot.sigstore.json';
-/** What is held against the signature, in this order. */
+/** The signed files, in the order of verification. */
 export const SIGNED_FILES = ['snapshot.json', 'catalog.yaml'] as const;
 export type SignedFile = (typeof SIGNED_FILES)[number];
 
-/** Where a snapshot's files are read from. */
+/** The files of a snapshot, from a registry or a folder. */
 export interface SnapshotFiles {
-  /** In words why there is none and what to do, where that is so. */
+  /** The bundle, or why it is missing and what to do. */
   bundle(): Promise<Uint8Array | { missing: string; hint: string }>;
   file(name: SignedFile, serial: number): Promise<Uint8Array>;
 }
 
 const ABSENT =
-  'Nothing was written. Look at the name (`krmhub catalog list`) and the serial (`krmhub catalog history`); where they are right, ask who runs the registry: one of this version signs every snapshot.';
-const NO_FOLDER = 'Name the folder that `krmhub catalog verify --out` wrote.';
+  'Nothing was written. Check the name with `krmhub catalog list` and the serial with `krmhub catalog history NAME`. If they are correct, ask the operator of the registry.';
+const NO_FOLDER = 'Give the folder of an earlier run: krmhub catalog verify CATALOG --out FOLDER';
 
-export function filesOfRegistry(client: RegistryClient, { name, serial }: CatalogAddress): SnapshotFiles {
+export function registryFiles(client: RegistryClient, { name, serial }: CatalogAddress): SnapshotFiles {
   return {
     async bundle() {
       try {
         return (await client.snapshotBundle(name, serial === undefined ? undefined : String(serial))).bytes;
       } catch (error) {
-        // Whoever stands between may answer so: that nothing is there is no reason to trust it.
+        // An attacker can return 404, so a missing bundle fails the verification.
         const refused =
           (error instanceof RegistryError && (error.code === 'not-found' || error.code === 'gone')) ||
           (error instanceof UnexpectedResponse && (error.status === 404 || error.status === 410));
-        if (refused) return { missing: `there is none: ${error.message}`, hint: ABSENT };
+        if (refused) return { missing: `no signature: ${error.message}`, hint: ABSENT };
         throw error;
       }
     },
@@ -44,14 +44,14 @@ export function filesOfRegistry(client: RegistryClient, { name, serial }: Catalo
   };
 }
 
-/** A folder that an earlier verification wrote. */
-export function filesOfFolder(folder: string): SnapshotFiles {
+/** Reads the files that an earlier verification wrote. */
+export function folderFiles(folder: string): SnapshotFiles {
   const read = async (name: string, maxBytes: number): Promise<Uint8Array> => {
     const file = path.join(folder, name);
     try {
       const { size } = await stat(file);
       if (size > maxBytes) {
-        throw new KrmhubError('too-large', `${file} has more than ${maxBytes} bytes`);
+        throw new KrmhubError('too-large', `${file} exceeds ${maxBytes} bytes`);
       }
       return await readFile(file);
     } catch (error) {
@@ -67,7 +67,7 @@ export function filesOfFolder(folder: string): SnapshotFiles {
           error instanceof KrmhubError &&
           (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT'
         ) {
-          return { missing: `there is no ${BUNDLE} in ${folder}`, hint: NO_FOLDER };
+          return { missing: `no ${BUNDLE} in ${folder}`, hint: NO_FOLDER };
         }
         throw error;
       }

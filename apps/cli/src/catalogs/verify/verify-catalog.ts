@@ -8,11 +8,11 @@ import { SIGNED_FILES, type SignedFile, type SnapshotFiles } from './snapshot-fi
 export interface CatalogCheck {
   check: string;
   passed: boolean;
-  /** What was found, or why it is a refusal. */
+  /** The details, or why the check failed. */
   message: string;
 }
 
-/** Everything that holds, or the checks up to the one that failed and what to do about it. */
+/** The checks up to the first failure, and the trusted snapshot or the refusal. */
 export interface CatalogVerdict {
   checks: CatalogCheck[];
   refusal?: { message: string; hint: string };
@@ -29,35 +29,40 @@ export interface CatalogVerdict {
   };
 }
 
-export interface CatalogQuestion {
+export interface VerifyInput {
   address: CatalogAddress;
   keys: readonly PublicKey[];
   files: SnapshotFiles;
   now: Date;
   /** The highest snapshot that was verified before. */
   seen: SeenSnapshot | undefined;
-  /** Where that is remembered. */
+  /** Path of seen-catalogs.json. */
   seenFile: string;
 }
 
 type Signed = NonNullable<VerifiedSnapshot['signed']>;
 
-/** Whether a catalog is what a pinned key has signed, and the newest that there is. Nothing of it is believed before. */
-export async function verifyCatalog(question: CatalogQuestion): Promise<CatalogVerdict> {
+/** Verifies that a pinned key signed the catalog, and that it is the newest. Nothing is trusted before that. */
+export async function verifyCatalog(question: VerifyInput): Promise<CatalogVerdict> {
   const { address, keys, files } = question;
   const bundle = await files.bundle();
-  if (!(bundle instanceof Uint8Array)) return refuse([], 'bundle', bundle.missing, bundle.hint);
+  if (!(bundle instanceof Uint8Array)) return refusedVerdict([], 'bundle', bundle.missing, bundle.hint);
   const { checks: first, signed, hint } = verifySnapshot(bundle, keys);
   const checks: CatalogCheck[] = [...first];
   if (signed === undefined) {
     const failed = checks.pop()!;
     return failed.check === 'signature'
-      ? refuse(checks, 'signature', strangeKey(hint, keys) ?? failed.message, newKey(address))
-      : refuse(checks, failed.check, failed.message, UNSIGNED);
+      ? refusedVerdict(
+          checks,
+          'signature',
+          unknownKeyReason(hint, keys) ?? failed.message,
+          newKeyHint(address),
+        )
+      : refusedVerdict(checks, failed.check, failed.message, UNSIGNED);
   }
   for (const judge of [judgeName, judgeSerial, judgeExpiry, judgeRollback]) {
-    const { check, problem, found, mend } = judge(question, signed);
-    if (problem !== undefined) return refuse(checks, check, problem, mend);
+    const { check, problem, found, fix: mend } = judge(question, signed);
+    if (problem !== undefined) return refusedVerdict(checks, check, problem, mend);
     checks.push({ check, passed: true, message: found });
   }
   const { serial, expires } = signed.claim;
@@ -66,8 +71,8 @@ export async function verifyCatalog(question: CatalogQuestion): Promise<CatalogV
     const bytes = await files.file(name, serial);
     const [expected, actual] = [signed.digests.get(name), sha256(bytes)];
     if (actual !== expected) {
-      const reason = `it has the digest ${actual}, and ${expected ?? 'nothing of this name'} was signed`;
-      return refuse(checks, name, reason, CHANGED);
+      const reason = `digest mismatch: signed ${expected ?? '(nothing)'}, got ${actual}`;
+      return refusedVerdict(checks, name, reason, CHANGED);
     }
     checks.push({ check: name, passed: true, message: actual });
     read[name] = bytes;
@@ -89,78 +94,77 @@ interface Judgement {
   check: string;
   problem: string | undefined;
   found: string;
-  mend: string;
+  fix: string;
 }
 
-function judgeName({ address }: CatalogQuestion, { claim }: Signed): Judgement {
+function judgeName({ address }: VerifyInput, { claim }: Signed): Judgement {
   const other = claim.catalog !== address.name;
   return {
     check: 'catalog',
-    problem: other ? `it is the signature of ${claim.catalog}, not of ${address.name}` : undefined,
+    problem: other ? `signature of ${claim.catalog}, expected ${address.name}` : undefined,
     found: claim.catalog,
-    mend: CHANGED,
+    fix: CHANGED,
   };
 }
 
-function judgeSerial({ address: { serial } }: CatalogQuestion, { claim }: Signed): Judgement {
+function judgeSerial({ address: { serial } }: VerifyInput, { claim }: Signed): Judgement {
   const other = serial !== undefined && claim.serial !== serial;
   return {
     check: 'serial',
-    problem: other ? `it is the signature of snapshot ${claim.serial}, not of ${serial}` : undefined,
-    found: `${claim.serial}, ${serial === undefined ? 'as the newest' : 'as asked for'}`,
-    mend: CHANGED,
+    problem: other ? `signature of snapshot ${claim.serial}, expected ${serial}` : undefined,
+    found: `${claim.serial}, ${serial === undefined ? 'the newest' : 'as requested'}`,
+    fix: CHANGED,
   };
 }
 
-/** Who names a snapshot does not ask for the newest, and gets it however old it is. */
-function judgeExpiry({ address, now }: CatalogQuestion, { claim: { expires } }: Signed): Judgement {
+/** An explicit snapshot can be of any age. */
+function judgeExpiry({ address, now }: VerifyInput, { claim: { expires } }: Signed): Judgement {
   const over = address.serial === undefined && Date.parse(expires) <= now.getTime();
   return {
     check: 'expiry',
-    problem: over ? `it was good until ${expires}, and it is ${now.toISOString()}` : undefined,
-    found: address.serial === undefined ? `good until ${expires}` : 'not asked for: a snapshot is named',
-    mend: 'A registry renews its signatures: this one stands still, or somebody shows an old state of it. Look at the clock of this machine too. To use an old snapshot on purpose, name it with --snapshot.',
+    problem: over ? `expired at ${expires}, the time is ${now.toISOString()}` : undefined,
+    found: address.serial === undefined ? `valid until ${expires}` : 'not checked for an explicit snapshot',
+    fix: 'Check the clock of this machine. The registry may have stopped, or a proxy may serve an old state of it. To use an old snapshot deliberately, use --snapshot SERIAL.',
   };
 }
 
-function judgeRollback({ address, seen, seenFile }: CatalogQuestion, { claim, digests }: Signed): Judgement {
+function judgeRollback({ address, seen, seenFile }: VerifyInput, { claim, digests }: Signed): Judgement {
   const { serial } = claim;
   const older = seen !== undefined && address.serial === undefined && serial < seen.serial;
   const other = seen !== undefined && serial === seen.serial && digests.get('snapshot.json') !== seen.digest;
   return {
     check: 'rollback',
     problem: older
-      ? `snapshot ${serial} is shown as the newest, and snapshot ${seen.serial} was seen at ${seen.at}`
+      ? `the registry serves snapshot ${serial} as the newest, but snapshot ${seen.serial} was verified at ${seen.at}`
       : other
-        ? `there are two snapshots ${serial}: this one, and another that was seen at ${seen.at}`
+        ? `this snapshot ${serial} differs from the one that was verified at ${seen.at}`
         : undefined,
     found:
-      seen === undefined
-        ? 'none of this catalog was seen before'
-        : `snapshot ${seen.serial} is the highest that was seen`,
-    mend: `To use an old snapshot on purpose, name it with --snapshot. Else ask who runs the registry. If it was set back to a backup, and you believe that, take ${address.url} out of ${seenFile}.`,
+      seen === undefined ? 'first verification of this catalog' : `highest verified snapshot: ${seen.serial}`,
+    fix: `Ask the operator of the registry. If the registry was restored from a backup, remove ${address.url} from ${seenFile}. To use an old snapshot deliberately, use --snapshot SERIAL.`,
   };
 }
 
-const UNSIGNED = 'Nothing was written. A registry of this version signs every snapshot: ask who runs it.';
+const UNSIGNED =
+  'Nothing was written. Ask the operator of the registry why the snapshot is not signed correctly.';
 const CHANGED =
-  'Nothing was written. Something between you and the registry, or the registry itself, gives something else.';
+  'Nothing was written. Ask the operator of the registry: it, or a proxy, serves other bytes than the signed ones.';
 
-function newKey({ registry }: CatalogAddress): string {
-  return `If the registry has a new key, ${registry}/.well-known/krmhub-keys.json has it. Anybody in between can change that: have its operator tell you the fingerprint by another way, then give the new key with --key.`;
+function newKeyHint({ registry }: CatalogAddress): string {
+  return `If the registry rotated its key, download ${registry}/.well-known/krmhub-keys.json, confirm the fingerprint with the operator, and use --key with the new key.`;
 }
 
-/** The key that a bundle says to be signed by, which is none of ours. */
-function strangeKey(hint: string | undefined, keys: readonly PublicKey[]): string | undefined {
+/** Returns why the key of a bundle is unknown; undefined for a pinned key. */
+function unknownKeyReason(hint: string | undefined, keys: readonly PublicKey[]): string | undefined {
   const bytes = Buffer.from(hint ?? '', 'base64');
   if (bytes.length !== 32) return undefined;
   const fingerprint = `sha256:${bytes.toString('hex')}`;
   if (keys.some((key) => key.fingerprint === fingerprint)) return undefined;
   const pinned = keys.map((key) => key.fingerprint).join(', ');
-  return `it says to be signed by the key ${fingerprint}, and ${pinned} is pinned`;
+  return `signed by the key ${fingerprint}, expected ${pinned}`;
 }
 
-function refuse(
+function refusedVerdict(
   checks: readonly CatalogCheck[],
   check: string,
   reason: string,

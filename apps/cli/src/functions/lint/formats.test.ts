@@ -354,8 +354,8 @@ describe('what is not ours', () => {
 describe('very many findings', () => {
   const report = (count: number): FileReport => ({
     name: 'a.yaml',
-    passedOver: false,
-    passedOverDocuments: 0,
+    skipped: false,
+    skippedDocuments: 0,
     bytes: undefined,
     diagnostics: Array.from({ length: count }, (_, line) => ({
       code: 'tags/form',
@@ -371,7 +371,7 @@ describe('very many findings', () => {
     for (const count of counts) await writer.add(report(count));
     const warning = counts.reduce((sum, count) => sum + count, 0);
     const passedOver = { files: 0, documents: 0, templates: 0 };
-    await writer.end({ files: counts.length, findings: { error: 0, warning, info: 0 }, passedOver });
+    await writer.end({ files: counts.length, findings: { error: 0, warning, info: 0 }, skipped: passedOver });
     return JSON.parse(io.out());
   };
 

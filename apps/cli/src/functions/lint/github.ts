@@ -1,16 +1,16 @@
 import path from 'node:path';
 import type { Diagnostic, Severity } from '@krmhub/schema';
 import { STDIN_NAME } from '../../files/read-file.js';
-import { visible } from '../../io/text.js';
+import { escapeControls } from '../../io/text.js';
 
-/** Findings as workflow commands, which GitHub shows as annotations beside the lines that they are about. */
+/** Formats findings as workflow commands, which GitHub shows as annotations of lines. */
 
 const COMMAND = { error: 'error', warning: 'warning', info: 'notice' } as const satisfies Record<
   Severity,
   string
 >;
 
-/** One line; nothing in a document or in a file's name can end it or begin another command. */
+/** Returns one workflow command. Escapes text so that it cannot start another command. */
 export function annotation(diagnostic: Diagnostic, place: { cwd: string; root: string }): string {
   const { code, severity, message, file, path: field, range, hint } = diagnostic;
   const oneLine = range !== undefined && range.start.line === range.end.line;
@@ -22,7 +22,7 @@ export function annotation(diagnostic: Diagnostic, place: { cwd: string; root: s
           ['line', range.start.line],
           ['endLine', range.end.line],
         ] as [string, number][])),
-    // GitHub takes columns only within one line.
+    // GitHub accepts columns only within one line.
     ...(oneLine
       ? ([
           ['col', range.start.column],
@@ -36,7 +36,7 @@ export function annotation(diagnostic: Diagnostic, place: { cwd: string; root: s
   return `::${COMMAND[severity]} ${given}::${escapeData(text)}`;
 }
 
-/** Annotations are placed by paths from the repository's root. */
+/** GitHub needs paths relative to the root of the repository. */
 function fromRoot(file: string, { cwd, root }: { cwd: string; root: string }): string {
   const full = path.resolve(cwd, file);
   const relative = path.relative(root, full);
@@ -44,9 +44,11 @@ function fromRoot(file: string, { cwd, root }: { cwd: string; root: string }): s
   return (outside ? full : relative).split(path.sep).join('/');
 }
 
-/** The rules of GitHub's own toolkit; what else acts on a terminal is made visible. */
+/** Escapes as the toolkit of GitHub does; also escapes other control characters. */
 function escapeData(text: string): string {
-  const lines = text.split(/(\r|\n)/).map((part) => (part === '\r' || part === '\n' ? part : visible(part)));
+  const lines = text
+    .split(/(\r|\n)/)
+    .map((part) => (part === '\r' || part === '\n' ? part : escapeControls(part)));
   return lines.join('').replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 

@@ -14,26 +14,26 @@ import { type FileReport, type LintSourceOptions, lintSource } from './lint-sour
 import { type ReportWriter, reportWriter } from './report-writer.js';
 import type { Totals } from './totals.js';
 
-/** Prints the report on stdout, each file as soon as it is its turn, and sets the exit code. */
+/** Lints files, prints the report in the order of the files, and sets the exit code. */
 export async function lintFiles(io: Io, names: readonly string[], options: LintFilesOptions): Promise<void> {
   const { files, templates } = await findDocumentFiles(io, names);
   const totals: Totals = {
     files: 0,
     findings: { error: 0, warning: 0, info: 0 },
-    passedOver: { files: 0, documents: 0, templates: templates.length },
+    skipped: { files: 0, documents: 0, templates: templates.length },
   };
   const progress = new Progress(io);
   const writer = await reportWriter(io, options);
-  let looked = 0;
-  for await (const report of reportsOf(io, files, options, writer)) {
-    looked++;
-    await progress.tick(() => `linting ${looked}/${files.length} ${report.name}`);
-    if (report.passedOver) {
-      totals.passedOver.files++;
+  let done = 0;
+  for await (const report of lintAll(io, files, options, writer)) {
+    done++;
+    await progress.tick(() => `linting ${done}/${files.length} ${report.name}`);
+    if (report.skipped) {
+      totals.skipped.files++;
       continue;
     }
     totals.files++;
-    totals.passedOver.documents += report.passedOverDocuments;
+    totals.skipped.documents += report.skippedDocuments;
     for (const { severity } of report.diagnostics) totals.findings[severity]++;
     if (report.diagnostics.length === 0) continue;
     if (writer.streams) await progress.clear();
@@ -41,24 +41,24 @@ export async function lintFiles(io: Io, names: readonly string[], options: LintF
   }
   await progress.clear();
   if (totals.files === 0 && options.skipOthers !== true) {
-    throw new KrmhubError('not-found', `there is no definition or catalog in ${names.join(', ')}`, {
-      hint: 'Start one with `krmhub init`, or make definitions of other files with `krmhub convert`.',
+    throw new KrmhubError('not-found', `no definition or catalog in ${names.join(', ')}`, {
+      hint: 'Create a definition with `krmhub init GROUP/KIND`, or convert other files with `krmhub convert`.',
     });
   }
   if (totals.findings.error > 0) io.exitCode = FINDINGS;
   await writer.end(totals);
 }
 
-/** In the order of the files, whatever runs at the same time. */
-async function* reportsOf(
+/** Lints files, in threads if there are many. Yields the reports in the order of the files. */
+async function* lintAll(
   io: Io,
   files: DocumentFileList['files'],
-  { ruleset: profile, skipOthers = false }: LintFilesOptions,
+  { ruleset, skipOthers = false }: LintFilesOptions,
   { needsBytes }: ReportWriter,
 ): AsyncGenerator<FileReport> {
-  const options: LintSourceOptions = { ruleset: profile, skipOthers, cwd: io.cwd };
+  const options: LintSourceOptions = { ruleset, skipOthers, cwd: io.cwd };
   const { lintInThreads, threadsFor } = await import('./threads.js');
-  // Threads have neither stdin nor credentials.
+  // Threads have no stdin and no credentials.
   const here = files.some(({ name }) => name === STDIN_NAME || name.startsWith(OCI_SCHEME));
   const threads = here ? 0 : threadsFor(files.length);
   if (threads > 0) {

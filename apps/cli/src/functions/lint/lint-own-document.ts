@@ -1,15 +1,15 @@
 import { type Diagnostic, type JsonValue, readYaml } from '@krmhub/schema';
 
-/** Documents that stand beside definitions and catalogs in the format of the registry's own. */
+/** API versions of recipes and policies. */
 const OWN_API_VERSION = /^krmhub\.dev\//;
 const RECIPE = 'CatalogRecipe';
 const TRUST = ['SigningPolicy', 'TrustedCatalog'];
-/** Without one of these words in it, a file need not be read a second time. */
+/** A file without one of these words cannot contain a recipe or a policy. */
 const WORDS = [RECIPE, ...TRUST];
 
 /**
- * What is wrong with a file that holds a recipe, or policies and nothing else; undefined for every other file. Keys that
- * a recipe names are looked for below `folder`; where there is none, files are not read.
+ * Lints a file that contains a recipe, or only policies; returns undefined for other files. Reads the key files of a recipe
+ * below `folder`, if it is given.
  */
 export async function lintOwnDocument(
   bytes: Uint8Array,

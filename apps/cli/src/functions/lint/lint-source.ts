@@ -1,58 +1,58 @@
 import path from 'node:path';
 import { type Diagnostic, type LintRuleset, lint } from '@krmhub/schema';
 import { type DocumentFile, OCI_SCHEME } from '../../documents/document-files.js';
-import { holdsOnlyOtherDocuments } from '../../documents/other-documents.js';
+import { hasOnlyOtherDocuments } from '../../documents/other-documents.js';
 import { STDIN_NAME } from '../../files/read-file.js';
 import { lintOwnDocument } from './lint-own-document.js';
 
-/** What lint says of one file; plain data, so that it can come from another thread. */
+/** The lint result of a file; plain data, so that a thread can send it. */
 export interface FileReport {
   name: string;
-  /** The file holds nothing but documents of other kinds, and was not named by the user. */
-  passedOver: boolean;
-  /** Documents of other kinds that stand beside definitions. */
-  passedOverDocuments: number;
+  /** True for a file in a folder that contains only documents of other kinds. */
+  skipped: boolean;
+  /** Number of documents of other kinds in a file with definitions. */
+  skippedDocuments: number;
   diagnostics: Diagnostic[];
-  /** Where there are diagnostics: of a file without problems no line is going to be shown. */
+  /** Present if there are diagnostics, which print lines of the file. */
   bytes: Uint8Array | undefined;
 }
 
 export interface LintSourceOptions {
   ruleset: LintRuleset;
-  /** Documents of other kinds are passed over in files that were named, too. */
+  /** Also skip documents of other kinds in named files. */
   skipOthers: boolean;
-  /** What the names of files are relative to. */
+  /** The folder that file names are relative to. */
   cwd: string;
 }
 
-/** Lints one file as the user meant it: what was found in a folder may hold other things as well. */
+/** Lints a file. A file in a folder may contain other documents; a named file may not. */
 export async function lintSource(source: DocumentFile, options: LintSourceOptions): Promise<FileReport> {
   const { name, bytes } = source;
-  const own = await lintOwnDocument(bytes, name, folderOf(name, options));
-  if (own !== undefined) return reportOf(source, own, 0);
+  const own = await lintOwnDocument(bytes, name, documentFolder(name, options));
+  if (own !== undefined) return createReport(source, own, 0);
   const lenient = !source.explicit || options.skipOthers;
   const result = lint(bytes, { file: name, ruleset: options.ruleset, skipForeign: lenient });
-  if (lenient && holdsOnlyOtherDocuments(result))
-    return { name, passedOver: true, passedOverDocuments: 0, diagnostics: [], bytes: undefined };
-  return reportOf(source, result.diagnostics, result.skipped);
+  if (lenient && hasOnlyOtherDocuments(result))
+    return { name, skipped: true, skippedDocuments: 0, diagnostics: [], bytes: undefined };
+  return createReport(source, result.diagnostics, result.skipped);
 }
 
-function reportOf(
+function createReport(
   { name, bytes }: DocumentFile,
   diagnostics: Diagnostic[],
   passedOverDocuments: number,
 ): FileReport {
   return {
     name,
-    passedOver: false,
-    passedOverDocuments,
+    skipped: false,
+    skippedDocuments: passedOverDocuments,
     diagnostics,
     bytes: diagnostics.length === 0 ? undefined : bytes,
   };
 }
 
-/** Where files beside this one are; what comes from a registry has none. */
-function folderOf(name: string, { cwd }: LintSourceOptions): string | undefined {
+/** Returns the folder of a file; undefined for an OCI artifact. */
+function documentFolder(name: string, { cwd }: LintSourceOptions): string | undefined {
   if (name.startsWith(OCI_SCHEME)) return undefined;
   return name === STDIN_NAME ? cwd : path.dirname(path.resolve(cwd, name));
 }

@@ -4,17 +4,17 @@ import type { LintFilesOptions } from './lint-options.js';
 import type { FileReport } from './lint-source.js';
 import type { Totals } from './totals.js';
 
-/** Prints what lint finds. Files are added in their order, those with diagnostics only. */
+/** Prints the results of lint. Receives the files with diagnostics, in order. */
 export interface ReportWriter {
-  /** Whether it prints before the end. */
+  /** True if it prints before the end. */
   streams: boolean;
-  /** Whether it shows lines of the files. */
+  /** True if it prints lines of the files. */
   needsBytes: boolean;
   add(report: FileReport): Promise<void>;
   end(totals: Totals): Promise<void>;
 }
 
-/** Findings in one document: GitHub takes 25,000 in a SARIF file, and nobody mends more before linting again. */
+/** Maximum number of findings in one document; GitHub accepts 25,000 in a SARIF file. */
 const MAX_FINDINGS = 20_000;
 
 export async function reportWriter(io: Io, options: LintFilesOptions): Promise<ReportWriter> {
@@ -27,9 +27,9 @@ export async function reportWriter(io: Io, options: LintFilesOptions): Promise<R
       return documentWriter(io, async (totals, diagnostics) => jsonReport(totals, diagnostics));
     case 'sarif': {
       const { sarifLog } = await import('./sarif.js');
-      const { ruleset: profile, rulesUrl } = options;
+      const { ruleset, rulesUrl } = options;
       return documentWriter(io, async (_, diagnostics, more) =>
-        sarifLog(diagnostics, { cwd: io.cwd, ruleset: profile, rulesUrl, more }),
+        sarifLog(diagnostics, { cwd: io.cwd, ruleset, rulesUrl, more }),
       );
     }
   }
@@ -37,7 +37,7 @@ export async function reportWriter(io: Io, options: LintFilesOptions): Promise<R
 
 async function textWriter(io: Io): Promise<ReportWriter> {
   const { printDiagnostics, summaryLine } = await import('../../io/diagnostics.js');
-  const { passedOverText } = await import('./totals.js');
+  const { skippedText: passedOverText } = await import('./totals.js');
   return {
     streams: true,
     needsBytes: true,
@@ -48,11 +48,11 @@ async function textWriter(io: Io): Promise<ReportWriter> {
   };
 }
 
-/** Annotations of GitHub's checks; the summary is for those who read the log. */
+/** Prints annotations for GitHub checks, and a summary for the log. */
 async function githubWriter(io: Io): Promise<ReportWriter> {
   const { annotation } = await import('./github.js');
   const { summaryLine } = await import('../../io/diagnostics.js');
-  const { passedOverText } = await import('./totals.js');
+  const { skippedText: passedOverText } = await import('./totals.js');
   const root = io.env.GITHUB_WORKSPACE;
   const place = { cwd: io.cwd, root: root === undefined || root === '' ? io.cwd : root };
   return {
@@ -65,25 +65,25 @@ async function githubWriter(io: Io): Promise<ReportWriter> {
   };
 }
 
-/** For formats that are one document: findings are held until the end, up to a number. */
+/** For formats that are one document: collects findings up to the limit and prints them at the end. */
 function documentWriter(
   io: Io,
   document: (totals: Totals, diagnostics: readonly Diagnostic[], more: string | undefined) => Promise<object>,
 ): ReportWriter {
-  const kept: Diagnostic[] = [];
+  const collected: Diagnostic[] = [];
   let left = 0;
   return {
     streams: false,
     needsBytes: false,
     add: async ({ diagnostics }) => {
-      const room = Math.max(MAX_FINDINGS - kept.length, 0);
-      kept.push(...diagnostics.slice(0, room));
+      const room = Math.max(MAX_FINDINGS - collected.length, 0);
+      collected.push(...diagnostics.slice(0, room));
       left += Math.max(diagnostics.length - room, 0);
     },
     end: async (totals) => {
       const { jsonText } = await import('../../io/print.js');
-      const more = left === 0 ? undefined : `${left} more findings are not told; mend these and lint again`;
-      await write(io.stdout, jsonText(await document(totals, kept, more)));
+      const more = left === 0 ? undefined : `${left} more findings are omitted; fix these and lint again`;
+      await write(io.stdout, jsonText(await document(totals, collected, more)));
     },
   };
 }

@@ -13,15 +13,15 @@ import {
 import { STDIN_NAME } from '../../files/read-file.js';
 import { VERSION } from '../../io/version.js';
 
-/** Findings as SARIF 2.1.0 (OASIS): what code scanning services and editors read. */
+/** Formats findings as SARIF 2.1.0 (OASIS), for code scanning services and editors. */
 
 export interface SarifOptions {
-  /** The folder that names of files are relative to; it becomes %SRCROOT%. */
+  /** The folder that file names are relative to; it becomes %SRCROOT%. */
   cwd: string;
   ruleset: LintRuleset;
-  /** Where docs/lint-rules.md is published; without it, rules explain themselves and link nowhere. */
+  /** URL of docs/lint-rules.md; without it, rules have no link. */
   rulesUrl: string | undefined;
-  /** What is to be said of findings that were left out. */
+  /** Note about omitted findings. */
   more: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export function sarifLog(diagnostics: readonly Diagnostic[], options: SarifOptio
         },
         columnKind: 'utf16CodeUnits',
         originalUriBaseIds: {
-          [SOURCE_ROOT]: { description: { text: 'The folder that krmhub was run in.' } },
+          [SOURCE_ROOT]: { description: { text: 'The working directory of krmhub.' } },
         },
         invocations: [
           {
@@ -84,7 +84,7 @@ export function sarifLog(diagnostics: readonly Diagnostic[], options: SarifOptio
   };
 }
 
-function reportingDescriptor(code: string, { ruleset: profile, rulesUrl }: SarifOptions): object {
+function reportingDescriptor(code: string, { ruleset, rulesUrl }: SarifOptions): object {
   const rule = Object.hasOwn(RULES, code) ? RULES[code] : undefined;
   if (rule === undefined) return { id: code };
   const { severity, kep = severity, summary, fix } = rule;
@@ -94,11 +94,11 @@ function reportingDescriptor(code: string, { ruleset: profile, rulesUrl }: Sarif
     fullDescription: { text: summary },
     help: { text: fix },
     ...(rulesUrl === undefined ? {} : { helpUri: ruleUrl(rulesUrl, code) }),
-    defaultConfiguration: { level: LEVEL[profile === 'kep' ? kep : severity] },
+    defaultConfiguration: { level: LEVEL[ruleset === 'kep' ? kep : severity] },
   };
 }
 
-/** The heading of docs/lint-rules.md that a code stands under. */
+/** Returns the URL of the section of a code in docs/lint-rules.md. */
 function ruleUrl(rulesUrl: string, code: string): string {
   const url = new URL(rulesUrl);
   url.hash = code.split('/')[0]!;
@@ -137,7 +137,7 @@ function artifactLocation(file: string, cwd: string): { uri: string; uriBaseId?:
   return { uri, uriBaseId: SOURCE_ROOT };
 }
 
-/** The same for the same finding in the same field, wherever its line has moved to; equal ones are counted. */
+/** Returns a fingerprint that stays the same when lines move. Numbers equal findings. */
 function fingerprint(
   { code, file, path: field, message }: Diagnostic,
   cwd: string,

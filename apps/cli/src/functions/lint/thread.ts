@@ -3,17 +3,17 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readDocumentFile } from '../../documents/document-files.js';
 import { lintSource } from './lint-source.js';
-import type { Batch, BatchAnswer, ThreadSetup } from './threads.js';
+import type { Batch, BatchResult, ThreadSetup } from './threads.js';
 
-/** A thread of lint: one batch after the other, until it is ended. */
+/** A lint thread: processes batches until it is terminated. */
 const setup = workerData as ThreadSetup;
 const io = { cwd: setup.cwd, stdin: Readable.from([]), env: {} };
 
 parentPort!.on('message', (batch: Batch) => {
-  void answer(batch).then((given) => parentPort!.postMessage(given));
+  void lintBatch(batch).then((result) => parentPort!.postMessage(result));
 });
 
-async function answer({ number, files }: Batch): Promise<BatchAnswer> {
+async function lintBatch({ number, files }: Batch): Promise<BatchResult> {
   const reports = [];
   try {
     for (const file of files) {

@@ -4,11 +4,11 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { DocumentFileList } from '../../documents/document-files.js';
 import type { FileReport, LintSourceOptions } from './lint-source.js';
 
-/** Lints many files in threads of their own. A thread takes a batch of files, reads, lints, and asks for the next. */
+/** Lints many files in threads. A thread reads and lints a batch of files, then takes the next one. */
 
-/** What a thread is told when it starts. */
+/** The options of a thread. */
 export interface ThreadSetup extends LintSourceOptions {
-  /** Whether the bytes of files with diagnostics are wanted back. */
+  /** Send back the bytes of files with diagnostics. */
   keepBytes: boolean;
 }
 
@@ -17,50 +17,49 @@ export interface Batch {
   files: DocumentFileList['files'];
 }
 
-export type BatchAnswer =
+export type BatchResult =
   | { number: number; reports: FileReport[] }
   | { number: number; error: { code: KrmhubError['code']; message: string; hint: string | undefined } };
 
 /**
- * Files below which one thread is done before others have loaded and warmed up. Processor time of one thread and
- * of two, for files of 2 to 7 KB: 0.85 s and 1.25 s for 100, 1.2 s and 1.9 s for 200, 3.0 s and 4.3 s for 1,000.
+ * Below this number, threads take longer to load than they save. Processor time of one thread and of two, for files of 2 to 7 KB: 0.85 s and 1.25 s for 100, 1.2 s and 1.9 s for 200, 3.0 s and 4.3 s for 1,000.
  */
 const MIN_FILES = 200;
 const FILES_PER_BATCH = 16;
-/** Each holds the libraries and, at worst, the tree of a file of 4 MB: some 200 MB. */
+/** Each uses up to 200 MB: the libraries, and the tree of a file of 4 MB. */
 const MAX_THREADS = 8;
-/** Batches a thread may be ahead of the one whose turn it is: what is finished early waits in memory. */
+/** Batches that a thread can be ahead of the output; they wait in memory. */
 const BATCHES_AHEAD = 4;
 
-/** How many threads are worth starting for that many files; 0 for none. */
+/** Returns the number of threads for a number of files; 0 to use none. */
 export function threadsFor(files: number): number {
   if (files < MIN_FILES) return 0;
   const threads = Math.min(availableParallelism(), MAX_THREADS);
   return threads < 2 ? 0 : threads;
 }
 
-/** The reports of the files in their order, whichever is finished first. */
+/** Yields the reports in the order of the files. */
 export async function* lintInThreads(
   files: DocumentFileList['files'],
   setup: ThreadSetup,
   threads: number,
 ): AsyncGenerator<FileReport> {
-  const crew = new Crew(files, setup, threads);
+  const pool = new LintThreads(files, setup, threads);
   try {
-    for (let number = 0; number < crew.batches; number++) yield* await crew.reportsOf(number);
+    for (let number = 0; number < pool.batches; number++) yield* await pool.reportsOf(number);
   } finally {
-    await crew.end();
+    await pool.end();
   }
 }
 
-class Crew {
+class LintThreads {
   readonly batches: number;
   private readonly workers: Worker[];
   private readonly idle: Worker[];
   private readonly finished = new Map<number, FileReport[]>();
   private readonly ahead: number;
   private dispatched = 0;
-  private turn = 0;
+  private current = 0;
   private failure: unknown;
   private readonly files: DocumentFileList['files'];
   private wake: () => void = () => undefined;
@@ -76,19 +75,19 @@ class Crew {
 
   private start(setup: ThreadSetup): Worker {
     const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: setup });
-    worker.on('message', (answer: BatchAnswer) => {
-      if ('error' in answer) {
-        const { code, message, hint } = answer.error;
+    worker.on('message', (result: BatchResult) => {
+      if ('error' in result) {
+        const { code, message, hint } = result.error;
         this.fail(new KrmhubError(code, message, hint === undefined ? {} : { hint }));
         return;
       }
-      this.finished.set(answer.number, answer.reports);
+      this.finished.set(result.number, result.reports);
       this.idle.push(worker);
       this.dispatch();
       this.wake();
     });
     worker.on('error', (error) => this.fail(error));
-    worker.on('exit', () => this.fail(new Error('a thread of lint ended before its work was done')));
+    worker.on('exit', () => this.fail(new Error('a lint thread ended before it was done')));
     return worker;
   }
 
@@ -98,7 +97,7 @@ class Crew {
   }
 
   private dispatch(): void {
-    while (this.idle.length > 0 && this.dispatched < Math.min(this.batches, this.turn + this.ahead)) {
+    while (this.idle.length > 0 && this.dispatched < Math.min(this.batches, this.current + this.ahead)) {
       const number = this.dispatched++;
       const files = this.files.slice(number * FILES_PER_BATCH, (number + 1) * FILES_PER_BATCH);
       const batch: Batch = { number, files };
@@ -106,9 +105,9 @@ class Crew {
     }
   }
 
-  /** To be asked for in order. */
+  /** Call with ascending numbers. */
   async reportsOf(number: number): Promise<FileReport[]> {
-    this.turn = number;
+    this.current = number;
     this.dispatch();
     for (;;) {
       const reports = this.finished.get(number);

@@ -1,23 +1,23 @@
 import type { Severity } from '@krmhub/schema';
 import { plural } from '../../io/text.js';
 
-/** What was looked at, and what was found in it. */
+/** The counts of a lint run. */
 export interface Totals {
   files: number;
   findings: Record<Severity, number>;
   /** Files and documents of other kinds, and folders of Helm templates. */
-  passedOver: { files: number; documents: number; templates: number };
+  skipped: { files: number; documents: number; templates: number };
 }
 
-/** `; 2 files and 1 document of other kinds skipped`, or nothing. */
-export function passedOverText({ passedOver: { files, documents, templates } }: Totals): string {
+/** Returns, for example, `; skipped 2 files and 1 document of other kinds`, or an empty text. */
+export function skippedText({ skipped: { files, documents, templates } }: Totals): string {
   const others = [
     ...(files === 0 ? [] : [plural(files, 'file')]),
     ...(documents === 0 ? [] : [plural(documents, 'document')]),
   ];
-  const said = [
-    ...(others.length === 0 ? [] : [`${others.join(' and ')} of other kinds skipped`]),
-    ...(templates === 0 ? [] : [`${plural(templates, 'folder')} of Helm templates skipped`]),
+  const parts = [
+    ...(others.length === 0 ? [] : [`skipped ${others.join(' and ')} of other kinds`]),
+    ...(templates === 0 ? [] : [`skipped ${plural(templates, 'folder')} of Helm templates`]),
   ];
-  return said.map((part) => `; ${part}`).join('');
+  return parts.map((part) => `; ${part}`).join('');
 }

@@ -5,9 +5,9 @@ import { type Diagnostic, type ErrorCode, hasErrors, KrmhubError } from '@krmhub
 import type { Submission } from '../../documents/read-definitions.js';
 import type { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
-import { predecessorsAmong } from './predecessors.js';
+import { findPredecessors } from './find-predecessors.js';
 
-/** What concerns one release alone; other failures end the whole command at once. */
+/** Errors that concern one release; other errors end the command at once. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'conflict',
   'forbidden',
@@ -17,15 +17,15 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'unsupported-media-type',
   'untrusted',
 ]);
-/** Plans that are asked for at the same time. */
+/** Concurrent plan requests. */
 const CONCURRENCY = 6;
 
-/** What would be published, and what that changes for those who use the release before. */
+/** A release to publish, and its changes from the previous release. */
 export interface Planned extends Published {
   changes: Diagnostic[];
 }
 
-/** Has the registry plan every release, storing nothing. Rejects with every refusal of all of them. */
+/** Has the registry plan every release without storing it. Rejects with the refusals of all of them. */
 export async function planAll(
   client: RegistryClient,
   submissions: readonly Submission[],
@@ -33,30 +33,30 @@ export async function planAll(
   allowBreaking: boolean,
   progress: Progress,
 ): Promise<Planned[]> {
-  const predecessors = await predecessorsAmong(client, submissions);
+  const predecessors = await findPredecessors(client, submissions);
   const plans: Planned[] = [];
   const refused: { submission: Submission; error: KrmhubError }[] = [];
   for (let from = 0; from < submissions.length; from += CONCURRENCY) {
     await progress.show(`checking ${from + 1}/${submissions.length}`);
     const batch = submissions.slice(from, from + CONCURRENCY);
-    const answers = await Promise.allSettled(
+    const results = await Promise.allSettled(
       batch.map((submission) =>
         plan(client, submission, readme, allowBreaking, predecessors.get(submission)),
       ),
     );
-    for (const [index, answer] of answers.entries()) {
+    for (const [index, outcome] of results.entries()) {
       const submission = batch[index]!;
-      if (answer.status === 'fulfilled') plans.push(answer.value);
-      else if (answer.reason instanceof KrmhubError && REFUSALS.has(answer.reason.code)) {
-        refused.push({ submission, error: answer.reason });
+      if (outcome.status === 'fulfilled') plans.push(outcome.value);
+      else if (outcome.reason instanceof KrmhubError && REFUSALS.has(outcome.reason.code)) {
+        refused.push({ submission, error: outcome.reason });
       } else {
         await progress.clear();
-        throw answer.reason;
+        throw outcome.reason;
       }
     }
   }
   await progress.clear();
-  if (refused.length > 0) throw refusal(refused, submissions.length);
+  if (refused.length > 0) throw refusalError(refused, submissions.length);
   return plans;
 }
 
@@ -76,40 +76,44 @@ async function plan(
     mediaType,
     bundles,
     dryRun: true,
-    // The registry does not know yet what is published before it by the same command; that is compared here.
+    // The registry does not have an earlier release of the same command yet, so it is compared here.
     allowBreaking: allowBreaking || before !== undefined,
     ...(readme === undefined ? {} : { readme }),
   });
   const changes =
     before === undefined || result.outcome === 'unchanged'
-      ? result.diagnostics.filter(({ code }) => isChange(code)).map(definite)
+      ? result.diagnostics.filter(({ code }) => isChange(code)).map(toDiagnostic)
       : checkCompatibility({ ...submission, before, allowBreaking });
   if (before !== undefined && hasErrors(changes)) {
-    throw new KrmhubError('invalid-document', `it breaks what was written for ${before.release}`, {
-      diagnostics: changes,
-      hint: '`krmhub diff` tells all changes; `--allow-breaking` publishes them as they are.',
-    });
+    throw new KrmhubError(
+      'invalid-document',
+      `cannot publish ${releaseName(submission)}: it breaks users of ${before.release}`,
+      {
+        diagnostics: changes,
+        hint: 'Show all changes with `krmhub diff`, or publish them with --allow-breaking.',
+      },
+    );
   }
-  return { submission, result, changes: changes.map((change) => inFile(change, submission)) };
+  return { submission, result, changes: changes.map((change) => withFile(change, submission)) };
 }
 
-/** Whether a diagnostic is about the release before. */
+/** Reports whether a diagnostic concerns the previous release. */
 function isChange(code: string): boolean {
   return code === 'publish/breaking' || code === 'publish/review';
 }
 
-/** Of an answer, where what is absent may be undefined. */
-function definite({ range, hint, ...rest }: PublishResult['diagnostics'][number]): Diagnostic {
+/** Drops undefined fields of a response. */
+function toDiagnostic({ range, hint, ...rest }: PublishResult['diagnostics'][number]): Diagnostic {
   return { ...rest, ...(range === undefined ? {} : { range }), ...(hint === undefined ? {} : { hint }) };
 }
 
-function refusal(refused: { submission: Submission; error: KrmhubError }[], total: number): KrmhubError {
+function refusalError(refused: { submission: Submission; error: KrmhubError }[], total: number): KrmhubError {
   const [first] = refused;
   const diagnostics = refused.flatMap(({ submission, error }) =>
-    // Warnings were found here too, and told before.
+    // Warnings are already printed.
     error.diagnostics
       .filter(({ severity }) => severity === 'error')
-      .map((diagnostic) => inFile(diagnostic, submission)),
+      .map((diagnostic) => withFile(diagnostic, submission)),
   );
   const { message, hint } = first!.error;
   if (total === 1)
@@ -119,23 +123,23 @@ function refusal(refused: { submission: Submission; error: KrmhubError }[], tota
     });
   const codes = new Set(refused.map(({ error }) => error.code));
   const lines = refused.map(({ submission, error }) => {
-    const name = nameOf(submission);
+    const name = releaseName(submission);
     return error.message.startsWith(name) ? error.message : `${name}: ${error.message}`;
   });
   const hints = [...new Set(refused.flatMap(({ error }) => (error.hint === undefined ? [] : [error.hint])))];
   return new KrmhubError(
     codes.size === 1 ? first!.error.code : 'invalid-document',
-    `the registry refuses ${plural(refused.length, 'release')} of ${total}, so nothing is published:\n${lines.join('\n')}`,
+    `cannot publish ${refused.length} of ${plural(total, 'release')}, nothing was published:\n${lines.join('\n')}`,
     { diagnostics, ...(hints.length === 0 ? {} : { hint: hints.join(' ') }) },
   );
 }
 
-function nameOf({ group, kind, release }: Submission): string {
+function releaseName({ group, kind, release }: Submission): string {
   return `${group}/${kind}@${release}`;
 }
 
-/** The registry does not know the file's name, and positions only mean something where it got the file's own bytes. */
-function inFile(diagnostic: Diagnostic, { file, exact }: Submission): Diagnostic {
+/** Sets the file name of a diagnostic. Keeps the position only if the registry received the bytes of the file. */
+function withFile(diagnostic: Diagnostic, { file, exact }: Submission): Diagnostic {
   if (diagnostic.file === 'README.md') return diagnostic;
   const { range, ...rest } = diagnostic;
   return { ...rest, file, ...(exact && range !== undefined ? { range } : {}) };

@@ -3,12 +3,12 @@ import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
-import { nameReleases, readDefinitions, type Submission } from '../../documents/read-definitions.js';
+import { assignReleases, readDefinitions, type Submission } from '../../documents/read-definitions.js';
 import { readFileUpTo } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { plural, visible } from '../../io/text.js';
+import { escapeControls, plural } from '../../io/text.js';
 import { printWarnings } from '../../io/warnings.js';
 import { connect } from '../../registry/connection.js';
 import { type Planned, type Published, planAll } from './plan-all.js';
@@ -24,7 +24,7 @@ export interface PublishOptions extends BundleOptions {
   registry?: string;
 }
 
-/** Checks everything here, has the registry plan everything, and only then stores one release after the other. */
+/** Checks all releases locally, has the registry plan all of them, then publishes one after the other. */
 export async function publish(io: Io, files: readonly string[], options: PublishOptions): Promise<void> {
   const { submissions: read, sources } = await readSubmissions(io, files, options);
   const readme = await readReadme(io, options.readme, read);
@@ -34,7 +34,7 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   const published = await (async () => {
     const submissions = await withBundles(io, client, read, readme, options, progress);
     const plans = await planAll(client, submissions, readme, allowBreaking, progress);
-    await sayChanges(io, plans, sources);
+    await printChangeWarnings(io, plans, sources);
     return options.dryRun === true ? plans : storeAll(io, client, submissions, readme, options, progress);
   })().catch(async (error: unknown) => {
     await progress.clear();
@@ -44,7 +44,7 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   await printPublished(io, published, options);
 }
 
-/** What the registry has found is shown as lint shows it, with the lines of the files. */
+/** Prints the diagnostics of an error as lint does, and returns the error without them. */
 async function withoutDiagnostics(
   io: Io,
   error: unknown,
@@ -62,7 +62,7 @@ async function readSubmissions(
   files: readonly string[],
   options: PublishOptions,
 ): Promise<{ submissions: Submission[]; sources: ReadonlyMap<string, Uint8Array> }> {
-  const { diagnostics, sources, definitions, passedOver } = await readDefinitions(io, files);
+  const { diagnostics, sources, definitions, skipped: passedOver } = await readDefinitions(io, files);
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (hasErrors(diagnostics)) {
     const { printDiagnostics } = await import('../../io/diagnostics.js');
@@ -70,47 +70,47 @@ async function readSubmissions(
     const where = plural(new Set(errors.map(({ file }) => file)).size, 'file');
     throw new KrmhubError(
       'invalid-document',
-      `${plural(errors.length, 'error')} in ${where}; nothing is published`,
+      `cannot publish: ${plural(errors.length, 'error')} in ${where}`,
       {
-        hint: 'Mend what is named above; `krmhub lint` shows warnings too.',
+        hint: `Fix the errors above, then check: krmhub lint ${files.join(' ')}`,
       },
     );
   }
   if (definitions.length === 0) {
-    throw new KrmhubError('not-found', `there is no definition in ${files.join(', ')}`, {
-      hint: 'Start one with `krmhub init`, or make definitions of other files with `krmhub convert`.',
+    throw new KrmhubError('not-found', `no definition in ${files.join(', ')}`, {
+      hint: 'Create a definition with `krmhub init GROUP/KIND`, or convert other files with `krmhub convert`.',
     });
   }
-  const submissions = nameReleases(definitions, options.release);
+  const submissions = assignReleases(definitions, options.release);
   if (options.readme !== undefined && submissions.length !== 1) {
-    throw new KrmhubError('usage', `--readme goes with one definition, and there are ${submissions.length}`, {
-      hint: 'Publish the definition that it belongs to on its own.',
+    throw new KrmhubError('usage', `--readme requires a single definition, got ${submissions.length}`, {
+      hint: 'Publish the definition of the README separately.',
     });
   }
   await printWarnings(io, diagnostics, sources);
-  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of other kinds skipped`);
-  await sayRewritten(io, submissions);
+  if (passedOver > 0) await printLine(io, `skipped ${plural(passedOver, 'file')} of other kinds`);
+  await printRewritten(io, submissions);
   return { submissions, sources };
 }
 
-/** What concerns those who use the release before; lint has told the rest already. */
-async function sayChanges(
+/** Prints changes from the previous release; lint has printed the other warnings. */
+async function printChangeWarnings(
   io: Io,
   plans: readonly Planned[],
   sources: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
   const changes = plans.flatMap((plan) => plan.changes);
-  await printWarnings(io, changes, sources, '`krmhub diff` tells each');
+  await printWarnings(io, changes, sources, 'list them with `krmhub diff`');
 }
 
-async function sayRewritten(io: Io, submissions: readonly Submission[]): Promise<void> {
+async function printRewritten(io: Io, submissions: readonly Submission[]): Promise<void> {
   const split = new Set(submissions.filter(({ exact }) => !exact).map(({ file }) => file));
   for (const file of split) {
     const count = submissions.filter((one) => one.file === file).length;
     await printLine(
       io,
-      visible(
-        `${file}: ${plural(count, 'definition')}, each published as a document of its own in the normal form`,
+      escapeControls(
+        `${file}: publishing ${plural(count, 'definition')} as separate documents in normal form`,
       ),
     );
   }
@@ -126,26 +126,26 @@ async function readReadme(
   await refuseLink(io, name);
   const bytes = await readFileUpTo(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
-    throw new KrmhubError('too-large', `${name} has more than ${PUBLISH_LIMITS.maxReadmeBytes} bytes`, {
-      hint: 'Shorten the README, or link to what it includes.',
+    throw new KrmhubError('too-large', `README ${name} exceeds ${PUBLISH_LIMITS.maxReadmeBytes} bytes`, {
+      hint: 'Shorten the README, or replace content by links.',
     });
   }
   return bytes;
 }
 
-/** A README is public for ever: one that leads out of the folder could be a secret of whoever runs this for others. */
+/** Refuses a link: in a pipeline, an attacker could publish a secret file through a README that links to it. */
 async function refuseLink(io: Io, name: string): Promise<void> {
   const file = path.resolve(io.cwd, name);
   const below = path.relative(io.cwd, file);
   const outside = below.startsWith('..') || path.isAbsolute(below);
-  // What stands before the folder is not the publisher's to choose.
+  // Links in the path of the folder itself are allowed.
   const [folder, rest] = outside ? [path.dirname(file), path.basename(file)] : [io.cwd, below];
   const missing = () => undefined;
   const real = await realpath(file).catch(missing);
   const expected = path.join((await realpath(folder).catch(missing)) ?? folder, rest);
   if (real === undefined || real === expected) return;
-  throw new KrmhubError('usage', `${name} is a link, which leads to ${real}`, {
-    hint: 'Name the file itself.',
+  throw new KrmhubError('usage', `README ${name} is a link to ${real}`, {
+    hint: `Give the file itself: --readme ${real}`,
   });
 }
 
@@ -161,14 +161,19 @@ async function storeAll(
   const total = submissions.length;
   let interrupted = false;
   if (total > 1) {
-    void io.untilStopped().then(() => {
+    void io.waitForStop().then(() => {
       interrupted = true;
     });
   }
   for (const [index, submission] of submissions.entries()) {
     if (interrupted) {
       await progress.clear();
-      throw stopped(new KrmhubError('unavailable', 'interrupted'), submission, published.length, total);
+      throw interruptedError(
+        new KrmhubError('unavailable', 'interrupted'),
+        submission,
+        published.length,
+        total,
+      );
     }
     const { group, kind, release, bytes, mediaType, bundles = [] } = submission;
     await progress.show(`publishing ${index + 1}/${total} ${group}/${kind}@${release}`);
@@ -183,21 +188,20 @@ async function storeAll(
       allowBreaking: options.allowBreaking === true,
     };
     try {
-      // Catalogs are cut for everything that was stored before, so waiting once at the end is enough.
+      // A snapshot includes all earlier releases, so one wait after the last release is enough.
       const wait = options.wait && index === total - 1;
       published.push({ submission, result: await client.publish({ ...request, wait }) });
     } catch (error) {
       await progress.clear();
-      throw stopped(error, submission, published.length, total);
+      throw interruptedError(error, submission, published.length, total);
     }
   }
-  if (options.wait && options.output !== 'table')
-    await askForCatalogs(client, published.slice(0, -1), readme);
+  if (options.wait && options.output !== 'table') await fetchCatalogs(client, published.slice(0, -1), readme);
   return published;
 }
 
-/** The same bytes again change nothing; the answer names the snapshots that hold the release by now. */
-async function askForCatalogs(
+/** Publishes the same bytes again, which changes nothing: the response lists the snapshots with the release. */
+async function fetchCatalogs(
   client: RegistryClient,
   published: readonly Published[],
   readme: Uint8Array | undefined,
@@ -216,11 +220,16 @@ async function askForCatalogs(
   }
 }
 
-function stopped(error: unknown, { group, kind, release }: Submission, done: number, total: number): unknown {
+function interruptedError(
+  error: unknown,
+  { group, kind, release }: Submission,
+  done: number,
+  total: number,
+): unknown {
   if (!(error instanceof KrmhubError) || total === 1) return error;
-  const so = done === 0 ? 'Nothing is stored yet' : `${done} of ${total} releases are stored`;
-  return new KrmhubError(error.code, `${group}/${kind}@${release}: ${error.message}`, {
-    hint: `${so}. Run the same command again: what is stored stays as it is.${error.hint === undefined ? '' : ` ${error.hint}`}`,
+  const progress = done === 0 ? 'Nothing was published yet' : `${done} of ${total} releases are published`;
+  return new KrmhubError(error.code, `cannot publish ${group}/${kind}@${release}: ${error.message}`, {
+    hint: `${progress}. Run the same command again; published releases stay unchanged.${error.hint === undefined ? '' : ` ${error.hint}`}`,
     diagnostics: error.diagnostics,
     cause: error,
   });
@@ -240,7 +249,7 @@ async function printPublished(
     digest: release.digest,
     catalogs,
   }));
-  const told = ({ outcome }: { outcome: string }) =>
+  const describe = ({ outcome }: { outcome: string }) =>
     dryRun && outcome === 'created' ? 'would be created' : outcome;
   await printData(io, options.output, { releases, dryRun }, () =>
     printTable(
@@ -248,8 +257,8 @@ async function printPublished(
       [{ header: 'FUNCTION', min: 30 }, { header: 'RELEASE' }, { header: 'OUTCOME' }, { header: 'DIGEST' }],
       releases,
       {
-        terminal: (one) => [`${one.group}/${one.kind}`, one.release, told(one), one.digest.slice(0, 19)],
-        pipe: (one) => [`${one.group}/${one.kind}`, one.release, told(one), one.digest],
+        terminal: (one) => [`${one.group}/${one.kind}`, one.release, describe(one), one.digest.slice(0, 19)],
+        pipe: (one) => [`${one.group}/${one.kind}`, one.release, describe(one), one.digest],
       },
     ),
   );
@@ -268,11 +277,11 @@ function summary(
       : [`${plural(created, 'release')} ${dryRun ? 'would be published' : 'published'}`]),
     ...(unchanged === 0 ? [] : [`${unchanged} unchanged`]),
   ].join(', ');
-  if (dryRun) return `${counts}; this was a dry run, nothing is stored`;
-  if (!wait) return `${counts}; catalogs follow shortly`;
-  if (releases.length > 1) return `${counts}; every catalog that includes them is up to date`;
+  if (dryRun) return `${counts} (dry run, nothing was published)`;
+  if (!wait) return `${counts}; catalogs will include ${releases.length === 1 ? 'it' : 'them'} shortly`;
+  if (releases.length > 1) return `${counts}; all catalogs are up to date`;
   const catalogs = releases[0]!.catalogs.map(({ catalog, serial }) => `${catalog} (snapshot ${serial})`);
   return catalogs.length === 0
-    ? `${counts}; it is in no catalog's newest snapshot`
-    : visible(`${counts}; in ${catalogs.join(', ')}`);
+    ? `${counts}; no catalog includes it`
+    : escapeControls(`${counts}; in ${catalogs.join(', ')}`);
 }

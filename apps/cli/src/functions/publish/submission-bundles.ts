@@ -12,7 +12,7 @@ export interface BundleOptions extends BundleSignerOptions {
   bundle?: readonly string[];
 }
 
-/** Submissions with the bundles that were named, and with signatures where it is said who signs. */
+/** Adds the given bundles and, if a signer is given, signatures. */
 export async function withBundles(
   io: Io,
   client: RegistryClient,
@@ -23,13 +23,13 @@ export async function withBundles(
 ): Promise<readonly Submission[]> {
   const named = options.bundle ?? [];
   if (named.length > 0 && submissions.length !== 1) {
-    throw new KrmhubError('usage', `--bundle goes with one definition, and there are ${submissions.length}`, {
-      hint: 'Publish the definition that it speaks of on its own.',
+    throw new KrmhubError('usage', `--bundle requires a single definition, got ${submissions.length}`, {
+      hint: 'Publish the definition of the bundle separately.',
     });
   }
   const signs = options.key !== undefined || options.keyless === true;
   if (options.key !== undefined && options.keyless === true) {
-    throw new KrmhubError('usage', '--key and --keyless exclude each other', { hint: 'Say one of them.' });
+    throw new KrmhubError('usage', '--key and --keyless exclude each other', { hint: 'Use one of them.' });
   }
   if (!signs && named.length === 0) return submissions;
   const given = await Promise.all(named.map((name) => readBundleFile(io, name)));
@@ -45,18 +45,19 @@ async function sign(
   options: BundleOptions,
   progress: Progress,
 ): Promise<readonly Submission[]> {
-  const [{ bundleSigner }, { signChecked }, { statementOfSubmission }] = await Promise.all([
-    import('../../signatures/bundle-signer.js'),
-    import('../../signatures/sign-artifact.js'),
-    import('../../signatures/statement-of-file.js'),
-  ]);
+  const [{ bundleSigner }, { signAndVerify: signChecked }, { submissionStatement: statementOfSubmission }] =
+    await Promise.all([
+      import('../../signatures/bundle-signer.js'),
+      import('../../signatures/sign-artifact.js'),
+      import('../../signatures/statements.js'),
+    ]);
   const signer = await bundleSigner(io, options);
   const signed: Submission[] = [];
   let count = 0;
   for (const [index, submission] of submissions.entries()) {
     const { group, kind, release, bytes, bundles } = submission;
-    // A signature in a public log is for ever, and one of what is published already is for nothing.
-    if (await stands(client, submission)) {
+    // Skips published releases: their signatures would be of no use, but permanent in a public log.
+    if (await isPublished(client, submission)) {
       signed.push(submission);
       continue;
     }
@@ -66,11 +67,14 @@ async function sign(
     count += 1;
   }
   await progress.clear();
-  if (count > 0) await printLine(io, `${plural(count, 'release')} signed`);
+  if (count > 0) await printLine(io, `signed ${plural(count, 'release')}`);
   return signed;
 }
 
-async function stands(client: RegistryClient, { group, kind, release, bytes }: Submission): Promise<boolean> {
+async function isPublished(
+  client: RegistryClient,
+  { group, kind, release, bytes }: Submission,
+): Promise<boolean> {
   try {
     return (await client.release(group, kind, release)).digest === sha256(bytes);
   } catch (error) {

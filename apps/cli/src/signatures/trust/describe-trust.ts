@@ -6,8 +6,8 @@ import {
   type TrustedSigner,
 } from '@krmhub/catalog';
 
-/** What an entry says, a line each; two entries that say the same have the same lines. */
-export function linesOf(entry: TrustEntry): string[] {
+/** Describes an entry, one line per fact. Equal entries have equal lines. */
+export function entryLines(entry: TrustEntry): string[] {
   if (isTrustedCatalog(entry)) return [`catalog ${entry.url}`, ...entry.keys.map(signerLine)];
   const { groups, releases, signers } = entry;
   return [
@@ -17,16 +17,16 @@ export function linesOf(entry: TrustEntry): string[] {
   ];
 }
 
-/** What changes from one entry to the other, as lines of a diff. */
-export function changesBetween(before: TrustEntry, after: TrustEntry): string[] {
-  const [old, now] = [linesOf(before), linesOf(after)];
+/** Returns the differences of two entries as lines of a diff. */
+export function diffEntries(before: TrustEntry, after: TrustEntry): string[] {
+  const [old, now] = [entryLines(before), entryLines(after)];
   return [
     ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
     ...now.filter((line) => !old.includes(line)).map((line) => `+ ${line}`),
   ];
 }
 
-export function whomOf(signer: TrustedSigner | PinnedKey): string {
+export function signerText(signer: TrustedSigner | PinnedKey): string {
   if ('fingerprint' in signer) return describeSigner({ type: 'key', fingerprint: signer.fingerprint });
   const subject = 'subject' in signer ? signer.subject : signer.subjectPattern;
   return describeSigner({ type: 'identity', issuer: signer.issuer, subject });
@@ -36,7 +36,7 @@ function signerLine(signer: TrustedSigner | PinnedKey): string {
   const { validFrom, validUntil } = signer;
   const revoked = 'revoked' in signer ? signer.revoked : undefined;
   return [
-    whomOf(signer),
+    signerText(signer),
     ...(validFrom === undefined ? [] : [`from ${validFrom}`]),
     ...(validUntil === undefined ? [] : [`until ${validUntil}`]),
     ...(revoked === undefined ? [] : [`revoked: ${revoked}`]),

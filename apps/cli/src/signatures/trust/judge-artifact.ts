@@ -4,7 +4,7 @@ import { KrmhubError, readPublicKey } from '@krmhub/schema';
 import type { Signer, Trust } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
-import { plural, visible } from '../../io/text.js';
+import { escapeControls, plural } from '../../io/text.js';
 import { findBundles } from '../find-bundles.js';
 import type { FoundBundle } from '../found-bundle.js';
 import { trustedRoot } from '../trusted-root-file.js';
@@ -12,44 +12,47 @@ import {
   type Evidence,
   type Judgement,
   judgeEvidence,
-  keysIn,
   type Plan,
   planJudgement,
+  policyKeys,
 } from './judge-release.js';
 import { type OpenArtifact, readSubject } from './read-subject.js';
-import { type TrustStore, trustToVerifyBy } from './trust-file.js';
+import { requireTrustStore, type TrustStore } from './trust-file.js';
 
 export interface TrustOptions {
-  /** Name of the policy that has to hold. */
+  /** Name of the required policy. */
   policy?: string;
   trustedRoot?: string;
 }
 
 export interface JudgedArtifact {
   plan: Plan;
-  /** There where something was to be signed. */
+  /** Present if a policy covers the artifact. */
   judgement?: Judgement;
   evidence: Evidence[];
   /** The layer that is the definition. */
   layer?: Descriptor;
 }
 
-/** What a pull says of who vouches for what it wrote, as JSON has it. */
+/** The verification result of a pull, as JSON output has it. */
 export type PullVerification =
   | { trusted: true; signer: Signer; policy: string }
   | { trusted: false; reason: string };
 
-/** The trust of this user, in which the policy is that is asked for. Throws `untrusted`, and `usage`. */
-export async function openTrust(io: Pick<Io, 'env' | 'cwd'>, { policy }: TrustOptions): Promise<TrustStore> {
-  const store = await trustToVerifyBy(io);
+/** Reads the trust file, which must contain the requested policy. Throws `untrusted` and `usage`. */
+export async function loadTrust(io: Pick<Io, 'env' | 'cwd'>, { policy }: TrustOptions): Promise<TrustStore> {
+  const store = await requireTrustStore(io);
   const names = store.trust.policies.map(({ name }) => name);
   if (policy === undefined || names.includes(policy)) return store;
-  throw new KrmhubError('usage', visible(`there is no policy ${policy} in ${store.file}`), {
-    hint: names.length === 0 ? 'Add one with `krmhub trust add`.' : visible(`There are ${names.join(', ')}.`),
+  throw new KrmhubError('usage', escapeControls(`policy ${policy} not found in ${store.file}`), {
+    hint:
+      names.length === 0
+        ? escapeControls(`Add it: krmhub trust add ${policy} --group GLOB --key FILE.pub`)
+        : escapeControls(`Use one of: ${names.join(', ')}`),
   });
 }
 
-/** Whether somebody whom this user trusts vouches for an artifact. Nothing of it is written. */
+/** Evaluates the signatures of an artifact by the policies of this user. */
 export async function judgeArtifact(
   io: Io,
   client: OciClient,
@@ -59,7 +62,7 @@ export async function judgeArtifact(
 ): Promise<JudgedArtifact> {
   const { policies } = trust;
   if (policies.length === 0) {
-    return { plan: { judge: 'nothing', because: 'no policy says whom to trust' }, evidence: [] };
+    return { plan: { judge: 'nothing', reason: 'no policy in the trust file' }, evidence: [] };
   }
   const { subject, layer } = await readSubject(client, artifact);
   const plan = planJudgement(policies, subject, options);
@@ -78,18 +81,18 @@ export async function judgeArtifact(
     found.push(...some);
     left += leftOut;
   }
-  if (left > 0) await printLine(io, `There are ${plural(left, 'more referrer')}, which are not looked at.`);
-  const evidence = verifyAll(found, await trustOf(io, trust.policies, options));
+  if (left > 0) await printLine(io, `skipped ${plural(left, 'referrer')} over the limit`);
+  const evidence = verifyAll(found, await verificationTrust(io, trust.policies, options));
   return { plan, evidence, judgement: judgeEvidence(plan, evidence, io.now().toISOString()), ...known };
 }
 
-/** What bundles are held against: the keys of every policy, and the sigstore instance that is believed. */
-export async function trustOf(
+/** Returns the keys of every policy and the trusted root, to verify bundles with. */
+export async function verificationTrust(
   io: Io,
   policies: readonly SigningPolicy[],
   options: TrustOptions,
 ): Promise<Trust> {
-  const keys = keysIn(policies).map((key) => readPublicKey(key, 'a key of a policy'));
+  const keys = policyKeys(policies).map((key) => readPublicKey(key, 'a key of a policy'));
   return { keys, root: await trustedRoot(io, options.trustedRoot) };
 }
 
@@ -101,51 +104,51 @@ export function verifyAll(found: readonly FoundBundle[], trust: Trust): Evidence
   }));
 }
 
-/** Who vouches for what is about to be written. Throws `untrusted` where somebody should, and does not. */
+/** Prints and returns the result for a pull. Throws `untrusted` if a required signature is missing. */
 export async function requireVerdict(
   io: Io,
   name: string,
   { plan, judgement }: JudgedArtifact,
   { requireTrust = false }: { requireTrust?: boolean },
 ): Promise<PullVerification> {
-  if (plan.judge === 'refused') throw untrusted(name, plan.reason);
+  if (plan.judge === 'refused') throw untrustedError(name, plan.reason);
   if (plan.judge === 'nothing') {
-    const { because } = plan;
+    const { reason } = plan;
     if (!requireTrust) {
       await printLine(
         io,
-        visible(`Nothing vouches for ${name}: ${because}. Say whom to trust: krmhub trust add`),
+        escapeControls(`${name} is not verified: ${reason}; to require a signature, run: krmhub trust add`),
       );
-      return { trusted: false, reason: because };
+      return { trusted: false, reason };
     }
-    throw untrusted(name, `${because}, and --require-trust wants somebody to vouch for it`, {
-      hint: 'Say whom to trust with `krmhub trust add`; for what has no group, name a policy with --policy.',
+    throw untrustedError(name, `${reason}, and --require-trust is set`, {
+      hint: 'Add a policy with `krmhub trust add`. For an artifact without a group, also use --policy NAME.',
     });
   }
-  if (judgement?.trusted !== true) throw refusalOf(name, judgement);
+  if (judgement?.trusted !== true) throw judgementError(name, judgement);
   const { signer, policy } = judgement;
   const release =
     plan.judge === 'release' ? ` as ${plan.release.group}/${plan.release.kind}@${plan.release.release}` : '';
   await printLine(
     io,
-    visible(`${name} is verified${release}: signed by ${describeSigner(signer)}, by the policy ${policy}`),
+    escapeControls(`verified ${name}${release}: signed by ${describeSigner(signer)}, policy ${policy}`),
   );
   return { trusted: true, signer, policy };
 }
 
-/** With the reason of every bundle. */
-export function refusalOf(
+/** Lists the reason of every bundle. */
+export function judgementError(
   name: string,
   judgement: Extract<Judgement, { trusted: false }> | undefined,
   options: { hint?: string } = {},
 ): KrmhubError {
-  const { reason, bundles } = judgement ?? { reason: 'it was not judged', bundles: [] };
+  const { reason, bundles } = judgement ?? { reason: 'no signature was checked', bundles: [] };
   const each = bundles.length > 1 ? bundles.map(({ source, message }) => `${source}: ${message}`) : [];
-  return untrusted(name, [reason, ...each].join('\n'), options);
+  return untrustedError(name, [reason, ...each].join('\n'), options);
 }
 
-export function untrusted(name: string, reason: string, { hint }: { hint?: string } = {}): KrmhubError {
+export function untrustedError(name: string, reason: string, { hint }: { hint?: string } = {}): KrmhubError {
   return new KrmhubError('untrusted', `${name} is not trusted: ${reason}`, {
-    hint: hint ?? 'Nothing was written. `krmhub trust list` shows whom you trust.',
+    hint: hint ?? 'Nothing was written. List the trusted signers: krmhub trust list',
   });
 }

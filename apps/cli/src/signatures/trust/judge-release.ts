@@ -10,35 +10,35 @@ import {
   type Verification,
 } from '@krmhub/signing';
 
-/** The decision whether something is trusted, without any I/O: what has to be signed, and whether that is so. */
+/** Decides whether an artifact is trusted, without I/O: what must be signed, and whether it is. */
 
-/** What somebody is about to use, as far as it says itself what it is. */
+/** The artifact to decide about, as it describes itself. */
 export interface Subject {
   definitions: readonly FunctionName[];
-  /** Why it cannot be read whose definition it is, where it should be one. */
+  /** Why the definition in it cannot be read. */
   unreadable?: string;
-  /** Of the exact bytes of the one definition. */
+  /** Digest of the definition, if there is exactly one. */
   definition?: Digest;
-  /** The function that a repository of a krmhub registry is of; its kind in lower case. */
+  /** The function that the repository in a krmhub registry belongs to; its kind is in lower case. */
   repository?: FunctionName;
-  /** Asked for by who uses it, as a tag, or only said by what was found there. */
+  /** The release, named by the user in the tag or only by the artifact. */
   release?: { name: string; by: 'user' | 'artifact' };
   manifests: SignedRelease['manifests'];
 }
 
-/** What has to be signed, and by whom. */
+/** What must be signed, and the policies that name the signers. */
 export type Plan =
   | { judge: 'release'; policies: SigningPolicy[]; release: SignedRelease }
-  /** The bytes as such, whatever they are. */
+  /** Only the bytes. */
   | { judge: 'bytes'; policies: SigningPolicy[] }
-  /** Nobody has said whom to trust for this. */
-  | { judge: 'nothing'; because: string }
+  /** No policy covers the artifact. */
+  | { judge: 'nothing'; reason: string }
   | { judge: 'refused'; reason: string };
 
-/** What is held against the plan: a bundle, and what its verification found. */
+/** A bundle and the result of its verification. */
 export interface Evidence {
   source: string;
-  /** Of a signature without a statement: the manifest that it is of. */
+  /** For a signature without a statement: the digest of the signed manifest. */
   manifest?: string;
   verification: Verification;
 }
@@ -46,7 +46,7 @@ export interface Evidence {
 export interface BundleVerdict {
   source: string;
   trusted: boolean;
-  /** By which policy, or why not. */
+  /** The policy, or why the bundle is not trusted. */
   message: string;
 }
 
@@ -55,60 +55,60 @@ export type Judgement =
       trusted: true;
       signer: Signer;
       policy: string;
-      /** Whether the manifest is signed, and so everything that it names, or the definition alone. */
+      /** True if the manifest is signed, with everything in it; false if only the definition is. */
       whole: boolean;
       bundles: BundleVerdict[];
     }
   | { trusted: false; reason: string; bundles: BundleVerdict[] };
 
-/** `policy` is the one that has to hold, where the user names it. */
+/** Plans which signatures are required. `policy` is the policy that the user requires, if any. */
 export function planJudgement(
   all: readonly SigningPolicy[],
   subject: Subject,
   { policy }: { policy?: string } = {},
 ): Plan {
   const { definitions, unreadable, repository, release } = subject;
-  // The others still say who is revoked.
+  // The other policies still list revoked signers.
   const policies =
     policy === undefined ? [...all] : all.map((one) => (one.name === policy ? one : { ...one, groups: [] }));
   const owner = repository?.group;
   const [only] = definitions;
   const groups = [...definitions.map(({ group }) => group), ...(owner === undefined ? [] : [owner])];
-  const covering = groups.flatMap((group) => coveringGroup(policies, group));
-  if (unreadable !== undefined && all.length > 0) return refused(unreadable);
+  const covering = groups.flatMap((group) => policiesForGroup(policies, group));
+  if (unreadable !== undefined && all.length > 0) return refusedPlan(unreadable);
   if (only === undefined) {
     if (covering.length > 0) {
-      return refused(`it holds no definition, and its repository is of functions of ${owner}`);
+      return refusedPlan(`it contains no definition, but its repository belongs to the group ${owner}`);
     }
-    if (policy !== undefined) return { judge: 'bytes', policies: forAnything(policies, policy) };
-    return nothing('it has no group that a policy could cover');
+    if (policy !== undefined) return { judge: 'bytes', policies: withAnyGroup(policies, policy) };
+    return noPolicyPlan('it has no group, so no policy can cover it');
   }
   if (covering.length === 0) {
     const which = [...new Set(groups)].join(', ');
     return policy === undefined
-      ? nothing(`no policy covers the group ${which}`)
-      : refused(`the policy ${policy} does not cover the group ${which}`);
+      ? noPolicyPlan(`no policy covers the group ${which}`)
+      : refusedPlan(`the policy ${policy} does not cover the group ${which}`);
   }
   if (definitions.length > 1)
-    return refused(`it holds ${definitions.length} definitions, and a release is one`);
+    return refusedPlan(`it contains ${definitions.length} definitions, expected one`);
   const { group, kind } = only;
   if (repository !== undefined && (group !== owner || kind.toLowerCase() !== repository.kind)) {
-    return refused(
-      `it is the definition of ${group}/${kind}, in the repository of ${owner}/${repository.kind}`,
+    return refusedPlan(
+      `it contains the definition of ${group}/${kind}, but the repository belongs to ${owner}/${repository.kind}`,
     );
   }
   if (release === undefined || subject.definition === undefined) {
-    return refused(`nothing says which release of ${group}/${kind} it is`);
+    return refusedPlan(`the release of ${group}/${kind} is unknown`);
   }
-  const name = { group: folded(group), release: release.name };
+  const name = { group: lowerCaseGroup(group), release: release.name };
   if (applicablePolicies(policies, name).length === 0) {
-    const said = `${group}/${kind}@${release.name}`;
-    // Whoever can put another artifact there could name a release that nobody has to sign.
+    const claimed = `${group}/${kind}@${release.name}`;
+    // An attacker who can replace the artifact could name a release that needs no signature.
     if (release.by === 'artifact')
-      return refused(`it says that it is ${said}, which no policy of its group covers`);
+      return refusedPlan(`it claims to be ${claimed}, which no policy of its group covers`);
     return policy === undefined
-      ? nothing(`no policy covers ${said}`)
-      : refused(`the policy ${policy} does not cover ${said}`);
+      ? noPolicyPlan(`no policy covers ${claimed}`)
+      : refusedPlan(`the policy ${policy} does not cover ${claimed}`);
   }
   const { definition, manifests } = subject;
   return {
@@ -118,7 +118,7 @@ export function planJudgement(
   };
 }
 
-/** One good bundle is enough, since whoever can add bundles could otherwise spoil an artifact. `at` is now. */
+/** Evaluates bundles. One valid bundle is enough, because an attacker can add invalid ones. `at` is the current time. */
 export function judgeEvidence(
   plan: Extract<Plan, { judge: 'release' | 'bytes' }>,
   evidence: readonly Evidence[],
@@ -126,23 +126,25 @@ export function judgeEvidence(
 ): Judgement {
   const name =
     plan.judge === 'release'
-      ? { ...plan.release, group: folded(plan.release.group) }
+      ? { ...plan.release, group: lowerCaseGroup(plan.release.group) }
       : { group: ANY_GROUP, kind: '', release: '0.0.0' };
   const judged = evidence.map((one) => {
     const { source, verification } = one;
-    const said = saidBy(one, plan);
-    if ('reason' in said) return { verdict: { source, trusted: false, message: said.reason } };
+    const result = evaluateEvidence(one, plan);
+    if ('reason' in result) return { verdict: { source, trusted: false, message: result.reason } };
     const { signedAt } = verification;
     const verdict = evaluateSignatures(plan.policies, name, [
-      { signer: said.signer, receivedAt: at, ...(signedAt === undefined ? {} : { signedAt }) },
+      { signer: result.signer, receivedAt: at, ...(signedAt === undefined ? {} : { signedAt }) },
     ]);
     if (verdict?.trusted !== true) {
-      return { verdict: { source, trusted: false, message: verdict?.reason ?? 'no policy covers it' } };
+      return {
+        verdict: { source, trusted: false, message: verdict?.reason ?? 'no policy covers the release' },
+      };
     }
     const { signer, policy } = verdict;
     return {
-      verdict: { source, trusted: true, message: `by the policy ${policy}` },
-      good: { signer, policy, whole: said.whole },
+      verdict: { source, trusted: true, message: `trusted by the policy ${policy}` },
+      good: { signer, policy, whole: result.whole },
     };
   });
   const bundles = judged.map(({ verdict }) => verdict);
@@ -158,8 +160,8 @@ export function judgeEvidence(
   return { trusted: false, reason, bundles };
 }
 
-/** What the keys of every policy are; a signature by one that is revoked is to be told apart from that of a stranger. */
-export function keysIn(policies: readonly SigningPolicy[]): string[] {
+/** Returns the keys of every policy, also revoked ones: a revoked signer gets another message than an unknown one. */
+export function policyKeys(policies: readonly SigningPolicy[]): string[] {
   const keys = policies.flatMap(({ signers }) =>
     signers.flatMap((one) => ('fingerprint' in one ? [one.key] : [])),
   );
@@ -168,14 +170,14 @@ export function keysIn(policies: readonly SigningPolicy[]): string[] {
 
 const ANY_GROUP = 'any';
 
-function saidBy(
+function evaluateEvidence(
   { verification, manifest }: Evidence,
   plan: Extract<Plan, { judge: 'release' | 'bytes' }>,
 ): { signer: Signer; whole: boolean } | { reason: string } {
   const { verified, checks, signer } = verification;
   if (!verified || signer === undefined) {
     const failed = checks.find(({ passed }) => !passed);
-    return { reason: failed === undefined ? 'it is damaged' : `${failed.check}: ${failed.message}` };
+    return { reason: failed === undefined ? 'the bundle is damaged' : `${failed.check}: ${failed.message}` };
   }
   const statement =
     verification.statement ?? (manifest === undefined ? undefined : signatureStatement({ manifest }));
@@ -183,7 +185,7 @@ function saidBy(
     if (statement === undefined || statement.predicateType === SIGNATURE_PREDICATE)
       return { signer, whole: true };
     return {
-      reason: `it is no signature of the bytes, and says something else (${statement.predicateType})`,
+      reason: `it is an attestation (${statement.predicateType}), not a signature`,
     };
   }
   const claim = readReleaseClaim(
@@ -192,23 +194,23 @@ function saidBy(
   );
   if (claim.claim === 'none') return { reason: claim.reason };
   if (claim.claim === 'attestation') {
-    return { reason: `it is no signature, and says something else (${claim.predicateType})` };
+    return { reason: `it is an attestation (${claim.predicateType}), not a signature` };
   }
   const manifests = plan.release.manifests.map(({ digest }) => digest);
   return { signer, whole: statement !== undefined && hasSubject(statement, manifests) };
 }
 
-/** Groups are in lower case; one that is not is no way round a policy. */
-function folded(group: string): string {
+/** Groups are in lower case. Upper case must not bypass a policy. */
+function lowerCaseGroup(group: string): string {
   return group.toLowerCase();
 }
 
-function coveringGroup(policies: readonly SigningPolicy[], group: string): SigningPolicy[] {
-  const whatever = policies.map(({ releases: _, ...policy }) => policy);
-  return applicablePolicies(whatever, { group: folded(group), release: '0.0.0' });
+function policiesForGroup(policies: readonly SigningPolicy[], group: string): SigningPolicy[] {
+  const anyRelease = policies.map(({ releases: _, ...policy }) => policy);
+  return applicablePolicies(anyRelease, { group: lowerCaseGroup(group), release: '0.0.0' });
 }
 
-function forAnything(policies: readonly SigningPolicy[], chosen: string): SigningPolicy[] {
+function withAnyGroup(policies: readonly SigningPolicy[], chosen: string): SigningPolicy[] {
   return policies.map((policy) => {
     if (policy.name !== chosen) return policy;
     const { releases: _, ...rest } = policy;
@@ -216,10 +218,10 @@ function forAnything(policies: readonly SigningPolicy[], chosen: string): Signin
   });
 }
 
-function refused(reason: string): Plan {
+function refusedPlan(reason: string): Plan {
   return { judge: 'refused', reason };
 }
 
-function nothing(because: string): Plan {
-  return { judge: 'nothing', because };
+function noPolicyPlan(reason: string): Plan {
+  return { judge: 'nothing', reason };
 }

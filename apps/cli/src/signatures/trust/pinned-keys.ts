@@ -1,18 +1,17 @@
 import { canonicalCatalogUrl, type PinnedKey } from '@krmhub/catalog';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import type { Io } from '../../io/io.js';
-import { trustToVerifyBy } from './trust-file.js';
+import { requireTrustStore } from './trust-file.js';
 
 /**
- * The keys that the user of this machine has pinned a catalog to, those that hold now; undefined where nobody said
- * anything of this catalog, and an empty list where every key of it has ended or not begun. Throws `untrusted` where the
- * trust file cannot be read.
+ * Returns the pinned keys of a catalog that are valid now; undefined if the catalog is not pinned, and an empty list if no
+ * pinned key is valid now. Throws `untrusted` if the trust file cannot be read.
  */
 export async function pinnedKeys(
   io: Pick<Io, 'env' | 'cwd' | 'now'>,
   url: string,
 ): Promise<{ name: string; keys: PublicKey[] } | undefined> {
-  const { trust } = await trustToVerifyBy(io);
+  const { trust } = await requireTrustStore(io);
   const address = canonicalCatalogUrl(url);
   const catalog = trust.catalogs.find((one) => canonicalCatalogUrl(one.url) === address);
   if (address === undefined || catalog === undefined) return undefined;
@@ -20,10 +19,10 @@ export async function pinnedKeys(
   const at = io.now().toISOString();
   return {
     name,
-    keys: catalog.keys.filter((key) => holds(key, at)).map(({ key }) => readPublicKey(key, name)),
+    keys: catalog.keys.filter((key) => isValidAt(key, at)).map(({ key }) => readPublicKey(key, name)),
   };
 }
 
-function holds({ validFrom, validUntil }: PinnedKey, at: string): boolean {
+function isValidAt({ validFrom, validUntil }: PinnedKey, at: string): boolean {
   return (validFrom === undefined || at >= validFrom) && (validUntil === undefined || at < validUntil);
 }

@@ -19,23 +19,22 @@ import {
 } from '@krmhub/schema';
 import type { Subject } from './judge-release.js';
 
-/** An artifact whose manifest is known, and nothing of which is written yet. */
+/** An artifact after its manifest is read and before files are written. */
 export interface OpenArtifact {
   reference: Reference;
-  /** What the reference names, and the manifest with layers where that is another one. */
+  /** The manifest of the reference, and the manifest with layers, which differs for an index. */
   named: StoredManifest;
   stored: StoredManifest;
   image?: ImageManifest;
-  /** Layers that become files. */
+  /** Layers to write as files. */
   files: readonly Descriptor[];
 }
 
-/** What every spelling of a definition's kind begins with. */
+/** The prefix of every spelling of the kind of a definition. */
 const KIND = 'KRMFunction';
 
 /**
- * What an artifact says that it is. Its type is not believed alone: a definition that is pushed as something else is one
- * for whoever uses the file.
+ * Reads what an artifact claims to be. It checks every file, because a definition can be pushed with another artifact type.
  */
 export async function readSubject(
   client: OciClient,
@@ -49,20 +48,21 @@ export async function readSubject(
   let unreadable: string | undefined;
   for (const layer of files) {
     if (layer.size > DOCUMENT_LIMITS.maxDefinitionBytes) {
-      if (layer === main) unreadable = `the definition in it has ${layer.size} bytes, too many to be read`;
+      if (layer === main)
+        unreadable = `its definition has ${layer.size} bytes, the limit is ${DOCUMENT_LIMITS.maxDefinitionBytes}`;
       continue;
     }
-    const bytes = await layerBytes(client, reference, layer);
-    const found = definitionsIn(bytes);
+    const bytes = await readLayer(client, reference, layer);
+    const found = findDefinitions(bytes);
     definitions.push(...found.names.map((name) => ({ name, layer, bytes })));
-    // Other files speak of definitions too, as a README does.
+    // Other files, for example a README, can mention definitions.
     if (layer === main && (found.nameless || found.names.length === 0)) {
-      unreadable = 'it cannot be read whose definition it is';
+      unreadable = 'its definition has no readable group and kind';
     }
   }
   const [only] = definitions;
-  const repository = functionOfRepository(reference);
-  const release = releaseOf(reference, [stored, named]);
+  const repository = parseFunctionRepository(reference);
+  const release = findRelease(reference, [stored, named]);
   const manifests = [...new Map([stored, named].map((one) => [one.digest, one])).values()];
   const subject: Subject = {
     definitions: definitions.map(({ name }) => name),
@@ -70,13 +70,16 @@ export async function readSubject(
     ...(only === undefined || definitions.length > 1 ? {} : { definition: sha256(only.bytes) }),
     ...(repository === undefined ? {} : { repository }),
     ...(release === undefined ? {} : { release }),
-    manifests: manifests.map((one) => ({ digest: one.digest, version: canonical(versionIn(one)) })),
+    manifests: manifests.map((one) => ({
+      digest: one.digest,
+      version: canonicalVersion(versionAnnotation(one)),
+    })),
   };
   return { subject, ...(only === undefined || definitions.length > 1 ? {} : { layer: only.layer }) };
 }
 
-/** The names of the definitions in a file; `nameless` where there may be one that does not say whose it is. */
-export function definitionsIn(bytes: Uint8Array): { names: FunctionName[]; nameless: boolean } {
+/** Returns the names of the definitions in a file; `nameless` if one has no readable group and kind. */
+export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nameless: boolean } {
   if (!Buffer.from(bytes).includes(KIND)) return { names: [], nameless: false };
   const { documents, diagnostics } = readYaml(bytes, { file: 'definition' });
   const names: FunctionName[] = [];
@@ -94,36 +97,36 @@ export function definitionsIn(bytes: Uint8Array): { names: FunctionName[]; namel
   return { names, nameless };
 }
 
-/** The function whose releases a krmhub registry keeps there: `functions/GROUP/KIND`. */
-export function functionOfRepository({
+/** Parses the repository of a function in a krmhub registry: `functions/GROUP/KIND`. */
+export function parseFunctionRepository({
   repository,
 }: Pick<Reference, 'repository'>): FunctionName | undefined {
   const [, group, kind] = /^functions\/([^/]+)\/([^/]+)$/.exec(repository) ?? [];
   return group === undefined || kind === undefined ? undefined : { group, kind };
 }
 
-function releaseOf({ tag }: Reference, manifests: readonly StoredManifest[]): Subject['release'] {
+function findRelease({ tag }: Reference, manifests: readonly StoredManifest[]): Subject['release'] {
   const asked = tag === undefined ? undefined : canonicalRelease(tag);
   if (asked !== undefined) return { name: asked, by: 'user' };
   for (const manifest of manifests) {
-    const name = canonicalRelease(versionIn(manifest) ?? '');
+    const name = canonicalRelease(versionAnnotation(manifest) ?? '');
     if (name !== undefined) return { name, by: 'artifact' };
   }
   return undefined;
 }
 
-function versionIn({ manifest }: StoredManifest): string | undefined {
+function versionAnnotation({ manifest }: StoredManifest): string | undefined {
   return (manifest.kind === 'image' ? manifest.image : manifest.index).annotations?.[VERSION];
 }
 
-function canonical(version: string | undefined): string | undefined {
+function canonicalVersion(version: string | undefined): string | undefined {
   return version === undefined ? undefined : (canonicalRelease(version) ?? version);
 }
 
-async function layerBytes(client: OciClient, place: Reference, layer: Descriptor): Promise<Uint8Array> {
+async function readLayer(client: OciClient, reference: Reference, layer: Descriptor): Promise<Uint8Array> {
   return client.withRetries(async () => {
     const pieces: Uint8Array[] = [];
-    for await (const piece of await client.blob(place, layer)) pieces.push(piece);
+    for await (const piece of await client.blob(reference, layer)) pieces.push(piece);
     return Buffer.concat(pieces);
   });
 }

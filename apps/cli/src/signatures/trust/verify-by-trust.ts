@@ -6,36 +6,36 @@ import { readFileUpTo } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { printData, printLine } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
-import { visible } from '../../io/text.js';
+import { escapeControls } from '../../io/text.js';
 import { connectOci } from '../../registry/connect-oci.js';
-import { bundleOfFile } from '../bundle-of-file.js';
 import { expectedSigner } from '../expected-signer.js';
+import { readFileBundle } from '../file-bundle.js';
 import { describeBundle } from '../judge-bundle.js';
 import { checkBundleOption, printBundle, type VerifyOptions } from '../print-bundle.js';
 import { findTarget, type SigningTarget } from '../signing-target.js';
 import {
   type JudgedArtifact,
   judgeArtifact,
-  openTrust,
-  refusalOf,
-  trustOf,
-  untrusted,
+  judgementError,
+  loadTrust,
+  untrustedError,
+  verificationTrust,
   verifyAll,
 } from './judge-artifact.js';
 import { judgeEvidence, planJudgement, type Subject } from './judge-release.js';
-import { definitionsIn } from './read-subject.js';
+import { findDefinitions } from './read-subject.js';
 import type { TrustStore } from './trust-file.js';
 
-const HINT = 'Do not use it. `krmhub trust list` shows whom you trust.';
+const HINT = 'Do not use the artifact. List the trusted signers: krmhub trust list';
 
-/** Says whether an artifact is signed by whom the policies of this user name. Throws `untrusted` where it is not. */
+/** Verifies an artifact by the policies of this user. Throws `untrusted` if it is not trusted. */
 export async function verifyByTrust(io: Io, name: string, options: VerifyOptions): Promise<void> {
-  const store = await openTrust(io, options);
-  // Says how to name somebody.
+  const store = await loadTrust(io, options);
+  // Throws the message that explains how to name a signer.
   if (store.trust.policies.length === 0) await expectedSigner(io, {});
   if (options.type !== undefined) {
-    throw new KrmhubError('usage', 'policies say who signs, and not who may say something else', {
-      hint: 'Say --key or --identity beside --type.',
+    throw new KrmhubError('usage', '--type requires --key or --identity: policies cover only signatures', {
+      hint: `Name the signer: krmhub verify ${name} --type ${options.type} --key FILE.pub`,
     });
   }
   const target = await findTarget(io, name);
@@ -57,19 +57,19 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
   await printData(io, options.output, data, async () => {
     for (const bundle of bundles) await printBundle(io, bundle);
   });
-  if (plan.judge === 'refused') throw untrusted(name, plan.reason, { hint: HINT });
+  if (plan.judge === 'refused') throw untrustedError(name, plan.reason, { hint: HINT });
   if (plan.judge === 'nothing') {
-    throw untrusted(name, plan.because, {
-      hint: 'Say whom to trust with `krmhub trust add`, name a policy with --policy, or say --key or --identity.',
+    throw untrustedError(name, plan.reason, {
+      hint: 'Add a policy with `krmhub trust add`, or name the signer with --policy, --key or --identity.',
     });
   }
-  if (good === undefined) throw refusalOf(name, bad, { hint: HINT });
+  if (good === undefined) throw judgementError(name, bad, { hint: HINT });
   const release =
-    plan.judge === 'release' ? `, ${plan.release.group}/${plan.release.kind}@${plan.release.release},` : '';
+    plan.judge === 'release' ? ` as ${plan.release.group}/${plan.release.kind}@${plan.release.release}` : '';
   await printLine(
     io,
-    visible(
-      `Verified: ${digest}${release} is signed by ${describeSigner(good.signer)}, by the policy ${good.policy}`,
+    escapeControls(
+      `verified ${digest}${release}: signed by ${describeSigner(good.signer)}, policy ${good.policy}`,
     ),
   );
 }
@@ -84,7 +84,7 @@ async function judgeReference(
   const client = connectOci(io, progress, options.plainHttp);
   try {
     const named = await client.manifest(reference);
-    await printLine(io, visible(`${formatReference(reference)} is ${named.digest}`));
+    await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${named.digest}`));
     const { manifest } = named;
     const image: ImageManifest | undefined = manifest.kind === 'image' ? manifest.image : undefined;
     const artifact = {
@@ -100,7 +100,7 @@ async function judgeReference(
   }
 }
 
-/** A file has no tag: the release is the one that its bundle names. */
+/** Judges a file, whose release is the one that its bundle names. */
 async function judgeFile(
   io: Io,
   target: Exclude<SigningTarget, { kind: 'reference' }>,
@@ -108,10 +108,10 @@ async function judgeFile(
   options: VerifyOptions,
 ): Promise<{ digest: string; judged: JudgedArtifact }> {
   const { policies } = trust;
-  const { digest, found } = await bundleOfFile(io, target, options.bundle);
-  const evidence = verifyAll(found, await trustOf(io, policies, options));
-  const names = target.kind === 'file' ? await definitionsOfFile(io, target.name, digest) : [];
-  const [release] = evidence.flatMap(({ verification }) => releaseIn(verification.statement));
+  const { digest, found } = await readFileBundle(io, target, options.bundle);
+  const evidence = verifyAll(found, await verificationTrust(io, policies, options));
+  const names = target.kind === 'file' ? await readDefinitionNames(io, target.name, digest) : [];
+  const [release] = evidence.flatMap(({ verification }) => signedReleases(verification.statement));
   const subject: Subject = {
     definitions: names,
     ...(names.length === 1 ? { definition: digest as Digest } : {}),
@@ -124,16 +124,16 @@ async function judgeFile(
   return { digest, judged: { plan, evidence, judgement } };
 }
 
-/** None where the file is too large to be a definition. */
-async function definitionsOfFile(io: Io, name: string, digest: string): Promise<FunctionName[]> {
+/** Returns an empty list if the file is too large to be a definition. */
+async function readDefinitionNames(io: Io, name: string, digest: string): Promise<FunctionName[]> {
   const { maxDefinitionBytes } = DOCUMENT_LIMITS;
   const bytes = await readFileUpTo(io, name, maxDefinitionBytes);
   if (bytes.byteLength > maxDefinitionBytes) return [];
-  if (sha256(bytes) === digest) return definitionsIn(bytes).names;
-  throw new KrmhubError('conflict', visible(`${name} changes while it is read`));
+  if (sha256(bytes) === digest) return findDefinitions(bytes).names;
+  throw new KrmhubError('conflict', escapeControls(`${name} changed while krmhub read it`));
 }
 
-function releaseIn(statement: Statement | undefined): string[] {
+function signedReleases(statement: Statement | undefined): string[] {
   const release = statement?.predicateType === RELEASE_PREDICATE ? statement.predicate.release : undefined;
   return typeof release === 'string' ? [release] : [];
 }

@@ -4,10 +4,10 @@ import {
   type CatalogChange,
   type CatalogChangeWeight,
 } from '@krmhub/catalog';
-import { changeLines, printCounts, printRows } from '../io/change-lines.js';
-import { columnsOf, type Io, paint, write } from '../io/io.js';
-import { bold } from '../io/print.js';
-import { pad, plural, visible } from '../io/text.js';
+import { changeLines, printCounts, printRows } from '../../io/change-lines.js';
+import { type Io, paint, terminalWidth, write } from '../../io/io.js';
+import { bold } from '../../io/print.js';
+import { escapeControls, pad, plural } from '../../io/text.js';
 
 const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
   CatalogChangeWeight,
@@ -17,8 +17,8 @@ const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const sati
 const LABEL_COLUMNS = 12;
 
 /**
- * Changes function by function for a reader; for a program, a line for each with function, weight, class, version and
- * message. How many there are is told on stderr.
+ * Prints changes by function; without a terminal, a line for each with function, severity, class, version and message.
+ * Prints the counts on stderr.
  */
 export async function printCatalogChanges(
   io: Io,
@@ -26,13 +26,13 @@ export async function printCatalogChanges(
   changes: readonly CatalogChange[],
   { filtered }: { filtered: boolean },
 ): Promise<void> {
-  const functions = byFunction(changes);
+  const functions = groupByFunction(changes);
   if (io.stdout.isTTY === true) await printFunctions(io, title, functions);
   else {
     await printRows(
       io,
       changes.map((change) => [
-        functionOf(change),
+        functionName(change),
         change.weight,
         change.class,
         change.version ?? '',
@@ -41,7 +41,7 @@ export async function printCatalogChanges(
     );
   }
   const count = (weight: CatalogChangeWeight) => changes.filter((change) => change.weight === weight).length;
-  const where = ` in ${plural(functions.size, 'function')}${filtered ? ', of those that were asked for' : ''}`;
+  const where = ` in ${plural(functions.size, 'function')}${filtered ? ' (filtered)' : ''}`;
   await printCounts(
     io,
     CATALOG_CHANGE_WEIGHTS.map((weight) => [count(weight), CATALOG_CHANGE_WEIGHT_WORDS[weight].label]),
@@ -54,10 +54,10 @@ async function printFunctions(
   title: string,
   functions: ReadonlyMap<string, CatalogChange[]>,
 ): Promise<void> {
-  const width = columnsOf(io.stdout);
-  const lines = [bold(io, visible(title))];
+  const width = terminalWidth(io.stdout);
+  const lines = [bold(io, escapeControls(title))];
   for (const [name, changes] of functions) {
-    lines.push('', bold(io, visible(name)));
+    lines.push('', bold(io, escapeControls(name)));
     for (const { weight, version, message, class: name } of changes) {
       const text = `${version === undefined ? '' : `${version}: `}${message} (${name})`;
       const painted = paint(io, io.stdout, COLORS[weight], pad(`  ${weight}`, LABEL_COLUMNS));
@@ -67,10 +67,10 @@ async function printFunctions(
   await write(io.stdout, `${lines.join('\n')}\n`);
 }
 
-function byFunction(changes: readonly CatalogChange[]): Map<string, CatalogChange[]> {
+function groupByFunction(changes: readonly CatalogChange[]): Map<string, CatalogChange[]> {
   const found = new Map<string, CatalogChange[]>();
   for (const change of changes) {
-    const name = functionOf(change);
+    const name = functionName(change);
     const known = found.get(name);
     if (known === undefined) found.set(name, [change]);
     else known.push(change);
@@ -78,6 +78,6 @@ function byFunction(changes: readonly CatalogChange[]): Map<string, CatalogChang
   return found;
 }
 
-function functionOf({ group, kind }: CatalogChange): string {
+function functionName({ group, kind }: CatalogChange): string {
   return `${group}/${kind}`;
 }

@@ -3,8 +3,8 @@ import { findPredecessor } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Submission } from '../../documents/read-definitions.js';
 
-/** Of submissions that come right after another one of the same command: that one. */
-export async function predecessorsAmong(
+/** Maps submissions to the previous release of the same function in the same command. */
+export async function findPredecessors(
   client: RegistryClient,
   submissions: readonly Submission[],
 ): Promise<Map<Submission, Submission>> {
@@ -16,9 +16,9 @@ export async function predecessorsAmong(
   const found = new Map<Submission, Submission>();
   for (const siblings of functions.values()) {
     if (siblings.length < 2) continue;
-    const standing = await standingReleases(client, siblings[0]!);
-    const known = new Set(standing.map(({ release }) => release));
-    const releases = [...standing, ...siblings.filter(({ release }) => !known.has(release))];
+    const published = await publishedReleases(client, siblings[0]!);
+    const known = new Set(published.map(({ release }) => release));
+    const releases = [...published, ...siblings.filter(({ release }) => !known.has(release))];
     for (const submission of siblings) {
       const release = findPredecessor({ releases }, submission.release);
       const before = siblings.find((sibling) => sibling.release === release);
@@ -28,7 +28,7 @@ export async function predecessorsAmong(
   return found;
 }
 
-async function standingReleases(
+async function publishedReleases(
   client: RegistryClient,
   { group, kind }: Submission,
 ): Promise<Awaited<ReturnType<RegistryClient['function']>>['releases']> {

@@ -7,25 +7,25 @@ import { plural } from '../../io/text.js';
 import { SourceProgress } from '../source-progress.js';
 import { hintFor } from './source-hints.js';
 
-/** Requests at once; each is open until its source was asked. */
+/** Concurrent requests; each stays open until its source is synced. */
 const PARALLEL = 8;
 
-/** What came of asking sources. */
-export interface RefreshedSources {
-  /** As they were found, in the order of the names. */
+/** The result of a sync. */
+export interface PolledSources {
+  /** The sources after the sync, in the order of the names. */
   sources: Source[];
-  /** Names of those that could not be had, or not seen to the end. */
+  /** Names of the sources that failed or did not finish. */
   failed: string[];
 }
 
-/** Has a registry ask sources of a catalog, and tells of each when it was asked. */
-export async function refreshSources(
+/** Has a registry sync sources of a catalog, and prints the result of each. */
+export async function pollSources(
   io: Io,
   client: RegistryClient,
   catalog: string,
   names: readonly string[],
-): Promise<RefreshedSources> {
-  const progress = new SourceProgress(io, 'asking');
+): Promise<PolledSources> {
+  const progress = new SourceProgress(io, 'syncing');
   const found = new Map<string, Source>();
   const failed = new Set<string>();
   await runInParallel(names, PARALLEL, async (name) => {
@@ -34,9 +34,9 @@ export async function refreshSources(
       const source = await client.refreshSource(catalog, name);
       found.set(name, source);
       if (source.state !== 'current') failed.add(name);
-      await tellAsked(io, progress, source);
+      await reportPoll(io, progress, source);
     } catch (error) {
-      // Of one source; what is wrong with the token or the registry is wrong with all.
+      // Other errors, for example of the token, affect all sources.
       const isOne = error instanceof KrmhubError && ['unavailable', 'not-found'].includes(error.code);
       if (!isOne) throw error;
       failed.add(name);
@@ -49,16 +49,16 @@ export async function refreshSources(
   };
 }
 
-/** What was found when a source was asked. */
-export async function tellAsked(io: Io, progress: SourceProgress, source: Source): Promise<void> {
-  if (source.state === 'current') return progress.end(source.source, described(source));
-  const message = source.message ?? 'it was not asked';
+/** Prints the result of the last sync of a source. */
+export async function reportPoll(io: Io, progress: SourceProgress, source: Source): Promise<void> {
+  if (source.state === 'current') return progress.end(source.source, describeCopy(source));
+  const message = source.message ?? 'not synced yet';
   return progress.fail(source.source, { message, hint: hintFor(source, io.now()) });
 }
 
-function described({ copy }: Source): string {
-  if (copy === undefined) return 'asked';
-  const unusable = copy.invalidEntries === 0 ? '' : `, ${copy.invalidEntries} unusable`;
+function describeCopy({ copy }: Source): string {
+  if (copy === undefined) return 'synced';
+  const invalid = copy.invalidEntries === 0 ? '' : `, ${copy.invalidEntries} invalid`;
   const serial = copy.serial === undefined ? '' : `, snapshot ${copy.serial}`;
-  return `${plural(copy.entries, 'entry', 'entries')}${unusable}${serial}`;
+  return `${plural(copy.entries, 'entry', 'entries')}${invalid}${serial}`;
 }

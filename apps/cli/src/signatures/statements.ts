@@ -2,25 +2,22 @@ import path from 'node:path';
 import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { type Digest, DOCUMENT_LIMITS, hasErrors, KrmhubError, lint } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
-import { nameReleases, readDefinitions, type Submission } from '../documents/read-definitions.js';
+import { assignReleases, readDefinitions, type Submission } from '../documents/read-definitions.js';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { plural } from '../io/text.js';
 
-/** A file is signed as what it is: bytes, of which nothing more is said. */
-export async function statementOfFile(io: Io, name: string, digest: Digest): Promise<Statement> {
+/** Returns a statement about the bytes of a file. Prints a hint if the file is a definition. */
+export async function fileStatement(io: Io, name: string, digest: Digest): Promise<Statement> {
   if (await isDefinition(io, name)) {
-    await printLine(
-      io,
-      'This signs the bytes and no release: to publish it with the definition, say --release too.',
-    );
+    await printLine(io, 'this signs the bytes, not a release; to sign a release, add --release');
   }
   return signatureStatement({ [path.basename(name)]: digest });
 }
 
-/** That a definition, and the manifest that a registry makes of it, are a certain release. */
-export async function statementOfRelease(
+/** Returns a statement that a definition, and the manifest of its release, are a release. */
+export async function releaseFileStatement(
   io: Io,
   name: string,
   { release, readme }: { release: string; readme?: string },
@@ -30,23 +27,22 @@ export async function statementOfRelease(
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
     const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, sources);
-    throw new KrmhubError(
-      'invalid-document',
-      `${plural(errors.length, 'error')} in ${name}; nothing is signed`,
-    );
-  }
-  const submissions = nameReleases(definitions, release);
-  const [submission] = submissions;
-  if (submission === undefined || submissions.length > 1 || !submission.exact) {
-    throw new KrmhubError('usage', `${name} is no single definition, which a release is`, {
-      hint: 'Write the definition into a file of its own; `krmhub convert` takes a catalog apart.',
+    throw new KrmhubError('invalid-document', `cannot sign ${name}: ${plural(errors.length, 'error')}`, {
+      hint: `Fix the errors above, then check: krmhub lint ${name}`,
     });
   }
-  return statementOfSubmission(submission, readme === undefined ? undefined : await readReadme(io, readme));
+  const submissions = assignReleases(definitions, release);
+  const [submission] = submissions;
+  if (submission === undefined || submissions.length > 1 || !submission.exact) {
+    throw new KrmhubError('usage', `cannot sign ${name} as a release: it is not a single definition`, {
+      hint: `Split a catalog into definitions: krmhub convert ${name} --out FOLDER`,
+    });
+  }
+  return submissionStatement(submission, readme === undefined ? undefined : await readReadme(io, readme));
 }
 
-/** The definition and the manifest that a registry makes of it and of the README, which has no time in it. */
-export function statementOfSubmission(
+/** Returns the statement of a release: its definition, and the manifest that the registry builds from it and the README. */
+export function submissionStatement(
   submission: Pick<Submission, 'group' | 'kind' | 'release' | 'bytes' | 'mediaType'>,
   readme: Uint8Array | undefined,
 ): Statement {
@@ -65,7 +61,7 @@ async function readReadme(io: Io, name: string): Promise<Uint8Array> {
   const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
   const bytes = await readFileUpTo(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
-    throw new KrmhubError('too-large', `${name} has more than ${PUBLISH_LIMITS.maxReadmeBytes} bytes`);
+    throw new KrmhubError('too-large', `README ${name} exceeds ${PUBLISH_LIMITS.maxReadmeBytes} bytes`);
   }
   return bytes;
 }
