@@ -197,7 +197,7 @@ describe('the action', () => {
       [],
       '',
     ]);
-    expect(result.log).toContain('1 file: no problems; skipped 1 file of other kinds');
+    expect(result.log).toContain('1 file: no problems; 1 file of other kinds skipped');
   });
 
   it('publishes, and sets its outputs; a second run changes nothing', async () => {

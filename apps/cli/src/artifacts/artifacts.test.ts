@@ -71,7 +71,7 @@ describe('krmhub pull', () => {
     const cwd = emptyFolder();
     const io = await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd });
     expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('is no name of a file');
+    expect(io.err()).toContain('is not a file name');
     expect(io.err()).not.toContain('\u001b');
     expect(readdirSync(cwd)).toEqual([]);
     expect(existsSync(path.join(folder, 'escaped.yaml'))).toBe(false);
@@ -81,7 +81,7 @@ describe('krmhub pull', () => {
     const host = await registryWith({ layers: [layer('A.yaml'), layer('a.yaml', 'text/plain')] });
     const io = await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd: emptyFolder() });
     expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('is there twice');
+    expect(io.err()).toContain('is a duplicate');
   });
 
   it('replaces a link and not what it leads to', async () => {
@@ -118,7 +118,7 @@ describe('krmhub pull', () => {
     });
     const io = await runTest(['pull', `${image}/x:1`], { cwd });
     expect(io.exitCode).toBe(3);
-    expect(io.err()).toContain('holds no files');
+    expect(io.err()).toContain('has no files');
   });
 });
 
@@ -137,7 +137,7 @@ describe('oci:// as a file', () => {
     expect((await runTest(['lint', `oci://${large}/x:1`])).err()).toContain('1000000000000 bytes');
     const other = await registryWith({ layers: [layer('x', 'text/plain')] });
     const io = await runTest(['diff', `oci://${other}/x:1`, `oci://${other}/x:1`]);
-    expect(io.err()).toContain('something else, and no catalog or definition');
+    expect(io.err()).toContain('not an artifact of krmhub, expected a catalog or a definition');
   });
 });
 
@@ -145,14 +145,17 @@ describe('krmhub push', () => {
   const push = (args: string[], cwd: string) => runTest(['push', ...args], { cwd });
 
   it.each([
-    [['localhost:1/x:1'], 'there is nothing to push'],
+    [['localhost:1/x:1'], 'cannot push: no file given'],
     [['a.yaml', 'b.yaml', 'localhost:1/x:1'], 'one file'],
     [['a.yaml', 'x:1'], 'does not start with a registry host'],
     [['a.yaml', `localhost:1/x@sha256:${'a'.repeat(64)}`], 'neither'],
-    [['a.txt', 'localhost:1/x:1'], 'cannot be seen from its name'],
+    [['a.txt', 'localhost:1/x:1'], 'cannot determine the file type'],
     [['missing.yaml', 'localhost:1/x:1'], 'missing.yaml'],
-    [['.', 'localhost:1/x:1'], 'cannot be seen from its name'],
-    [['--exec', 'a.txt', '--exec', 'b.txt', 'localhost:1/x:1'], 'several executables need platforms'],
+    [['.', 'localhost:1/x:1'], 'cannot determine the file type'],
+    [
+      ['--exec', 'a.txt', '--exec', 'b.txt', 'localhost:1/x:1'],
+      'several executables require a platform each',
+    ],
     [
       ['--exec', 'linux/amd64=a.txt', '--exec', 'linux/amd64=a.txt', 'localhost:1/x:1'],
       'two executables for linux/amd64',
@@ -174,7 +177,7 @@ describe('krmhub push', () => {
     const io = await push(['a.yaml', 'localhost:1/x:1'], cwd);
     expect(io.exitCode).toBe(1);
     expect(io.err()).toContain('a.yaml:');
-    expect(io.err()).toContain('nothing is pushed');
+    expect(io.err()).toContain('cannot push ');
   });
 });
 

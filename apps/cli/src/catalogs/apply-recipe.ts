@@ -76,14 +76,14 @@ async function printChange(io: Io, name: string, before: Newest, now: Newest): P
 
 /** Syncs new sources and prints the result of each. A source that fails does not block the others. */
 async function syncNewSources(io: Io, client: RegistryClient, name: string): Promise<void> {
-  const { pollSources: refreshSources, reportPoll: tellAsked } = await import('./sources/poll-sources.js');
+  const { pollSources, reportPoll } = await import('./sources/poll-sources.js');
   const { SourceProgress } = await import('./source-progress.js');
   const { sources } = await client.sources(name);
   const progress = new SourceProgress(io, 'syncing');
   const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
   // The registry may have synced some of them already.
-  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(io, progress, source);
-  if (fresh.length > 0) await refreshSources(io, client, name, fresh);
+  for (const source of sources) if (!fresh.includes(source.source)) await reportPoll(io, progress, source);
+  if (fresh.length > 0) await pollSources(io, client, name, fresh);
 }
 
 async function printReportCounts(

@@ -179,7 +179,7 @@ describe('backup and restore', () => {
     for (const blob of await blobs('data')) await rm(blob);
     const io = await run(['backup', '--out', 'made']);
     expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('in 2 ways');
+    expect(io.err()).toContain('the copy has 2 problems');
     expect(io.err()).toContain('SetLabels@1.0.0: its definition');
     expect(io.err()).toContain('krmhub fsck');
     expect(await readdir(cwd)).toEqual(['data']);

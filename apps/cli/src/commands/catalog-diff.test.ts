@@ -324,7 +324,7 @@ describe('the snapshots that are compared', () => {
       'schema-compatible',
     ]);
     const same = await run(['chosen', '3', '3']);
-    expect([same.exitCode, same.out(), same.err()]).toEqual([0, '', 'nothing differs\n']);
+    expect([same.exitCode, same.out(), same.err()]).toEqual([0, '', 'no differences\n']);
     const yaml = await run(['chosen', '-o', 'yaml']);
     const [document] = readYaml(yaml.outBytes(), { file: 'out' }).documents;
     expect(document!.value).toEqual(JSON.parse(io.out()));
@@ -357,7 +357,7 @@ ${GROUP}/Chosen
         .split('\n')
         .map((line) => line.split('\t')[2]),
     ).toEqual(['publisher-changed', 'upgraded', undefined]);
-    expect(only.err()).toBe('0 breaking, 1 to review, 1 quiet in 1 function, of those that were asked for\n');
+    expect(only.err()).toBe('0 breaking, 1 to review, 1 quiet in 1 function (filtered)\n');
     const breaking = await run(['chosen', '--breaking']);
     expect([breaking.exitCode, breaking.out().split('\n').length]).toEqual([1, 2]);
     const unknown = await run(['chosen', '--only', 'upgrade']);
@@ -368,7 +368,7 @@ ${GROUP}/Chosen
   it.each([
     [['nope'], 3, '`krmhub catalog list`'],
     [['chosen', '99'], 3, '`krmhub catalog history NAME`'],
-    [['chosen', 'newest'], 2, '`krmhub catalog history chosen`'],
+    [['chosen', 'newest'], 2, 'krmhub catalog history chosen'],
     [['chosen', '0'], 2, 'neither a serial'],
     [['Chosen'], 2, '`krmhub catalog list`'],
     [['chosen', 'old.yaml'], 2, 'OLD.yaml NEW.yaml'],
@@ -389,9 +389,9 @@ ${GROUP}/Chosen
     await apply(recipe('single', 'Single'));
     const io = await run(['single']);
     expect([io.exitCode, io.out()]).toEqual([3, '']);
-    expect(io.err()).toContain('the catalog single has one snapshot, and two are compared');
-    expect(io.err()).toContain('`krmhub catalog history single`');
-    expect((await run(['single', '1'])).err()).toBe('nothing differs\n');
+    expect(io.err()).toContain('cannot compare snapshots: catalog single has only one snapshot');
+    expect(io.err()).toContain('krmhub catalog history single');
+    expect((await run(['single', '1'])).err()).toBe('no differences\n');
   });
 
   it('are passed over where they were withdrawn, and not given where they are named', async () => {
@@ -405,15 +405,15 @@ ${GROUP}/Chosen
     expect(snapshots.map(({ withdrawn }) => withdrawn !== undefined)).toContain(true);
     const io = await run(['gone', '2', '1']);
     expect([io.exitCode, io.out()]).toEqual([3, '']);
-    expect(io.err()).toMatch(/snapshot 2 of gone was withdrawn: .*mal␛ware/);
-    expect(io.err()).toContain('`krmhub catalog history gone`');
+    expect(io.err()).toMatch(/cannot compare snapshot 2 of gone: it is withdrawn: .*mal␛ware/);
+    expect(io.err()).toContain('krmhub catalog history gone');
     // What stands around it is compared without being named.
     const standing = snapshots.filter(({ withdrawn }) => withdrawn === undefined).map(({ serial }) => serial);
     expect(standing.slice(0, 2)).toEqual([4, 3]);
     expect(classesOf(await changes('gone'))).toEqual(['publisher-changed', 'upgraded']);
     await client.takedown(name.group, name.kind, '1.2.0', 'malware');
     const after = await run(['gone', '-o', 'json']);
-    expect(after.err()).toBe('skipped, because it is withdrawn: snapshot 4\n');
+    expect(after.err()).toBe('skipped withdrawn snapshots: 4\n');
     expect(JSON.parse(after.out())).toMatchObject({
       before: { serial: 3 },
       after: { serial: 5 },
@@ -432,7 +432,7 @@ describe('files', () => {
     await write('json.json', json);
     await write('many.yaml', `${renderDefinition(b)}---\n${renderDefinition(a)}`);
     for (const other of ['json.json', './many.yaml']) {
-      expect((await run(['yaml.yaml', other])).err()).toBe('nothing differs\n');
+      expect((await run(['yaml.yaml', other])).err()).toBe('no differences\n');
     }
     const stdin = await run(['yaml.yaml', '-', '-o', 'json'], { stdin: catalogText(a) });
     expect([stdin.exitCode, JSON.parse(stdin.out())]).toMatchObject([
@@ -501,18 +501,18 @@ describe('files', () => {
   });
 
   it.each([
-    ['text', 'no catalog'],
+    ['text', 'not a valid catalog'],
     ['apiVersion: v1\nkind: ConfigMap\n', 'ConfigMap'],
     ['', 'contains no document'],
     [`${'['.repeat(100)}`, 'nested'],
     ['apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: 1}\n', 'is not a list'],
     [
       'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec:\n  krmFunctions: [{group: 1}]\n',
-      'spec.krmFunctions[0]: group is missing or of another type',
+      'spec.krmFunctions[0]: group is missing or has the wrong type',
     ],
     [
       'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec:\n  krmFunctions: [1, 2, 3, 4, 5, 6, 7]\n',
-      '2 more problems are not shown',
+      '(2 more problems)',
     ],
   ])('that hold %j are not compared', async (text, said) => {
     await write('good.yaml', catalogText(definition('A')));
@@ -524,7 +524,7 @@ describe('files', () => {
       const io = await run(args);
       expect([io.exitCode, io.out()]).toEqual([1, '']);
       expect(io.err()).toContain(said);
-      expect(io.err()).toContain('hint: `krmhub lint`');
+      expect(io.err()).toContain('hint: List every problem: krmhub lint bad.yaml');
     }
   });
 });
@@ -618,7 +618,7 @@ describe('what a registry answers', () => {
     for (const change of wrong) {
       const io = await answering(['a', 'b'], (url) => diff(url, '1', '2'), change);
       expect([io.exitCode, io.out()]).toEqual([4, '']);
-      expect(io.err()).toContain('nothing is compared');
+      expect(io.err()).toContain('cannot compare snapshots: ');
     }
     // A digest names the bytes themselves, whatever snapshot.json says of them.
     const lies = {
@@ -654,8 +654,8 @@ it('compares what it pulled, and artifacts', async () => {
   const out = path.join(folder, 'pulled.yaml');
   const { exitCode } = await runTest(['catalog', 'pull', 'chosen', '--out', out], { env: registry.env });
   expect([exitCode, (await readFile(out)).length > 0]).toEqual([0, true]);
-  expect((await run([out, out])).err()).toBe('nothing differs\n');
+  expect((await run([out, out])).err()).toBe('no differences\n');
   const artifact = `oci://${new URL(registry.url).host}/catalogs/chosen`;
-  expect((await run([`${artifact}:3`, out])).err()).toBe('nothing differs\n');
+  expect((await run([`${artifact}:3`, out])).err()).toBe('no differences\n');
   expect(classesOf(await changes(`${artifact}:2`, out))).toEqual(['schema-breaking', 'publisher-changed']);
 });

@@ -60,7 +60,7 @@ it('compares files, also with a release and with stdin', async () => {
   expect([files.exitCode, files.out()]).toEqual([1, expect.stringContaining('rule: version-removed')]);
   const stdin = await readFile(path.join(setLabels, '2.0.0.yaml'));
   const mixed = await run([`${SET_LABELS}@2.0.0`, '-'], { stdin });
-  expect([mixed.exitCode, mixed.out(), mixed.err()]).toEqual([0, '', 'nothing differs\n']);
+  expect([mixed.exitCode, mixed.out(), mixed.err()]).toEqual([0, '', 'no differences\n']);
 });
 
 it('groups by effect within 80 columns, and gives programs a line for each', async () => {
@@ -91,5 +91,5 @@ it('says what cannot be compared', async () => {
 it('says how a release is named where a function alone is given', async () => {
   const io = await run([SET_LABELS, `${SET_LABELS}@1.0.0`]);
   expect(io.exitCode).toBe(3);
-  expect(io.err()).toContain(`\`krmhub show ${SET_LABELS}\` lists them`);
+  expect(io.err()).toContain(`List the releases: krmhub show ${SET_LABELS}`);
 });

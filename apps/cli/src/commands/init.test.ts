@@ -97,7 +97,7 @@ describe('init', () => {
     await writeFile(path.join(folder, 'set-labels/example.yaml'), 'mine');
     const io = await run('init', 'example.com/SetLabels');
     expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('set-labels/example.yaml: there already');
+    expect(io.err()).toContain('set-labels/example.yaml already exists');
     expect(await readdir(path.join(folder, 'set-labels'))).toEqual(['example.yaml']);
     expect(await read('set-labels/example.yaml')).toBe('mine');
   });
@@ -127,7 +127,7 @@ describe('init', () => {
       const io = await run('init', 'example.com/SetLabels', '--dir', where);
       expect([io.exitCode, io.err()]).toEqual([
         5,
-        `error: no folder can be made at ${where}\n  hint: Name a folder on a disk.\n`,
+        `error: cannot create the folder ${where}\n  hint: Choose a folder on a writable disk.\n`,
       ]);
     }
   });
@@ -136,6 +136,6 @@ describe('init', () => {
     await writeFile(path.join(folder, 'set-labels'), '');
     const io = await run('init', 'example.com/SetLabels');
     expect(io.exitCode).toBe(5);
-    expect(io.err()).toContain('a part of the path is no folder');
+    expect(io.err()).toContain('a part of the path is not a folder');
   });
 });

@@ -50,7 +50,7 @@ describe('key', () => {
       { state: 'signing', fingerprint: first!.fingerprint, validUntil: '2099-01-02T00:00:00.000Z' },
     ]);
     const refused = await run('rotate', '--from', '2099-01-02');
-    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('signs from 2099-01-02')]);
+    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('a key that starts at 2099-01-02')]);
     // The one that is announced stays so: a key that is known to others cannot wait for it.
     const states = (await json('rotate')).map(({ state }) => state);
     expect(states).toEqual(['next', 'signing', 'retired']);

@@ -159,11 +159,11 @@ describe('lint', () => {
   it('says what is not there', async () => {
     const missing = await lint(['missing.yaml']);
     expect([missing.exitCode, missing.out()]).toEqual([3, '']);
-    expect(missing.err()).toContain('cannot read missing.yaml: there is no such file or folder');
+    expect(missing.err()).toContain('cannot read missing.yaml: no such file or folder');
     await put('other/kustomization.yaml', kustomization);
     const other = await lint(['other']);
     expect(other.exitCode).toBe(3);
-    expect(other.err()).toContain('there is no definition or catalog in other');
+    expect(other.err()).toContain('no definition or catalog in other');
     expect((await lint([])).exitCode).toBe(2);
     expect((await lint(['x', '--format', 'xml'])).exitCode).toBe(2);
   });

@@ -185,7 +185,7 @@ describe('one definition', () => {
       dryRun: true,
       releases: [{ outcome: 'created', catalogs: [] }],
     });
-    expect(io.err()).toContain('nothing is stored');
+    expect(io.err()).toContain('nothing was published');
     expect(await stored('dry.example.com', 'SetLabels')).toEqual([]);
   });
 
@@ -274,7 +274,7 @@ describe('several definitions', () => {
       await definition('case.example.com', (one) => one.replace('kind: SetLabels', 'kind: Setlabels')),
     );
     const cased = await run(['case']);
-    expect([cased.exitCode, cased.err().includes('only by case')]).toEqual([2, true]);
+    expect([cased.exitCode, cased.err().includes('only in case')]).toEqual([2, true]);
     expect(await stored('case.example.com', 'SetLabels')).toEqual([]);
   });
 
@@ -342,7 +342,7 @@ describe('failures', () => {
       const { port } = proxy.address() as { port: number };
       const io = await run(['cut'], { env: { KRMHUB_REGISTRY: `http://127.0.0.1:${port}` } });
       expect(io.exitCode).toBe(5);
-      expect(io.err()).toContain('1 of 3 releases are stored');
+      expect(io.err()).toContain('1 of 3 releases are published');
       expect(io.err()).toContain('again');
     } finally {
       proxy.closeAllConnections();
@@ -417,8 +417,8 @@ describe('a registry that takes only so many at once', () => {
         files.push(await put(`slow-${index}.yaml`, text));
       }
       const result = await run([...files, '--release', '2.0.0', '--no-wait'], { env: slow.env });
-      expect([result.exitCode, result.err()]).toEqual([0, expect.stringContaining('takes no more for now')]);
-      expect(result.err().match(/takes no more/g)).toHaveLength(1);
+      expect([result.exitCode, result.err()]).toEqual([0, expect.stringContaining('rate limit of ')]);
+      expect(result.err().match(/rate limit of /g)).toHaveLength(1);
       const found = (await (await fetch(`${slow.url}/api/v1/functions?group=slow.example.com`)).json()) as {
         total: number;
       };

@@ -55,7 +55,7 @@ describe('files', () => {
     expect(readFileSync(at('a.txt.sigstore.json'), 'utf8')).toBe(bundle);
     await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key', '--overwrite');
     const { err } = await ends(0, 'verify', 'a.txt', '--key', 'krmhub.pub');
-    expect(err()).toContain('Verified: sha256:5891b5b5');
+    expect(err()).toContain('verified sha256:5891b5b5');
   });
 
   it('that are definitions are signed as a release, with the manifest that a registry makes of it', async () => {
@@ -80,7 +80,7 @@ describe('files', () => {
 
   it('that are definitions can be signed as bytes, with a word on what that is not', async () => {
     const signs = ['sign', 'definition.yaml', '--key', 'krmhub.key', '--output', 'bytes.json'];
-    expect((await ends(0, ...signs)).err()).toContain('say --release too');
+    expect((await ends(0, ...signs)).err()).toContain('add --release');
     expect(statementIn('bytes.json').predicateType).toBe('https://sigstore.dev/cosign/sign/v1');
   });
 
@@ -94,7 +94,7 @@ describe('files', () => {
       predicate: { passed: true },
     });
     const verify = ['verify', 'a.txt', '--key', 'krmhub.pub', '--bundle', 'tests.json'];
-    expect((await ends(4, ...verify)).err()).toContain('ask for it with --type https://example.com/tests/v1');
+    expect((await ends(4, ...verify)).err()).toContain('--type https://example.com/tests/v1');
     await ends(0, ...verify, '--type', 'https://example.com/tests/v1');
     await ends(0, ...verify, '--type', 'any');
     await ends(4, ...verify, '--type', 'https://example.com/tests/v2');
@@ -141,7 +141,7 @@ describe('artifacts', () => {
     await ends(0, 'push', 'script.star', tag);
     expect((await ends(4, 'verify', tag, '--key', 'krmhub.pub')).err()).toContain('has no signature');
     const { err } = await ends(0, 'sign', tag, '--key', 'krmhub.key', '--output', 'script.json');
-    const digest = /is (sha256:\w+)/.exec(err())![1]!;
+    const digest = /to (sha256:\w+)/.exec(err())![1]!;
     for (const reference of [tag, `${host}/team/script@${digest}`, `oci://${tag}`]) {
       await ends(0, 'verify', reference, '--key', 'krmhub.pub');
     }
@@ -156,7 +156,9 @@ describe('artifacts', () => {
     await ends(0, 'push', 'script.star', tag);
     const said = ['--predicate', 'predicate.json', '--type', 'https://example.com/tests/v1'];
     await ends(0, 'sign', tag, '--key', 'krmhub.key', ...said);
-    expect((await ends(4, 'verify', tag, '--key', 'krmhub.pub')).err()).toContain('ask for it with --type');
+    expect((await ends(4, 'verify', tag, '--key', 'krmhub.pub')).err()).toContain(
+      'Verify its attestation instead: krmhub verify',
+    );
     await ends(0, 'verify', tag, '--key', 'krmhub.pub', '--type', 'https://example.com/tests/v1');
     await ends(0, 'sign', tag, '--key', 'other.key');
     await ends(4, 'verify', tag, '--key', 'krmhub.pub');
@@ -196,7 +198,7 @@ describe('tokens', () => {
   ];
 
   it('are missing, damaged or empty, and none of them is shown', async () => {
-    expect((await ends(2, ...keyless)).err()).toContain('there is no identity token');
+    expect((await ends(2, ...keyless)).err()).toContain('no identity token found');
     writeFileSync(at('token'), 'very-secret.token');
     const damaged = await ends(2, ...keyless, '--identity-token-file', 'token');
     expect(damaged.err()).toContain('invalid identity token');
@@ -211,10 +213,10 @@ describe('tokens', () => {
     const token = ['--identity-token-file', 'token'];
     const sign = ['sign', 'b.txt', '--keyless', ...token];
     const both = ['--fulcio-url', 'http://f.example.com', '--rekor-url', 'https://r.example.com'];
-    expect((await ends(2, ...sign, ...both)).err()).toContain('--fulcio-url is no https:// address');
+    expect((await ends(2, ...sign, ...both)).err()).toContain('--fulcio-url is not a valid https URL');
     const half = await ends(2, ...sign, '--fulcio-url', 'https://f.example.com');
-    expect(half.err()).toContain('--rekor-url is missing');
+    expect(half.err()).toContain('--rekor-url is required');
     const other = await run(sign, { KRMHUB_REKOR_URL: 'https://r.example.com' });
-    expect(other.err()).toContain('--fulcio-url is missing');
+    expect(other.err()).toContain('--fulcio-url is required');
   });
 });

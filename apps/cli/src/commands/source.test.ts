@@ -59,9 +59,9 @@ describe('a recipe over catalogs elsewhere', () => {
   it('is applied once its sources were asked, and each of them is told', async () => {
     const applied = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
     expect(applied.exitCode, applied.err()).toBe(0);
-    expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 unusable$/m);
+    expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 invalid$/m);
     expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: Is the url in the recipe right/);
-    expect(applied.err()).toContain('Until then nothing of it is taken.');
+    expect(applied.err()).toContain('Until then, the catalog has no entries of it.');
     expect(applied.err()).toContain(
       '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
     );
@@ -103,17 +103,17 @@ describe('sources', () => {
     for (const line of shown.out().split('\n'))
       expect(line.length).toBeLessThanOrEqual(80 + '\u001b[1m\u001b[22m'.length);
     expect(shown.out()).toMatch(
-      /\n\nplatform\/gone: not-found, first .+\n {2}http:.+\/gone\.yaml\n {2}.+ responded with 404 for \/gone\.yaml\n {2}hint: /,
+      /\n\nplatform\/gone: not-found, since .+\n {2}http:.+\/gone\.yaml\n {2}.+ answered 404 for \/gone\.yaml\n {2}hint: /,
     );
   });
 
   it('are none for a catalog of the registry alone, and not of what is no catalog', async () => {
     const none = await run(['source', 'list', 'default']);
     expect([none.exitCode, none.out()]).toEqual([0, '']);
-    expect(none.err()).toContain('default takes functions of the registry alone');
+    expect(none.err()).toContain('default includes only functions of this registry');
     const asked = await run(['source', 'refresh', 'default'], { tty: true });
     expect([asked.exitCode, asked.out()]).toEqual([0, '']);
-    expect(asked.err()).toContain('default takes functions of the registry alone');
+    expect(asked.err()).toContain('default includes only functions of this registry');
     expect((await run(['source', 'list', 'nothing'])).exitCode).toBe(3);
   });
 
@@ -121,13 +121,13 @@ describe('sources', () => {
     server.served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel', 'Slice']));
     const one = await run(['source', 'refresh', 'platform', 'banana'], { tty: true });
     expect(one.exitCode, one.err()).toBe(0);
-    expect(one.err()).toContain('asking banana');
+    expect(one.err()).toContain('syncing banana');
     expect(one.err()).toMatch(/banana: 3 entries$/m);
-    expect(one.err()).toContain('Cut snapshot 2 of platform: krmhub catalog diff platform 1\n');
+    expect(one.err()).toContain('built snapshot 2 of platform; see krmhub catalog diff platform 1\n');
     const diff = await run(['catalog', 'diff', 'platform', '1']);
     expect(diff.out()).toContain('banana.co/Slice');
     const same = await run(['source', 'refresh', 'platform', 'banana', '-o', 'json']);
-    expect(same.err()).toContain('Nothing changes in platform: snapshot 2 is the newest');
+    expect(same.err()).toContain('unchanged: snapshot 2 is the newest of platform');
     expect(JSON.parse(same.out())).toMatchObject({ changed: false, snapshot: { serial: 2 } });
     const all = await run(['source', 'refresh', 'platform', '-o', 'json']);
     expect(all.exitCode).toBe(5);
@@ -138,14 +138,14 @@ describe('sources', () => {
       'melon',
     ]);
     expect(all.err()).toMatch(/^gone: failed: /m);
-    expect(all.err()).toContain('Nothing changes in platform: snapshot 2 is the newest');
-    expect(all.err()).toContain('1 of 4 sources failed: gone');
+    expect(all.err()).toContain('unchanged: snapshot 2 is the newest of platform');
+    expect(all.err()).toContain('cannot sync 1 of 4 sources of platform: gone');
   });
 
   it('are named by the recipe, and asked by administrators', async () => {
     const unknown = await run(['source', 'refresh', 'platform', 'banan']);
     expect(unknown.exitCode).toBe(3);
-    expect(unknown.err()).toContain('It has banana, claimer, gone, melon.');
+    expect(unknown.err()).toContain('Use one of: banana, claimer, gone, melon');
     const anonymous = await run(['source', 'refresh', 'platform'], {
       env: { KRMHUB_REGISTRY: registry.url },
     });
@@ -162,16 +162,16 @@ describe('a report', () => {
     const headings = text.split('\n').filter((line) => /^[A-Z]/.test(line));
     expect(headings).toEqual([
       'Sources',
-      'Claims of groups that belong to others',
+      'Claims of groups that belong to another source',
       'Refused',
       'Shadowed',
       'Yanked',
-      'Entries that cannot be used',
+      'Invalid entries',
     ]);
     expect(text).toMatch(/^ {2}banana +current +- +1 +http/m);
     expect(text).toMatch(/^ {4}gone: .+/m);
     expect(text).toContain(
-      '  example.com/SetLabels v1 of claimer\n    claim: the group example.com belongs to',
+      '  example.com/SetLabels v1 from claimer\n    claim: the group example.com belongs to',
     );
     expect(text).toContain('  banana.co/Peel v1 of banana\n    denied: the recipe denies it: sharp');
     expect(text).toMatch(/^ {2}banana\.co\/Split +v1 +melon +banana$/m);
@@ -218,25 +218,27 @@ describe('an applied recipe that leaves its catalog empty says why', () => {
 
   it('and where to read more, if there is more', async () => {
     expect(await applied('lost', sourceText('gone', `${server.origin}/gone.yaml`))).toContain(
-      'the catalog is empty: none of its catalogs elsewhere could be had\n1 of 1 source not current: krmhub catalog report lost\n',
+      'the catalog is empty: no upstream catalog is available\n1 of 1 source not current: krmhub catalog report lost\n',
     );
     server.served.set('/good.yaml', catalogText('good.co', ['Good']));
     const young = sourceText('young', `${server.origin}/good.yaml`, ', minimumAge: 72h');
     expect(await applied('young', young)).toContain(
-      'all that its sources have is refused; the report says from when on what is too new is taken\n1 refused (minimum-age): krmhub',
+      'the recipe policy refuses every entry; the report shows when entries reach the minimum age\n1 refused (minimum-age): krmhub',
     );
     const good = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
-    expect(good).toContain('nothing is left out\n');
+    expect(good).toContain('no entries excluded\n');
     expect(good).not.toContain('catalog diff');
   });
 
   it('and what consumers of its last snapshot lose by that', async () => {
     const mistyped = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`));
-    expect(mistyped).toContain('Until then the last good copy is used');
+    expect(mistyped).toContain('Until then, the catalog uses the last good copy');
     expect(mistyped).not.toContain('catalog diff');
     const lost = await applied('good', sourceText('other', `${server.origin}/mistyped.yaml`));
-    expect(lost).toContain('it has 0 functions, and had 1 in snapshot 1: krmhub catalog diff good 1\n');
+    expect(lost).toContain(
+      'catalog good has 0 functions, snapshot 1 had 1; see krmhub catalog diff good 1\n',
+    );
     const found = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
-    expect(found).toContain('What changed since snapshot 2: krmhub catalog diff good 2\n');
+    expect(found).toContain('to see what changed since snapshot 2, run: krmhub catalog diff good 2\n');
   });
 });

@@ -55,7 +55,7 @@ it.for([
   const { exitCode, out, err } = await verify('unsigned.txt', '--key', 'krmhub.pub');
   expect(exitCode).toBe(4);
   expect(out()).toContain('FAILED  ');
-  expect(err()).toContain('error: unsigned.txt is not verified: ');
+  expect(err()).toContain('error: cannot verify unsigned.txt: ');
 });
 
 const somebody = ['--identity', 'a@example.com', '--issuer', 'https://accounts.example.com'];
@@ -84,5 +84,5 @@ it.for([
 
 it('says what it has looked for where there is nothing of that name', async () => {
   const { err } = await verify('none.txt', '--key', 'krmhub.pub');
-  expect(err()).toContain('there is no file none.txt, and "none.txt" is not a valid OCI reference');
+  expect(err()).toContain('none.txt is neither a file nor an OCI reference: "none.txt" is not a valid OCI reference');
 });

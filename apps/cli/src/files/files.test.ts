@@ -61,7 +61,7 @@ describe('sources', () => {
   it('say what is not there', async () => {
     expect(await failure(read(['missing.yaml']))).toMatchObject({
       code: 'not-found',
-      message: 'cannot read missing.yaml: there is no such file or folder',
+      message: 'cannot read missing.yaml: no such file or folder',
     });
     await mkdir(path.join(folder, 'empty'));
     expect((await failure(read(['empty']))).message).toContain('no .yaml, .yml or .json file in empty');
@@ -128,12 +128,12 @@ describe('writing a file', () => {
     },
   );
 
-  it('says that a part of the path is no folder', async () => {
+  it('says that a part of the path is not a folder', async () => {
     await writeFile(path.join(folder, 'file'), '');
     const error = await failure(
       writeFileAtomically(path.join(folder, 'file/c.yaml'), 'x', { overwrite: true }),
     );
     expect(error.code).toBe('unavailable');
-    expect(error.message).toContain('a part of the path is no folder');
+    expect(error.message).toContain('a part of the path is not a folder');
   });
 });

@@ -78,7 +78,7 @@ export async function convertFiles(
   await printCorrections(io, diagnostics, sources);
   const place = options.out === undefined ? '' : ` ${options.out}`;
   await printWarnings(io, diagnostics, sources, escapeControls(`list them with \`krmhub lint${place}\``));
-  if (skipped > 0) await printLine(io, `skipped ${plural(skipped, 'file')} of other types`);
+  if (skipped > 0) await printLine(io, `${plural(skipped, 'file')} of other kinds skipped`);
   if (errors.length > 0) io.exitCode = FINDINGS;
   if (converted.length === 0) {
     if (errors.length > 0) return printLine(io, 'converted no files');

@@ -82,7 +82,7 @@ describe('configRows', () => {
     };
     expect(configRows(describeConfig(none, 'v1'))).toEqual({
       fields: [],
-      notes: ['It has no fields.'],
+      notes: ['The functionConfig has no fields.'],
     });
   });
 });

@@ -38,8 +38,8 @@ async function connection(
   const url = parseRegistryUrl(registryUrl(io, option));
   const token = overrides.token ?? (await tokenFor(io, url));
   if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    const { printWarning: warn } = await import('../io/print.js');
-    await warn(io, `the token is sent to ${url.origin} without encryption; use https`);
+    const { printWarning } = await import('../io/print.js');
+    await printWarning(io, `the token is sent to ${url.origin} without encryption; use https`);
   }
   const agent = await proxyAgentFor(io, url);
   return {

@@ -31,7 +31,7 @@ describe('a reference to a function', () => {
   it.each(['SetLabels', 'example.com/SetLabels', 'SetLabels@1.0.0'])(
     '%s does not name one release',
     (text) => {
-      expect(() => parseReleaseReference(text)).toThrow(/does not name one release/);
+      expect(() => parseReleaseReference(text)).toThrow(/is not a release/);
     },
   );
 });

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { printLine, printWarning } from '../io/print.js';
+import { printWarning } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
 
 /** In order of precedence. */

@@ -79,8 +79,8 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
   const { chooseSnapshots, readSnapshot } = await import('./snapshot-sides.js');
   const client = await connect(io, options.registry);
   const chosen = await chooseSnapshots(client, name, from, to);
-  if (chosen.passedOver.length > 0) {
-    await printLine(io, `skipped withdrawn snapshots: ${chosen.passedOver.join(', ')}`);
+  if (chosen.skipped.length > 0) {
+    await printLine(io, `skipped withdrawn snapshots: ${chosen.skipped.join(', ')}`);
   }
   return {
     before: await readSnapshot(client, name, chosen.from),

@@ -23,8 +23,8 @@ export async function chooseSnapshots(
   name: string,
   from: string | undefined,
   to: string | undefined,
-): Promise<{ from: string; to: string; passedOver: number[] }> {
-  if (from !== undefined && to !== undefined) return { from, to, passedOver: [] };
+): Promise<{ from: string; to: string; skipped: number[] }> {
+  if (from !== undefined && to !== undefined) return { from, to, skipped: [] };
   const { snapshots } = await withCatalogHint(client.snapshots(name, MAX_SNAPSHOTS));
   const available = snapshots.filter(({ withdrawn }) => withdrawn === undefined);
   const [newest, earlier] = available;
@@ -36,11 +36,11 @@ export async function chooseSnapshots(
     });
   }
   const last = from ?? String(earlier!.serial);
-  const passedOver =
+  const skipped =
     from === undefined
       ? snapshots.filter(({ withdrawn, serial }) => withdrawn && serial > earlier!.serial)
       : [];
-  return { from: last, to: String(newest.serial), passedOver: passedOver.map(({ serial }) => serial) };
+  return { from: last, to: String(newest.serial), skipped: skipped.map(({ serial }) => serial) };
 }
 
 /** Reads the functions and the `snapshot.json` of a snapshot. A digest reference is the digest of catalog.yaml. */

@@ -74,21 +74,21 @@ describe('keys beside a recipe', () => {
   });
 
   it.each([
-    ['nothing', 'nope.pub', 'there is no such file'],
-    ['a folder', 'keys', 'is no file'],
-    ['a file above', '../above.pub', 'not below the folder'],
-    ['a way back', 'keys/../../recipes/../above.pub', 'not below the folder'],
-    ['an absolute path', '/etc/hosts', 'not below the folder'],
-    ['the folder itself', '.', 'not below the folder'],
-    ['a link that leads out', 'link.pub', 'not below the folder'],
-    ['a link of a folder that leads out', 'out/above.pub', 'not below the folder'],
+    ['nothing', 'nope.pub', 'no such file'],
+    ['a folder', 'keys', 'is not a regular file'],
+    ['a file above', '../above.pub', 'is outside the folder of the recipe'],
+    ['a way back', 'keys/../../recipes/../above.pub', 'is outside the folder of the recipe'],
+    ['an absolute path', '/etc/hosts', 'is outside the folder of the recipe'],
+    ['the folder itself', '.', 'is outside the folder of the recipe'],
+    ['a link that leads out', 'link.pub', 'is outside the folder of the recipe'],
+    ['a link of a folder that leads out', 'out/above.pub', 'is outside the folder of the recipe'],
     ['a link to itself', 'loop.pub', 'ELOOP'],
     ['a private key', 'private.key', 'is a private key, and the public one is wanted'],
     ['text', 'text.pub', 'is not a public key'],
     ['a large file', 'large.pub', 'is too long'],
-    ['a pipe', 'pipe', 'is no file'],
+    ['a pipe', 'pipe', 'is not a regular file'],
     ['a name that is too long', 'a'.repeat(2_000), 'ENAMETOOLONG'],
-    ['an address', 'https://banana.co/banana.pub', 'there is no such file'],
+    ['an address', 'https://banana.co/banana.pub', 'no such file'],
   ])('that are %s are refused where they are named', async (_, name, message) => {
     await writeFile(path.join(above, 'above.pub'), PUBLIC);
     await symlink('../above.pub', path.join(folder, 'link.pub'));

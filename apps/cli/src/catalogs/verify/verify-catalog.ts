@@ -61,8 +61,8 @@ export async function verifyCatalog(question: VerifyInput): Promise<CatalogVerdi
       : refusedVerdict(checks, failed.check, failed.message, UNSIGNED);
   }
   for (const judge of [judgeName, judgeSerial, judgeExpiry, judgeRollback]) {
-    const { check, problem, found, fix: mend } = judge(question, signed);
-    if (problem !== undefined) return refusedVerdict(checks, check, problem, mend);
+    const { check, problem, found, fix } = judge(question, signed);
+    if (problem !== undefined) return refusedVerdict(checks, check, problem, fix);
     checks.push({ check, passed: true, message: found });
   }
   const { serial, expires } = signed.claim;

@@ -155,9 +155,9 @@ describe('from catalogs elsewhere', () => {
     expect(built.exitCode).toBe(5);
     expect(built.out()).toBe('');
     expect(built.err()).toMatch(/^gone: failed: .+/m);
-    expect(built.err()).toMatch(/^page: failed: it is not a catalog: .+/m);
+    expect(built.err()).toMatch(/^page: failed: .+ is not a catalog: .+/m);
     expect(built.err()).toMatch(/^outside: failed: .+not below the folder/m);
-    expect(built.err()).toContain('3 of 4 sources failed: gone, outside, page; nothing was written');
+    expect(built.err()).toContain('cannot build the catalog: 3 of 4 sources failed: gone, outside, page');
     expect(await exists('none.yaml')).toBe(false);
     expect(await exists('none.json')).toBe(false);
   });
@@ -168,9 +168,11 @@ describe('from catalogs elsewhere', () => {
     const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json'], { env: NOBODY });
     expect(built.exitCode, built.err()).toBe(0);
     expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { 'minimum-age': 1 } });
-    expect(built.err()).toContain('melon: since when an entry is there is known to a registry alone');
-    expect(built.err()).toContain('krmhub catalog inputs platform --out DIR');
-    expect(built.err()).toContain('the report says from when on what is too new is taken');
+    expect(built.err()).toContain(
+      'melon: minimumAge refuses every entry, because only a registry knows the age of entries',
+    );
+    expect(built.err()).toContain('krmhub catalog inputs platform --out FOLDER');
+    expect(built.err()).toContain('the report shows when entries reach the minimum age');
   });
 
   it('shows how far each source is at a terminal', async () => {
@@ -178,7 +180,7 @@ describe('from catalogs elsewhere', () => {
     await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml')));
     const built = await run(['recipe.yaml', '--out', 'c.yaml'], { env: NOBODY, tty: true });
     expect(built.err()).toMatch(/fetching melon/);
-    expect(built.err()).toMatch(/melon: read 2 entries, 1 unusable, [\d.]+ KB/);
+    expect(built.err()).toMatch(/melon: read 2 entries, 1 invalid, [\d.]+ KB/);
     expect(built.out()).toMatch(
       /SOURCE +FUNCTIONS +VERSIONS +SHADOWED +REFUSED +INVALID\S*\s+melon +2 +2 +0 +0 +1/,
     );
@@ -187,10 +189,10 @@ describe('from catalogs elsewhere', () => {
   it('refuses what cannot go to stdout together, and what is no recipe', async () => {
     const both = await run(['recipe.yaml', '-o', 'json'], { env: NOBODY });
     expect(both.exitCode).toBe(2);
-    expect(both.err()).toContain('Name a file for the catalog with --out');
+    expect(both.err()).toContain('for example: --out catalog.yaml');
     const wrong = await run(['-'], { env: NOBODY, stdin: recipe('  - name: x\n') });
     expect(wrong.exitCode).toBe(1);
-    expect(wrong.err()).toContain('1 error in <stdin>; nothing is built');
+    expect(wrong.err()).toContain('cannot build <stdin>: 1 error');
   });
 });
 
@@ -231,8 +233,8 @@ describe('from signed catalogs', () => {
       expect(built.exitCode, built.err()).toBe(0);
       expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { signature: 1 } });
       expect(built.err()).toContain('1 refused (signature)');
-      expect(built.err()).toContain('the catalog is empty: all that its sources have is refused\n');
-      expect(built.err()).toContain('--report FILE says of each what is left out');
+      expect(built.err()).toContain('the catalog is empty: the recipe policy refuses every entry\n');
+      expect(built.err()).toContain('to list the excluded entries and the reasons, use --report FILE');
     }
   });
 

@@ -387,7 +387,7 @@ describe('very many findings', () => {
     expect(run.results).toHaveLength(total - left);
     const told = run.invocations[0].toolExecutionNotifications ?? [];
     expect(told.map((one: { message: { text: string } }) => one.message.text)).toEqual(
-      left === 0 ? [] : [`${left} more findings are not told; mend these and lint again`],
+      left === 0 ? [] : [`${left} more findings are omitted; fix these and lint again`],
     );
   });
 });

@@ -40,12 +40,12 @@ export async function lintSource(source: DocumentFile, options: LintSourceOption
 function createReport(
   { name, bytes }: DocumentFile,
   diagnostics: Diagnostic[],
-  passedOverDocuments: number,
+  skippedDocuments: number,
 ): FileReport {
   return {
     name,
     skipped: false,
-    skippedDocuments: passedOverDocuments,
+    skippedDocuments,
     diagnostics,
     bytes: diagnostics.length === 0 ? undefined : bytes,
   };

@@ -37,14 +37,14 @@ export async function reportWriter(io: Io, options: LintFilesOptions): Promise<R
 
 async function textWriter(io: Io): Promise<ReportWriter> {
   const { printDiagnostics, summaryLine } = await import('../../io/diagnostics.js');
-  const { skippedText: passedOverText } = await import('./totals.js');
+  const { skippedText } = await import('./totals.js');
   return {
     streams: true,
     needsBytes: true,
     add: ({ name, diagnostics, bytes = new Uint8Array() }) =>
       printDiagnostics(io, io.stdout, diagnostics, new Map([[name, bytes]])),
     end: (totals) =>
-      write(io.stdout, `${summaryLine(totals.files, totals.findings)}${passedOverText(totals)}\n`),
+      write(io.stdout, `${summaryLine(totals.files, totals.findings)}${skippedText(totals)}\n`),
   };
 }
 
@@ -52,7 +52,7 @@ async function textWriter(io: Io): Promise<ReportWriter> {
 async function githubWriter(io: Io): Promise<ReportWriter> {
   const { annotation } = await import('./github.js');
   const { summaryLine } = await import('../../io/diagnostics.js');
-  const { skippedText: passedOverText } = await import('./totals.js');
+  const { skippedText } = await import('./totals.js');
   const root = io.env.GITHUB_WORKSPACE;
   const place = { cwd: io.cwd, root: root === undefined || root === '' ? io.cwd : root };
   return {
@@ -61,7 +61,7 @@ async function githubWriter(io: Io): Promise<ReportWriter> {
     add: ({ diagnostics }) =>
       write(io.stdout, diagnostics.map((one) => `${annotation(one, place)}\n`).join('')),
     end: (totals) =>
-      write(io.stdout, `${summaryLine(totals.files, totals.findings)}${passedOverText(totals)}\n`),
+      write(io.stdout, `${summaryLine(totals.files, totals.findings)}${skippedText(totals)}\n`),
   };
 }
 

@@ -9,15 +9,15 @@ export interface Totals {
   skipped: { files: number; documents: number; templates: number };
 }
 
-/** Returns, for example, `; skipped 2 files and 1 document of other kinds`, or an empty text. */
+/** Returns, for example, `; 2 files and 1 document of other kinds skipped`, or an empty text. */
 export function skippedText({ skipped: { files, documents, templates } }: Totals): string {
   const others = [
     ...(files === 0 ? [] : [plural(files, 'file')]),
     ...(documents === 0 ? [] : [plural(documents, 'document')]),
   ];
   const parts = [
-    ...(others.length === 0 ? [] : [`skipped ${others.join(' and ')} of other kinds`]),
-    ...(templates === 0 ? [] : [`skipped ${plural(templates, 'folder')} of Helm templates`]),
+    ...(others.length === 0 ? [] : [`${others.join(' and ')} of other kinds skipped`]),
+    ...(templates === 0 ? [] : [`${plural(templates, 'folder')} of Helm templates skipped`]),
   ];
   return parts.map((part) => `; ${part}`).join('');
 }

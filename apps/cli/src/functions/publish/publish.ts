@@ -62,7 +62,7 @@ async function readSubmissions(
   files: readonly string[],
   options: PublishOptions,
 ): Promise<{ submissions: Submission[]; sources: ReadonlyMap<string, Uint8Array> }> {
-  const { diagnostics, sources, definitions, skipped: passedOver } = await readDefinitions(io, files);
+  const { diagnostics, sources, definitions, skipped } = await readDefinitions(io, files);
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (hasErrors(diagnostics)) {
     const { printDiagnostics } = await import('../../io/diagnostics.js');
@@ -88,7 +88,7 @@ async function readSubmissions(
     });
   }
   await printWarnings(io, diagnostics, sources);
-  if (passedOver > 0) await printLine(io, `skipped ${plural(passedOver, 'file')} of other kinds`);
+  if (skipped > 0) await printLine(io, `${plural(skipped, 'file')} of other kinds skipped`);
   await printRewritten(io, submissions);
   return { submissions, sources };
 }

@@ -128,7 +128,7 @@ describe('whether it is signed', () => {
     [
       'an attestation',
       [bundle({ ...releaseStatement(NAME, DIGESTS), predicateType: 'https://slsa.dev/provenance/v1' })],
-      'no signature',
+      'not a signature',
     ],
     [
       'what does not hold',

@@ -114,7 +114,10 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
   const url = canonicalCatalogUrl(text);
   if (url === undefined) {
     // Not quoted: the URL can contain a password.
-    throw usageError('cannot pin the catalog: its URL is not valid', 'Use a URL without a password: https://HOST/catalogs/NAME');
+    throw usageError(
+      'cannot pin the catalog: its URL is not valid',
+      'Use a URL without a password: https://HOST/catalogs/NAME',
+    );
   }
   if (key.length === 0) {
     throw usageError(
