@@ -81,7 +81,9 @@ it('is published by the workflow, with the time from the log and the authority',
   const { code, stderr } = await publish(workflow, sigstore);
   expect(code, stderr).toBe(0);
   const page = await user.succeeds('show', NAME);
-  expect(page).toContain(`verified as ${workflow.subject} (${workflow.issuer}) by the registry policy workflows`);
+  expect(page).toContain(
+    `verified as ${workflow.subject} (${workflow.issuer}) by the registry policy workflows`,
+  );
   const { bundles } = (await (
     await fetch(`${registry.url}/api/v1/functions/functions.example.com/SetLabels/releases/2.0.0/bundles`)
   ).json()) as {

@@ -415,7 +415,11 @@ describe('catalog verify refuses', () => {
     expect((await verify('default', ...KEY)).exitCode).toBe(0);
     show(await snapshot(3), 3);
     const io = await verify('default', ...KEY, '--out', 'out');
-    await expectRefused(io, 'rollback', 'the registry serves snapshot 3 as the newest, but snapshot 4 was verified');
+    await expectRefused(
+      io,
+      'rollback',
+      'the registry serves snapshot 3 as the newest, but snapshot 4 was verified',
+    );
     expect(io.err()).toContain(seenFile());
     expect((await verify('default', '--snapshot', '3', ...KEY)).exitCode).toBe(0);
     expect(Object.values(await seen())).toMatchObject([{ serial: 4 }]);

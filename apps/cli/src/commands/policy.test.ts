@@ -53,10 +53,14 @@ describe('policy apply and publish', () => {
   it('takes what the right key signed, and refuses another key and none with exit code 4', async () => {
     const applied = await run(['policy', 'apply', await policyFor('team')]);
     expect(applied.err()).toContain('applied 1 policy');
-    for (const args of [[], ['--key', 'other.key'], ['--dry-run']]) {
+    for (const [args, message] of [
+      [[], `${NAME} is not published: it is not signed`],
+      [['--key', 'other.key'], `cannot publish ${NAME}: bundle verification failed`],
+      [['--dry-run'], `${NAME} is not published: it is not signed`],
+    ] as const) {
       const io = await publish(...args);
       expect({ args, exitCode: io.exitCode }).toEqual({ args, exitCode: 4 });
-      expect(io.err()).toContain(`cannot publish ${NAME}`);
+      expect(io.err()).toContain(message);
     }
     const io = await publish('--key', 'team.key');
     expect(io.exitCode).toBe(0);

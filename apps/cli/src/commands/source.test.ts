@@ -103,7 +103,7 @@ describe('sources', () => {
     for (const line of shown.out().split('\n'))
       expect(line.length).toBeLessThanOrEqual(80 + '\u001b[1m\u001b[22m'.length);
     expect(shown.out()).toMatch(
-      /\n\nplatform\/gone: not-found, since .+\n {2}http:.+\/gone\.yaml\n {2}.+ answered 404 for \/gone\.yaml\n {2}hint: /,
+      /\n\nplatform\/gone: not-found, first failed .+\n {2}http:.+\/gone\.yaml\n {2}.+ responded with 404 for \/gone\.yaml\n {2}hint: /,
     );
   });
 
@@ -173,7 +173,7 @@ describe('a report', () => {
     expect(text).toContain(
       '  example.com/SetLabels v1 from claimer\n    claim: the group example.com belongs to',
     );
-    expect(text).toContain('  banana.co/Peel v1 of banana\n    denied: the recipe denies it: sharp');
+    expect(text).toContain('  banana.co/Peel v1 from banana\n    denied: the recipe denies it: sharp');
     expect(text).toMatch(/^ {2}banana\.co\/Split +v1 +melon +banana$/m);
     expect(text).toMatch(/^ {2}example\.com\/SetLabels +1\.1\.0 +ours$/m);
     expect(text).toContain('  banana, entry 2\n    ');

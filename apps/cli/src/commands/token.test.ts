@@ -121,7 +121,7 @@ it('ends a token that leaked, whoever has it, and says the same of any other', a
   expect(list.tokens.find(({ name }) => name === 'leaky')?.revokedReason).toBe('reported as leaked');
   expect((await run(['token', 'list'])).out()).toContain('leaky\tpublish\t*\trevoked, reported as leaked');
   const wrong = await report('krmhub_123');
-  expect([wrong.exitCode, wrong.err()]).toEqual([2, expect.stringContaining('not the whole of it')]);
+  expect([wrong.exitCode, wrong.err()]).toEqual([2, expect.stringContaining('not a complete krmhub token')]);
   expect((await report('')).exitCode).toBe(2);
 });
 

@@ -84,5 +84,7 @@ it.for([
 
 it('says what it has looked for where there is nothing of that name', async () => {
   const { err } = await verify('none.txt', '--key', 'krmhub.pub');
-  expect(err()).toContain('none.txt is neither a file nor an OCI reference: "none.txt" is not a valid OCI reference');
+  expect(err()).toContain(
+    'none.txt is neither a file nor an OCI reference: "none.txt" is not a valid OCI reference',
+  );
 });

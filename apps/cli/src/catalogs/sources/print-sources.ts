@@ -54,7 +54,7 @@ export async function printProblems(io: Io, sources: readonly Source[]): Promise
   const lines = sources.flatMap((source) => {
     const { problem, message = '', failingSince } = source;
     if (problem === undefined) return [];
-    const since = failingSince === undefined ? '' : `, since ${relativeTime(failingSince, now)}`;
+    const since = failingSince === undefined ? '' : `, first failed ${relativeTime(failingSince, now)}`;
     return [
       `${source.catalog}/${source.source}: ${problem}${since}`,
       ...indented(source.url),

@@ -156,7 +156,7 @@ describe('from catalogs elsewhere', () => {
     expect(built.out()).toBe('');
     expect(built.err()).toMatch(/^gone: failed: .+/m);
     expect(built.err()).toMatch(/^page: failed: .+ is not a catalog: .+/m);
-    expect(built.err()).toMatch(/^outside: failed: .+not below the folder/m);
+    expect(built.err()).toMatch(/^outside: failed: .+is outside of the folder for file sources/m);
     expect(built.err()).toContain('cannot build the catalog: 3 of 4 sources failed: gone, outside, page');
     expect(await exists('none.yaml')).toBe(false);
     expect(await exists('none.json')).toBe(false);
