@@ -64,7 +64,7 @@ describe('policy apply and publish', () => {
     }
     const io = await publish('--key', 'team.key');
     expect(io.exitCode).toBe(0);
-    expect(io.err()).toContain('1 release signed');
+    expect(io.err()).toContain('signed 1 release');
     const shown = await run(['show', NAME]);
     expect(shown.out()).toMatch(/^signature +verified as the key sha256:\w{64} by the policy team/m);
     expect(JSON.parse((await run(['search', '-o', 'json'])).out()).items[0].signedBy[0]).toContain(
