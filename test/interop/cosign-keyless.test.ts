@@ -93,7 +93,7 @@ describe('files that an identity signs', () => {
     expect((await user.krmhub('sign', 'a.txt', ...signs)).code).toBe(2);
   }, 60_000);
 
-  it('are deleted if they do not verify', async () => {
+  it('are not written if they do not verify', async () => {
     const user = new Somebody();
     const signs = user.signs(builder);
     user.write('root.json', stranger.trustedRoot);
