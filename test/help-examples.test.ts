@@ -23,7 +23,7 @@ import {
  * Examples that cannot run unchanged, and why; those of artifacts run in test/interop/oci-client.test.ts
  * and test/interop/cosign-keys.test.ts.
  */
-const notRun: Record<string, string> = {
+const SKIPPED: Record<string, string> = {
   'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a permanent log',
   'krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com':
     'needs a sigstore that knows this identity; test/interop/cosign-keyless.test.ts has one',
@@ -41,7 +41,7 @@ const examples = [
         .map((line) => line.trim().replace(/ {2,}\S.*$/, '')),
     ),
   ),
-].filter((example) => !(example in notRun) && !/^krmhub (push|pull|copy) |localhost:5000/.test(example));
+].filter((example) => !(example in SKIPPED) && !/^krmhub (push|pull|copy) |localhost:5000/.test(example));
 
 /** Programs that examples pipe into. */
 const hasJq = spawnSync('jq', ['--version']).status === 0;

@@ -14,8 +14,8 @@ import { type RawRequest, sendRaw } from './raw-request.js';
  * there may change.
  */
 
-const MINE = 'mine/tools';
-const THEIRS = 'theirs/tools';
+const OWN = 'mine/tools';
+const OTHER = 'theirs/tools';
 const BLOB = 'a blob of another team';
 const DIGEST = computeDigest(Buffer.from(BLOB));
 const MANIFEST = JSON.stringify({
@@ -29,7 +29,7 @@ let folder: string;
 let registry: RunningRegistry;
 let port: number;
 let admin: string;
-let trickster: string;
+let attacker: string;
 
 const ask = (method: string, target: string, body?: string, type = 'application/octet-stream') =>
   fetch(registry.url + target, {
@@ -57,8 +57,8 @@ beforeAll(async () => {
   });
   port = Number(new URL(registry.url).port);
   admin = (await readFile(registry.adminTokenFile, 'utf8')).trim();
-  await fill(THEIRS);
-  await fill(MINE);
+  await fill(OTHER);
+  await fill(OWN);
   // The first build adds a repository of its own.
   await vi.waitFor(async () => expect((await fetch(`${registry.url}/readyz`)).status).toBe(200), {
     timeout: 30_000,
@@ -70,7 +70,7 @@ beforeAll(async () => {
     repositories: ['mine/*'],
   };
   const created = await ask('POST', '/api/v1/tokens', JSON.stringify(wanted), 'application/json');
-  trickster = ((await created.json()) as CreatedToken).token;
+  attacker = ((await created.json()) as CreatedToken).token;
 });
 afterAll(async () => {
   await registry.close();
@@ -104,7 +104,7 @@ interface Operation {
 const OPERATIONS: Record<string, Operation> = {
   'start an upload': { method: 'POST', target: 'blobs/uploads/' },
   'push a blob': { method: 'POST', target: `blobs/uploads/?digest=${DIGEST}`, body: BLOB },
-  'mount a blob': { method: 'POST', target: `blobs/uploads/?mount=${DIGEST}&from=${MINE}` },
+  'mount a blob': { method: 'POST', target: `blobs/uploads/?mount=${DIGEST}&from=${OWN}` },
   'put a tag': { method: 'PUT', target: 'manifests/v2', body: MANIFEST, type: MEDIA_TYPES.image },
   'put a manifest': {
     method: 'PUT',
@@ -119,17 +119,17 @@ const OPERATIONS: Record<string, Operation> = {
 
 /** Replaces the repository in the path. */
 const REPOSITORIES = [
-  THEIRS,
-  `mine/../${THEIRS}`,
-  `mine/x/../../${THEIRS}`,
-  `mine/%2e%2e/${THEIRS}`,
-  `mine/..%2f${THEIRS}`,
-  `mine%2F..%2F${THEIRS}`,
-  `mine/.%2e/${THEIRS}`,
-  `mine/..;/${THEIRS}`,
+  OTHER,
+  `mine/../${OTHER}`,
+  `mine/x/../../${OTHER}`,
+  `mine/%2e%2e/${OTHER}`,
+  `mine/..%2f${OTHER}`,
+  `mine%2F..%2F${OTHER}`,
+  `mine/.%2e/${OTHER}`,
+  `mine/..;/${OTHER}`,
   `mine\\..\\theirs\\tools`,
-  `./${THEIRS}`,
-  `/${THEIRS}`,
+  `./${OTHER}`,
+  `/${OTHER}`,
   'Theirs/tools',
   'theirs%2Ftools',
   'theirs/%74ools',
@@ -180,7 +180,7 @@ function requestOf({ method, target, body, type }: Operation, repository: string
     target: `/v2/${repository}/${target}`,
     headers: [
       ['Host', 'localhost'],
-      ['Authorization', `Bearer ${trickster}`],
+      ['Authorization', `Bearer ${attacker}`],
       ['Content-Type', type ?? 'application/octet-stream'],
     ],
     ...(body === undefined ? {} : { body }),
@@ -189,7 +189,7 @@ function requestOf({ method, target, body, type }: Operation, repository: string
 
 const repositoryTricks: Trick[] = REPOSITORIES.map((name) => ({
   name: `repository ${JSON.stringify(name)}`,
-  apply: (request) => ({ ...request, target: request.target.replace(THEIRS, () => name) }),
+  apply: (request) => ({ ...request, target: request.target.replace(OTHER, () => name) }),
 }));
 const targetTricks: Trick[] = TARGETS.map((change) => ({
   name: change('/v2/X'),
@@ -199,7 +199,7 @@ const targetTricks: Trick[] = TARGETS.map((change) => ({
 describe.each(Object.entries(OPERATIONS))('%s of another repository', (_, operation) => {
   it('is refused in every spelling', async () => {
     const before = await others();
-    const request = requestOf(operation, THEIRS);
+    const request = requestOf(operation, OTHER);
     const tricks = [...repositoryTricks, ...targetTricks, ...HEADER_TRICKS, ...HOST_TRICKS];
     const done: string[] = [];
     for (const { name, apply } of [...tricks, ...methodTricks(request)]) {
@@ -214,8 +214,8 @@ describe.each(Object.entries(OPERATIONS))('%s of another repository', (_, operat
   });
 
   it('is allowed in its own repository', async () => {
-    await fill(MINE);
-    const { status } = await sendRaw(port, requestOf(operation, MINE));
+    await fill(OWN);
+    const { status } = await sendRaw(port, requestOf(operation, OWN));
     // A blob that a manifest names cannot be deleted.
     expect([201, 202, ...(operation.target === `blobs/${DIGEST}` ? [405] : [])]).toContain(status);
   });

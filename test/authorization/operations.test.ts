@@ -12,7 +12,7 @@ import { definitionText } from '../../apps/registry/src/testing/test-registry.js
 import { root } from '../running.js';
 import { GUARDED_ROUTES, type GuardedRoute } from './guarded-routes.js';
 import { HEADER_TRICKS, HOST_TRICKS, methodTricks, PATH_TRICKS } from './path-tricks.js';
-import { type RawAnswer, type RawRequest, sendRaw, withHeaders } from './raw-request.js';
+import { type RawRequest, type RawResponse, sendRaw, withHeaders } from './raw-request.js';
 
 /**
  * Every protected operation × every kind of client × path spellings that are known to fool servers, as raw
@@ -206,9 +206,9 @@ async function state(): Promise<string> {
 }
 
 /** Sends all requests, a few at a time; returns the unexpected responses. */
-async function wrongAnswers(
+async function unexpectedResponses(
   requests: readonly { name: string; request: RawRequest }[],
-  right: (answer: RawAnswer) => boolean,
+  right: (answer: RawResponse) => boolean,
 ): Promise<string[]> {
   const wrong: string[] = [];
   for (let from = 0; from < requests.length; from += 16) {
@@ -223,7 +223,7 @@ async function wrongAnswers(
   return wrong;
 }
 
-const refused = ({ status }: RawAnswer) => status >= 400 && status < 500;
+const refused = ({ status }: RawResponse) => status >= 400 && status < 500;
 const rows = Object.entries(GUARDED_ROUTES) as [keyof typeof ROUTES, GuardedRoute][];
 const changing = rows.filter(([, { method, needs }]) => method !== 'GET' && needs !== 'none');
 
@@ -273,7 +273,7 @@ describe('every protected operation', () => {
     }
     expect(tries.length).toBeGreaterThan(500);
     const before = await state();
-    expect(await wrongAnswers(tries, refused)).toEqual([]);
+    expect(await unexpectedResponses(tries, refused)).toEqual([]);
     expect(await state()).toBe(before);
   });
 
@@ -286,7 +286,7 @@ describe('every protected operation', () => {
       }
     }
     const before = await state();
-    expect(await wrongAnswers(tries, refused)).toEqual([]);
+    expect(await unexpectedResponses(tries, refused)).toEqual([]);
     expect(await state()).toBe(before);
   });
 
@@ -301,7 +301,7 @@ describe('every protected operation', () => {
         }
       }
       const before = await state();
-      expect(await wrongAnswers(tries, ({ status }) => status < 500)).toEqual([]);
+      expect(await unexpectedResponses(tries, ({ status }) => status < 500)).toEqual([]);
       expect(await state()).toBe(before);
     },
   );
@@ -313,7 +313,7 @@ describe('every protected operation', () => {
       name: trick.name,
       request: trick.apply(request),
     }));
-    expect(await wrongAnswers(tries, ({ status }) => status >= 200 && status < 500)).toEqual([]);
+    expect(await unexpectedResponses(tries, ({ status }) => status >= 200 && status < 500)).toEqual([]);
   });
 });
 
@@ -353,7 +353,7 @@ describe('a token', () => {
         name: route.method,
         request: one,
       }));
-      expect(await wrongAnswers(tries, ({ status }) => status === 401 || status === 400)).toEqual([]);
+      expect(await unexpectedResponses(tries, ({ status }) => status === 401 || status === 400)).toEqual([]);
     }
     expect(await state()).toBe(before);
   });

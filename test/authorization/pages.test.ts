@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
 import { HEADER_TRICKS, HOST_TRICKS, methodTricks } from './path-tricks.js';
-import { type RawAnswer, type RawRequest, sendRaw, withHeaders } from './raw-request.js';
+import { type RawRequest, type RawResponse, sendRaw, withHeaders } from './raw-request.js';
 
 /**
  * Every page that changes something × every kind of client, as raw bytes over a socket, with requests that
@@ -181,7 +181,7 @@ async function state(): Promise<string> {
 async function notRefused(tries: readonly { name: string; request: RawRequest }[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const { name, request } of tries) {
-    const { status, head }: RawAnswer = await sendRaw(port, request);
+    const { status, head }: RawResponse = await sendRaw(port, request);
     if (status < 400 || status >= 500) wrong.push(`${name}: ${request.target}: ${head}`);
   }
   return wrong;

@@ -8,7 +8,7 @@ export interface RawRequest {
   body?: string;
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   /** 0 if the connection ended without a response. */
   status: number;
   head: string;
@@ -16,7 +16,7 @@ export interface RawAnswer {
 }
 
 /** Sends a request on a new connection and returns the first response. */
-export async function sendRaw(port: number, request: RawRequest): Promise<RawAnswer> {
+export async function sendRaw(port: number, request: RawRequest): Promise<RawResponse> {
   const { method, target, headers, body = '' } = request;
   const lines = [
     `${method} ${target} HTTP/1.1`,

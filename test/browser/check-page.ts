@@ -16,7 +16,7 @@ export async function expectUsablePage(page: Page): Promise<void> {
   const viewport = page.viewportSize()!;
   for (const width of [viewport.width, 320]) {
     await page.setViewportSize({ ...viewport, width });
-    expect(await widthBeyond(page), `${page.url()}, ${width} px wide`).toBe(0);
+    expect(await horizontalOverflow(page), `${page.url()}, ${width} px wide`).toBe(0);
   }
   await page.setViewportSize(viewport);
 }
@@ -33,7 +33,7 @@ async function seriousProblems(page: Page): Promise<string[]> {
 }
 
 /** CSS pixels of horizontal scrolling. */
-function widthBeyond(page: Page): Promise<number> {
+function horizontalOverflow(page: Page): Promise<number> {
   return page.evaluate(
     'Math.max(document.documentElement.scrollWidth - document.documentElement.clientWidth, 0)',
   );

@@ -7,13 +7,13 @@ import {
   type Page,
 } from 'playwright-core';
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const CHROMIUM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /**
  * Path of an installed Chromium: `KRMHUB_TEST_CHROMIUM`, or the path that distributions use. Undefined if
  * there is none.
  */
-export const chromiumFile = [process.env.KRMHUB_TEST_CHROMIUM, ...PLACES].find(
+export const chromiumFile = [process.env.KRMHUB_TEST_CHROMIUM, ...CHROMIUM_PATHS].find(
   (file) => file !== undefined && existsSync(file),
 );
 

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { pushBlobs } from './data-set-steps.js';
 import { newImage } from './data-sets.js';
 import {
-  type Answer,
   basic,
   blob,
   digestOf,
@@ -12,6 +11,7 @@ import {
   newRepository,
   OCTETS,
   type OciRequests,
+  type OciResponse,
   type RunningConformance,
   someBytes,
   uploads,
@@ -35,7 +35,7 @@ interface Challenge {
 }
 
 /** Reads a challenge as the suite does: the scheme is the last of the two words, parameters are quoted. */
-function challengeOf(answer: Answer): Challenge {
+function challengeOf(answer: OciResponse): Challenge {
   expect(answer.status).toBe(401);
   expect(errorCode(answer)).toBe('UNAUTHORIZED');
   const header = answer.headers['www-authenticate']!;
@@ -45,14 +45,14 @@ function challengeOf(answer: Answer): Challenge {
   return { realm: realm!, service: service!, ...(scope !== undefined && { scope }) };
 }
 
-function askForToken({ realm, service, scope }: Challenge, authorization: string): Promise<Answer> {
+function requestToken({ realm, service, scope }: Challenge, authorization: string): Promise<OciResponse> {
   const query = { service, ...(scope !== undefined && { scope }) };
   const { pathname } = new URL(realm, requests.url);
   return requests.as(authorization).get(withQuery(pathname, query), { Accept: 'application/json' });
 }
 
 async function bearer(challenge: Challenge, authorization: string): Promise<OciRequests> {
-  const answer = await askForToken(challenge, authorization);
+  const answer = await requestToken(challenge, authorization);
   expect(answer.status).toBe(200);
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
   const { access_token, token } = json(answer);

@@ -4,10 +4,10 @@ import {
   expectReferrerList,
   expectReferrers,
   expectTags,
+  getTags,
   pushBlobs,
   pushDataSet,
   pushManifest,
-  tagsOf,
 } from './data-set-steps.js';
 import {
   type DataManifest,
@@ -61,7 +61,7 @@ describe.each(dataSets)('$name', (set) => {
 
   beforeAll(() => pushDataSet(requests, repository, set));
 
-  it('lists its tags, all in one response', () => expectTags(requests, repository, tagsOf(set)));
+  it('lists its tags, all in one response', () => expectTags(requests, repository, getTags(set)));
 
   it('lists the referrers of its parts, and those of each type', async () => {
     await expectReferrers(requests, repository, set);

@@ -1,6 +1,14 @@
 import { expect } from 'vitest';
 import { type DataManifest, type DataSet, IMAGE, INDEX, referrersIn } from './data-sets.js';
-import { type Answer, blob, json, manifests, type OciRequests, referrers, tagsList } from './oci-requests.js';
+import {
+  blob,
+  json,
+  manifests,
+  type OciRequests,
+  type OciResponse,
+  referrers,
+  tagsList,
+} from './oci-requests.js';
 
 /** The steps of the suite for every data set, and its checks. */
 
@@ -30,7 +38,7 @@ export async function pushDataSet(requests: OciRequests, repository: string, set
   for (const manifest of set.manifests) await pushManifest(requests, repository, manifest);
 }
 
-export function expectManifest(answer: Answer, { bytes, digest, mediaType }: DataManifest): void {
+export function expectManifest(answer: OciResponse, { bytes, digest, mediaType }: DataManifest): void {
   expect(answer.status).toBe(200);
   expect(answer.headers['content-type']).toBe(mediaType);
   expect(answer.headers['content-length']).toBe(String(bytes.byteLength));
@@ -39,7 +47,7 @@ export function expectManifest(answer: Answer, { bytes, digest, mediaType }: Dat
   expect(answer.body.equals(bytes)).toBe(true);
 }
 
-export function expectBlob(answer: Answer, bytes: Uint8Array, digest: string): void {
+export function expectBlob(answer: OciResponse, bytes: Uint8Array, digest: string): void {
   expect(answer.status).toBe(200);
   expect(answer.headers['content-length']).toBe(String(bytes.byteLength));
   expect(answer.headers['docker-content-digest']).toBe(digest);
@@ -79,7 +87,7 @@ export async function getAll(requests: OciRequests, repository: string, set: Dat
   }
 }
 
-export function tagsOf({ manifests }: DataSet): string[] {
+export function getTags({ manifests }: DataSet): string[] {
   return manifests.flatMap(({ tags }) => tags).sort();
 }
 
@@ -109,7 +117,7 @@ export async function expectReferrers(
   }
 }
 
-export function expectReferrerList(answer: Answer, expected: readonly DataManifest[]): void {
+export function expectReferrerList(answer: OciResponse, expected: readonly DataManifest[]): void {
   expect(answer.status).toBe(200);
   expect(answer.headers['content-type']).toBe(INDEX);
   expect(answer.headers.link).toBeUndefined();
@@ -129,7 +137,7 @@ export function expectReferrerList(answer: Answer, expected: readonly DataManife
 
 /** Tags, then manifests in reverse, then blobs; each deletion has immediate effect. */
 export async function deleteDataSet(requests: OciRequests, repository: string, set: DataSet): Promise<void> {
-  for (const tag of tagsOf(set)) await expectDeleted(requests, manifests(repository, tag));
+  for (const tag of getTags(set)) await expectDeleted(requests, manifests(repository, tag));
   for (const { digest } of [...set.manifests].reverse()) {
     await expectDeleted(requests, manifests(repository, digest));
   }

@@ -13,7 +13,7 @@ export type Algorithm = 'sha256' | 'sha512';
 export const ALGORITHMS: readonly Algorithm[] = ['sha256', 'sha512'];
 export const OCTETS = { 'Content-Type': 'application/octet-stream' };
 
-export interface Answer {
+export interface OciResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -41,7 +41,11 @@ export class OciRequests {
     return new OciRequests(this.url, authorization);
   }
 
-  send(method: string, target: string, { headers = {}, body, chunked = false }: Sent = {}): Promise<Answer> {
+  send(
+    method: string,
+    target: string,
+    { headers = {}, body, chunked = false }: Sent = {},
+  ): Promise<OciResponse> {
     const { hostname, port } = new URL(this.url);
     const carries = method === 'POST' || method === 'PUT' || method === 'PATCH';
     return new Promise((resolve, reject) => {
@@ -73,20 +77,20 @@ export class OciRequests {
   }
 
   /** Like clients written in Go, which treat a compressed response as one without a length. */
-  get(target: string, headers: Sent['headers'] = {}): Promise<Answer> {
+  get(target: string, headers: Sent['headers'] = {}): Promise<OciResponse> {
     return this.send('GET', target, { headers: { 'Accept-Encoding': 'gzip', ...headers } });
   }
 
-  head(target: string, headers: Sent['headers'] = {}): Promise<Answer> {
+  head(target: string, headers: Sent['headers'] = {}): Promise<OciResponse> {
     return this.send('HEAD', target, { headers });
   }
 
-  delete(target: string): Promise<Answer> {
+  delete(target: string): Promise<OciResponse> {
     return this.send('DELETE', target);
   }
 
   /** Path and query of the Location of a response, whether absolute or relative. */
-  location({ headers }: Answer): string {
+  location({ headers }: OciResponse): string {
     expect(headers.location).toBeTruthy();
     const { pathname, search } = new URL(headers.location!, this.url);
     return pathname + search;
@@ -99,7 +103,12 @@ export class OciRequests {
     return this.location(answer);
   }
 
-  patch(place: string, bytes: Uint8Array, from: number, last = from + bytes.byteLength - 1): Promise<Answer> {
+  patch(
+    place: string,
+    bytes: Uint8Array,
+    from: number,
+    last = from + bytes.byteLength - 1,
+  ): Promise<OciResponse> {
     return this.send('PATCH', place, { headers: { ...OCTETS, ...contentRange(from, last) }, body: bytes });
   }
 
@@ -119,7 +128,7 @@ export class OciRequests {
     repository: string,
     reference: string,
     { bytes, mediaType }: { bytes: Uint8Array; mediaType: string },
-  ): Promise<Answer> {
+  ): Promise<OciResponse> {
     const headers = { 'Content-Type': mediaType };
     return this.send('PUT', manifests(repository, reference), { headers, body: bytes, chunked: true });
   }
@@ -196,12 +205,12 @@ export function someBytes(size: number): Buffer {
   return randomBytes(size);
 }
 
-export function json({ body }: Answer): Record<string, unknown> {
+export function json({ body }: OciResponse): Record<string, unknown> {
   return JSON.parse(body.toString());
 }
 
 /** The code of the first error of a refusal in the distribution-spec format. */
-export function errorCode(answer: Answer): string {
+export function errorCode(answer: OciResponse): string {
   expect(answer.headers['content-type']).toBe('application/json');
   const { errors } = json(answer) as { errors: { code: string; message: string }[] };
   expect(errors[0]!.message).toBeTruthy();

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { expectBlob, expectDeleted } from './data-set-steps.js';
 import {
   ALGORITHMS,
-  type Answer,
   blob,
   digestOf,
   errorCode,
   newRepository,
   OCTETS,
   type OciRequests,
+  type OciResponse,
   someBytes,
   uploads,
   withConformance,
@@ -22,7 +22,7 @@ withConformance((running) => {
 
 /** The suite's checks after every accepted blob, until it is deleted again. */
 async function expectWritten(
-  answer: Answer,
+  answer: OciResponse,
   repository: string,
   bytes: Buffer,
   digest: string,
@@ -37,24 +37,24 @@ async function expectWritten(
   await expectDeleted(requests, blob(repository, digest));
 }
 
-async function expectRefused(answer: Answer, repository: string, digest: string): Promise<void> {
+async function expectRefused(answer: OciResponse, repository: string, digest: string): Promise<void> {
   expect(answer.status).toBe(400);
   expect(errorCode(answer)).toBe('DIGEST_INVALID');
   expect((await requests.head(blob(repository, digest))).status).toBe(404);
 }
 
-function inOneRequest(repository: string, bytes: Buffer, digest: string): Promise<Answer> {
+function inOneRequest(repository: string, bytes: Buffer, digest: string): Promise<OciResponse> {
   const target = withQuery(uploads(repository), { digest });
   return requests.send('POST', target, { headers: OCTETS, body: bytes, chunked: bytes.byteLength === 0 });
 }
 
 /** Ends an upload with the remaining bytes, without a Content-Length if there are none. */
-function close(place: string, digest: string, bytes: Buffer = Buffer.alloc(0)): Promise<Answer> {
+function close(place: string, digest: string, bytes: Buffer = Buffer.alloc(0)): Promise<OciResponse> {
   const target = withQuery(place, { digest });
   return requests.send('PUT', target, { headers: OCTETS, body: bytes, chunked: bytes.byteLength === 0 });
 }
 
-function stream(place: string, bytes: Buffer): Promise<Answer> {
+function stream(place: string, bytes: Buffer): Promise<OciResponse> {
   return requests.send('PATCH', place, { headers: OCTETS, body: bytes, chunked: true });
 }
 
@@ -72,7 +72,7 @@ async function sendChunks(place: string, pieces: readonly Buffer[]): Promise<str
   return next;
 }
 
-const piecesOf = (bytes: Buffer, size: number) =>
+const splitPieces = (bytes: Buffer, size: number) =>
   Array.from({ length: Math.ceil(bytes.byteLength / size) }, (_, number) =>
     bytes.subarray(number * size, (number + 1) * size),
   );
@@ -117,13 +117,13 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
 
   it('is pushed in three chunks', async () => {
     const { repository, bytes, digest } = fresh(3_067);
-    const place = await sendChunks(await requests.session(repository), piecesOf(bytes, 1_024));
+    const place = await sendChunks(await requests.session(repository), splitPieces(bytes, 1_024));
     await expectWritten(await close(place, digest), repository, bytes, digest);
   });
 
   it('is pushed in chunks, the last one in the PUT', async () => {
     const { repository, bytes, digest } = fresh(3_067);
-    const place = await sendChunks(await requests.session(repository), piecesOf(bytes, 1_024).slice(0, 2));
+    const place = await sendChunks(await requests.session(repository), splitPieces(bytes, 1_024).slice(0, 2));
     const answer = await requests.send('PUT', withQuery(place, { digest }), {
       headers: { ...OCTETS, 'Content-Range': '2048-3066' },
       body: bytes.subarray(2_048),
@@ -134,13 +134,13 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
   it('is refused in chunks if the digest differs', async () => {
     const { repository, bytes } = fresh(3_067);
     const digest = other();
-    const place = await sendChunks(await requests.session(repository), piecesOf(bytes, 1_024));
+    const place = await sendChunks(await requests.session(repository), splitPieces(bytes, 1_024));
     await expectRefused(await close(place, digest), repository, digest);
   });
 
   it.each(['PATCH', 'PUT'])('continues after a chunk out of order, the last one in a %s', async (method) => {
     const { repository, bytes, digest } = fresh(3_067);
-    const [first, second, third] = piecesOf(bytes, 1_024) as [Buffer, Buffer, Buffer];
+    const [first, second, third] = splitPieces(bytes, 1_024) as [Buffer, Buffer, Buffer];
     const withDigest = (target: string) => withQuery(target, { digest });
     const last = (target: string) =>
       method === 'PATCH'
@@ -149,7 +149,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
             headers: { ...OCTETS, 'Content-Range': '2048-3066' },
             body: third,
           });
-    const refused = async (answer: Answer, target: string, range: string) => {
+    const refused = async (answer: OciResponse, target: string, range: string) => {
       expect(answer.status).toBe(416);
       expect(errorCode(answer)).toBe('RANGE_INVALID');
       const status = await requests.get(target);
@@ -202,7 +202,7 @@ describe.each(ALGORITHMS)('a blob by %s', (algorithm) => {
 
     it('is pushed in chunks', async () => {
       const repository = newRepository();
-      const place = await sendChunks(await requests.session(repository), piecesOf(bytes, 1_024));
+      const place = await sendChunks(await requests.session(repository), splitPieces(bytes, 1_024));
       await expectWritten(await close(place, digest), repository, bytes, digest);
     });
 

@@ -75,7 +75,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
     });
 
     it('are refused if their bytes were taken down, by any digest', async () => {
-      await harness().burn(sha256('blob'));
+      await harness().takeDown(sha256('blob'));
       await expect(add('blob')).rejects.toMatchObject({ code: 'gone' });
       const alias = { ...sampleBlob('blob'), digest: SHA512 };
       await expect(store().addBlob(REPOSITORY, alias, change())).rejects.toMatchObject({ code: 'gone' });

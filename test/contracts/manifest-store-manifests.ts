@@ -215,7 +215,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
 
     it('must not be taken down', async () => {
       await put(store(), sampleManifest('good', { references: [sha256('good layer')] }), { needed: [] });
-      await harness().burn(sha256('bad'));
+      await harness().takeDown(sha256('bad'));
       const record = sampleManifest('{}', { references: [sha256('bad')] });
       for (const needed of [[], record.references]) {
         await expect(put(store(), record, { tag: 'v1', needed })).rejects.toMatchObject({ code: 'gone' });

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { manifestStoreContract } from './manifest-store.js';
 import { AT } from './sample-records.js';
 
-async function burn(store: RegistryStore, digest: Digest): Promise<void> {
+async function takeDownBytes(store: RegistryStore, digest: Digest): Promise<void> {
   const name = { group: 'example.com', kind: 'Bad' };
   await store.commitTakedown({
     ...name,
@@ -27,7 +27,7 @@ manifestStoreContract('SQLite in a file', async () => {
       store = await openSqliteStore(file);
       return store;
     },
-    burn: (digest) => burn(store, digest),
+    takeDown: (digest) => takeDownBytes(store, digest),
     dispose: async () => {
       await store.close();
       await rm(folder, { recursive: true, force: true });
@@ -37,5 +37,5 @@ manifestStoreContract('SQLite in a file', async () => {
 
 manifestStoreContract('SQLite in memory', async () => {
   const store = await openSqliteStore(':memory:');
-  return { store, burn: (digest) => burn(store, digest), dispose: () => store.close() };
+  return { store, takeDown: (digest) => takeDownBytes(store, digest), dispose: () => store.close() };
 });

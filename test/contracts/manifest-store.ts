@@ -12,7 +12,7 @@ export interface ManifestStoreHarness {
   /** Closes the store and opens it again; absent for a store in memory. */
   reopen?(): Promise<ManifestStore>;
   /** Takes down a release with these bytes. */
-  burn(file: Digest): Promise<void>;
+  takeDown(file: Digest): Promise<void>;
   dispose(): Promise<void>;
 }
 

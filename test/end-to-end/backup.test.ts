@@ -34,7 +34,7 @@ function load(registry: RunningRegistry) {
     stop: async () => {
       going = false;
       await done;
-      expect(ledger.wrongAnswers).toEqual([]);
+      expect(ledger.wrongResponses).toEqual([]);
     },
   };
 }

@@ -50,7 +50,7 @@ function call(registry: RunningRegistry, method: string, target: string, body?: 
 }
 
 const start = () => startRegistry(data, { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
-const copyOf = { name: 'collected', source: 'elsewhere' };
+const getCopy = { name: 'collected', source: 'elsewhere' };
 /** The numbers in a catalog, each once. */
 const numbersIn = (text: string) => [
   ...new Set([...text.matchAll(/served (\d+)\./g)].map(([, one]) => Number(one))),
@@ -65,7 +65,7 @@ async function refreshUntilKilled(
   for (;;) {
     if (last !== undefined) onFirst();
     try {
-      const response = await call(registry, 'POST', fillPath('refreshSource', copyOf));
+      const response = await call(registry, 'POST', fillPath('refreshSource', getCopy));
       if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
       last = (await response.json()) as Source;
       expect(last.state).toBe('current');
@@ -87,7 +87,7 @@ describe('a SIGKILL while a source is refreshed', () => {
     );
     expect(applied.status, await applied.text()).toBe(201);
     // There is a copy before the first kill, however slow the machine is.
-    expect((await call(registry, 'POST', fillPath('refreshSource', copyOf))).status).toBe(200);
+    expect((await call(registry, 'POST', fillPath('refreshSource', getCopy))).status).toBe(200);
     let running = registry;
     for (let round = 1; round <= rounds; round++) {
       let working: Promise<Source | undefined> | undefined;
@@ -101,7 +101,7 @@ describe('a SIGKILL while a source is refreshed', () => {
       const checked = await krmhub(['fsck', '--data', data]);
       expect(checked.code, checked.stdout + checked.stderr).toBe(0);
       running = await start();
-      const copy = await (await call(running, 'GET', fillPath('sourceCopy', copyOf))).text();
+      const copy = await (await call(running, 'GET', fillPath('sourceCopy', getCopy))).text();
       const number = numbers.get(sha256(copy));
       expect(number).toBeDefined();
       expect(number).toBeGreaterThanOrEqual(numbers.get(last!.copy!.digest)!);

@@ -12,11 +12,12 @@ const rounds = process.env.KRMHUB_TEST_FULL_SIZE === undefined ? 4 : 12;
 /** Milliseconds after which the last one is killed. */
 const LATEST = 96;
 const text = readFileSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), 'utf8');
-const pathOf = (round: number) => `/api/v1/functions/functions.example.com/SetLabels/releases/1.${round}.0`;
+const releasePath = (round: number) =>
+  `/api/v1/functions/functions.example.com/SetLabels/releases/1.${round}.0`;
 const marker = (round: number) => `qz${round}secretx`;
 
 function post(registry: RunningRegistry, round: number): Promise<Response> {
-  return fetch(`${registry.url}${pathOf(round)}/takedown`, {
+  return fetch(`${registry.url}${releasePath(round)}/takedown`, {
     method: 'POST',
     headers: { authorization: `Bearer ${registry.token}`, 'content-type': 'application/json' },
     body: '{"reason": "leaked"}',
@@ -24,7 +25,7 @@ function post(registry: RunningRegistry, round: number): Promise<Response> {
 }
 
 /** Returns nothing for a file that the registry has renamed or removed meanwhile. */
-function bytesOf(file: string): Buffer {
+function readBytes(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
@@ -39,7 +40,7 @@ function filesWith(data: string, sought: string): string[] {
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))
     .filter((file) => {
-      const bytes = bytesOf(file);
+      const bytes = readBytes(file);
       return [() => bytes, () => gunzipSync(bytes), () => brotliDecompressSync(bytes)].some((read) => {
         try {
           return read().includes(sought);
@@ -55,7 +56,7 @@ it('a SIGKILL during a takedown leaves the release complete or fully deleted', a
   const gone: number[] = [];
   for (let round = 0; round < rounds; round++) {
     let registry = await startRegistry(data);
-    const published = await fetch(`${registry.url}${pathOf(round)}?wait=true&allowBreaking=true`, {
+    const published = await fetch(`${registry.url}${releasePath(round)}?wait=true&allowBreaking=true`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${registry.token}`, 'content-type': 'application/yaml' },
       body: text.replace(/^( *description: )/m, `$1${marker(round)} `),
@@ -74,7 +75,7 @@ it('a SIGKILL during a takedown leaves the release complete or fully deleted', a
     await answer;
 
     registry = await startRegistry(data);
-    const { status } = await fetch(registry.url + pathOf(round));
+    const { status } = await fetch(registry.url + releasePath(round));
     expect(acknowledged ? [410] : [200, 410]).toContain(status);
     if (status === 200) {
       const { status: repeated } = await post(registry, round);

@@ -29,8 +29,8 @@ export async function pushRound(
   sent: SentArtifacts,
   round: number,
 ): Promise<number[]> {
-  const chunked = filled(2 * CHUNK_BYTES, round);
-  const single = filled(20_000, round + 1_000_000);
+  const chunked = filledBytes(2 * CHUNK_BYTES, round);
+  const single = filledBytes(20_000, round + 1_000_000);
   const statuses = [await pushChunks(ask, target, sent, chunked)];
   if (statuses.at(-1) === 201) statuses.push(await pushWhole(ask, target, sent, single));
   if (statuses.at(-1) !== 201) return statuses;
@@ -47,10 +47,17 @@ export async function pushRound(
     }),
   );
   statuses.push(
-    await keep(ask, target, sent, `/v2/${REPOSITORY}/manifests/round-${round}`, manifest, (path) => ({
-      path,
-      request: { method: 'PUT', body: manifest, headers: { 'content-type': MEDIA_TYPES.image } },
-    })),
+    await recordRequest(
+      ask,
+      target,
+      sent,
+      `/v2/${REPOSITORY}/manifests/round-${round}`,
+      manifest,
+      (path) => ({
+        path,
+        request: { method: 'PUT', body: manifest, headers: { 'content-type': MEDIA_TYPES.image } },
+      }),
+    ),
   );
   return statuses;
 }
@@ -82,7 +89,7 @@ async function pushChunks(ask: Ask, target: Target, sent: SentArtifacts, bytes: 
   }
   if (status !== 202) return status;
   const digest = computeDigest(bytes);
-  return keep(ask, target, sent, `/v2/${REPOSITORY}/blobs/${digest}`, bytes, () => ({
+  return recordRequest(ask, target, sent, `/v2/${REPOSITORY}/blobs/${digest}`, bytes, () => ({
     path: `${location}?digest=${digest}`,
     request: { method: 'PUT' },
   }));
@@ -90,14 +97,14 @@ async function pushChunks(ask: Ask, target: Target, sent: SentArtifacts, bytes: 
 
 function pushWhole(ask: Ask, target: Target, sent: SentArtifacts, body: Uint8Array): Promise<number> {
   const digest = computeDigest(body);
-  return keep(ask, target, sent, `/v2/${REPOSITORY}/blobs/${digest}`, body, () => ({
+  return recordRequest(ask, target, sent, `/v2/${REPOSITORY}/blobs/${digest}`, body, () => ({
     path: `/v2/${REPOSITORY}/blobs/uploads/?digest=${digest}`,
     request: { method: 'POST', body },
   }));
 }
 
 /** Records a request before it is sent, and then whether it was acknowledged. */
-async function keep(
+async function recordRequest(
   ask: Ask,
   target: Target,
   sent: SentArtifacts,
@@ -114,7 +121,7 @@ async function keep(
 }
 
 /** Bytes that no other round has. */
-function filled(length: number, seed: number): Uint8Array {
+function filledBytes(length: number, seed: number): Uint8Array {
   const bytes = Buffer.alloc(length);
   for (let at = 0, state = seed + 1; at + 4 <= length; at += 4) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { canMount, fillDisk } from './disk.js';
-import { ERRORS, Saboteur } from './fail.js';
+import { ERRORS, FaultInjector } from './fail.js';
 import { Killer, type Outcome } from './kill.js';
-import { allPoints, FAILING, type Point, spread } from './points.js';
+import { allPoints, FAILING, type Point, spreadPoints } from './points.js';
 import { canTrace } from './strace.js';
 
 /** Maximum delay in milliseconds before a server is killed, where strace is missing. */
@@ -36,7 +36,7 @@ export async function injectFaults({ count, scratch, workers, report }: Campaign
   const results = await Promise.allSettled(
     Array.from({ length: workers }, async (_, worker) => {
       const killer = new Killer(path.join(scratch, `kill-${worker}`));
-      const saboteur = new Saboteur(path.join(scratch, `fail-${worker}`));
+      const saboteur = new FaultInjector(path.join(scratch, `fail-${worker}`));
       for (let task = next(); task !== undefined; task = next()) {
         const outcome = await task({ killer, saboteur });
         injected += outcome.injected;
@@ -52,7 +52,7 @@ export async function injectFaults({ count, scratch, workers, report }: Campaign
   for (const outcome of await fillDisk(scratch, sizes)) report(outcome);
 }
 
-type Task = (tools: { killer: Killer; saboteur: Saboteur }) => Promise<Outcome>;
+type Task = (tools: { killer: Killer; saboteur: FaultInjector }) => Promise<Outcome>;
 
 async function tracedTasks(scratch: string, count: number): Promise<Task[]> {
   const points = await allPoints(path.join(scratch, 'points'));
@@ -64,16 +64,16 @@ async function tracedTasks(scratch: string, count: number): Promise<Task[]> {
     ({ killer }) =>
       killer.kill(point);
   return [
-    ...spread(starting, count / 20).map(kill),
-    ...spread(working, count / 5).map(kill),
+    ...spreadPoints(starting, count / 20).map(kill),
+    ...spreadPoints(working, count / 5).map(kill),
     ...ERRORS.flatMap((error) => [
-      ...spread(failing, count / 10).map(
+      ...spreadPoints(failing, count / 10).map(
         (point): Task =>
           ({ saboteur }) =>
             saboteur.fail(point, error),
       ),
       // About five errors in a round, and so fewer rounds.
-      ...spread(failing, count / 18).map(
+      ...spreadPoints(failing, count / 18).map(
         (point): Task =>
           ({ saboteur }) =>
             saboteur.fail(point, error, Math.ceil(placesLike(point, failing) / 6)),

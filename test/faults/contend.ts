@@ -61,14 +61,18 @@ export async function lockedDatabase(
   if (after.some((status) => status !== 200 && status !== 201)) {
     losses.push(`after the lock, publishing gives ${after}`);
   }
-  return [...losses, ...ledger.wrongAnswers.splice(0)];
+  return [...losses, ...ledger.wrongResponses.splice(0)];
 }
 
 /**
  * Many clients publish one release concurrently, each with different bytes: one succeeds, and all others
  * get a conflict.
  */
-export async function race(server: ServerUnderFault, racers: number, round: number): Promise<string[]> {
+export async function raceToPublish(
+  server: ServerUnderFault,
+  racers: number,
+  round: number,
+): Promise<string[]> {
   const path = releasePath({ kind: `Raced${round}`, release: '1.0.0' });
   // Two clients send each body: those that send the winner's bytes get 200.
   const bodies = Array.from({ length: racers }, (_, at) =>

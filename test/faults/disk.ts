@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Outcome } from './kill.js';
 import { startServer } from './server.js';
-import { damageIn, lossesAfterKill, lossesOverHttp } from './verify.js';
+import { findDamage, lossesAfterKill, lossesOverHttp } from './verify.js';
 import { newLedger, work } from './workload.js';
 
 /**
@@ -56,7 +56,7 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
   try {
     await work(server, ledger, round++);
     for (const free of freeBytes) {
-      leave(ballast, free);
+      leaveFree(ballast, free);
       const statuses: number[] = [];
       // Until it is really full: a round may need as little as a page.
       const last = round + 6 + free / PAGE_BYTES;
@@ -71,7 +71,7 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
       rmSync(ballast);
       losses.push(
         ...(await lossesOverHttp(server, ledger)),
-        ...(await damageIn(data, 'on a disk that was full')),
+        ...(await findDamage(data, 'on a disk that was full')),
       );
       const after = await work(server, ledger, round++);
       if (after.some((status) => status !== 200 && status !== 201)) {
@@ -92,7 +92,7 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
  * Fills the disk with a file except for this many bytes. The server may write meanwhile: then a little less
  * is left.
  */
-function leave(ballast: string, free: number): void {
+function leaveFree(ballast: string, free: number): void {
   const { bavail, bsize } = statfsSync(path.dirname(ballast));
   try {
     writeFileSync(ballast, Buffer.alloc(Math.max(bavail * bsize - free, 0), 1));

@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Outcome } from './kill.js';
-import { afterwards, type Point, placeName } from './points.js';
-import { type ServerUnderFault, startServer, threadsOf } from './server.js';
+import { type Point, pointName, waitForAsyncWork } from './points.js';
+import { listThreads, type ServerUnderFault, startServer } from './server.js';
 import { attach, injected } from './strace.js';
-import { damageIn, lossesAfterKill, lossesOverHttp } from './verify.js';
+import { findDamage, lossesAfterKill, lossesOverHttp } from './verify.js';
 import { type Ledger, newLedger, work } from './workload.js';
 
 export const ERRORS = ['EIO', 'ENOSPC'] as const;
@@ -13,7 +13,7 @@ export const ERRORS = ['EIO', 'ENOSPC'] as const;
 const FAULTS_PER_SERVER = 10;
 
 /** Injects system call errors into a running server, which must continue and lose nothing. */
-export class Saboteur {
+export class FaultInjector {
   readonly #scratch: string;
   #data = '';
   #server: ServerUnderFault | undefined;
@@ -31,21 +31,21 @@ export class Saboteur {
     const server = await this.#running();
     const { call, nth, thread } = point;
     const trace = path.join(this.#scratch, 'fail.trace');
-    const attached = await attach(threadsOf(server.pid)[thread]!, trace, [
+    const attached = await attach(listThreads(server.pid)[thread]!, trace, [
       '-e',
       `trace=${call}`,
       '-e',
       `inject=${call}:error=${error}:when=${nth}${every === undefined ? '' : `+${every}`}`,
     ]);
     await work(server, this.#ledger, this.#round++);
-    await afterwards();
+    await waitForAsyncWork();
     await attached.detach();
     const losses = await this.#losses(server);
     // A loss is reported once, and its folder stays as it is.
     if (losses.length > 0) await this.#leave();
     else if (this.#round >= 2 * FAULTS_PER_SERVER) losses.push(...(await this.end()));
     return {
-      fault: `${error}${every === undefined ? '' : ', repeatedly,'} at ${placeName(point)}`,
+      fault: `${error}${every === undefined ? '' : ', repeatedly,'} at ${pointName(point)}`,
       injected: injected(trace),
       losses,
     };
@@ -64,7 +64,7 @@ export class Saboteur {
     if (statuses.some((status) => status !== 200 && status !== 201)) {
       losses.push(`publishing after the fault gives ${statuses}`);
     }
-    return [...losses, ...(await damageIn(this.#data, 'while it serves'))];
+    return [...losses, ...(await findDamage(this.#data, 'while it serves'))];
   }
 
   /** Kills the server: acknowledged data between faults has to be on the disk too. */

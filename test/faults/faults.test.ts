@@ -2,12 +2,12 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../running.js';
-import { lockedDatabase, race } from './contend.js';
+import { lockedDatabase, raceToPublish } from './contend.js';
 import { canMount, fillDisk } from './disk.js';
-import { ERRORS, Saboteur } from './fail.js';
+import { ERRORS, FaultInjector } from './fail.js';
 import { Killer } from './kill.js';
-import { breaches, orderOfPublishes } from './order.js';
-import { allPoints, FAILING, type Point, spread } from './points.js';
+import { checkPublishOrder, orderViolations } from './order.js';
+import { allPoints, FAILING, type Point, spreadPoints } from './points.js';
 import { type ServerUnderFault, startServer } from './server.js';
 import { type Call, canTrace } from './strace.js';
 import { lossesOverHttp } from './verify.js';
@@ -40,7 +40,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
   it('as a kill loses nothing that was acknowledged', async () => {
     const killer = new Killer(path.join(folder, 'kill'));
     const outcomes = [];
-    for (const point of spread(
+    for (const point of spreadPoints(
       points.filter(({ phase }) => phase !== 'start'),
       16,
     )) {
@@ -53,7 +53,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
 
   it('as a kill of the first start leaves a folder that a second start completes', async () => {
     const killer = new Killer(path.join(folder, 'start'));
-    for (const point of spread(
+    for (const point of spreadPoints(
       points.filter(({ phase }) => phase === 'start'),
       7,
     )) {
@@ -65,10 +65,10 @@ describe.skipIf(!traces)('one fault at a time', () => {
   it.each(ERRORS)(
     'as %s gets an error response, loses nothing, and has no effect afterwards',
     async (error) => {
-      const saboteur = new Saboteur(path.join(folder, error));
+      const saboteur = new FaultInjector(path.join(folder, error));
       const failing = points.filter(({ phase, call }) => phase !== 'start' && FAILING[phase].includes(call));
       let injected = 0;
-      for (const point of spread(failing, 10)) {
+      for (const point of spreadPoints(failing, 10)) {
         const { fault, injected: number, losses } = await saboteur.fail(point, error);
         expect([fault, losses]).toEqual([fault, []]);
         injected += number;
@@ -106,7 +106,7 @@ describe('the order in which a publish becomes durable', () => {
     async () => {
       const scratch = path.join(folder, 'order');
       mkdirSync(scratch);
-      expect(await orderOfPublishes(scratch, 6)).toEqual([]);
+      expect(await checkPublishOrder(scratch, 6)).toEqual([]);
     },
     60_000,
   );
@@ -136,23 +136,25 @@ describe('the order in which a publish becomes durable', () => {
         failed: false,
       }));
     const inOrder = ['write', 'sync', 'rename', 'folder', 'row', 'commit', 'answer'] as const;
-    expect(breaches(trace(...inOrder), sent)).toEqual([]);
+    expect(orderViolations(trace(...inOrder), sent)).toEqual([]);
     const without = (left: keyof typeof step) => trace(...inOrder.filter((name) => name !== left));
-    expect(breaches(without('sync'), sent)).toEqual([expect.stringContaining('before it is synced')]);
-    expect(breaches(without('folder'), sent)).toEqual([
+    expect(orderViolations(without('sync'), sent)).toEqual([expect.stringContaining('before it is synced')]);
+    expect(orderViolations(without('folder'), sent)).toEqual([
       expect.stringContaining('before its folder is synced'),
     ]);
-    expect(breaches(without('commit'), sent)).toEqual([expect.stringContaining('before its row is synced')]);
-    expect(breaches(without('rename'), sent)).toEqual([expect.stringContaining('is not renamed')]);
-    expect(breaches(trace('write', 'rename', 'sync', 'folder', 'row', 'commit', 'answer'), sent)).toEqual([
-      expect.stringContaining('gets its name before it is synced'),
+    expect(orderViolations(without('commit'), sent)).toEqual([
+      expect.stringContaining('before its row is synced'),
     ]);
-    expect(breaches(trace('write', 'sync', 'rename', 'row', 'folder', 'commit', 'answer'), sent)).toEqual([
-      expect.stringContaining('before its folder is synced'),
-    ]);
-    expect(breaches(trace('write', 'sync', 'rename', 'folder', 'row', 'answer', 'commit'), sent)).toEqual([
-      expect.stringContaining('acknowledged before its row'),
-    ]);
+    expect(orderViolations(without('rename'), sent)).toEqual([expect.stringContaining('is not renamed')]);
+    expect(
+      orderViolations(trace('write', 'rename', 'sync', 'folder', 'row', 'commit', 'answer'), sent),
+    ).toEqual([expect.stringContaining('gets its name before it is synced')]);
+    expect(
+      orderViolations(trace('write', 'sync', 'rename', 'row', 'folder', 'commit', 'answer'), sent),
+    ).toEqual([expect.stringContaining('before its folder is synced')]);
+    expect(
+      orderViolations(trace('write', 'sync', 'rename', 'folder', 'row', 'answer', 'commit'), sent),
+    ).toEqual([expect.stringContaining('acknowledged before its row')]);
   });
 });
 
@@ -182,6 +184,6 @@ describe('concurrent writers', () => {
   }, 60_000);
 
   it('of one release: one of 50 succeeds, 20 times', async () => {
-    for (let round = 0; round < 20; round++) expect(await race(server, 50, round)).toEqual([]);
+    for (let round = 0; round < 20; round++) expect(await raceToPublish(server, 50, round)).toEqual([]);
   }, 120_000);
 });

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { afterwards, type Point, placeName } from './points.js';
-import { startServer, threadsOf } from './server.js';
+import { type Point, pointName, waitForAsyncWork } from './points.js';
+import { listThreads, startServer } from './server.js';
 import { attach } from './strace.js';
-import { damageIn, lossesAfterKill } from './verify.js';
+import { findDamage, lossesAfterKill } from './verify.js';
 import { type Ledger, newLedger, work } from './workload.js';
 
 export interface Outcome {
@@ -46,7 +46,7 @@ export class Killer {
 
   async #killWork(point: Point): Promise<Outcome> {
     const server = await this.#server();
-    const thread = threadsOf(server.pid)[point.thread]!;
+    const thread = listThreads(server.pid)[point.thread]!;
     const trace = path.join(this.#scratch, 'kill.trace');
     const attached = await attach(thread, trace, [
       '-e',
@@ -55,11 +55,11 @@ export class Killer {
       `inject=${point.call}:signal=SIGKILL:when=${point.nth}`,
     ]);
     await work(server, this.#ledger, this.#round++);
-    if (server.ended() === undefined) await afterwards();
+    if (server.ended() === undefined) await waitForAsyncWork();
     const reached = server.ended() !== undefined;
     await attached.detach();
     await server.stop('SIGKILL');
-    return this.#outcome(`kill at ${placeName(point)}`, reached);
+    return this.#outcome(`kill at ${pointName(point)}`, reached);
   }
 
   async #killStart(point: Point): Promise<Outcome> {
@@ -79,7 +79,7 @@ export class Killer {
     const losses = await lossesAfterStart(data);
     if (losses.length === 0) rmSync(data, { recursive: true, force: true });
     return {
-      fault: `kill at ${placeName(point)} on an empty folder`,
+      fault: `kill at ${pointName(point)} on an empty folder`,
       injected: server === undefined ? 1 : 0,
       losses,
     };
@@ -121,7 +121,7 @@ async function lossesAfterStart(data: string): Promise<string[]> {
     const statuses = await work(server, ledger, 0);
     if (statuses.some((status) => status !== 200 && status !== 201))
       losses.push(`publishing gives ${statuses}`);
-    return [...losses, ...(await damageIn(data, 'after the start'))];
+    return [...losses, ...(await findDamage(data, 'after the start'))];
   } finally {
     await server.stop('SIGTERM');
   }

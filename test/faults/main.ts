@@ -3,9 +3,9 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { injectFaults } from './campaign.js';
-import { lockedDatabase, race } from './contend.js';
+import { lockedDatabase, raceToPublish } from './contend.js';
 import type { Outcome } from './kill.js';
-import { orderOfPublishes } from './order.js';
+import { checkPublishOrder } from './order.js';
 import { startServer } from './server.js';
 import { canTrace } from './strace.js';
 import { lossesOverHttp } from './verify.js';
@@ -38,7 +38,7 @@ const began = performance.now();
 
 await injectFaults({ count, workers, scratch, report });
 await section('order of writes and syncs in a trace', async () =>
-  canTrace() ? orderOfPublishes(path.join(scratch, 'order'), 20) : [],
+  canTrace() ? checkPublishOrder(path.join(scratch, 'order'), 20) : [],
 );
 await section('a locked database, and 20 times 50 racers', contention);
 
@@ -79,7 +79,7 @@ async function contention(): Promise<string[]> {
   try {
     const ledger = newLedger();
     const found = await lockedDatabase(server, data, ledger);
-    for (let round = 0; round < 20; round++) found.push(...(await race(server, 50, round)));
+    for (let round = 0; round < 20; round++) found.push(...(await raceToPublish(server, 50, round)));
     return [...found, ...(await lossesOverHttp(server, ledger))];
   } finally {
     await server.stop('SIGTERM');

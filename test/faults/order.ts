@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
-import { afterwards } from './points.js';
+import { waitForAsyncWork } from './points.js';
 import { startServer } from './server.js';
 import { attach, type Call, calls } from './strace.js';
 import { definition, newLedger, publish, releasePath, type Sent } from './workload.js';
@@ -10,7 +10,7 @@ import { definition, newLedger, publish, releasePath, type Sent } from './worklo
  * not. So this reads the trace of a publish: its bytes are synced before they get their name, the name
  * before the row is written, and the row before the response is sent.
  */
-export async function orderOfPublishes(scratch: string, publishes: number): Promise<string[]> {
+export async function checkPublishOrder(scratch: string, publishes: number): Promise<string[]> {
   const server = await startServer(path.join(scratch, 'data'));
   if (server === undefined) throw new Error('the server does not start');
   const ledger = newLedger();
@@ -37,23 +37,23 @@ export async function orderOfPublishes(scratch: string, publishes: number): Prom
       sent.push(one);
     }
     // The last response may arrive before the trace has the end of the call that sent it.
-    await afterwards();
+    await waitForAsyncWork();
     await attached.detach();
   } finally {
     await server.stop('SIGTERM');
   }
   const made = calls(trace).filter(({ failed }) => !failed);
   return [
-    ...ledger.wrongAnswers,
+    ...ledger.wrongResponses,
     ...sent
       .filter(({ acknowledged }) => !acknowledged)
       .map((one) => `${releasePath(one)} was not acknowledged`),
-    ...sent.flatMap((one) => breaches(made, one)),
+    ...sent.flatMap((one) => orderViolations(made, one)),
   ];
 }
 
 /** Returns the violations of that order in a publish. Exported for the test that it finds them. */
-export function breaches(made: readonly Call[], { kind, release, body, readme }: Sent): string[] {
+export function orderViolations(made: readonly Call[], { kind, release, body, readme }: Sent): string[] {
   const name = `${kind}@${release}`;
   const digest = sha256(body).slice(7);
   const row = made.find(
@@ -62,7 +62,7 @@ export function breaches(made: readonly Call[], { kind, release, body, readme }:
   if (row === undefined) return [`${name}: its row is not in the trace`];
   const problems: string[] = [];
   for (const blob of [digest, ...(readme === undefined ? [] : [sha256(readme).slice(7)])]) {
-    problems.push(...blobBreaches(made, blob, row).map((problem) => `${name}: ${problem}`));
+    problems.push(...blobViolations(made, blob, row).map((problem) => `${name}: ${problem}`));
   }
   const synced = made.find(
     ({ name: call, args, began }) => isSync(call) && /-wal>/.test(args) && began > row.ended,
@@ -81,7 +81,7 @@ export function breaches(made: readonly Call[], { kind, release, body, readme }:
   return problems;
 }
 
-function blobBreaches(made: readonly Call[], blob: string, row: Call): string[] {
+function blobViolations(made: readonly Call[], blob: string, row: Call): string[] {
   const shard = `/${blob.slice(0, 2)}>`;
   const named = made.find(({ name, args }) => name.startsWith('rename') && args.includes(`/${blob}"`));
   if (named === undefined) return [`${blob} is not renamed`];

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { startServer, threadsOf } from './server.js';
+import { listThreads, startServer } from './server.js';
 import { attach, type Call, calls } from './strace.js';
 import { newLedger, work } from './workload.js';
 
@@ -32,7 +32,7 @@ export const FAILING: Record<'main' | 'cut' | 'pool', readonly string[]> = {
   pool: ['openat', 'fsync', 'rename'],
 };
 
-export const placeName = ({ phase, call, nth }: Point) => `${phase} ${call} ${nth}`;
+export const pointName = ({ phase, call, nth }: Point) => `${phase} ${call} ${nth}`;
 
 /** Every point in a start on an empty folder, and in a round of work, from one trace of each. */
 export async function allPoints(scratch: string): Promise<Point[]> {
@@ -48,11 +48,11 @@ export async function allPoints(scratch: string): Promise<Point[]> {
     const ledger = newLedger();
     // The first publish has extra work that most publishes do not.
     for (let round = 0; round < 6; round++) await work(server, ledger, round);
-    const threads = threadsOf(server.pid);
+    const threads = listThreads(server.pid);
     const worked = path.join(scratch, 'work.trace');
     const attached = await attach(server.pid, worked, ['-f', '-e', traced]);
     await work(server, ledger, 6);
-    await afterwards();
+    await waitForAsyncWork();
     await attached.detach();
     const trace = calls(worked);
     // Only SQLite writes at an offset, and only blobs are renamed.
@@ -93,7 +93,7 @@ function busiest(trace: readonly Call[], call: string): Call[] {
  * Returns about this many points: every call of every phase has the same share, spread evenly over all of
  * its points.
  */
-export function spread(points: readonly Point[], count: number): Point[] {
+export function spreadPoints(points: readonly Point[], count: number): Point[] {
   const kinds = [...new Set(points.map(({ phase, call }) => `${phase} ${call}`))];
   const share = Math.ceil(count / kinds.length);
   return kinds.flatMap((kind) => {
@@ -106,6 +106,6 @@ export function spread(points: readonly Point[], count: number): Point[] {
 }
 
 /** Waits for work after a response, such as an asynchronous build. */
-export function afterwards(): Promise<void> {
+export function waitForAsyncWork(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 150));
 }

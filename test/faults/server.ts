@@ -47,7 +47,7 @@ export async function startServer(
   const kill = (signal: NodeJS.Signals) => {
     if (ended !== undefined) return;
     if (wrap.length === 0) child.kill(signal);
-    else process.kill(childOf(child.pid!), signal);
+    else process.kill(findChild(child.pid!), signal);
   };
   const killNow = () => kill('SIGKILL');
   running.add(killNow);
@@ -60,7 +60,7 @@ export async function startServer(
   if (url === undefined) return undefined;
   return {
     url,
-    pid: wrap.length === 0 ? child.pid! : childOf(child.pid!),
+    pid: wrap.length === 0 ? child.pid! : findChild(child.pid!),
     token: readFileSync(path.join(data, 'admin.token'), 'utf8').trim(),
     ended: () => ended,
     stop: async (signal = 'SIGKILL') => {
@@ -83,12 +83,12 @@ async function listening(child: ChildProcess, exited: Promise<string>): Promise<
   return Promise.race([found, exited.then(() => undefined)]);
 }
 
-function childOf(pid: number): number {
+function findChild(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
 /** The threads of a process in the order of their start, which is the same in every run. */
-export function threadsOf(pid: number): number[] {
+export function listThreads(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`)
     .map(Number)
     .sort((a, b) => a - b);

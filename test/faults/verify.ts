@@ -7,7 +7,7 @@ import { GROUP, type Ledger } from './workload.js';
 
 /** Returns the losses that a fault caused, as text; empty if nothing is lost. */
 export async function lossesAfterKill(data: string, ledger: Ledger): Promise<string[]> {
-  const before = await damageIn(data, 'before the restart');
+  const before = await findDamage(data, 'before the restart');
   const registry = await startRegistry({
     config: readConfig({}, { host: '127.0.0.1', port: '0', data }),
     log: createLog('silent', { write: () => undefined }),
@@ -15,14 +15,14 @@ export async function lossesAfterKill(data: string, ledger: Ledger): Promise<str
   try {
     const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
     const losses = [...before, ...(await lossesOverHttp({ url: registry.url, token }, ledger))];
-    return [...losses, ...(await damageIn(data, 'after the restart'))];
+    return [...losses, ...(await findDamage(data, 'after the restart'))];
   } finally {
     await registry.close();
   }
 }
 
 /** Runs `krmhub fsck`; the registry may be running. */
-export async function damageIn(data: string, when: string): Promise<string[]> {
+export async function findDamage(data: string, when: string): Promise<string[]> {
   const { findings } = await checkRegistry(data, { startedAt: new Date() });
   return findings
     .filter(({ severity }) => severity === 'damage')
@@ -34,7 +34,7 @@ export async function lossesOverHttp(
   { url, token }: { url: string; token: string },
   ledger: Ledger,
 ): Promise<string[]> {
-  const losses = [...ledger.wrongAnswers.splice(0), ...(await lostArtifacts(url, ledger.artifacts))];
+  const losses = [...ledger.wrongResponses.splice(0), ...(await lostArtifacts(url, ledger.artifacts))];
   const get = async (path: string) => {
     const response = await fetch(`${url}${path}`);
     return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };

@@ -7,7 +7,7 @@ export interface Ledger {
   sent: Map<string, Sent>;
   artifacts: SentArtifacts;
   /** Responses that no fault may cause. */
-  wrongAnswers: string[];
+  wrongResponses: string[];
 }
 
 export interface Sent {
@@ -24,7 +24,7 @@ export interface Sent {
 export const newLedger = (): Ledger => ({
   sent: new Map(),
   artifacts: new Map(),
-  wrongAnswers: [],
+  wrongResponses: [],
 });
 
 export const GROUP = 'faults.example.com';
@@ -141,7 +141,7 @@ async function send(target: Target, ledger: Ledger, path: string, request: () =>
 
 async function answer(
   { url, token }: Target,
-  { wrongAnswers }: Ledger,
+  { wrongResponses: wrongAnswers }: Ledger,
   path: string,
   request: () => Request,
 ): Promise<{ status: number; location: string }> {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { MAX_GROWTH, MAX_WAIT, memoryOf, startNeighbour } from './neighbor.js';
+import { MAX_GROWTH, MAX_WAIT, readMemory, startNeighbor } from './neighbor.js';
 import type { Pace } from './pace.js';
 
 /** A registry under attack by the tests of a file, with another client that uses it meanwhile. */
@@ -9,7 +9,7 @@ export interface Attacked {
   /** A folder for files of the attack. */
   readonly folder: string;
   readonly registry: RunningRegistry;
-  readonly neighbour: Pace;
+  readonly neighbor: Pace;
   /** Other clients did not wait, and memory is bounded. */
   expectUnharmed(): Promise<void>;
 }
@@ -21,7 +21,7 @@ const SETTINGS = { KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0
 export function attackRegistry(): Attacked {
   const { folder, remove } = temporaryFolder();
   let registry: RunningRegistry;
-  let neighbour: Pace;
+  let neighbor: Pace;
   let calm: RunningRegistry;
   let memory: number;
   const attacked: Attacked = {
@@ -29,12 +29,12 @@ export function attackRegistry(): Attacked {
     get registry() {
       return registry;
     },
-    get neighbour() {
-      return neighbour;
+    get neighbor() {
+      return neighbor;
     },
     async expectUnharmed() {
-      expect(neighbour.waitOf(0.95)).toBeLessThan(MAX_WAIT);
-      expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+      expect(neighbor.waitQuantile(0.95)).toBeLessThan(MAX_WAIT);
+      expect((await readMemory(registry)) - memory).toBeLessThan(MAX_GROWTH);
     },
   };
   beforeAll(async () => {
@@ -45,12 +45,12 @@ export function attackRegistry(): Attacked {
     calm = await startRegistry(path.join(folder, 'calm'), SETTINGS);
     const publish = ['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')];
     expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
-    memory = await memoryOf(registry);
-    neighbour = startNeighbour(registry, calm);
+    memory = await readMemory(registry);
+    neighbor = startNeighbor(registry, calm);
   });
   afterAll(async () => {
     try {
-      await neighbour.stop();
+      await neighbor.stop();
       await attacked.expectUnharmed();
     } finally {
       const ended = await registry.stop();

@@ -10,7 +10,7 @@ export const UNSAFE_OUTPUT =
   /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
 /** Returns the first unsafe character of a text, with its surroundings. */
-export function unsafePlace(text: string): string | undefined {
+export function firstUnsafe(text: string): string | undefined {
   const found = UNSAFE_OUTPUT.exec(text);
   return found === null
     ? undefined

@@ -64,17 +64,17 @@ export function jsonBytes(value: unknown): Uint8Array {
   return bytesOf(JSON.stringify(value));
 }
 
-const PLACE = '"@@@"';
+const QUOTED_PLACEHOLDER = '"@@@"';
 
 /** A definition with `source` unchanged where a JSON value of `parts` is the text `@@@`. */
-export function spliced(parts: Parts, source: string): Uint8Array {
+export function withSource(parts: Parts, source: string): Uint8Array {
   const text = JSON.stringify(definition(parts));
-  if (!text.includes(PLACE)) throw new Error('the definition has no placeholder');
-  return bytesOf(text.replace(PLACE, () => source));
+  if (!text.includes(QUOTED_PLACEHOLDER)) throw new Error('the definition has no placeholder');
+  return bytesOf(text.replace(QUOTED_PLACEHOLDER, () => source));
 }
 
 /** A JSON value that `spliced` replaces. */
-export const HERE = '@@@';
+export const PLACEHOLDER = '@@@';
 
 /** A case of a definition with these parts. */
 export const caseOf = (name: string, verdict: HostileCase['verdict'], parts: () => Parts): HostileCase => ({

@@ -4,7 +4,7 @@ import { Pace } from './pace.js';
 const PATHS = ['/healthz', '/catalogs/default/catalog.yaml', '/api/v1/functions?q=labels'];
 
 /** Another client that sends the registry requests all the time, and the same ones to a calm registry. */
-export function startNeighbour(attacked: RunningRegistry, calm: RunningRegistry): Pace {
+export function startNeighbor(attacked: RunningRegistry, calm: RunningRegistry): Pace {
   const inTurn = ({ url }: RunningRegistry) => {
     let turn = 0;
     return () => fetch(url + PATHS[turn++ % PATHS.length]!);
@@ -13,7 +13,7 @@ export function startNeighbour(attacked: RunningRegistry, calm: RunningRegistry)
 }
 
 /** Bytes of memory of the registry's process, from its own metrics. */
-export async function memoryOf({ url }: RunningRegistry): Promise<number> {
+export async function readMemory({ url }: RunningRegistry): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const value = /^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1];
   if (value === undefined) throw new Error('the metrics have no memory');
@@ -38,7 +38,7 @@ export interface Problem {
  * Returns the problem of a response to a hostile request: it must be an allowed success, or a problem
  * document with the reason.
  */
-export async function faultOf(
+export async function findFault(
   response: Response,
   allowed: readonly number[] = [],
 ): Promise<string | undefined> {

@@ -30,7 +30,7 @@ export class Pace {
   }
 
   /** Number of responses of the attacked one. */
-  get answers(): number {
+  get responses(): number {
     return this.#waits.length;
   }
 
@@ -38,7 +38,7 @@ export class Pace {
    * The wait that this share of the responses did not exceed; throws the first response that was not a
    * success.
    */
-  waitOf(share: number): number {
+  waitQuantile(share: number): number {
     if (this.#failure !== undefined) throw this.#failure;
     const waits = [...this.#waits, this.#calm].sort((a, b) => a - b);
     return waits[Math.floor(waits.length * share)] ?? 0;

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { krmhub } from '../running.js';
 import { attackRegistry } from './attacked.js';
-import { batches, CORPUS, unsafePlace } from './corpus.js';
+import { batches, CORPUS, firstUnsafe } from './corpus.js';
 import { GROUP } from './definition.js';
 import type { HostileCase } from './hostile-case.js';
-import { faultOf } from './neighbor.js';
+import { findFault } from './neighbor.js';
 
 const attacked = attackRegistry();
 
@@ -45,7 +45,7 @@ function form(bytes: Uint8Array): FormData {
 /** Reports whether the response matches the expectation of the case; returns the problem if it does not. */
 async function judge({ name, verdict }: HostileCase, response: Response): Promise<string | undefined> {
   const accepted = response.status === 201 || response.status === 200;
-  const fault = await faultOf(response, verdict === 'refused' ? [] : [200, 201]);
+  const fault = await findFault(response, verdict === 'refused' ? [] : [200, 201]);
   if (fault !== undefined) return `${name}: ${fault}`;
   return verdict === 'taken' && !accepted ? `${name}: refused with ${response.status}` : undefined;
 }
@@ -96,8 +96,8 @@ describe('hostile definitions sent to the registry', () => {
     expect(ready.status).toBe(200);
     const catalog = await (await fetch(`${attacked.registry.url}/catalogs/default/catalog.yaml`)).text();
     expect(catalog).toContain('kind: Wide');
-    expect(unsafePlace(catalog.replaceAll('\t', ''))).toBeUndefined();
-    expect(attacked.neighbour.answers).toBeGreaterThan(100);
+    expect(firstUnsafe(catalog.replaceAll('\t', ''))).toBeUndefined();
+    expect(attacked.neighbor.responses).toBeGreaterThan(100);
   });
 });
 
@@ -111,7 +111,7 @@ describe('hostile definitions given to krmhub publish', () => {
         env: attacked.registry.env,
       });
       // Tabs separate the columns of the output for programs.
-      expect(unsafePlace(finished.stdout.replaceAll('\t', ' ') + finished.stderr), name).toBeUndefined();
+      expect(firstUnsafe(finished.stdout.replaceAll('\t', ' ') + finished.stderr), name).toBeUndefined();
       expect(finished.stdout + finished.stderr, name).not.toMatch(/internal|node:| {4}at /);
       if (verdict === 'refused') expect(finished.code, name).not.toBe(0);
     }

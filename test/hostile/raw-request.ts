@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-export interface RawAnswer {
+export interface RawResponse {
   /** Of the first response; 0 if the connection ended without one. */
   status: number;
   received: string;
@@ -21,7 +21,7 @@ export function rawRequest(
     patience?: number;
     enough?: (received: string) => boolean;
   } = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const { more, patience = 5_000, enough = () => false } = options;
   const begin = performance.now();
   return new Promise((resolve) => {

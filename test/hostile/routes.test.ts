@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { attackRegistry } from './attacked.js';
 import { CORPUS } from './corpus.js';
-import { faultOf } from './neighbor.js';
+import { findFault } from './neighbor.js';
 
 const attacked = attackRegistry();
 
@@ -138,7 +138,7 @@ describe('query parameters', () => {
             .join('&')
             .slice(0, 12_000),
         ]) {
-          const fault = await faultOf(await ask(`${target}?${query}`), [200]);
+          const fault = await findFault(await ask(`${target}?${query}`), [200]);
           if (fault !== undefined) faults.push(`${query.slice(0, 100)}: ${fault}`);
         }
       }
@@ -153,7 +153,7 @@ describe('query parameters', () => {
       for (const value of VALUES) {
         const query = `${name}=${encodeURIComponent(value)}`;
         const sent = { method: 'PUT', body: 'x', headers: { 'content-type': 'application/yaml' } };
-        expect(await faultOf(await ask(`${RELEASE}?${query}`, sent)), query).toBeUndefined();
+        expect(await findFault(await ask(`${RELEASE}?${query}`, sent)), query).toBeUndefined();
       }
     },
     60_000,
@@ -194,7 +194,7 @@ describe('path parameters', () => {
       for (const value of VALUES) {
         const filled = template.replace(/\{\w+\}/g, () => encodeURIComponent(value) || '%20');
         const body = method === 'GET' || method === 'DELETE' ? {} : json(method, '{"reason":"x"}');
-        const fault = await faultOf(await ask(filled, { method, ...body }));
+        const fault = await findFault(await ask(filled, { method, ...body }));
         if (fault !== undefined) faults.push(`${filled.slice(0, 100)}: ${fault}`);
       }
       expect(faults).toEqual([]);
@@ -341,10 +341,10 @@ describe('JSON bodies', () => {
     for (const [name, body] of bodies) {
       const response = await ask(target, json(method, body));
       expect((await response.clone().text()).length, name).toBeLessThan(20_000);
-      expect(await faultOf(response), name).toBeUndefined();
+      expect(await findFault(response), name).toBeUndefined();
       const bytes = new Uint8Array([...Buffer.from(body.slice(0, 100)), 0xff, 0xfe]);
       expect(
-        await faultOf(await ask(target, { ...json(method, ''), body: bytes })),
+        await findFault(await ask(target, { ...json(method, ''), body: bytes })),
         `${name}, no UTF-8`,
       ).toBeUndefined();
     }
@@ -363,7 +363,7 @@ describe('JSON bodies', () => {
       'application/yaml, text/html',
     ]) {
       const headers = { 'content-type': type };
-      expect(await faultOf(await ask(target, { method, body: '[', headers })), type).toBeUndefined();
+      expect(await findFault(await ask(target, { method, body: '[', headers })), type).toBeUndefined();
     }
   });
 });
@@ -377,7 +377,7 @@ describe('recipes', () => {
         body: new Uint8Array(make()),
         headers: { 'content-type': 'application/yaml' },
       };
-      const fault = await faultOf(await ask('/api/v1/catalogs/hostile', sent));
+      const fault = await findFault(await ask('/api/v1/catalogs/hostile', sent));
       if (fault !== undefined) faults.push(`${name}: ${fault}`);
     }
     expect(faults).toEqual([]);
@@ -404,7 +404,7 @@ describe('recipes', () => {
         spec: { sources: [{ name: 'registry', functions: { release: range } }] },
       });
       const sent = { method: 'PUT', body: recipe, headers: { 'content-type': 'application/yaml' } };
-      expect(await faultOf(await ask('/api/v1/catalogs/hostile', sent), [200, 201]), range).toBeUndefined();
+      expect(await findFault(await ask('/api/v1/catalogs/hostile', sent), [200, 201]), range).toBeUndefined();
     }
   });
 });
@@ -466,7 +466,7 @@ describe('forms', () => {
     async (_, body, type = `multipart/form-data; boundary=${BOUNDARY}`) => {
       const response = await ask(RELEASE, { method: 'PUT', body, headers: { 'content-type': type } });
       const text = await response.clone().text();
-      expect(await faultOf(response)).toBeUndefined();
+      expect(await findFault(response)).toBeUndefined();
       expect(text.length).toBeLessThan(20_000);
     },
   );

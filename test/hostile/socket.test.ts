@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { fixtures, krmhub } from '../running.js';
 import { attackRegistry } from './attacked.js';
 import { bytesOf, definition, GROUP } from './definition.js';
-import { memoryOf } from './neighbor.js';
-import { drip, flood, type RawAnswer, rawRequest } from './raw-request.js';
+import { readMemory } from './neighbor.js';
+import { drip, flood, type RawResponse, rawRequest } from './raw-request.js';
 
 const attacked = attackRegistry();
 
@@ -29,7 +29,7 @@ const send = (head: string, options: Parameters<typeof rawRequest>[2] = {}) =>
 const answered = (received: string) => received.includes('\r\n\r\n');
 
 /** A 4xx with a problem document. */
-function expectProblem({ status, received }: RawAnswer, ...statuses: number[]): void {
+function expectProblem({ status, received }: RawResponse, ...statuses: number[]): void {
   expect(statuses, received.slice(0, 300)).toContain(status);
   expect(received.toLowerCase()).toContain('content-type: application/problem+json');
 }
@@ -83,12 +83,12 @@ describe('bytes that are not HTTP', () => {
       headers: { authorization: `Bearer ${attacked.registry.token}`, 'content-type': 'application/json' },
     });
     expect(published.status, await published.text()).toBe(201);
-    const before = await memoryOf(attacked.registry);
+    const before = await readMemory(attacked.registry);
     const socket = connect(Number(new URL(attacked.registry.url).port), '127.0.0.1');
     socket.on('error', () => undefined).pause();
     socket.write(`GET ${target}/definition.yaml HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(500));
     await sleep(3_000);
-    const grown = (await memoryOf(attacked.registry)) - before;
+    const grown = (await readMemory(attacked.registry)) - before;
     socket.destroy();
     expect(grown).toBeLessThan(200 * 1_048_576);
   });
@@ -318,7 +318,7 @@ describe('slow clients', () => {
 
 describe('afterwards', () => {
   it('no other client has waited, memory is bounded, and a publish works', async () => {
-    expect(attacked.neighbour.answers).toBeGreaterThan(100);
+    expect(attacked.neighbor.responses).toBeGreaterThan(100);
     await attacked.expectUnharmed();
     const publish = ['publish', path.join(fixtures, 'functions/set-namespace/1.4.2.yaml')];
     expect(await krmhub(publish, { env: attacked.registry.env })).toMatchObject({ code: 0 });

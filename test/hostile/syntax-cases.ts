@@ -1,4 +1,4 @@
-import { bytesOf, definition, HERE, spliced } from './definition.js';
+import { bytesOf, definition, PLACEHOLDER, withSource } from './definition.js';
 import type { HostileCase } from './hostile-case.js';
 
 /** Text that harms readers before they know its meaning. */
@@ -54,7 +54,7 @@ const counts: HostileCase[] = [
   {
     name: '20,000 keys of a JSON object',
     verdict: 'refused',
-    make: () => spliced({ schema: HERE }, `{${lines(20_000, (index) => `"key${index}":1,`)}"z":1}`),
+    make: () => withSource({ schema: PLACEHOLDER }, `{${lines(20_000, (index) => `"key${index}":1,`)}"z":1}`),
   },
   {
     name: 'one key 2,000 times',
@@ -93,7 +93,11 @@ const aliases: HostileCase[] = [
     make: () => bytesOf(`a: &a [${repeat('x, ', 10_000)}x]\nb: [${repeat('*a, ', 1_000)}*a]\n`),
   },
   { name: 'an alias inside its own anchor', verdict: 'refused', make: () => bytesOf('a: &a [*a, *a]\n') },
-  { name: 'an alias of nothing', verdict: 'refused', make: () => spliced({ schema: HERE }, '*nothing') },
+  {
+    name: 'an alias of nothing',
+    verdict: 'refused',
+    make: () => withSource({ schema: PLACEHOLDER }, '*nothing'),
+  },
   {
     name: 'an alias as a key',
     verdict: 'refused',
@@ -127,7 +131,7 @@ const tags: HostileCase[] = [
 ].map((source) => ({
   name: `the tag ${source.slice(0, 40)}`,
   verdict: 'refused',
-  make: () => spliced({ schema: HERE }, source),
+  make: () => withSource({ schema: PLACEHOLDER }, source),
 }));
 
 const scalars: HostileCase[] = [
@@ -139,7 +143,7 @@ const scalars: HostileCase[] = [
   {
     name: 'a quoted scalar of a megabyte of escapes',
     verdict: 'refused',
-    make: () => spliced({ spec: { description: HERE } }, `"${repeat('\\n', 500_000)}"`),
+    make: () => withSource({ spec: { description: PLACEHOLDER } }, `"${repeat('\\n', 500_000)}"`),
   },
   {
     name: 'a block scalar of 140,000 lines',
@@ -154,12 +158,12 @@ const scalars: HostileCase[] = [
   {
     name: 'a megabyte of blanks in quotes',
     verdict: 'refused',
-    make: () => spliced({ spec: { description: HERE } }, `"x${repeat(' ', 1_000_000)}y"`),
+    make: () => withSource({ spec: { description: PLACEHOLDER } }, `"x${repeat(' ', 1_000_000)}y"`),
   },
   {
     name: 'a megabyte of lines of blanks in quotes',
     verdict: 'refused',
-    make: () => spliced({ spec: { description: HERE } }, `"x${repeat(' \n', 490_000)} y"`),
+    make: () => withSource({ spec: { description: PLACEHOLDER } }, `"x${repeat(' \n', 490_000)} y"`),
   },
   {
     name: 'a key of a megabyte',
@@ -200,7 +204,7 @@ const scalars: HostileCase[] = [
     ([name = '', source = '']): HostileCase => ({
       name,
       verdict: 'refused',
-      make: () => spliced({ version: { idempotent: HERE } }, source),
+      make: () => withSource({ version: { idempotent: PLACEHOLDER } }, source),
     }),
   ),
 ];

@@ -1,4 +1,12 @@
-import { bytesOf, caseOf, definition, type Fields, HERE, objectSchema, spliced } from './definition.js';
+import {
+  bytesOf,
+  caseOf,
+  definition,
+  type Fields,
+  objectSchema,
+  PLACEHOLDER,
+  withSource,
+} from './definition.js';
 import type { HostileCase } from './hostile-case.js';
 
 /** Text that acts on the program that shows it, and names that act on the program that looks them up. */
@@ -80,15 +88,16 @@ const prototypes: HostileCase[] = PROTOTYPE.flatMap((name): HostileCase[] => [
     name: `${name} as a property`,
     verdict: 'either',
     make: () =>
-      spliced(
-        { schema: objectSchema({ text: HERE }) },
+      withSource(
+        { schema: objectSchema({ text: PLACEHOLDER }) },
         `{"type":"object","description":"x","required":["${name}"],"properties":{"${name}":{"type":"string","description":"x","default":1}}}`,
       ),
   },
   {
     name: `${name} as a keyword of a schema`,
     verdict: 'either',
-    make: () => spliced({ schema: HERE }, `{"type":"object","description":"x","${name}":{"type":"string"}}`),
+    make: () =>
+      withSource({ schema: PLACEHOLDER }, `{"type":"object","description":"x","${name}":{"type":"string"}}`),
   },
   caseOf(`${name} as a tag, publisher, type, license and version`, 'refused', () => ({
     spec: { tags: [name], publisher: name, maintainers: [name] },

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gitServer } from '../../packages/sources/src/testing/servers.js';
 import { commitFiles } from '../commit-files.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { MAX_GROWTH, memoryOf } from './neighbor.js';
+import { MAX_GROWTH, readMemory } from './neighbor.js';
 import { Pace } from './pace.js';
 import {
   type Answer,
@@ -34,7 +34,7 @@ const SETTINGS = {
 /** Each test applies its recipe again, with a good source and a bad one. */
 const CATALOG = 'platform';
 /** The build of a recipe with a source that never ends: it is pending during all other tests. */
-const SLOW = 'slow';
+const SLOW_SOURCE = 'slow';
 const GOOD = ['Alpha', 'Beta', 'Gamma'];
 /** Responses of a calm registry during one response of this one: some 25 ms each. */
 const MAX_WAIT = 12;
@@ -44,7 +44,7 @@ let registry: RunningRegistry;
 let calm: RunningRegistry;
 let good: UpstreamServer;
 let memory: number;
-let cutOfSlow: Promise<Response> | undefined;
+let buildOfSlow: Promise<Response> | undefined;
 const servers: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
@@ -56,12 +56,12 @@ beforeAll(async () => {
   expect((await publishOwn(registry)).status).toBe(201);
   await applied([]);
   await cut();
-  memory = await memoryOf(registry);
+  memory = await readMemory(registry);
 });
 
 afterAll(async () => {
   try {
-    expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+    expect((await readMemory(registry)) - memory).toBeLessThan(MAX_GROWTH);
   } finally {
     const ended = await registry.stop();
     await calm.stop();
@@ -174,7 +174,7 @@ function paceOf(): { expectFlat(): Promise<void> } {
   return {
     async expectFlat() {
       for (const pace of paces) await pace.stop();
-      for (const pace of paces) expect(pace.waitOf(0.99)).toBeLessThan(MAX_WAIT);
+      for (const pace of paces) expect(pace.waitQuantile(0.99)).toBeLessThan(MAX_WAIT);
     },
   };
 }
@@ -233,17 +233,17 @@ describe('an upstream that sends one byte a second', () => {
 
   it('leaves the catalog unchanged when a recipe names it again', async () => {
     const slow = await serving(dripping);
-    await applied([], SLOW);
-    await cut(SLOW);
-    const text = await catalogText(SLOW);
-    await applied([slow.url], SLOW);
+    await applied([], SLOW_SOURCE);
+    await cut(SLOW_SOURCE);
+    const text = await catalogText(SLOW_SOURCE);
+    await applied([slow.url], SLOW_SOURCE);
     const pace = paceOf();
-    cutOfSlow = ask('POST', `/api/v1/catalogs/${SLOW}/cut`);
-    cutOfSlow.catch(() => undefined);
+    buildOfSlow = ask('POST', `/api/v1/catalogs/${SLOW_SOURCE}/cut`);
+    buildOfSlow.catch(() => undefined);
     await sleep(1_500);
     await pace.expectFlat();
-    expect(await catalogText(SLOW)).toBe(text);
-    const source = await sourceOf('bad', SLOW);
+    expect(await catalogText(SLOW_SOURCE)).toBe(text);
+    const source = await sourceOf('bad', SLOW_SOURCE);
     expect(source).toMatchObject({ state: 'missing' });
     expect(source.checkedAt).toBeUndefined();
   });
@@ -470,7 +470,7 @@ describe('a git repository', () => {
 });
 
 it('a build reports that it waits for a source that never ends', async () => {
-  const response = await cutOfSlow!;
+  const response = await buildOfSlow!;
   expect([response.status, await response.json()]).toEqual([
     503,
     expect.objectContaining({ detail: expect.stringContaining('still being asked') }),

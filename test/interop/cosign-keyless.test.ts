@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { noCosign, signedBy } from './cosign.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import { hostOf, titled } from './oci-tools.js';
-import { Signatory } from './signatory.js';
+import { registryHost, titleWithReason } from './oci-tools.js';
+import { SigningUser } from './signing-user.js';
 import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
 
 /** Signatures without keys: ours with ours, and with cosign in both directions. */
@@ -14,8 +14,8 @@ const builder: Identity = {
   subject: 'https://example.com/team/.ci/build.yaml@refs/heads/main',
   issuer: 'https://token.example.com',
 };
-const somebodyElse: Identity = { ...builder, subject: `${builder.subject}x` };
-const elsewhere: Identity = { ...builder, issuer: 'https://token.example.net' };
+const otherPerson: Identity = { ...builder, subject: `${builder.subject}x` };
+const otherIssuer: Identity = { ...builder, issuer: 'https://token.example.net' };
 
 let sigstore: Sigstore;
 let stranger: Sigstore;
@@ -28,7 +28,7 @@ afterAll(async () => {
   remove();
 });
 
-class Somebody extends Signatory {
+class IdentityUser extends SigningUser {
   constructor() {
     super(folder);
     this.write('a.txt', 'hello\n');
@@ -50,13 +50,13 @@ class Somebody extends Signatory {
 
 describe('files that an identity signs', () => {
   it('are verified with every check, and only for that identity', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     await user.succeeds('sign', 'a.txt', ...user.signs(builder));
     const output = await user.succeeds('verify', 'a.txt', ...user.trusts(builder));
     const checks = [...output.matchAll(/^ok {6}(\w+)/gm)].map(([, check]) => check);
     const all = ['bundle', 'statement', 'subject', 'time', 'certificate', 'log', 'signature', 'identity'];
     expect(checks).toEqual(all);
-    for (const nobody of [somebodyElse, elsewhere]) {
+    for (const nobody of [otherPerson, otherIssuer]) {
       expect(await user.isUntrusted('verify', 'a.txt', ...user.trusts(nobody))).toContain('FAILED  identity');
     }
     expect(await user.isUntrusted('verify', 'a.txt', ...user.trusts(builder, stranger))).toMatch(/^FAILED/m);
@@ -66,7 +66,7 @@ describe('files that an identity signs', () => {
   }, 60_000);
 
   it('are verified by a pattern over the whole name', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     await user.succeeds('sign', 'a.txt', ...user.signs(builder));
     user.write('root.json', sigstore.trustedRoot);
     const by = (pattern: string) => [
@@ -83,7 +83,7 @@ describe('files that an identity signs', () => {
   }, 60_000);
 
   it('accept a token of GitLab, and show its identity', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     const signs = user.signs(builder).filter((option) => !/^(--identity-token-file|token)$/.test(option));
     user.env.SIGSTORE_ID_TOKEN = sigstore.token(builder);
     const { code, stderr } = await user.krmhub('sign', 'a.txt', ...signs);
@@ -94,7 +94,7 @@ describe('files that an identity signs', () => {
   }, 60_000);
 
   it('are not written if they do not verify', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     const signs = user.signs(builder);
     user.write('root.json', stranger.trustedRoot);
     expect(await user.isUntrusted('sign', 'a.txt', ...signs)).toContain('does not verify: ');
@@ -102,7 +102,7 @@ describe('files that an identity signs', () => {
   }, 60_000);
 
   it('are not signed with a token of another instance, and the token is not printed', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     const token = stranger.token(builder);
     const signs = user.signs(builder, { ...sigstore, token: () => token });
     const { code, stderr } = await user.krmhub('sign', 'a.txt', ...signs);
@@ -111,7 +111,7 @@ describe('files that an identity signs', () => {
   }, 60_000);
 
   it('are not verified by a key, nor the other way round', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     user.env.KRMHUB_KEY_PASSWORD = '';
     await user.succeeds('keygen');
     await user.succeeds('sign', 'a.txt', ...user.signs(builder));
@@ -123,29 +123,29 @@ describe('files that an identity signs', () => {
   }, 60_000);
 });
 
-describe.skipIf(noCosign !== undefined)(titled('files and cosign, without keys', noCosign), () => {
+describe.skipIf(noCosign !== undefined)(titleWithReason('files and cosign, without keys', noCosign), () => {
   it('verifies signatures of cosign, of the file and of its digest', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     const bundle = ['--bundle', 'theirs.json'];
     const signing = user.signingWith(sigstore, builder);
     await user.cosign('sign-blob', ...signing, '--bundle=theirs.json', 'a.txt');
     const digest = 'sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03';
     for (const artifact of ['a.txt', digest]) {
       await user.succeeds('verify', artifact, ...bundle, ...user.trusts(builder));
-      await user.isUntrusted('verify', artifact, ...bundle, ...user.trusts(somebodyElse));
+      await user.isUntrusted('verify', artifact, ...bundle, ...user.trusts(otherPerson));
       await user.isUntrusted('verify', artifact, ...bundle, ...user.trusts(builder, stranger));
     }
   }, 60_000);
 
   it('makes signatures that cosign verifies', async () => {
-    const user = new Somebody();
+    const user = new IdentityUser();
     await user.succeeds('sign', 'a.txt', ...user.signs(builder));
     const bundle = ['--bundle=a.txt.sigstore.json', '--use-signed-timestamps'];
     const type = '--type=https://sigstore.dev/cosign/sign/v1';
     for (const verify of [['verify-blob'], ['verify-blob-attestation', type]]) {
       const check = [...verify, ...bundle, ...user.trusting(sigstore)];
       await user.cosign(...check, ...signedBy(builder), 'a.txt');
-      for (const nobody of [somebodyElse, elsewhere]) {
+      for (const nobody of [otherPerson, otherIssuer]) {
         await user.cosignIsRefused(...check, ...signedBy(nobody), 'a.txt');
       }
       await user.cosignIsRefused(
@@ -168,18 +168,18 @@ const registries = [
 ];
 
 describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) => {
-  describe.skipIf(whyNo !== undefined)(titled('and cosign', whyNo), () => {
+  describe.skipIf(whyNo !== undefined)(titleWithReason('and cosign', whyNo), () => {
     let registry: RunningRegistry | undefined;
     let docker: DockerRegistry | undefined;
-    let user: Somebody;
+    let user: IdentityUser;
     let host: string;
     const http = '--allow-http-registry';
     beforeAll(async () => {
-      user = new Somebody();
+      user = new IdentityUser();
       if (name === 'our registry') {
         registry = await startRegistry(path.join(folder, 'data'));
-        host = hostOf(registry);
-        user.keep(host, registry.token);
+        host = registryHost(registry);
+        user.storeCredentials(host, registry.token);
       } else {
         docker = await startDockerRegistry(path.join(folder, 'docker'));
         host = docker.host;
@@ -192,7 +192,7 @@ describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) 
     async function pushed(repository: string): Promise<{ tag: string; exact: string }> {
       user.write('script.star', `# ${repository}\n`);
       const tag = `${host}/team/${repository}:v1`;
-      const { digest } = await user.krmhubDoes('push', 'script.star', tag);
+      const { digest } = await user.krmhubMustSucceed('push', 'script.star', tag);
       return { tag, exact: `${host}/team/${repository}@${digest}` };
     }
 
@@ -210,7 +210,7 @@ describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) 
         : user.signingWith(sigstore, builder);
       await user.cosign('sign', ...signing, http, exact);
       await user.succeeds('verify', tag, ...user.trusts(builder));
-      for (const nobody of [somebodyElse, elsewhere]) {
+      for (const nobody of [otherPerson, otherIssuer]) {
         expect(await user.isUntrusted('verify', tag, ...user.trusts(nobody))).toContain('FAILED  identity');
       }
       await user.isUntrusted('verify', tag, ...user.trusts(builder, stranger));
@@ -225,12 +225,12 @@ describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) 
       const trusting = [...user.trusting(sigstore), http];
       for (const verify of [['verify'], ['verify-attestation', '--type=slsaprovenance1']]) {
         await user.cosign(...verify, ...trusting, ...signedBy(builder), exact);
-        for (const nobody of [somebodyElse, elsewhere]) {
+        for (const nobody of [otherPerson, otherIssuer]) {
           await user.cosignIsRefused(...verify, ...trusting, ...signedBy(nobody), exact);
         }
       }
       await user.succeeds('verify', tag, ...user.trusts(builder));
-      await user.isUntrusted('verify', tag, ...user.trusts(somebodyElse));
+      await user.isUntrusted('verify', tag, ...user.trusts(otherPerson));
     }, 60_000);
   });
 });

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { noCosign } from './cosign.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import { hostOf, manifestAt, titled } from './oci-tools.js';
-import { Signatory } from './signatory.js';
+import { manifestAt, registryHost, titleWithReason } from './oci-tools.js';
+import { SigningUser } from './signing-user.js';
 
 /**
  * Signatures with keys between cosign and krmhub, in both directions: each accepts and refuses the
@@ -17,7 +17,7 @@ const offline = ['--use-signing-config=false', '--tlog-upload=false'];
 const noLog = '--insecure-ignore-tlog=true';
 
 /** A user with a pair of keys of either program; `other` is an unrelated pair. */
-class KeyHolder extends Signatory {
+class KeyHolder extends SigningUser {
   static async withKeys(): Promise<KeyHolder> {
     const user = new KeyHolder(folder);
     user.env.COSIGN_PASSWORD = 'correct horse';
@@ -28,7 +28,7 @@ class KeyHolder extends Signatory {
   }
 }
 
-describe.skipIf(noCosign !== undefined)(titled('keys and files of cosign', noCosign), () => {
+describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosign', noCosign), () => {
   let user: KeyHolder;
   beforeAll(async () => {
     user = await KeyHolder.withKeys();
@@ -97,7 +97,7 @@ const registries = [
 ];
 
 describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
-  describe.skipIf(whyNo !== undefined)(titled('and cosign', whyNo), () => {
+  describe.skipIf(whyNo !== undefined)(titleWithReason('and cosign', whyNo), () => {
     let registry: RunningRegistry | undefined;
     let docker: DockerRegistry | undefined;
     let user: KeyHolder;
@@ -106,8 +106,8 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       user = await KeyHolder.withKeys();
       if (name === 'our registry') {
         registry = await startRegistry(path.join(folder, 'data'));
-        host = hostOf(registry);
-        user.keep(host, registry.token);
+        host = registryHost(registry);
+        user.storeCredentials(host, registry.token);
       } else {
         docker = await startDockerRegistry(path.join(folder, 'docker'));
         host = docker.host;
@@ -121,7 +121,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
     async function pushed(repository: string): Promise<{ tag: string; exact: string; digest: string }> {
       user.write('script.star', `# ${repository}\n`);
       const tag = `${host}/team/${repository}:v1`;
-      const { digest } = await user.krmhubDoes('push', 'script.star', tag);
+      const { digest } = await user.krmhubMustSucceed('push', 'script.star', tag);
       return { tag, exact: `${host}/team/${repository}@${digest}`, digest: String(digest) };
     }
     const http = '--allow-http-registry';
@@ -138,7 +138,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       const attest = ['attest', '--yes', '--key=theirs.key', ...offline, '--type=slsaprovenance1', http];
       await user.cosign(...attest, '--predicate=predicate.json', exact);
       await user.succeeds('verify', tag, '--key', 'theirs.pub', '--type', provenance);
-      const { bundles } = await user.krmhubDoes('verify', tag, '--key', 'theirs.pub');
+      const { bundles } = await user.krmhubMustSucceed('verify', tag, '--key', 'theirs.pub');
       expect((bundles as { kind: string; verified: boolean }[]).map(({ kind }) => kind).sort()).toEqual([
         'attestation',
         'signature',
@@ -184,7 +184,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
       await user.cosign('sign', '--yes', '--key=theirs.key', ...offline, http, exact);
       const { stderr } = await user.krmhub('sign', tag, '--key', 'ours.key');
       const own = /^bundle: (\S+)$/m.exec(stderr)![1]!;
-      const { bundles } = await user.krmhubDoes('verify', tag, '--key', 'ours.pub');
+      const { bundles } = await user.krmhubMustSucceed('verify', tag, '--key', 'ours.pub');
       const sources = (bundles as { source: string }[]).map(({ source }) => source);
       expect(sources).toHaveLength(2);
       const read = async (source: string) =>

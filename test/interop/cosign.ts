@@ -6,11 +6,11 @@ import { type Reason, User } from './oci-tools.js';
 import type { Identity, Sigstore } from './sigstore-stand-in.js';
 
 /** Path where `.ci/run` installs it, for test runs without it on the PATH. */
-const kept = path.join(
+const installedPath = path.join(
   process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache'),
   'krmhub-ci/cosign-v3.1.2/cosign',
 );
-const program = isInstalled('cosign') ? 'cosign' : existsSync(kept) ? kept : undefined;
+const program = isInstalled('cosign') ? 'cosign' : existsSync(installedPath) ? installedPath : undefined;
 
 export const noCosign: Reason = program === undefined ? 'cosign is not installed' : undefined;
 
@@ -37,7 +37,7 @@ export class Cosigner extends User {
   }
 
   cosign(...args: string[]): Promise<string> {
-    return this.does(program!, ...args);
+    return this.mustSucceed(program!, ...args);
   }
 
   cosignIsRefused(...args: string[]): Promise<string> {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { Signatory } from './signatory.js';
+import { SigningUser } from './signing-user.js';
 import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
 
 /** A workflow publishes without a key, to a registry whose policy names the workflow. */
@@ -15,7 +15,7 @@ const workflow: Identity = {
 };
 
 const { folder, remove } = temporaryFolder();
-const user = new Signatory(folder);
+const user = new SigningUser(folder);
 let sigstore: Sigstore;
 let stranger: Sigstore;
 let registry: RunningRegistry;

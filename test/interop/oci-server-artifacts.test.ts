@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
 import {
-  hostOf,
   manifestAt,
+  missingReason,
   newToken,
   orasGo,
   orasPython,
   type Reason,
-  titled,
+  registryHost,
+  titleWithReason,
   User,
-  whyNo,
   whyNoOrasGo,
   whyNoOrasPython,
 } from './oci-tools.js';
@@ -21,9 +21,9 @@ import {
 /** Artifacts of any type and their referrers in our registry, by other projects' clients. */
 
 const { folder, remove } = temporaryFolder();
-const noRegctl = whyNo('regctl');
+const noRegctl = missingReason('regctl');
 const noOrasGo = whyNoOrasGo();
-const noOrasCommand: Reason = whyNo('oras');
+const noOrasCommand: Reason = missingReason('oras');
 const noOrasPython = whyNoOrasPython();
 const noMirror = hasDockerRegistry ? undefined : 'docker-registry is not installed';
 
@@ -39,7 +39,7 @@ let mirror: DockerRegistry | undefined;
 
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'));
-  host = hostOf(registry);
+  host = registryHost(registry);
   token = await newToken(registry, 'builds', '--scope', 'push', '--repository', 'team/*');
   if (hasDockerRegistry) mirror = await startDockerRegistry(path.join(folder, 'mirror'));
 });
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 /** With a file and a signature of it. */
 function publisher(): User {
-  const user = new User(folder).keep(host, token);
+  const user = new User(folder).storeCredentials(host, token);
   user.write('catalog.yaml', catalog);
   user.write('signature.json', '{"signed":true}');
   return user;
@@ -79,7 +79,7 @@ async function referrersOf(repository: string, digest: string): Promise<Referrer
   return (await answer.json()) as Referrers;
 }
 
-describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
+describe.skipIf(noRegctl !== undefined)(titleWithReason('regctl', noRegctl), () => {
   const put = (...more: string[]) => ['artifact', 'put', '--artifact-type', type, '-m', layerType, ...more];
   const putFile = (reference: string) => put('--file', 'catalog.yaml', '--file-title', reference);
 
@@ -122,7 +122,7 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
   });
 
   it('sends a blob in chunks, and reads it back', async () => {
-    const user = new User(folder).keep(host, token);
+    const user = new User(folder).storeCredentials(host, token);
     const chunked = ['--blob-chunk', '100000', '--blob-max', '100000'];
     await user.regctl('registry', 'set', host, '--tls', 'disabled', '--skip-check', ...chunked);
     const blob = randomBytes(350_123);
@@ -133,20 +133,20 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     expect(sent.code, sent.stderr).toBe(0);
     expect((await chunksTaken()) - before).toBe(4);
     const digest = sent.stdout.trim();
-    await user.does('sh', '-c', `regctl blob get ${host}/team/chunks ${digest} > back.bin`);
+    await user.mustSucceed('sh', '-c', `regctl blob get ${host}/team/chunks ${digest} > back.bin`);
     expect(readFileSync(user.at('back.bin')).equals(blob)).toBe(true);
     const file = randomBytes(300_000);
     user.write('file.bin', file);
     await user.regctl(...put('--file', 'file.bin', `${host}/team/chunks:v1`));
     expect((await chunksTaken()) - before).toBeGreaterThan(6);
-    await user.does('sh', '-c', `regctl artifact get ${host}/team/chunks:v1 > again.bin`);
+    await user.mustSucceed('sh', '-c', `regctl artifact get ${host}/team/chunks:v1 > again.bin`);
     expect(readFileSync(user.at('again.bin')).equals(file)).toBe(true);
   });
 
   it('stops at the quota of a repository', async () => {
     const small = await startRegistry(path.join(folder, 'small'), { KRMHUB_REPOSITORY_MEBIBYTES: '1' });
-    const at = hostOf(small);
-    const user = await new User(folder).keep(at, small.token).regctlKnows(at);
+    const at = registryHost(small);
+    const user = await new User(folder).storeCredentials(at, small.token).regctlKnows(at);
     const file = user.write('large.bin', randomBytes(2_000_000));
     const args = ['10', 'regctl', ...put('--file', file, `${at}/team/large:v1`)];
     const { code } = await user.run('timeout', args);
@@ -201,8 +201,8 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
   });
 });
 
-describe.skipIf(noOrasGo !== undefined)(titled('oras-go', noOrasGo), () => {
-  const oras = (user: User, ...args: string[]) => user.does(orasGo, ...args);
+describe.skipIf(noOrasGo !== undefined)(titleWithReason('oras-go', noOrasGo), () => {
+  const oras = (user: User, ...args: string[]) => user.mustSucceed(orasGo, ...args);
   const push = (user: User, reference: string) =>
     oras(user, 'push', '-artifact-type', type, reference, `catalog.yaml:${layerType}`);
   const attach = (user: User, reference: string) =>
@@ -244,7 +244,7 @@ describe.skipIf(noOrasGo !== undefined)(titled('oras-go', noOrasGo), () => {
   });
 
   it.skipIf(noMirror !== undefined)(
-    titled('copies with signatures to a registry without the referrers API, and back', noMirror),
+    titleWithReason('copies with signatures to a registry without the referrers API, and back', noMirror),
     async () => {
       const user = publisher();
       const source = `${host}/team/oras-there:v1`;
@@ -273,10 +273,11 @@ describe.skipIf(noOrasGo !== undefined)(titled('oras-go', noOrasGo), () => {
   });
 });
 
-describe.skipIf(noOrasCommand !== undefined)(titled('the oras command', noOrasCommand), () => {
+describe.skipIf(noOrasCommand !== undefined)(titleWithReason('the oras command', noOrasCommand), () => {
   it('pushes, pulls, attaches, discovers and copies', async () => {
     const user = publisher();
-    const oras = (command: string, ...args: string[]) => user.does('oras', command, '--plain-http', ...args);
+    const oras = (command: string, ...args: string[]) =>
+      user.mustSucceed('oras', command, '--plain-http', ...args);
     const reference = `${host}/team/oras-command:v1`;
     await oras('push', '--artifact-type', type, reference, `catalog.yaml:${layerType}`);
     mkdirSync(user.at('pulled'));
@@ -286,7 +287,7 @@ describe.skipIf(noOrasCommand !== undefined)(titled('the oras command', noOrasCo
     expect(await oras('discover', '--format', 'json', reference)).toContain(signatureType);
     expect(await tagsOf('team/oras-command')).toEqual(['v1']);
     const target = `${host}/team/oras-command-copy:v1`;
-    await user.does('oras', 'cp', '-r', '--from-plain-http', '--to-plain-http', reference, target);
+    await user.mustSucceed('oras', 'cp', '-r', '--from-plain-http', '--to-plain-http', reference, target);
     expect(await oras('discover', '--format', 'json', target)).toContain(signatureType);
     const [from, to] = await Promise.all(
       ['oras-command', 'oras-command-copy'].map((name) => manifestAt(registry.url, `team/${name}`, 'v1')),
@@ -295,12 +296,14 @@ describe.skipIf(noOrasCommand !== undefined)(titled('the oras command', noOrasCo
   });
 });
 
-describe.skipIf(noOrasPython !== undefined)(titled('the oras library for Python', noOrasPython), () => {
-  it('pushes and pulls with tokens that it fetches', async () => {
-    const user = publisher();
-    user.write(
-      'client.py',
-      `import sys, oras.client
+describe.skipIf(noOrasPython !== undefined)(
+  titleWithReason('the oras library for Python', noOrasPython),
+  () => {
+    it('pushes and pulls with tokens that it fetches', async () => {
+      const user = publisher();
+      user.write(
+        'client.py',
+        `import sys, oras.client
 host, token = sys.argv[1:]
 client = oras.client.OrasClient(hostname=host, insecure=True, auth_backend="token")
 client.auth.set_basic_auth("anybody", token)
@@ -310,11 +313,12 @@ assert answer.status_code == 201, answer.text
 anybody = oras.client.OrasClient(hostname=host, insecure=True, auth_backend="token")
 print(anybody.pull(target=target, outdir="pulled"), anybody.get_tags(target))
 `,
-    );
-    const said = await user.does(orasPython, 'client.py', host, token);
-    expect(said).toContain("['v1']");
-    expect(readFileSync(user.at('pulled/catalog.yaml'))).toEqual(catalog);
-    const { manifest } = await manifestAt(registry.url, 'team/python', 'v1');
-    expect(manifest).toMatchObject({ layers: [{ mediaType: layerType }] });
-  });
-});
+      );
+      const said = await user.mustSucceed(orasPython, 'client.py', host, token);
+      expect(said).toContain("['v1']");
+      expect(readFileSync(user.at('pulled/catalog.yaml'))).toEqual(catalog);
+      const { manifest } = await manifestAt(registry.url, 'team/python', 'v1');
+      expect(manifest).toMatchObject({ layers: [{ mediaType: layerType }] });
+    });
+  },
+);

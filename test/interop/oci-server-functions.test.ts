@@ -6,13 +6,13 @@ import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder 
 import {
   definitionLayer,
   definitionType,
-  hostOf,
   manifestAt,
+  missingReason,
   newToken,
   orasGo,
-  titled,
+  registryHost,
+  titleWithReason,
   User,
-  whyNo,
   whyNoOrasGo,
 } from './oci-tools.js';
 
@@ -20,9 +20,9 @@ import {
 
 const { folder, remove } = temporaryFolder();
 const noOrasGo = whyNoOrasGo();
-const noRegctl = whyNo('regctl');
-const noCrane = whyNo('crane');
-const noSkopeo = whyNo('skopeo');
+const noRegctl = missingReason('regctl');
+const noCrane = missingReason('crane');
+const noSkopeo = missingReason('skopeo');
 const missing = noOrasGo ?? noRegctl ?? noCrane ?? noSkopeo;
 
 const fixture = (name: string) => readFileSync(path.join(fixtures, 'functions', name), 'utf8');
@@ -44,8 +44,8 @@ let user: User;
 
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'));
-  host = hostOf(registry);
-  user = new User(folder).keep(host, registry.token);
+  host = registryHost(registry);
+  user = new User(folder).storeCredentials(host, registry.token);
   for (const [name, bytes] of Object.entries(files)) user.write(name, bytes);
   user.write('invalid.yaml', files['old.yaml'].replace(/^ {2}description:.*\n/m, ''));
   user.write('signature.json', '{"signed":true}');
@@ -69,18 +69,18 @@ async function releasesOf(name: string, group = 'functions.example.com'): Promis
   return releases.map(({ release }) => release).sort();
 }
 
-describe.skipIf(missing !== undefined)(titled('a function as an artifact', missing), () => {
+describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifact', missing), () => {
   it('is published by oras-go, with a README, and every client finds and reads it', async () => {
-    const digest = await user.does(...push(`${labels}:1.0.0`, 'old.yaml'), 'README.md:text/markdown');
+    const digest = await user.mustSucceed(...push(`${labels}:1.0.0`, 'old.yaml'), 'README.md:text/markdown');
     const searched = await krmhub(['search', 'labels'], { env: registry.env });
     expect(searched.stdout).toContain('functions.example.com/SetLabels\t1.0.0');
     const release = `${registry.url}/api/v1/functions/functions.example.com/SetLabels/releases/1.0.0`;
     expect(await textAt(`${release}/definition.yaml`)).toBe(files['old.yaml']);
     expect(await textAt(`${release}/readme.md`)).toBe(files['README.md']);
-    expect(await user.does('crane', 'digest', `${host}/${labels}:1.0.0`)).toBe(digest);
-    expect(await user.does('crane', 'digest', `${host}/${labels}:v1.0`)).toBe(digest);
-    const again = await user.does(...push(`${labels}:1.0.0`, 'old.yaml'), 'README.md:text/markdown');
-    expect(await user.does('crane', 'digest', `${host}/${labels}:1.0.0`)).toBe(digest);
+    expect(await user.mustSucceed('crane', 'digest', `${host}/${labels}:1.0.0`)).toBe(digest);
+    expect(await user.mustSucceed('crane', 'digest', `${host}/${labels}:v1.0`)).toBe(digest);
+    const again = await user.mustSucceed(...push(`${labels}:1.0.0`, 'old.yaml'), 'README.md:text/markdown');
+    expect(await user.mustSucceed('crane', 'digest', `${host}/${labels}:1.0.0`)).toBe(digest);
     expect(again).toMatch(/^sha256:/);
   });
 
@@ -89,7 +89,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     const namespace = 'functions/functions.example.com/setnamespace';
     await user.regctl(...artifact, '--file', 'namespace.yaml', `${host}/${namespace}:v1.4.2`);
     expect(await releasesOf('SetNamespace')).toEqual(['1.4.2']);
-    expect(await user.does('crane', 'ls', `${host}/${namespace}`)).toBe('1.4.2');
+    expect(await user.mustSucceed('crane', 'ls', `${host}/${namespace}`)).toBe('1.4.2');
   });
 
   it('is refused with another definition under the same tag, and each client prints the reason', async () => {
@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     const artifact = ['artifact', 'put', '--artifact-type', definitionType, '-m', definitionLayer];
     const put = [...artifact, '--file', 'new.yaml', `${host}/${labels}:1.0.0`];
     expect(await user.isRefused('regctl', ...put)).toMatch(stands);
-    await user.does(...push(`${labels}:1.1.0`, 'new.yaml'));
+    await user.mustSucceed(...push(`${labels}:1.1.0`, 'new.yaml'));
     const copy = [`${host}/${labels}:1.1.0`, `${host}/${labels}:1.0.0`] as const;
     expect(await user.isRefused('crane', 'copy', ...copy)).toMatch(stands);
     const [from, to] = copy.map((reference) => `docker://${reference}`) as [string, string];
@@ -133,27 +133,27 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     expect(said).toContain('the API version v1beta1 is removed');
     expect(said).toContain('the annotation dev.krmhub.allow-breaking=true');
     const allowed = ['-annotation', 'dev.krmhub.allow-breaking=true'];
-    await user.does(...push(`${labels}:2.0.0`, 'breaking.yaml', ...allowed));
+    await user.mustSucceed(...push(`${labels}:2.0.0`, 'breaking.yaml', ...allowed));
     expect(await releasesOf('SetLabels')).toContain('2.0.0');
   });
 
   it('is not published by its digest, nor by a signature that is pushed before it', async () => {
     const chart = 'functions/charts.example.net/renderchart';
-    const digest = await user.does(...push(chart, 'chart.yaml'));
+    const digest = await user.mustSucceed(...push(chart, 'chart.yaml'));
     expect(await releasesOf('RenderChart', 'charts.example.net')).toEqual([]);
     const attach = ['attach', '-artifact-type', signatureType, `${host}/${chart}@${digest}`];
-    const signature = await user.does(orasGo, ...attach, 'signature.json:application/json');
+    const signature = await user.mustSucceed(orasGo, ...attach, 'signature.json:application/json');
     expect(await releasesOf('RenderChart', 'charts.example.net')).toEqual([]);
-    await user.does('crane', 'tag', `${host}/${chart}@${digest}`, '3.1.0');
+    await user.mustSucceed('crane', 'tag', `${host}/${chart}@${digest}`, '3.1.0');
     expect(await releasesOf('RenderChart', 'charts.example.net')).toEqual(['3.1.0']);
-    const listed = await user.does(orasGo, 'discover', `${host}/${chart}:3.1.0`);
+    const listed = await user.mustSucceed(orasGo, 'discover', `${host}/${chart}:3.1.0`);
     expect(listed).toBe(`${signature} ${signatureType}`);
-    expect(await user.does('crane', 'ls', `${host}/${chart}`)).toBe('3.1.0');
+    expect(await user.mustSucceed('crane', 'ls', `${host}/${chart}`)).toBe('3.1.0');
   });
 
   it('cannot be deleted by any client', async () => {
     const reference = `${host}/${labels}:1.0.0`;
-    const digest = await user.does('crane', 'digest', reference);
+    const digest = await user.mustSucceed('crane', 'digest', reference);
     const byDigest = `${host}/${labels}@${digest}`;
     const forever = 'cannot delete a release: it is immutable. Yank it';
     expect(await user.isRefused('crane', 'delete', reference)).toContain(`DENIED: ${forever}`);
@@ -163,7 +163,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     expect(await user.isRefused('regctl', 'manifest', 'delete', byDigest)).toContain(forever);
     // It tries to put its own manifest under the tag, to delete that.
     await user.isRefused('regctl', 'tag', 'delete', reference);
-    expect(await user.does('crane', 'digest', reference)).toBe(digest);
+    expect(await user.mustSucceed('crane', 'digest', reference)).toBe(digest);
   });
 
   it('can be published only with the permission for its group', async () => {
@@ -171,7 +171,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     const others = await newToken(registry, 'others', '--scope', 'publish', '--group', 'example.com');
     const pusher = await newToken(registry, 'pusher', '--scope', 'push');
     const says = async (token: string) => {
-      const other = new User(folder).keep(host, token);
+      const other = new User(folder).storeCredentials(host, token);
       other.write('new.yaml', files['new.yaml']);
       return other.run(...splitCommand(push(`${labels}:1.1.1`, 'new.yaml')));
     };
@@ -187,62 +187,65 @@ function splitCommand([program, ...args]: [string, ...string[]]): [string, strin
   return [program, args];
 }
 
-describe.skipIf(missing !== undefined)(titled('artifacts that the registry creates', missing), () => {
-  it('exist for every release that was published over HTTP', async () => {
-    const published = {
-      'rename-images/0.2.0.yaml': 'functions.example.com/renameimages:0.2.0',
-      'require-limits/0.9.0.yaml': 'policy.example.org/requirelimits:0.9.0',
-    };
-    for (const [file, name] of Object.entries(published)) {
-      const release = path.basename(file, '.yaml');
-      const args = ['publish', path.join(fixtures, 'functions', file), '--release', release];
-      const published = await krmhub(args, { env: registry.env });
-      expect(published.code, published.stderr).toBe(0);
-      const reference = `${host}/functions/${name}`;
-      const anybody = new User(folder);
-      await anybody.does(orasGo, 'pull', reference, '.');
-      expect(readFileSync(anybody.at('definition.yaml'), 'utf8')).toBe(fixture(file));
-      const manifest = JSON.parse(await anybody.does('crane', 'manifest', reference));
-      expect(manifest).toMatchObject({ artifactType: definitionType });
-      const [{ digest }] = manifest.layers;
-      const blob = `${reference.replace(/:[^:]*$/, '')}@${digest}`;
-      const { stdout } = await anybody.run('crane', ['blob', blob]);
-      expect(stdout).toBe(fixture(file));
-      await anybody.regctlKnows(host);
-      expect((await anybody.run('regctl', ['artifact', 'get', reference])).stdout).toBe(stdout);
-    }
-  });
-
-  it('exist for each snapshot, with the bytes of HTTP', async () => {
-    const current = await textAt(`${registry.url}/catalogs/default/catalog.yaml`);
-    expect(current).toContain('kind: SetLabels');
-    const anybody = new User(folder);
-    await anybody.does(orasGo, 'pull', `${host}/catalogs/default:latest`, 'latest');
-    expect(readFileSync(anybody.at('latest/catalog.yaml'), 'utf8')).toBe(current);
-    await anybody.does(orasGo, 'pull', `${host}/catalogs/default:1`, 'first');
-    const first = await textAt(`${registry.url}/catalogs/default/snapshots/1/catalog.yaml`);
-    expect(readFileSync(anybody.at('first/catalog.yaml'), 'utf8')).toBe(first);
-    expect(first).not.toBe(current);
-    const tags = (await anybody.does('crane', 'ls', `${host}/catalogs/default`)).split('\n');
-    expect(tags).toEqual(expect.arrayContaining(['1', '2', 'latest']));
-    const { manifest } = await manifestAt(registry.url, 'catalogs/default', 'latest');
-    expect(manifest).toMatchObject({
-      layers: [{ digest: computeDigest(Buffer.from(current)), size: Buffer.byteLength(current) }],
+describe.skipIf(missing !== undefined)(
+  titleWithReason('artifacts that the registry creates', missing),
+  () => {
+    it('exist for every release that was published over HTTP', async () => {
+      const published = {
+        'rename-images/0.2.0.yaml': 'functions.example.com/renameimages:0.2.0',
+        'require-limits/0.9.0.yaml': 'policy.example.org/requirelimits:0.9.0',
+      };
+      for (const [file, name] of Object.entries(published)) {
+        const release = path.basename(file, '.yaml');
+        const args = ['publish', path.join(fixtures, 'functions', file), '--release', release];
+        const published = await krmhub(args, { env: registry.env });
+        expect(published.code, published.stderr).toBe(0);
+        const reference = `${host}/functions/${name}`;
+        const anybody = new User(folder);
+        await anybody.mustSucceed(orasGo, 'pull', reference, '.');
+        expect(readFileSync(anybody.at('definition.yaml'), 'utf8')).toBe(fixture(file));
+        const manifest = JSON.parse(await anybody.mustSucceed('crane', 'manifest', reference));
+        expect(manifest).toMatchObject({ artifactType: definitionType });
+        const [{ digest }] = manifest.layers;
+        const blob = `${reference.replace(/:[^:]*$/, '')}@${digest}`;
+        const { stdout } = await anybody.run('crane', ['blob', blob]);
+        expect(stdout).toBe(fixture(file));
+        await anybody.regctlKnows(host);
+        expect((await anybody.run('regctl', ['artifact', 'get', reference])).stdout).toBe(stdout);
+      }
     });
-  });
 
-  it('accept signatures of a catalog, and no catalog', async () => {
-    const catalog = `${host}/catalogs/default`;
-    const { digest } = await manifestAt(registry.url, 'catalogs/default', 'latest');
-    const cut = 'DENIED: cannot push catalogs: the registry builds them';
-    for (const target of [`${catalog}:latest`, `${catalog}:mine`, `${host}/catalogs/mine:1`])
-      expect(await user.isRefused('crane', 'copy', `${host}/${labels}:1.0.0`, target)).toContain(cut);
-    const put = ['artifact', 'put', '--artifact-type', signatureType, '--file', 'signature.json'];
-    await user.regctl(...put, '--subject', `${catalog}@${digest}`);
-    expect(await user.regctl('artifact', 'list', `${catalog}@${digest}`)).toContain(signatureType);
-    expect(await user.isRefused('crane', 'delete', `${catalog}@${digest}`)).toContain(
-      'cannot delete a snapshot: it is immutable',
-    );
-    expect((await manifestAt(registry.url, 'catalogs/default', 'latest')).digest).toBe(digest);
-  });
-});
+    it('exist for each snapshot, with the bytes of HTTP', async () => {
+      const current = await textAt(`${registry.url}/catalogs/default/catalog.yaml`);
+      expect(current).toContain('kind: SetLabels');
+      const anybody = new User(folder);
+      await anybody.mustSucceed(orasGo, 'pull', `${host}/catalogs/default:latest`, 'latest');
+      expect(readFileSync(anybody.at('latest/catalog.yaml'), 'utf8')).toBe(current);
+      await anybody.mustSucceed(orasGo, 'pull', `${host}/catalogs/default:1`, 'first');
+      const first = await textAt(`${registry.url}/catalogs/default/snapshots/1/catalog.yaml`);
+      expect(readFileSync(anybody.at('first/catalog.yaml'), 'utf8')).toBe(first);
+      expect(first).not.toBe(current);
+      const tags = (await anybody.mustSucceed('crane', 'ls', `${host}/catalogs/default`)).split('\n');
+      expect(tags).toEqual(expect.arrayContaining(['1', '2', 'latest']));
+      const { manifest } = await manifestAt(registry.url, 'catalogs/default', 'latest');
+      expect(manifest).toMatchObject({
+        layers: [{ digest: computeDigest(Buffer.from(current)), size: Buffer.byteLength(current) }],
+      });
+    });
+
+    it('accept signatures of a catalog, and no catalog', async () => {
+      const catalog = `${host}/catalogs/default`;
+      const { digest } = await manifestAt(registry.url, 'catalogs/default', 'latest');
+      const cut = 'DENIED: cannot push catalogs: the registry builds them';
+      for (const target of [`${catalog}:latest`, `${catalog}:mine`, `${host}/catalogs/mine:1`])
+        expect(await user.isRefused('crane', 'copy', `${host}/${labels}:1.0.0`, target)).toContain(cut);
+      const put = ['artifact', 'put', '--artifact-type', signatureType, '--file', 'signature.json'];
+      await user.regctl(...put, '--subject', `${catalog}@${digest}`);
+      expect(await user.regctl('artifact', 'list', `${catalog}@${digest}`)).toContain(signatureType);
+      expect(await user.isRefused('crane', 'delete', `${catalog}@${digest}`)).toContain(
+        'cannot delete a snapshot: it is immutable',
+      );
+      expect((await manifestAt(registry.url, 'catalogs/default', 'latest')).digest).toBe(digest);
+    });
+  },
+);

@@ -3,20 +3,30 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { Cosigner, noCosign } from './cosign.js';
-import { hostOf, manifestAt, newToken, type Reason, titled, User, whyNo } from './oci-tools.js';
+import {
+  manifestAt,
+  missingReason,
+  newToken,
+  type Reason,
+  registryHost,
+  titleWithReason,
+  User,
+} from './oci-tools.js';
 
 /** Built images, and signatures of releases, by other projects' clients. */
 
 const { folder, remove } = temporaryFolder();
 const noEngine: Reason =
-  process.getuid?.() === 0 ? (whyNo('buildah') ?? whyNo('podman')) : 'only root may make images in a folder';
+  process.getuid?.() === 0
+    ? (missingReason('buildah') ?? missingReason('podman'))
+    : 'only root may make images in a folder';
 
 let registry: RunningRegistry;
 let host: string;
 
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'));
-  host = hostOf(registry);
+  host = registryHost(registry);
 });
 afterAll(async () => {
   await registry?.stop();
@@ -45,26 +55,33 @@ function builder(): User {
   return user;
 }
 
-describe.skipIf(noEngine !== undefined)(titled('buildah and podman', noEngine), () => {
+describe.skipIf(noEngine !== undefined)(titleWithReason('buildah and podman', noEngine), () => {
   it('push an image to our registry, and pull it by its digest', async () => {
     const token = await newToken(registry, 'builds', '--scope', 'push', '--repository', 'team/*');
     const reference = `${host}/team/built`;
     const user = builder();
     const login = ['login', '--tls-verify=false', '--username', 'anybody', '--password-stdin', host];
     expect(await user.run('buildah', login, token)).toMatchObject({ code: 0 });
-    const container = await user.does('buildah', 'from', 'scratch');
+    const container = await user.mustSucceed('buildah', 'from', 'scratch');
     user.write('hello.txt', 'hello\n');
-    await user.does('buildah', 'copy', '--quiet', container, 'hello.txt', '/hello.txt');
-    await user.does('buildah', 'commit', '--quiet', '--rm', container, 'localhost/built');
+    await user.mustSucceed('buildah', 'copy', '--quiet', container, 'hello.txt', '/hello.txt');
+    await user.mustSucceed('buildah', 'commit', '--quiet', '--rm', container, 'localhost/built');
     const push = ['push', '--tls-verify=false', '--signature-policy', 'policy.json', 'localhost/built'];
-    await user.does('buildah', ...push, `docker://${reference}:v1`);
+    await user.mustSucceed('buildah', ...push, `docker://${reference}:v1`);
     const { status, digest } = await manifestAt(registry.url, 'team/built', 'v1');
     expect(status).toBe(200);
 
     const anybody = builder();
     const pull = ['pull', '--quiet', '--tls-verify=false', '--signature-policy', 'policy.json'];
-    const image = await anybody.does('podman', ...pull, `${reference}@${digest}`);
-    const inspected = await anybody.does('podman', 'image', 'inspect', '--format', '{{.Digest}}', image);
+    const image = await anybody.mustSucceed('podman', ...pull, `${reference}@${digest}`);
+    const inspected = await anybody.mustSucceed(
+      'podman',
+      'image',
+      'inspect',
+      '--format',
+      '{{.Digest}}',
+      image,
+    );
     expect(inspected).toBe(digest);
     expect(await user.isRefused('buildah', ...push, `docker://${host}/other/built:v1`)).toContain(
       'denied: The token "builds" lacks the repository "other/built"',
@@ -72,7 +89,7 @@ describe.skipIf(noEngine !== undefined)(titled('buildah and podman', noEngine), 
   }, 120_000);
 });
 
-describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
+describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () => {
   it('signs a release by its digest, as a tag and as a referrer, and verifies it', async () => {
     const definition = path.join(fixtures, 'functions/set-labels/1.0.0.yaml');
     const published = await krmhub(['publish', definition, '--release', '1.0.0'], { env: registry.env });
@@ -80,7 +97,7 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
     const repository = 'functions/functions.example.com/setlabels';
     const { digest } = await manifestAt(registry.url, repository, '1.0.0');
     const release = `${host}/${repository}@${digest}`;
-    const user = new Cosigner(folder).keep(host, registry.token);
+    const user = new Cosigner(folder).storeCredentials(host, registry.token);
     await user.cosign('generate-key-pair');
     // Without a transparency log.
     const silent = ['--use-signing-config=false', '--tlog-upload=false', '--allow-http-registry'];

@@ -3,12 +3,21 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import { hostOf, manifestAt, newToken, orasGo, titled, User, whyNo, whyNoOrasGo } from './oci-tools.js';
+import {
+  manifestAt,
+  missingReason,
+  newToken,
+  orasGo,
+  registryHost,
+  titleWithReason,
+  User,
+  whyNoOrasGo,
+} from './oci-tools.js';
 
 /** `krmhub push`, `pull` and `copy` with our own registry on one side, or on both. */
 
 const { folder, remove } = temporaryFolder();
-const noOthers = whyNoOrasGo() ?? whyNo('crane');
+const noOthers = whyNoOrasGo() ?? missingReason('crane');
 const noMirror = hasDockerRegistry ? undefined : 'docker-registry is not installed';
 
 const files = {
@@ -25,7 +34,7 @@ let mirror: DockerRegistry | undefined;
 
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'));
-  host = hostOf(registry);
+  host = registryHost(registry);
   token = await newToken(registry, 'builds', '--scope', 'push', '--repository', 'team/*');
   if (hasDockerRegistry) mirror = await startDockerRegistry(path.join(folder, 'mirror'));
 });
@@ -36,7 +45,7 @@ afterAll(async () => {
 });
 
 function publisher(secret = token): User {
-  const user = new User(folder).keep(host, secret);
+  const user = new User(folder).storeCredentials(host, secret);
   for (const [name, bytes] of Object.entries(files)) user.write(name, bytes);
   return user;
 }
@@ -48,28 +57,28 @@ describe('krmhub with our own registry', () => {
     ['starlark', 'set-labels.star'],
   ] as const)('pushes a %s, and any client pulls the same bytes', async (type, file) => {
     const reference = `${host}/team/${type}:v1`;
-    const pushed = await publisher().krmhubDoes('push', file, reference);
+    const pushed = await publisher().krmhubMustSucceed('push', file, reference);
     expect(pushed).toMatchObject({ type, outcome: 'pushed' });
-    expect(await publisher().krmhubDoes('push', file, reference)).toMatchObject({
+    expect(await publisher().krmhubMustSucceed('push', file, reference)).toMatchObject({
       outcome: 'unchanged',
       digest: pushed.digest,
     });
     const anybody = new User(folder);
-    expect(await anybody.krmhubDoes('pull', reference, '--out', 'pulled')).toMatchObject({
+    expect(await anybody.krmhubMustSucceed('pull', reference, '--out', 'pulled')).toMatchObject({
       digest: pushed.digest,
     });
     expect(readFileSync(anybody.at(`pulled/${file}`))).toEqual(files[file]);
   });
 
   it.skipIf(noOthers !== undefined)(
-    titled('pushes what oras-go and crane pull with the same bytes', noOthers),
+    titleWithReason('pushes what oras-go and crane pull with the same bytes', noOthers),
     async () => {
       const reference = `${host}/team/for-others:v1`;
-      const { digest } = await publisher().krmhubDoes('push', 'catalog.yaml', reference);
+      const { digest } = await publisher().krmhubMustSucceed('push', 'catalog.yaml', reference);
       const anybody = new User(folder);
-      expect(await anybody.does(orasGo, 'pull', reference, '.')).toBe(digest);
+      expect(await anybody.mustSucceed(orasGo, 'pull', reference, '.')).toBe(digest);
       expect(readFileSync(anybody.at('catalog.yaml'))).toEqual(files['catalog.yaml']);
-      const { layers } = JSON.parse(await anybody.does('crane', 'manifest', reference));
+      const { layers } = JSON.parse(await anybody.mustSucceed('crane', 'manifest', reference));
       const blob = `${host}/team/for-others@${layers[0].digest}`;
       const { stdout } = await anybody.run('crane', ['blob', blob]);
       expect(stdout).toBe(files['catalog.yaml'].toString());
@@ -82,12 +91,12 @@ describe('krmhub with our own registry', () => {
     user.write('fn-arm64', Buffer.alloc(3_000_000, 'b'));
     const reference = `${host}/team/exec:1`;
     const exec = ['--exec', 'linux/amd64=fn-amd64', '--exec', 'linux/arm64=fn-arm64'];
-    await user.krmhubDoes('push', ...exec, reference);
+    await user.krmhubMustSucceed('push', ...exec, reference);
     const anybody = new User(folder);
-    await anybody.krmhubDoes('pull', reference, '--platform', 'linux/arm64');
+    await anybody.krmhubMustSucceed('pull', reference, '--platform', 'linux/arm64');
     expect(readFileSync(anybody.at('fn-arm64')).equals(Buffer.alloc(3_000_000, 'b'))).toBe(true);
     expect(statSync(anybody.at('fn-arm64')).mode & 0o100).toBe(0o100);
-    const copied = await user.krmhubDoes('copy', reference, `${host}/team/exec-copy:1`);
+    const copied = await user.krmhubMustSucceed('copy', reference, `${host}/team/exec-copy:1`);
     // The blobs are in the registry already.
     expect(copied).toMatchObject({ manifests: 3, sentBytes: 0 });
   });
@@ -95,7 +104,7 @@ describe('krmhub with our own registry', () => {
   it('publishes a definition by its tag, and lints the stored one', async () => {
     const user = publisher(registry.token);
     const name = `${host}/functions/functions.example.com/setlabels`;
-    const pushed = await user.krmhubDoes('push', 'definition.yaml', `${name}:1.0.0`);
+    const pushed = await user.krmhubMustSucceed('push', 'definition.yaml', `${name}:1.0.0`);
     const { digest } = await manifestAt(registry.url, 'functions/functions.example.com/setlabels', 'v1.0.0');
     expect(digest).toBe(pushed.digest);
     expect(await user.krmhub('lint', `oci://${name}:1.0.0`)).toMatchObject({ code: 0 });
@@ -104,10 +113,10 @@ describe('krmhub with our own registry', () => {
     expect(other.stderr).toContain('A release cannot change: publish the change as a new release.');
     expect(other.stderr).not.toContain('as a user with access');
     const target = `${host}/team/released:1.0.0`;
-    expect(await user.krmhubDoes('copy', `${name}:1.0.0`, target)).toMatchObject({ digest });
-    await user.krmhubDoes('copy', `${host}/catalogs/default:latest`, `${host}/team/cut:1`);
+    expect(await user.krmhubMustSucceed('copy', `${name}:1.0.0`, target)).toMatchObject({ digest });
+    await user.krmhubMustSucceed('copy', `${host}/catalogs/default:latest`, `${host}/team/cut:1`);
     const anybody = new User(folder);
-    await anybody.krmhubDoes('pull', `${host}/team/cut:1`);
+    await anybody.krmhubMustSucceed('pull', `${host}/team/cut:1`);
     const answer = await fetch(`${registry.url}/catalogs/default/catalog.yaml`);
     expect(readFileSync(anybody.at('catalog.yaml'), 'utf8')).toBe(await answer.text());
   });
@@ -131,22 +140,22 @@ describe('krmhub with our own registry', () => {
 });
 
 describe.skipIf(noMirror !== undefined || noOthers !== undefined)(
-  titled('krmhub copy between our registry and another', noMirror ?? noOthers),
+  titleWithReason('krmhub copy between our registry and another', noMirror ?? noOthers),
   () => {
     it('copies referrers, both ways, and keeps digests', async () => {
       const user = publisher();
       user.write('signature.json', '{"signed":true}');
       const source = `${host}/team/signed:v1`;
-      const { digest } = await user.krmhubDoes('push', 'catalog.yaml', source);
+      const { digest } = await user.krmhubMustSucceed('push', 'catalog.yaml', source);
       const type = 'application/vnd.example.signature.v1';
       const attach = ['attach', '-artifact-type', type, source, 'signature.json:application/json'];
-      const signature = await user.does(orasGo, ...attach);
+      const signature = await user.mustSucceed(orasGo, ...attach);
       // The tag that cosign uses without referrers.
       const tag = `${String(digest).replace(':', '-')}.sig`;
-      await user.does('crane', 'tag', `${host}/team/signed@${signature}`, tag);
+      await user.mustSucceed('crane', 'tag', `${host}/team/signed@${signature}`, tag);
 
       const there = `${mirror!.host}/team/signed:v1`;
-      expect(await user.krmhubDoes('copy', source, there)).toMatchObject({ digest });
+      expect(await user.krmhubMustSucceed('copy', source, there)).toMatchObject({ digest });
       const fallback = String(digest).replace(':', '-');
       const { manifest } = await manifestAt(`http://${mirror!.host}`, 'team/signed', fallback);
       expect(manifest).toMatchObject({ manifests: [{ digest: signature, artifactType: type }] });
@@ -154,21 +163,21 @@ describe.skipIf(noMirror !== undefined || noOthers !== undefined)(
       expect(attached).toMatchObject({ status: 200, digest: signature });
 
       const back = `${host}/team/signed-back:v1`;
-      expect(await user.krmhubDoes('copy', there, back)).toMatchObject({ digest });
-      expect(await user.does(orasGo, 'discover', back)).toBe(`${signature} ${type}`);
-      expect(await user.does('crane', 'ls', `${host}/team/signed-back`)).toBe(`${tag}\nv1`);
+      expect(await user.krmhubMustSucceed('copy', there, back)).toMatchObject({ digest });
+      expect(await user.mustSucceed(orasGo, 'discover', back)).toBe(`${signature} ${type}`);
+      expect(await user.mustSucceed('crane', 'ls', `${host}/team/signed-back`)).toBe(`${tag}\nv1`);
     });
 
     it('copies a release and its signature to a registry of images', async () => {
       const user = publisher(registry.token);
       user.write('signature.json', '{"signed":true}');
       const release = `${host}/functions/functions.example.com/setlabels:1.1.0`;
-      const { digest } = await user.krmhubDoes('push', 'other.yaml', release);
+      const { digest } = await user.krmhubMustSucceed('push', 'other.yaml', release);
       const type = 'application/vnd.example.signature.v1';
       const attach = ['attach', '-artifact-type', type, release, 'signature.json:application/json'];
-      await user.does(orasGo, ...attach);
+      await user.mustSucceed(orasGo, ...attach);
       const target = `${mirror!.host}/mirror/set-labels:1.1.0`;
-      expect(await user.krmhubDoes('copy', release, target)).toMatchObject({ digest, referrers: 1 });
+      expect(await user.krmhubMustSucceed('copy', release, target)).toMatchObject({ digest, referrers: 1 });
     });
   },
 );

@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { hostOf, newToken, titled, User, whyNo } from './oci-tools.js';
+import { missingReason, newToken, registryHost, titleWithReason, User } from './oci-tools.js';
 
 /** Images in our registry, by other projects' clients. */
 
 const { folder, remove } = temporaryFolder();
-const noCrane = whyNo('crane');
-const noSkopeo = noCrane ?? whyNo('skopeo');
-const noRegctl = noSkopeo ?? whyNo('regctl');
+const noCrane = missingReason('crane');
+const noSkopeo = noCrane ?? missingReason('skopeo');
+const noRegctl = noSkopeo ?? missingReason('regctl');
 
 let registry: RunningRegistry;
 let host: string;
@@ -18,7 +18,7 @@ let teamToken: string;
 
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'));
-  host = hostOf(registry);
+  host = registryHost(registry);
   teamToken = await newToken(registry, 'builds', '--scope', 'push', '--repository', 'team/*');
 });
 afterAll(async () => {
@@ -26,36 +26,36 @@ afterAll(async () => {
   remove();
 });
 
-async function withImage(name: string, user = new User(folder).keep(host, teamToken)) {
+async function withImage(name: string, user = new User(folder).storeCredentials(host, teamToken)) {
   user.write('hello.txt', 'hello\n');
-  await user.does('tar', '-cf', 'layer.tar', 'hello.txt');
+  await user.mustSucceed('tar', '-cf', 'layer.tar', 'hello.txt');
   const reference = `${host}/${name}`;
-  await user.does('crane', 'append', '--new_layer', 'layer.tar', '--new_tag', reference);
-  return { user, reference, digest: await user.does('crane', 'digest', reference) };
+  await user.mustSucceed('crane', 'append', '--new_layer', 'layer.tar', '--new_tag', reference);
+  return { user, reference, digest: await user.mustSucceed('crane', 'digest', reference) };
 }
 
 const lacks = (repository: string) => `The token "builds" lacks the repository "${repository}"`;
 
-describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
+describe.skipIf(noCrane !== undefined)(titleWithReason('crane', noCrane), () => {
   it('logs in, pushes an image, and pulls the same', async () => {
     const user = new User(folder);
     const login = ['auth', 'login', host, '--username', 'anybody', '--password-stdin'];
     expect(await user.run('crane', login, teamToken)).toMatchObject({ code: 0 });
     const { reference, digest } = await withImage('team/image:v1', user);
-    await user.does('crane', 'pull', reference, 'image.tar');
-    await user.does('crane', 'push', 'image.tar', `${host}/team/again:v1`);
-    expect(await user.does('crane', 'digest', `${host}/team/again:v1`)).toBe(digest);
-    await user.does('crane', 'validate', '--remote', reference);
-    const exported = await user.does('crane', 'export', reference, '-');
+    await user.mustSucceed('crane', 'pull', reference, 'image.tar');
+    await user.mustSucceed('crane', 'push', 'image.tar', `${host}/team/again:v1`);
+    expect(await user.mustSucceed('crane', 'digest', `${host}/team/again:v1`)).toBe(digest);
+    await user.mustSucceed('crane', 'validate', '--remote', reference);
+    const exported = await user.mustSucceed('crane', 'export', reference, '-');
     expect(exported).toContain('hello.txt');
   });
 
   it('lists repositories and tags, and reads manifests', async () => {
     const { user, reference, digest } = await withImage('team/listed:v1');
-    await user.does('crane', 'tag', reference, 'v2');
-    expect(await user.does('crane', 'ls', `${host}/team/listed`)).toBe('v1\nv2');
-    expect((await user.does('crane', 'catalog', host)).split('\n')).toContain('team/listed');
-    const manifest = await user.does('crane', 'manifest', `${host}/team/listed@${digest}`);
+    await user.mustSucceed('crane', 'tag', reference, 'v2');
+    expect(await user.mustSucceed('crane', 'ls', `${host}/team/listed`)).toBe('v1\nv2');
+    expect((await user.mustSucceed('crane', 'catalog', host)).split('\n')).toContain('team/listed');
+    const manifest = await user.mustSucceed('crane', 'manifest', `${host}/team/listed@${digest}`);
     expect(JSON.parse(manifest)).toMatchObject({ schemaVersion: 2, layers: [{}] });
     expect(await user.isRefused('crane', 'manifest', `${host}/team/listed:v3`)).toContain(
       'MANIFEST_UNKNOWN: manifest not found in this repository',
@@ -67,20 +67,20 @@ describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
 
   it('copies within a repository, and to another without sending blobs', async () => {
     const { user, reference, digest } = await withImage('team/source:v1');
-    await user.does('crane', 'copy', reference, `${host}/team/source:v2`);
+    await user.mustSucceed('crane', 'copy', reference, `${host}/team/source:v2`);
     const { stderr } = await user.run('crane', ['copy', reference, `${host}/team/target:v1`]);
     expect(stderr.match(/mounted blob/g)).toHaveLength(2);
     for (const copy of ['source:v2', 'target:v1'])
-      expect(await user.does('crane', 'digest', `${host}/team/${copy}`)).toBe(digest);
+      expect(await user.mustSucceed('crane', 'digest', `${host}/team/${copy}`)).toBe(digest);
   });
 
   it('deletes by tag and by digest', async () => {
     const { user, reference, digest } = await withImage('team/deleted:v1');
-    await user.does('crane', 'tag', reference, 'v2');
-    await user.does('crane', 'delete', reference);
-    expect(await user.does('crane', 'ls', `${host}/team/deleted`)).toBe('v2');
-    await user.does('crane', 'delete', `${host}/team/deleted@${digest}`);
-    expect(await user.does('crane', 'ls', `${host}/team/deleted`)).toBe('');
+    await user.mustSucceed('crane', 'tag', reference, 'v2');
+    await user.mustSucceed('crane', 'delete', reference);
+    expect(await user.mustSucceed('crane', 'ls', `${host}/team/deleted`)).toBe('v2');
+    await user.mustSucceed('crane', 'delete', `${host}/team/deleted@${digest}`);
+    expect(await user.mustSucceed('crane', 'ls', `${host}/team/deleted`)).toBe('');
     expect(await user.isRefused('crane', 'delete', `${host}/team/deleted@${digest}`)).toContain(
       'MANIFEST_UNKNOWN',
     );
@@ -108,27 +108,27 @@ describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
     expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
       /UNAUTHORIZED: .*any user name, and a token of the registry as password/,
     );
-    stranger.keep(host, 'krmhub_wrong');
+    stranger.storeCredentials(host, 'krmhub_wrong');
     expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
       /UNAUTHORIZED: .*token create NAME --scope push/,
     );
   });
 });
 
-describe.skipIf(noSkopeo !== undefined)(titled('skopeo', noSkopeo), () => {
+describe.skipIf(noSkopeo !== undefined)(titleWithReason('skopeo', noSkopeo), () => {
   const copy = ['copy', '--insecure-policy', '--preserve-digests', '--dest-tls-verify=false'];
   const both = [...copy, '--src-tls-verify=false'];
 
   it('copies an image from a layout here, and between repositories, with its digest', async () => {
     const { user, reference, digest } = await withImage('team/laid-out:v1');
-    await user.does('crane', 'pull', '--format', 'oci', reference, 'layout');
+    await user.mustSucceed('crane', 'pull', '--format', 'oci', reference, 'layout');
     const target = `docker://${host}/team/skopeo:v1`;
-    await user.does('skopeo', ...copy, 'oci:layout', target);
-    await user.does('skopeo', ...both, target, `docker://${host}/team/skopeo-copy:v2`);
-    expect(await user.does('crane', 'digest', `${host}/team/skopeo-copy:v2`)).toBe(digest);
-    const inspected = await user.does('skopeo', 'inspect', '--tls-verify=false', target);
+    await user.mustSucceed('skopeo', ...copy, 'oci:layout', target);
+    await user.mustSucceed('skopeo', ...both, target, `docker://${host}/team/skopeo-copy:v2`);
+    expect(await user.mustSucceed('crane', 'digest', `${host}/team/skopeo-copy:v2`)).toBe(digest);
+    const inspected = await user.mustSucceed('skopeo', 'inspect', '--tls-verify=false', target);
     expect(JSON.parse(inspected)).toMatchObject({ Digest: digest, RepoTags: ['v1'] });
-    const raw = await user.does('skopeo', 'inspect', '--raw', '--tls-verify=false', target);
+    const raw = await user.mustSucceed('skopeo', 'inspect', '--raw', '--tls-verify=false', target);
     expect(raw).toBe(readFileSync(user.at(`layout/blobs/${digest.replace(':', '/')}`), 'utf8'));
   });
 
@@ -136,17 +136,17 @@ describe.skipIf(noSkopeo !== undefined)(titled('skopeo', noSkopeo), () => {
     const { user, reference, digest } = await withImage('team/pulled:v1');
     const pull = ['copy', '--insecure-policy', '--preserve-digests', '--src-tls-verify=false'];
     const to = path.join(mkdtempSync(path.join(folder, 'layout-')), 'image');
-    await user.does('skopeo', ...pull, `docker://${reference}`, `dir:${to}`);
-    await user.does('skopeo', ...copy, `dir:${to}`, `docker://${host}/team/pushed-back:v1`);
-    expect(await user.does('crane', 'digest', `${host}/team/pushed-back:v1`)).toBe(digest);
+    await user.mustSucceed('skopeo', ...pull, `docker://${reference}`, `dir:${to}`);
+    await user.mustSucceed('skopeo', ...copy, `dir:${to}`, `docker://${host}/team/pushed-back:v1`);
+    expect(await user.mustSucceed('crane', 'digest', `${host}/team/pushed-back:v1`)).toBe(digest);
   });
 
   it('lists tags and deletes', async () => {
     const { user, reference } = await withImage('team/skopeo-deleted:v1');
     const tags = ['list-tags', '--tls-verify=false', `docker://${host}/team/skopeo-deleted`];
-    expect(JSON.parse(await user.does('skopeo', ...tags)).Tags).toEqual(['v1']);
-    await user.does('skopeo', 'delete', '--tls-verify=false', `docker://${reference}`);
-    expect(JSON.parse(await user.does('skopeo', ...tags)).Tags).toEqual([]);
+    expect(JSON.parse(await user.mustSucceed('skopeo', ...tags)).Tags).toEqual(['v1']);
+    await user.mustSucceed('skopeo', 'delete', '--tls-verify=false', `docker://${reference}`);
+    expect(JSON.parse(await user.mustSucceed('skopeo', ...tags)).Tags).toEqual([]);
   });
 
   it('checks a login, and prints the problem', async () => {
@@ -163,14 +163,14 @@ describe.skipIf(noSkopeo !== undefined)(titled('skopeo', noSkopeo), () => {
   });
 });
 
-describe.skipIf(noRegctl !== undefined)(titled('a client without login', noRegctl), () => {
+describe.skipIf(noRegctl !== undefined)(titleWithReason('a client without login', noRegctl), () => {
   it('pulls with crane, skopeo and regctl', async () => {
     const { reference, digest } = await withImage('team/for-everybody:v1');
     const anybody = new User(folder);
-    await anybody.does('crane', 'pull', reference, 'image.tar');
-    await anybody.does('crane', 'validate', '--tarball', 'image.tar');
+    await anybody.mustSucceed('crane', 'pull', reference, 'image.tar');
+    await anybody.mustSucceed('crane', 'validate', '--tarball', 'image.tar');
     const pull = ['copy', '--insecure-policy', '--src-tls-verify=false', `docker://${reference}`];
-    await anybody.does('skopeo', ...pull, 'dir:skopeo');
+    await anybody.mustSucceed('skopeo', ...pull, 'dir:skopeo');
     await anybody.regctlKnows(host);
     await anybody.regctl('image', 'copy', reference, 'ocidir://regctl:v1');
     expect(await anybody.regctl('image', 'digest', 'ocidir://regctl:v1')).toBe(digest);

@@ -12,11 +12,11 @@ import { isInstalled } from './container-engine.js';
 /** Why a client cannot be tested, as text for a title; undefined if it can. */
 export type Reason = string | undefined;
 
-export const whyNo = (program: string): Reason =>
+export const missingReason = (program: string): Reason =>
   isInstalled(program) ? undefined : `${program} is not installed`;
 
 /** Returns a title with the reason if the test is skipped. */
-export const titled = (title: string, reason: Reason): string =>
+export const titleWithReason = (title: string, reason: Reason): string =>
   reason === undefined ? title : `${title} (skipped: ${reason})`;
 
 export const orasGo = path.join(root, 'build/interop/oras-go');
@@ -74,7 +74,7 @@ export class User {
   }
 
   /** Stores credentials where `docker login` does, without a request to the registry. */
-  keep(host: string, password: string, username = 'anybody'): this {
+  storeCredentials(host: string, password: string, username = 'anybody'): this {
     const auth = Buffer.from(`${username}:${password}`).toString('base64');
     this.write('.docker/config.json', JSON.stringify({ auths: { [host]: { auth } } }));
     return this;
@@ -98,7 +98,7 @@ export class User {
   }
 
   /** Returns the output of a program that must succeed. */
-  async does(program: string, ...args: string[]): Promise<string> {
+  async mustSucceed(program: string, ...args: string[]): Promise<string> {
     const finished = await this.run(program, args);
     expect(finished.code, `${program} ${args.join(' ')}\n${finished.stderr}`).toBe(0);
     return finished.stdout.trim();
@@ -116,14 +116,14 @@ export class User {
   }
 
   /** Returns the JSON output of our command. */
-  async krmhubDoes(...args: string[]): Promise<Record<string, unknown>> {
+  async krmhubMustSucceed(...args: string[]): Promise<Record<string, unknown>> {
     const finished = await this.krmhub(...args, '-o', 'json');
     expect(finished.code, `krmhub ${args.join(' ')}\n${finished.stderr}`).toBe(0);
     return JSON.parse(finished.stdout);
   }
 
   regctl(...args: string[]): Promise<string> {
-    return this.does('regctl', '--verbosity', 'error', ...args);
+    return this.mustSucceed('regctl', '--verbosity', 'error', ...args);
   }
 
   /** regctl speaks TLS unless it is configured otherwise. */
@@ -134,7 +134,7 @@ export class User {
 }
 
 /** Host and port, as in references. */
-export const hostOf = ({ url }: RunningRegistry): string => new URL(url).host;
+export const registryHost = ({ url }: RunningRegistry): string => new URL(url).host;
 
 /** A token that an administrator creates. */
 export async function newToken(

@@ -7,7 +7,7 @@ import { load, loadAll } from 'js-yaml';
 import { afterAll, describe, expect, it } from 'vitest';
 import { root, sharedData } from '../running.js';
 import { isInstalled } from './container-engine.js';
-import { titled, whyNo } from './oci-tools.js';
+import { missingReason, titleWithReason } from './oci-tools.js';
 
 /** Reads profiles with the programs that they are made for. */
 
@@ -30,40 +30,43 @@ function whyNoKyaml(): string | undefined {
 const noKyaml = whyNoKyaml();
 const decode = (file: string) => spawnSync(kyaml, { input: readFileSync(file), encoding: 'utf8' });
 
-describe.skipIf(noKyaml !== undefined)(titled("kustomize's definitions, strictly decoded", noKyaml), () => {
-  it('accept the profile kustomize-prototype, with every runtime and its digest', () => {
-    const { stdout, stderr } = decode(golden('profiles/kustomize-prototype.yaml'));
-    expect(stderr).toBe('');
-    const { spec } = JSON.parse(stdout) as {
-      spec: {
-        krmFunctions: {
-          names: { kind: string };
-          versions: { runtime: { container: { image: string; network?: boolean } } }[];
-        }[];
+describe.skipIf(noKyaml !== undefined)(
+  titleWithReason("kustomize's definitions, strictly decoded", noKyaml),
+  () => {
+    it('accept the profile kustomize-prototype, with every runtime and its digest', () => {
+      const { stdout, stderr } = decode(golden('profiles/kustomize-prototype.yaml'));
+      expect(stderr).toBe('');
+      const { spec } = JSON.parse(stdout) as {
+        spec: {
+          krmFunctions: {
+            names: { kind: string };
+            versions: { runtime: { container: { image: string; network?: boolean } } }[];
+          }[];
+        };
       };
-    };
-    const containers = spec.krmFunctions.flatMap(({ versions }) =>
-      versions.map(({ runtime }) => runtime.container),
-    );
-    expect(containers.length).toBeGreaterThan(7);
-    expect(containers.filter(({ image }) => !image.includes('@sha256:')).map(({ image }) => image)).toEqual([
-      'registry.example.com/unpinned:v3',
-    ]);
-    expect(containers.filter(({ network }) => network)).toHaveLength(2);
-  });
+      const containers = spec.krmFunctions.flatMap(({ versions }) =>
+        versions.map(({ runtime }) => runtime.container),
+      );
+      expect(containers.length).toBeGreaterThan(7);
+      expect(containers.filter(({ image }) => !image.includes('@sha256:')).map(({ image }) => image)).toEqual(
+        ['registry.example.com/unpinned:v3'],
+      );
+      expect(containers.filter(({ network }) => network)).toHaveLength(2);
+    });
 
-  it('accept an empty catalog', () => {
-    expect(decode(golden('profiles/empty-kustomize-prototype.yaml')).stderr).toBe('');
-  });
+    it('accept an empty catalog', () => {
+      expect(decode(golden('profiles/empty-kustomize-prototype.yaml')).stderr).toBe('');
+    });
 
-  it('refuse a catalog in the KEP format, so the profile is needed', () => {
-    const { status, stderr } = decode(golden('render/catalog.yaml'));
-    expect(status).toBe(1);
-    expect(stderr).toContain('unknown field "sha256"');
-  });
-});
+    it('refuse a catalog in the KEP format, so the profile is needed', () => {
+      const { status, stderr } = decode(golden('render/catalog.yaml'));
+      expect(status).toBe(1);
+      expect(stderr).toContain('unknown field "sha256"');
+    });
+  },
+);
 
-describe.skipIf(!isInstalled('kubectl'))(titled('kubectl', whyNo('kubectl')), () => {
+describe.skipIf(!isInstalled('kubectl'))(titleWithReason('kubectl', missingReason('kubectl')), () => {
   it('reads the objects of the profile porch', () => {
     copyFileSync(golden('profiles/porch.yaml'), path.join(folder, 'porch.yaml'));
     writeFileSync(path.join(folder, 'kustomization.yaml'), 'resources: [porch.yaml]\n');

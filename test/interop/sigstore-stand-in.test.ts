@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { Cosigner, noCosign, signedBy } from './cosign.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import { hostOf, manifestAt, type Reason, titled, whyNo } from './oci-tools.js';
+import { manifestAt, missingReason, type Reason, registryHost, titleWithReason } from './oci-tools.js';
 import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
 
 /**
@@ -21,11 +21,11 @@ const builder: Identity = {
   subject: 'https://example.com/team/.ci/build.yaml@refs/heads/main',
   issuer: 'https://token.example.com',
 };
-const somebodyElse: Identity = {
+const otherPerson: Identity = {
   ...builder,
   subject: 'https://example.com/team/.ci/other.yaml@refs/heads/main',
 };
-const elsewhere: Identity = { ...builder, issuer: 'https://token.example.net' };
+const otherIssuer: Identity = { ...builder, issuer: 'https://token.example.net' };
 const person: Identity = { subject: 'somebody@example.com', issuer: 'https://login.example.com' };
 const artifact = 'hello\n';
 
@@ -78,10 +78,10 @@ describe('the stand-in of sigstore', () => {
     for (const identity of [builder, person]) {
       const bundle = await statementSigned(sigstore, identity);
       expect(verified(bundle, sigstore, identity)).toBe(identity.subject);
-      expect(() => verified(bundle, sigstore, somebodyElse)).toThrow('certificate identity error');
+      expect(() => verified(bundle, sigstore, otherPerson)).toThrow('certificate identity error');
     }
     const bundle = await statementSigned(sigstore, builder);
-    expect(() => verified(bundle, sigstore, elsewhere)).toThrow('invalid certificate extension');
+    expect(() => verified(bundle, sigstore, otherIssuer)).toThrow('invalid certificate extension');
     expect(() => verified(bundle, stranger, builder)).toThrow();
   });
 
@@ -122,7 +122,7 @@ describe('the stand-in of sigstore', () => {
   });
 });
 
-describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
+describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () => {
   it('signs a file that cosign and the library verify', async () => {
     const user = new Cosigner(folder);
     user.write('artifact', artifact);
@@ -137,7 +137,12 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
       await user.cosign(...verify, ...trusting, ...signedBy(identity), 'artifact');
       expect(verified(bundle, sigstore, identity)).toBe(identity.subject);
 
-      const refused = await user.cosignIsRefused(...verify, ...trusting, ...signedBy(elsewhere), 'artifact');
+      const refused = await user.cosignIsRefused(
+        ...verify,
+        ...trusting,
+        ...signedBy(otherIssuer),
+        'artifact',
+      );
       expect(refused).toMatch(/expected (SAN|issuer) value/);
       const unknown = user.trusting(stranger);
       expect(await user.cosignIsRefused(...verify, ...unknown, ...signedBy(identity), 'artifact')).toContain(
@@ -156,8 +161,8 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
 
     await user.cosign(...verify, ...provenance, ...signedBy(builder), 'artifact');
     const refused = (...args: string[]) => user.cosignIsRefused(...verify, ...provenance, ...args);
-    expect(await refused(...signedBy(somebodyElse), 'artifact')).toContain('expected SAN value');
-    expect(await refused(...signedBy(elsewhere), 'artifact')).toContain('expected issuer value');
+    expect(await refused(...signedBy(otherPerson), 'artifact')).toContain('expected SAN value');
+    expect(await refused(...signedBy(otherIssuer), 'artifact')).toContain('expected issuer value');
     expect(await refused(...signedBy(builder), 'other')).toContain('digest');
   }, 60_000);
 
@@ -187,10 +192,10 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
   }, 60_000);
 });
 
-const noCrane = whyNo('crane');
+const noCrane = missingReason('crane');
 const noImages: Reason = noCosign ?? noCrane;
 
-describe.skipIf(noImages !== undefined)(titled('cosign and images', noImages), () => {
+describe.skipIf(noImages !== undefined)(titleWithReason('cosign and images', noImages), () => {
   let registry: RunningRegistry;
   let docker: DockerRegistry | undefined;
 
@@ -204,7 +209,7 @@ describe.skipIf(noImages !== undefined)(titled('cosign and images', noImages), (
 
   async function signsAndVerifies(user: Cosigner, host: string): Promise<string> {
     user.write('hello.tar', new Uint8Array(1024));
-    await user.does('crane', 'append', '--insecure', '-f', 'hello.tar', '-t', `${host}/team/image:v1`);
+    await user.mustSucceed('crane', 'append', '--insecure', '-f', 'hello.tar', '-t', `${host}/team/image:v1`);
     const { digest } = await manifestAt(`http://${host}`, 'team/image', 'v1');
     const image = `${host}/team/image@${digest}`;
     const trusting = [...user.trusting(sigstore), '--allow-http-registry'];
@@ -219,7 +224,7 @@ describe.skipIf(noImages !== undefined)(titled('cosign and images', noImages), (
 
     for (const verify of [['verify'], ['verify-attestation', provenance]]) {
       await user.cosign(...verify, ...trusting, ...signedBy(builder), image);
-      for (const nobody of [somebodyElse, elsewhere])
+      for (const nobody of [otherPerson, otherIssuer])
         expect(await user.cosignIsRefused(...verify, ...trusting, ...signedBy(nobody), image)).toMatch(
           /expected (SAN|issuer) value/,
         );
@@ -228,8 +233,8 @@ describe.skipIf(noImages !== undefined)(titled('cosign and images', noImages), (
   }
 
   it('signs an image in our registry, as a referrer, and verifies it', async () => {
-    const host = hostOf(registry);
-    const digest = await signsAndVerifies(new Cosigner(folder).keep(host, registry.token), host);
+    const host = registryHost(registry);
+    const digest = await signsAndVerifies(new Cosigner(folder).storeCredentials(host, registry.token), host);
     const answer = await fetch(`${registry.url}/v2/team/image/referrers/${digest}`);
     const { manifests } = (await answer.json()) as { manifests: { artifactType: string }[] };
     expect(manifests.map(({ artifactType }) => artifactType)).toEqual([
@@ -239,7 +244,7 @@ describe.skipIf(noImages !== undefined)(titled('cosign and images', noImages), (
   }, 60_000);
 
   it.skipIf(!hasDockerRegistry)(
-    titled(
+    titleWithReason(
       'signs an image in a registry without referrers, and verifies it',
       hasDockerRegistry ? undefined : 'docker-registry is not installed',
     ),

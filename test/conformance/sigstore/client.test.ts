@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startSigstore } from '../../interop/sigstore-stand-in.js';
 import { temporaryFolder } from '../../running.js';
-import { casesIn, isToBeRefused, runClient, verifyCase } from './folders.js';
+import { casesIn, mustBeRefused, runClient, verifyCase } from './folders.js';
 import { makeCases } from './made-cases.js';
 
 const { folder, remove } = temporaryFolder();
@@ -13,10 +13,10 @@ afterAll(remove);
 const REFUSED = [2, 4];
 
 /** Every case of a folder, by the file of its artifact. */
-function holdsTo(cases: string) {
+function checkCases(cases: string) {
   it.for(casesIn(cases))('%s', async (name) => {
     const { code, output } = await verifyCase(cases, name);
-    const refused = isToBeRefused(name);
+    const refused = mustBeRefused(name);
     expect(refused ? REFUSED : [0], output).toContain(code);
     expect(output).not.toContain('failure of krmhub');
   });
@@ -25,14 +25,14 @@ function holdsTo(cases: string) {
 const made = makeCases(folder);
 
 describe('the client of the conformance suite, with our own bundles', () => {
-  holdsTo(made);
+  checkCases(made);
 
   it.for(['good', 'message', 'message-by-other-key_fail'])('%s, by its digest', async (name) => {
     const digest = createHash('sha256')
       .update(readFileSync(path.join(folder, 'a.txt')))
       .digest('hex');
     const { code, output } = await verifyCase(made, name, `sha256:${digest}`);
-    expect(code, output).toBe(isToBeRefused(name) ? 4 : 0);
+    expect(code, output).toBe(mustBeRefused(name) ? 4 : 0);
   });
 
   it('signs with an identity, and verifies the result', async () => {
@@ -92,5 +92,5 @@ const whyNot = published === undefined ? ' (skipped: KRMHUB_TEST_SIGSTORE_CONFOR
 
 describe.skipIf(published === undefined)(`with the bundles of the suite${whyNot}`, () => {
   if (published === undefined) it('needs them', () => undefined);
-  else holdsTo(published);
+  else checkCases(published);
 });

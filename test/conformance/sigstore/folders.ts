@@ -21,14 +21,14 @@ export function casesIn(folder: string): string[] {
     .sort();
 }
 
-export const isToBeRefused = (name: string): boolean => name.endsWith('_fail');
+export const mustBeRefused = (name: string): boolean => name.endsWith('_fail');
 
-export interface ClientAnswer {
+export interface ClientResult {
   code: number | null;
   output: string;
 }
 
-export async function runClient(args: readonly string[]): Promise<ClientAnswer> {
+export async function runClient(args: readonly string[]): Promise<ClientResult> {
   const child = spawn(client, args, {
     env: cleanEnvironment('/nonexistent'),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -44,7 +44,7 @@ export async function runClient(args: readonly string[]): Promise<ClientAnswer> 
 }
 
 /** `digest` passes the digest of the artifact to the client instead of its file. */
-export function verifyCase(folder: string, name: string, digest?: string): Promise<ClientAnswer> {
+export function verifyCase(folder: string, name: string, digest?: string): Promise<ClientResult> {
   const at = (file: string) => path.join(folder, name, file);
   const text = (file: string, otherwise: string) =>
     existsSync(at(file)) ? readFileSync(at(file), 'utf8').trim() : otherwise;

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { Cosigner } from './cosign.js';
 
 /** A user of cosign and krmhub. */
-export class Signatory extends Cosigner {
+export class SigningUser extends Cosigner {
   constructor(folder: string) {
     super(folder);
     // The signing library has no proxy exception for this machine, unlike Go and the rest of krmhub.
