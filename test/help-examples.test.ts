@@ -117,10 +117,9 @@ beforeAll(async () => {
   const text = readFileSync(path.join(files, 'definition.yaml'), 'utf8');
   for (const release of ['1.1.0', '1.2.0', '1.3.0', '1.4.0', '1.5.0', '2.0.0']) {
     // Different bytes each time, so that each builds a snapshot.
-    writeFileSync(
-      path.join(folder, 'later.yaml'),
-      text.replace('who owns a resource', `who owns it, ${release}`),
-    );
+    const later = text.replace('the owner of a resource', `the owner, ${release}`);
+    if (later === text) throw new Error('the definition that init writes has another description');
+    writeFileSync(path.join(folder, 'later.yaml'), later);
     await run(['publish', path.join(folder, 'later.yaml'), '--release', release]);
   }
   writeFileSync(

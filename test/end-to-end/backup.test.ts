@@ -53,7 +53,7 @@ it('a backup taken under load restores to an intact registry with every release 
       '--out',
       path.join(folder, name),
     ]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('whole')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('verified')]);
     // The load continued during the backup.
     expect(loaded.acknowledged().length).toBeGreaterThan(before.length);
     backups.push({ name, before });
@@ -130,6 +130,6 @@ it('a backup older than a takedown reports it, and does not restore what the rec
   const blind = await krmhub(['restore', backup, '--data', path.join(folder, 'blind')]);
   expect([blind.code, blind.stderr]).toEqual([
     0,
-    expect.stringContaining('No such takedown is recorded here'),
+    expect.stringContaining('No later takedown is recorded here'),
   ]);
 }, 60_000);

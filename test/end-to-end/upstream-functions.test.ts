@@ -258,7 +258,7 @@ describe('search and the data folder', () => {
       'a row without an entry',
       `INSERT INTO upstream_function SELECT 9999, group_name, 'Ghost', 'ghost', description, publisher, versions,
          tags, runtimes, licenses, entry FROM upstream_function WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Ghost: search shows it, and no newest snapshot/,
+      /^damage upstream: \S+Ghost: search has it, but no newest snapshot/,
     ],
     [
       'a missing row',
@@ -268,12 +268,12 @@ describe('search and the data folder', () => {
     [
       'a row of a function of the registry',
       `UPDATE upstream_function SET id = (SELECT id FROM function) WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: search has it as a function of this registry and as one/,
+      /^damage upstream: \S+Weigh: search has it both as a function of this registry and as/,
     ],
     [
       'text missing in search',
       `DELETE FROM function_text WHERE rowid = (SELECT id FROM upstream_function WHERE kind = 'Weigh')`,
-      /^damage text: \S+Weigh: the full-text index holds other words/,
+      /^damage text: \S+Weigh: the full-text index does not match/,
     ],
   ])('is damaged by %s', async (_, statement, message) => {
     const file = path.join(folder, 'registry.db');

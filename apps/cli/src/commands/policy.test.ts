@@ -66,9 +66,9 @@ describe('policy apply and publish', () => {
     expect(io.exitCode).toBe(0);
     expect(io.err()).toContain('signed 1 release');
     const shown = await run(['show', NAME]);
-    expect(shown.out()).toMatch(/^signature +verified as the key sha256:\w{64} by the policy team/m);
+    expect(shown.out()).toMatch(/^signature +verified as the key sha256:\w{64} by the registry policy team/m);
     expect(JSON.parse((await run(['search', '-o', 'json'])).out()).items[0].signedBy[0]).toContain(
-      'by the policy team',
+      '(policy team)',
     );
   });
 

@@ -40,7 +40,7 @@ it('stores known takedowns next to the restored database, and names those after 
 it('warns that no takedown after the backup is known', async () => {
   const { notice } = await restoreTakedowns({ dataFolder, others: [], backupTime });
   expect(notice).toContain('No later takedown is recorded here');
-  expect(notice).toContain('BEFORE the registry starts');
+  expect(notice).toContain('BEFORE you start the registry');
   const given = await restoreTakedowns({ dataFolder, others: [before], backupTime });
   expect(given.takedowns).toEqual([before]);
   expect(given.notice).toContain('The given record has no later takedowns');

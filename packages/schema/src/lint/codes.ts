@@ -1,18 +1,15 @@
 import type { Severity } from '../diagnostics/diagnostic.js';
 
-/** What a rule finds, how much it matters in each profile, and how it is fixed. */
+/** What a rule finds, its severity in each ruleset, and the fix. */
 export interface LintRule {
   severity: Severity | 'off';
-  /** In the profile `kep`, where that differs. */
+  /** In the ruleset `kep`, if different. */
   kep?: Severity | 'off';
   summary: string;
   fix: string;
 }
 
-/**
- * Every code of the lint rules. An error is what must not be published because it misleads or breaks
- * consumers; what every reader still understands in the same way is a warning.
- */
+/** Every code of the lint rules. An error misleads or breaks consumers; a warning does not. */
 export const LINT_RULES = {
   'shape/missing-field': {
     severity: 'error',
