@@ -263,12 +263,12 @@ describe.skipIf(noOrasGo !== undefined)(titleWithReason('oras-go', noOrasGo), ()
   it('prints the missing permission of a token, and asks a client without one to log in', async () => {
     const args = ['push', '-artifact-type', type, `${host}/other/x:v1`, `catalog.yaml:${layerType}`];
     expect(await publisher().isRefused(orasGo, ...args)).toContain(
-      'denied: The token "builds" lacks the repository "other/x"',
+      'denied: the token "builds" lacks the repository "other/x"',
     );
     const stranger = new User(folder);
     stranger.write('catalog.yaml', catalog);
     expect(await stranger.isRefused(orasGo, ...args)).toContain(
-      'any user name, and a token of the registry as password',
+      'any user name, and a registry token as the password',
     );
   });
 });

@@ -93,7 +93,7 @@ describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifac
   });
 
   it('is refused with another definition under the same tag, and each client prints the reason', async () => {
-    const stands = /SetLabels@1\.0\.0 stands with the digest .*publish the change as a new release/;
+    const stands = /SetLabels@1\.0\.0 already exists with the digest .*publish the change as a new release/;
     expect(await user.isRefused(...push(`${labels}:1.0.0`, 'new.yaml'))).toMatch(stands);
     const artifact = ['artifact', 'put', '--artifact-type', definitionType, '-m', definitionLayer];
     const put = [...artifact, '--file', 'new.yaml', `${host}/${labels}:1.0.0`];
@@ -124,14 +124,14 @@ describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifac
     );
     expect(
       await user.isRefused('crane', 'copy', `${host}/catalogs/default:1`, `${host}/${labels}:1.2.0`),
-    ).toMatch(/MANIFEST_INVALID: A tag of a function takes a definition/);
+    ).toMatch(/MANIFEST_INVALID: not a function definition/);
     expect(await releasesOf('SetLabels')).toEqual(['1.0.0', '1.1.0']);
   });
 
   it('is refused if it breaks its users, unless an annotation allows that', async () => {
     const said = await user.isRefused(...push(`${labels}:2.0.0`, 'breaking.yaml'));
     expect(said).toContain('the API version v1beta1 is removed');
-    expect(said).toContain('the annotation dev.krmhub.allow-breaking=true');
+    expect(said).toContain('the manifest annotation dev.krmhub.allow-breaking=true');
     const allowed = ['-annotation', 'dev.krmhub.allow-breaking=true'];
     await user.mustSucceed(...push(`${labels}:2.0.0`, 'breaking.yaml', ...allowed));
     expect(await releasesOf('SetLabels')).toContain('2.0.0');

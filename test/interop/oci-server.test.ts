@@ -34,7 +34,7 @@ async function withImage(name: string, user = new User(folder).storeCredentials(
   return { user, reference, digest: await user.mustSucceed('crane', 'digest', reference) };
 }
 
-const lacks = (repository: string) => `The token "builds" lacks the repository "${repository}"`;
+const lacks = (repository: string) => `the token "builds" lacks the repository "${repository}"`;
 
 describe.skipIf(noCrane !== undefined)(titleWithReason('crane', noCrane), () => {
   it('logs in, pushes an image, and pulls the same', async () => {
@@ -106,7 +106,7 @@ describe.skipIf(noCrane !== undefined)(titleWithReason('crane', noCrane), () => 
     const { reference } = await withImage('team/closed:v1');
     const stranger = new User(folder);
     expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
-      /UNAUTHORIZED: .*any user name, and a token of the registry as password/,
+      /UNAUTHORIZED: .*any user name, and a registry token as the password/,
     );
     stranger.storeCredentials(host, 'krmhub_wrong');
     expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(

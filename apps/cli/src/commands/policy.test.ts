@@ -54,9 +54,9 @@ describe('policy apply and publish', () => {
     const applied = await run(['policy', 'apply', await policyFor('team')]);
     expect(applied.err()).toContain('applied 1 policy');
     for (const [args, message] of [
-      [[], `${NAME} is not published: it is not signed`],
+      [[], `cannot publish ${NAME}: it is not signed`],
       [['--key', 'other.key'], `cannot publish ${NAME}: bundle verification failed`],
-      [['--dry-run'], `${NAME} is not published: it is not signed`],
+      [['--dry-run'], `cannot publish ${NAME}: it is not signed`],
     ] as const) {
       const io = await publish(...args);
       expect({ args, exitCode: io.exitCode }).toEqual({ args, exitCode: 4 });

@@ -68,7 +68,7 @@ export async function authenticateHash(
   if (token === undefined) throw refuse('unknown token');
   const now = clock();
   const problem = tokenProblem(token, now.toISOString());
-  if (problem !== undefined) throw refuse(`The token "${token.name}" is ${problem}`);
+  if (problem !== undefined) throw refuse(`the token "${token.name}" is ${problem}`);
   limits.recordLogin(c, hash, true);
   limits.countWrite(c, token);
   await recordUse(token, now, store, log);
@@ -124,7 +124,7 @@ export function lackingRights(token: TokenRecord, scope: TokenScope, group?: str
 export function refuseLacking(token: TokenRecord, scope: TokenScope, group?: string): void {
   const lacks = lackingRights(token, scope, group);
   if (lacks.length === 0) return;
-  throw new KrmhubError('forbidden', `The token "${token.name}" lacks ${lacks.join(' and ')}`, {
+  throw new KrmhubError('forbidden', `the token "${token.name}" lacks ${lacks.join(' and ')}`, {
     hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another one.`,
   });
 }

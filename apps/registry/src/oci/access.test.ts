@@ -156,7 +156,7 @@ describe('access to a repository', () => {
     const lacking = async (target: string) =>
       (await readError(await change('POST', `${target}/blobs/uploads/`, `Bearer ${secret}`))).message;
     expect(await lacking('other/x')).toBe(
-      'The token "tester" lacks the repository "other/x". An administrator can create another with `krmhub token create NAME --scope push --repository other/x`.',
+      'the token "tester" lacks the repository "other/x". An administrator can create another with `krmhub token create NAME --scope push --repository other/x`.',
     );
     expect(await lacking('functions/a.com/x')).toContain(
       'lacks the scope "publish", which functions require',

@@ -85,7 +85,7 @@ export class RepositoryAccess {
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
     const missing = lacks(record, repository);
     if (missing === undefined) return record;
-    throw new OciError('DENIED', `The token "${record.name}" lacks ${missing}`, {
+    throw new OciError('DENIED', `the token "${record.name}" lacks ${missing}`, {
       hint: `An administrator can create another with \`krmhub token create NAME ${needed(repository)}\`.`,
     });
   }

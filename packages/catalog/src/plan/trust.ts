@@ -57,7 +57,7 @@ function checkTrust({
   const verdict = evaluateSignatures(policies, release, signatures, problems);
   if (verdict?.trusted === true) return undefined;
   if (verdict !== undefined) {
-    return new KrmhubError('untrusted', `${name} is not published: ${verdict.reason}`, {
+    return new KrmhubError('untrusted', `cannot publish ${name}: ${verdict.reason}`, {
       hint: 'Sign with a key or an identity that the policy names (`krmhub policy list`), as `krmhub publish --key` does.',
     });
   }
@@ -68,14 +68,14 @@ function checkTrust({
     const reason = problems.length === 0 ? 'this one is not' : problems.join('; ');
     return new KrmhubError(
       'untrusted',
-      `${name} is not published: previous releases are signed by ${describeSigner(earlier[0]!)}, and ${reason}`,
+      `cannot publish ${name}: previous releases are signed by ${describeSigner(earlier[0]!)}, and ${reason}`,
       { hint: `A signed function stays signed. ${hint}` },
     );
   }
   const reason = signerMismatch(current, signatures, policies);
   return reason === undefined
     ? undefined
-    : new KrmhubError('untrusted', `${name} is not published: ${reason}`, { hint });
+    : new KrmhubError('untrusted', `cannot publish ${name}: ${reason}`, { hint });
 }
 
 /**
