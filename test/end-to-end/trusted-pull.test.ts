@@ -10,9 +10,17 @@ import {
 } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { keySigner, readPrivateKey, releaseStatement, signStatement } from '@krmhub/signing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runTest } from '../../apps/cli/src/testing/command-line.js';
 import { type Sigstore, startSigstore } from '../interop/sigstore-stand-in.js';
-import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import {
+  type Finished,
+  fixtures,
+  krmhub,
+  type RunningRegistry,
+  startRegistry,
+  temporaryFolder,
+} from '../running.js';
 
 /**
  * Checks the trust file of a user against the content that a registry in a separate process serves, with
@@ -27,13 +35,22 @@ const definition = readFileSync(path.join(fixtures, 'functions/set-labels/1.0.0.
 let registry: RunningRegistry;
 let host: string;
 
-async function run(args: string[], env: Record<string, string> = {}) {
+/**
+ * Whether commands run as separate processes. Most run in the process of the test, which takes a tenth of
+ * the time.
+ */
+let inProcesses = false;
+
+async function run(args: string[], extra: Record<string, string> = {}): Promise<Finished> {
   const base = {
     ...registry.env,
     KRMHUB_KEY_PASSWORD: 'of the test',
     KRMHUB_TRUST: path.join(folder, 'trust.yaml'),
   };
-  return krmhub(args, { cwd: folder, env: { ...base, ...env } });
+  const env = { ...base, ...extra };
+  if (inProcesses) return krmhub(args, { cwd: folder, env });
+  const io = await runTest(args, { cwd: folder, env: { HOME: folder, NO_COLOR: '1', ...env } });
+  return { code: io.exitCode, stdout: io.out(), stderr: io.err() };
 }
 
 async function does(args: string[], env: Record<string, string> = {}) {
@@ -133,6 +150,9 @@ beforeAll(async () => {
   await publish('1.0.0', ['good.json']);
   await publish('1.1.0', []);
 }, 60_000);
+afterEach(() => {
+  inProcesses = false;
+});
 afterAll(async () => {
   expect(await registry.stop()).toBe(0);
   remove();
@@ -142,6 +162,7 @@ describe('a group that a policy of the user covers', () => {
   beforeEach(() => trust('--key', 'team.pub'));
 
   it('is pulled if its release is signed as this release, and prints the signer and the policy', async () => {
+    inProcesses = true;
     const { code, stderr, files, data } = await pull(`${FUNCTION}:1.0.0`, '--require-trust');
     expect([code, files]).toEqual([0, ['definition.yaml', 'own.txt']]);
     expect(data.verification).toMatchObject({ trusted: true, signer: { type: 'key' }, policy: 'example' });
@@ -153,6 +174,7 @@ describe('a group that a policy of the user covers', () => {
   });
 
   it('is refused without a bundle', async () => {
+    inProcesses = true;
     await isRefused(
       `${FUNCTION}:1.1.0`,
       'it is not signed, but the policy example requires a signature by the key',
@@ -377,6 +399,7 @@ it('checks a catalog with the pinned keys', async () => {
 }, 60_000);
 
 it('loses nothing if many commands add concurrently', async () => {
+  inProcesses = true;
   const env = { KRMHUB_TRUST: path.join(folder, 'many.yaml') };
   const names = Array.from({ length: 8 }, (_, at) => `policy-${at}`);
   await Promise.all(
