@@ -23,7 +23,11 @@ const CAMPAIGN = [
 ];
 
 /** Tests that are smaller elsewhere and whole in the campaign. */
-const FULL_SIZE = ['packages/schema/src/yaml/hostile.test.ts', 'test/end-to-end/killed-takedown.test.ts'];
+const FULL_SIZE = [
+  'packages/schema/src/yaml/hostile.test.ts',
+  'test/authorization/operations.test.ts',
+  'test/end-to-end/killed-takedown.test.ts',
+];
 
 /** Much of the time is waiting: for other processes, and for disks. */
 const maxWorkers = Math.max(2, availableParallelism());

@@ -1,0 +1,45 @@
+import type { TokenScope } from '@krmhub/api/model';
+import type { GuardedRoute } from './guarded-routes.js';
+import { PATH_TRICKS, type Trick } from './path-tricks.js';
+
+/** The clients that try the protected operations, and what each may do. */
+export interface Role {
+  name: string;
+  /** Values of Authorization. */
+  authorization: string[];
+  /** Undefined if the token is not valid. */
+  token?: { scopes: TokenScope[]; here: boolean; everywhere: boolean };
+}
+
+export /** The expected response: 401, 403, or anything else. */
+function verdict({ needs, ofGroup }: GuardedRoute, { token }: Role): 401 | 403 | 'done' {
+  if (needs === 'none') return 'done';
+  if (token === undefined) return 401;
+  if (needs === 'any') return 'done';
+  return token.scopes.includes(needs) && (ofGroup ? token.here : token.everywhere) ? 'done' : 403;
+}
+
+/** Whether every client tries every spelling, as in the campaign. */
+const isFullSize = process.env.KRMHUB_TEST_FULL_SIZE === '1';
+
+/** In the sample, the number of clients with each verdict that try one spelling. */
+const SAMPLE = { 403: 5, 401: 3 } as const;
+
+/**
+ * Returns the spellings that each client without permission tries. `npm test` has a sample: some clients try
+ * the first spelling, and for each later spelling they shift by one. So every spelling is tried with and
+ * without a valid token, and every client tries many spellings.
+ */
+export function pathTricksByRole(
+  route: GuardedRoute,
+  roles: readonly Role[],
+): { role: Role; tricks: readonly Trick[] }[] {
+  return ([403, 401] as const).flatMap((code) => {
+    const clients = roles.filter((role) => verdict(route, role) === code);
+    const isSampled = (at: number, trick: number) => (at + trick) % clients.length < SAMPLE[code];
+    return clients.map((role, at) => ({
+      role,
+      tricks: isFullSize ? PATH_TRICKS : PATH_TRICKS.filter((_, trick) => isSampled(at, trick)),
+    }));
+  });
+}
