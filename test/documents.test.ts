@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { createLog, readConfig, startRegistry as startRegistryInProcess } from '@krmhub/registry';
+import { describe, expect, it, vi } from 'vitest';
 import { benchCommands } from './bench-commands.js';
+import { serveCommandFunction } from './command-function.js';
 import { type Block, blocks } from './document-blocks.js';
 import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
 
@@ -53,14 +55,17 @@ const marker = '--krmhub-test-end-of-block--';
 /** One bash for the whole document, so that variables and folders last as they do for a reader. */
 async function session(
   scripts: readonly string[],
+  start: string,
   cwd: string,
   env: NodeJS.ProcessEnv,
 ): Promise<{ blocks: string[]; finished: Finished }> {
   const text = scripts.map((script) => `${script}\necho; echo ${marker}\n`).join('');
-  const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-s'], {
+  const file = path.join(cwd, '.session.sh');
+  writeFileSync(file, start + text);
+  const child = spawn('bash', ['--norc', '-euo', 'pipefail', file], {
     cwd,
     env,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
   let stderr = '';
@@ -70,7 +75,6 @@ async function session(
   child.stderr.setEncoding('utf8').on('data', (chunk) => {
     stderr += chunk;
   });
-  child.stdin.on('error', () => undefined).end(text);
   const [code] = await once(child, 'close');
   return { blocks: stdout.split(`\n${marker}\n`), finished: { code, stdout, stderr } };
 }
@@ -96,9 +100,27 @@ function checkout(folder: string): void {
   mkdirSync(path.join(folder, 'data'), { mode: 0o700 });
 }
 
+/**
+ * The pages whose registry and commands are processes, as a reader starts them; for the other pages both
+ * run in the process of this test, where neither has to start.
+ */
+const realProcesses = new Set(['README.md', 'docs/use.md']);
+
+async function startInProcess(data: string, settings: Record<string, string>) {
+  const registry = await startRegistryInProcess({
+    config: readConfig(settings, { host: '127.0.0.1', port: '0', data }),
+    log: createLog('silent', { write: () => undefined }),
+  });
+  return { url: registry.url, stop: () => registry.close() };
+}
+
+// The sessions of two pages share the processors better than one, which often waits.
+vi.setConfig({ maxConcurrency: 2 });
+
 describe('documents', () => {
   it('are found', () => {
     expect(documents).toContain('README.md');
+    expect(documents).toEqual(expect.arrayContaining([...realProcesses]));
     expect(documents.length).toBeGreaterThan(3);
   });
 
@@ -116,19 +138,24 @@ describe('documents', () => {
     expect(run.sort()).toEqual(left.sort());
   });
 
-  it.each(documents.filter((name) => blocksOf(name).some(({ needs }) => needs === undefined)))(
+  it.concurrent.each(documents.filter((name) => blocksOf(name).some(({ needs }) => needs === undefined)))(
     '%s works as written',
     async (name) => {
       const found = blocksOf(name).filter(
         ({ script, needs }) => needs === undefined && !(script.trim() in runElsewhere),
       );
+      // A page may have no command of its own.
+      if (found.length === 0) return;
       const { folder, remove } = temporaryFolder();
       checkout(folder);
-      const registry = await startRegistry(path.join(folder, 'data'), {
-        KRMHUB_SOURCE_ADDRESSES: '127.0.0.1,::1',
-      });
+      const isReal = realProcesses.has(name);
+      const calls = temporaryFolder();
+      const command = isReal ? undefined : await serveCommandFunction(calls.folder);
+      const start = isReal ? startRegistry : startInProcess;
+      const registry = await start(path.join(folder, 'data'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1,::1' });
       try {
         const env = cleanEnvironment(folder, {
+          ...command?.env,
           KRMHUB_REGISTRY: registry.url,
           PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
         });
@@ -136,7 +163,7 @@ describe('documents', () => {
         const scripts = found.map(({ script }) =>
           script.replaceAll(documentedAddress, registry.url).replaceAll('localhost:8080/', `${host}/`),
         );
-        const { blocks: outputs, finished } = await session(scripts, folder, env);
+        const { blocks: outputs, finished } = await session(scripts, command?.script ?? '', folder, env);
         if (finished.code !== 0) {
           const failed = found[outputs.length - 1];
           throw new Error(
@@ -149,8 +176,10 @@ describe('documents', () => {
           expect(said, `${name}:${block.line}: ${block.script}`).toMatch(promised(block.output));
         }
       } finally {
+        command?.close();
         await registry.stop();
         remove();
+        calls.remove();
       }
     },
     120_000,
