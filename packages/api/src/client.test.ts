@@ -119,7 +119,7 @@ describe('an unreachable registry', () => {
   it('is reported if it closes the connection', async () => {
     const url = await serve((request) => request.socket.destroy());
     const error = await failure(new RegistryClient({ url }).search({}));
-    expect(error.message).toMatch(/connection was cut/);
+    expect(error.message).toMatch(/connection was closed/);
   });
 });
 
@@ -207,24 +207,24 @@ describe('a broken response', () => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
         response.write('{', () => response.destroy());
       },
-      'the connection was cut',
+      'the connection was closed',
     ],
     [
       'damaged',
       (_, response) => response.writeHead(200, coded('gzip')).end('no gzip'),
-      'its answer is damaged',
+      'the response cannot be decompressed',
     ],
     [
       'packed and cut off',
       (_, response) => response.writeHead(200, coded('gzip')).end(whole.subarray(0, 20)),
-      'damaged',
+      'cannot be decompressed',
     ],
     [
       'in an unsupported content coding',
       (_, response) => response.writeHead(200, coded('zstd')).end('x'),
       'content coding zstd',
     ],
-    ['not HTTP', (request) => request.socket.end('SSH-2.0-OpenSSH\r\n'), 'its answer is not HTTP'],
+    ['not HTTP', (request) => request.socket.end('SSH-2.0-OpenSSH\r\n'), 'the response is not HTTP'],
   ])('%s', async (_, handler, words) => {
     const url = await serve(handler);
     const error = await failure(new RegistryClient({ url }).search({}));

@@ -220,8 +220,8 @@ function toSourceFailure(
 }
 
 function describeOther(type: string | undefined, kind: 'image' | 'index'): string {
-  if (type === 'catalog') return ' but an index of catalogs';
+  if (type === 'catalog') return ': it is an index of catalogs';
   return type === undefined
-    ? ` but ${kind === 'index' ? 'an index' : 'an artifact'} of another type`
-    : ` but of the type ${type}`;
+    ? `: it is ${kind === 'index' ? 'an index' : 'an artifact'} of another type`
+    : `: its type is ${type}`;
 }

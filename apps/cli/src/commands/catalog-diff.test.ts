@@ -302,7 +302,7 @@ describe('the snapshots that are compared', () => {
           class: 'publisher-changed',
           weight: 'review',
           rule: 'publisher-changed',
-          message: 'the publisher is "Other Co", not "Example Co"',
+          message: 'the publisher changed from "Example Co" to "Other Co"',
           before: 'Example Co',
           after: 'Other Co',
         },
@@ -337,8 +337,9 @@ describe('the snapshots that are compared', () => {
 
 ${GROUP}/Chosen
   breaking  v1: a has the maxLength 9 (schema-breaking)
-  review    the publisher is "Other Co", not "Example Co" (publisher-changed)
-  quiet     v1: the release is 1.2.0, and was 1.1.0 (upgraded)
+  review    the publisher changed from "Example Co" to "Other Co"
+              (publisher-changed)
+  quiet     v1: the release changed from 1.1.0 to 1.2.0 (upgraded)
 `);
     for (const line of text.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(80);
     const piped = await run(['chosen']);
@@ -597,9 +598,9 @@ describe('what a registry answers', () => {
   const diff = (url: string, ...args: string[]) => run(['x', ...args, '--registry', url]);
 
   it.each<[string | undefined, string | undefined, CatalogChangeClass, string]>([
-    ['the key a', 'the key b', 'signer-changed', 'it is signed by the key b; it was signed by the key a'],
+    ['the key a', 'the key b', 'signer-changed', 'the signer changed from the key a to the key b'],
     ['the key a', undefined, 'signature-removed', 'it is no longer signed; it was signed by the key a'],
-    [undefined, 'the key b', 'signature-added', 'it is signed by the key b'],
+    [undefined, 'the key b', 'signature-added', 'it is now signed by the key b'],
   ])('of signers: %s, then %s', async (before, after, name, message) => {
     const io = await answering([before, after], (url) => diff(url, '1', '2'));
     expect([io.exitCode, io.out()]).toEqual([

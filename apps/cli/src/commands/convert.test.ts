@@ -112,7 +112,7 @@ describe('convert', () => {
     const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
     expect(io.exitCode).toBe(1);
     expect(await yamlFiles('out')).toEqual(['set-labels/1.0.0.yaml']);
-    expect(io.err().match(/^error\[.*$/gm)).toEqual(['error[convert/no-image]: the metadata names no image']);
+    expect(io.err().match(/^error\[.*$/gm)).toEqual(['error[convert/no-image]: the metadata has no image']);
     expect(io.err()).toContain(' --> in/b.yaml\n');
     expect(io.err()).toContain('1 file of other kinds skipped\n');
     expect(io.err()).toMatch(/^wrote 1 definition to out; 1 file not converted$/m);
@@ -185,7 +185,7 @@ describe('convert', () => {
     for (const from of ['kep', 'krew']) {
       const io = await convert('in/metadata.yaml', '--from', from);
       expect([io.exitCode, io.out()]).toEqual([1, '']);
-      expect(io.err()).toContain('/unknown-document]: this is function metadata of kpt');
+      expect(io.err()).toContain('/unknown-document]: this is kpt function metadata');
     }
   });
 

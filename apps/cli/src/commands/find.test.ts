@@ -108,7 +108,7 @@ describe('show', () => {
       'kind: SetLabels',
       'kustomize build --enable-alpha-plugins .',
       'kpt fn eval . --image registry.example.com/functions/set-labels@sha256:55cfd2ae',
-      'no network',
+      'no network access',
       'Apache-2.0',
       'FIELD',
       'platform@example.com',

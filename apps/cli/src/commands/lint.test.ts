@@ -66,7 +66,7 @@ describe('lint', () => {
     expect(io.out()).toBe('1 file: no problems; 3 files of other kinds skipped\n');
     const named = await lint(['all/kustomization.yaml']);
     expect(named.exitCode).toBe(1);
-    expect(named.out()).toContain('error[dialect/unknown-document]: this is a file of kustomize');
+    expect(named.out()).toContain('error[dialect/unknown-document]: this is a kustomize file');
     expect(named.out()).toContain(' --> all/kustomization.yaml:2:7\n');
   });
 
@@ -216,6 +216,6 @@ describe('documents of the registry', () => {
   it('are no definitions where they stand among them', async () => {
     await put('mixed.yaml', `${definition()}---\n${recipe()}`);
     const io = await lint(['mixed.yaml']);
-    expect([io.exitCode, io.out().includes('this is the recipe of a catalog')]).toEqual([1, true]);
+    expect([io.exitCode, io.out().includes('this is a catalog recipe')]).toEqual([1, true]);
   });
 });

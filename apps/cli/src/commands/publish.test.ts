@@ -374,7 +374,7 @@ describe('the release before', () => {
     const kept = await run(['before/2.yaml', 'before/3.yaml']);
     expect(kept.exitCode, kept.err()).toBe(0);
     expect(kept.err()).toContain(
-      'warning[publish/review]: since 2.0.0 in v1: the function is not idempotent',
+      'warning[publish/review]: since 2.0.0 in v1: the function is no longer idempotent',
     );
     const alone = await run(['before/10.yaml', '--dry-run']);
     expect([alone.exitCode, alone.err()]).toEqual([1, expect.stringContaining('since 3.0.0 in v1')]);

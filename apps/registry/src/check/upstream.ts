@@ -22,7 +22,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   for (const { catalog, newest } of behind) {
     yield information(
       `snapshot ${catalog} ${newest}`,
-      'search does not have its upstream functions yet; the registry is adding them',
+      'its upstream functions are not in the search index yet; the registry is adding them',
     );
   }
   const waiting = namesWaiting(client);
@@ -37,11 +37,13 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const problemOf = (row: Row): string | undefined => {
     const kindFolded = row.kind.toLowerCase();
     if (isOurs.get(row.id, row.group, kindFolded) !== undefined)
-      return 'search has it both as a function of this registry and as an upstream function';
+      return 'the search index has it twice: as a function of this registry and as an upstream function';
     if (waiting.has(nameOf(row))) return undefined;
     const entry = shown(row.group, kindFolded);
-    if (entry === undefined) return 'search has it, but no newest snapshot has it from an upstream catalog';
-    if (entry !== row.entry) return `search has entry ${row.entry}, but a newest snapshot has ${entry}`;
+    if (entry === undefined)
+      return 'the search index has it, but the newest snapshots have no upstream entry for it';
+    if (entry !== row.entry)
+      return `the search index has entry ${row.entry}, but the newest snapshot has ${entry}`;
     const json = jsonOf.get(entry);
     if (json === undefined) return `its entry ${entry} is missing`;
     const expected = Object.entries(
@@ -63,7 +65,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   }
   for (const name of namesWithoutRow(client)) {
     if (waiting.has(nameOf(name))) continue;
-    const message = 'a newest snapshot has it from an upstream catalog, but search does not';
+    const message = 'a newest snapshot has an upstream entry for it, but the search index does not';
     yield damage(`${name.group}/${name.kind}`, message, FROM_BACKUP);
   }
 };

@@ -136,7 +136,7 @@ describe('publishing', () => {
     for (const part of [
       'no file name',
       '"readme" is there 2 times',
-      'the part "bundle" is there more than 4 times',
+      'more than 4 parts "bundle"',
       '"extra" is unknown',
     ]) {
       expect(problem.detail).toContain(part);

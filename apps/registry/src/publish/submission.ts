@@ -63,7 +63,7 @@ async function readForm(c: RegistryContext): Promise<Submission> {
   const readme = onlyFile(form, 'readme', problems);
   const bundles = files(form, 'bundle', problems);
   if (bundles.length > BUNDLE_LIMITS.maxPerPublish) {
-    problems.push(`the part "bundle" is there more than ${BUNDLE_LIMITS.maxPerPublish} times`);
+    problems.push(`more than ${BUNDLE_LIMITS.maxPerPublish} parts "bundle"`);
   }
   if (definition === undefined && !form.has('definition')) problems.push('the part "definition" is missing');
   const mediaType = definition && fileMediaType(definition);

@@ -58,7 +58,7 @@ function addNewFunction({ versions }: FunctionDefinition, changes: FunctionChang
   for (const { name, runtime } of versions) {
     for (const { field, needed, what } of CAPABILITIES) {
       if (runtime.container?.[field] !== true) continue;
-      changes.add(needed, `the container asks for ${what}`, { version: name });
+      changes.add(needed, `the container requires ${what}`, { version: name });
     }
   }
 }
@@ -78,10 +78,10 @@ function addProvenanceChanges(
     if (was === undefined || is === undefined) continue;
     const version = { version: name };
     if (was.release !== undefined && is.release !== undefined && was.release !== is.release) {
-      addReleaseChange('the release is', was.release, is.release, version, changes);
+      addReleaseChange('the release', was.release, is.release, version, changes);
     }
     if (was.source !== is.source) {
-      const message = `it comes from the source ${is.source}, and came from ${was.source}`;
+      const message = `the source changed from ${was.source} to ${is.source}`;
       changes.add('source-changed', message, { ...version, before: was.source, after: is.source });
     }
     addSignerChange(was.signedBy, is.signedBy, version, changes);
@@ -96,10 +96,10 @@ function addSignerChange(
 ): void {
   if (before === after) return;
   const details = { ...version, before, after };
-  if (before === undefined) changes.add('signature-added', `it is signed by ${after}`, details);
+  if (before === undefined) changes.add('signature-added', `it is now signed by ${after}`, details);
   else if (after === undefined) {
     changes.add('signature-removed', `it is no longer signed; it was signed by ${before}`, details);
-  } else changes.add('signer-changed', `it is signed by ${after}; it was signed by ${before}`, details);
+  } else changes.add('signer-changed', `the signer changed from ${before} to ${after}`, details);
 }
 
 /** Entries of one function as one, each API version as its first entry has it (KEP-2906, "Proposal"). */

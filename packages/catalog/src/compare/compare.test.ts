@@ -301,7 +301,7 @@ describe('the comparison', () => {
         effect: 'review',
         version: 'v1',
         path: `${items}.properties["a.b"].default`,
-        message: 'field[*]["a.b"] is "x" where it is left out',
+        message: 'field[*]["a.b"] now defaults to "x"',
       },
     ]);
   });

@@ -48,10 +48,10 @@ function compareFunctions(before: FunctionDefinition, after: FunctionDefinition,
   const [was, is] = [before, after].map(({ group, names }) => `${group}/${names.kind}`);
   if (was !== is) {
     const at = before.group === after.group ? ['spec', 'names', 'kind'] : ['spec', 'group'];
-    report('function-renamed', at, `the function is ${is}, not ${was}`);
+    report('function-renamed', at, `the function name changed from ${was} to ${is}`);
   }
   if (before.publisher !== after.publisher) {
-    const message = `the publisher is ${formatValue(after.publisher)}, not ${formatValue(before.publisher)}`;
+    const message = `the publisher changed from ${formatValue(before.publisher)} to ${formatValue(after.publisher)}`;
     report('publisher-changed', ['spec', 'publisher'], message);
   }
   reportDocumentation(before, after, DOCUMENTATION, ['spec'], report);
@@ -99,7 +99,7 @@ function reportAddedVersion(
   if (preferred === undefined) return;
   compareRuntimes(preferred, version, at, (rule, place, message) => {
     if (COMPATIBILITY_RULES[rule].effect === 'review') {
-      report(rule, place, `${message} (held against ${preferred.name})`);
+      report(rule, place, `${message} (compared with ${preferred.name})`);
     }
   });
 }
@@ -114,6 +114,6 @@ function reportDocumentation<Name extends string>(
   for (const name of names) {
     if (canonicalContent(before[name]) === canonicalContent(after[name])) continue;
     const place = after[name] === undefined ? at : [...at, name];
-    report('documentation-changed', place, `${name} differs`);
+    report('documentation-changed', place, `${name} changed`);
   }
 }

@@ -34,8 +34,8 @@ export const compareValues: KeywordComparison = (before, after, field, report) =
   for (const count of COUNTS) compareCounts(before, after, field, report, count);
   compareStep(before, after, field, report);
   compareFlag(before, after, 'nullable', {
-    added: () => report('nullable-added', 'nullable', `${field} may be null`),
-    removed: () => report('nullable-removed', undefined, `${field} may no longer be null`),
+    added: () => report('nullable-added', 'nullable', `${field} can now be null`),
+    removed: () => report('nullable-removed', undefined, `${field} can no longer be null`),
   });
   compareDefault(before, after, field, report);
 };
@@ -55,28 +55,29 @@ export function compareFlag(
 const compareEnum: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordLists(before, after, 'enum');
   if (old === undefined && now === undefined) return;
-  if (old === undefined) return report('enum-narrowed', 'enum', `${field} takes only ${formatList(now!)}`);
-  if (now === undefined) return report('enum-widened', undefined, `${field} takes any value, not only some`);
+  if (old === undefined) return report('enum-narrowed', 'enum', `${field} accepts only ${formatList(now!)}`);
+  if (now === undefined)
+    return report('enum-widened', undefined, `${field} accepts any value: the enum is removed`);
   const removed = difference(old, now);
   const added = difference(now, old);
   if (removed.length > 0)
     report('enum-narrowed', 'enum', `${field} no longer accepts ${formatList(removed)}`);
-  if (added.length > 0) report('enum-widened', 'enum', `${field} takes ${formatList(added)} as well`);
+  if (added.length > 0) report('enum-widened', 'enum', `${field} also accepts ${formatList(added)}`);
 };
 
 const comparePattern: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'pattern');
   if (old === now) return;
   if (now === undefined)
-    report('pattern-dropped', undefined, `${field} no longer has to match ${formatValue(old)}`);
-  else report('pattern-changed', 'pattern', `${field} has to match ${formatValue(now)}${previousText(old)}`);
+    report('pattern-dropped', undefined, `${field} no longer needs to match ${formatValue(old)}`);
+  else report('pattern-changed', 'pattern', `${field} must match ${formatValue(now)}${previousText(old)}`);
 };
 
 const compareFormat: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'format');
   if (old === now) return;
   if (now === undefined) {
-    report('other-difference', undefined, `${field} had the format ${formatValue(old)}, and has none`);
+    report('other-difference', undefined, `${field} no longer has the format ${formatValue(old)}`);
   } else {
     const known = KNOWN_FORMATS.has(String(now));
     const lost = old !== undefined && KNOWN_FORMATS.has(String(old));
@@ -100,14 +101,14 @@ function compareRange(
   const wasExclusive = old !== undefined && isSet(before, exclusive);
   const isExclusive = now !== undefined && isSet(after, exclusive);
   if (old === now && wasExclusive === isExclusive) return;
-  const shownBound = `${bound} ${now}${isExclusive ? ', which is excluded' : ''}`;
+  const shownBound = `${bound} ${now}${isExclusive ? ' (exclusive)' : ''}`;
   if (now === undefined) {
     report('bound-loosened', undefined, `${field} no longer has ${bound}`);
     return;
   }
   const tighter =
     old === undefined || (old - now) * direction > 0 || (old === now && isExclusive && !wasExclusive);
-  const was = old === undefined ? '' : `; it was ${old}${wasExclusive ? ', excluded' : ''}`;
+  const was = old === undefined ? '' : `; it was ${old}${wasExclusive ? ' (exclusive)' : ''}`;
   report(tighter ? 'bound-tightened' : 'bound-loosened', bound, `${field} has the ${shownBound}${was}`);
 }
 
@@ -140,13 +141,13 @@ const compareStep: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'multipleOf') as [number?, number?];
   if (old === now) return;
   if (now === undefined) {
-    return report('bound-loosened', undefined, `${field} no longer has to be a multiple of ${old}`);
+    return report('bound-loosened', undefined, `${field} no longer needs to be a multiple of ${old}`);
   }
   const looser = old !== undefined && isMultiple(old, now);
   report(
     looser ? 'bound-loosened' : 'bound-tightened',
     'multipleOf',
-    `${field} has to be a multiple of ${now}${previousText(old)}`,
+    `${field} must be a multiple of ${now}${previousText(old)}`,
   );
 };
 
@@ -160,19 +161,11 @@ const compareDefault: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'default');
   if (canonicalContent(old) === canonicalContent(now)) return;
   if (old === undefined) {
-    report('default-added', 'default', `${field} is ${formatValue(now)} where it is left out`);
+    report('default-added', 'default', `${field} now defaults to ${formatValue(now)}`);
   } else if (now === undefined) {
-    report(
-      'default-changed',
-      undefined,
-      `${field} was ${formatValue(old)} where it is left out, and has no default`,
-    );
+    report('default-changed', undefined, `${field} no longer defaults to ${formatValue(old)}`);
   } else {
-    report(
-      'default-changed',
-      'default',
-      `${field} is ${formatValue(now)} where it is left out${previousText(old)}`,
-    );
+    report('default-changed', 'default', `${field} now defaults to ${formatValue(now)}${previousText(old)}`);
   }
 };
 

@@ -14,18 +14,23 @@ export const compareRestrictions: KeywordComparison = (before, after, field, rep
   compareMapType(before, after, field, report);
   compareFlag(before, after, 'x-kubernetes-embedded-resource', {
     added: () =>
-      report('embedded-resource-added', 'x-kubernetes-embedded-resource', `${field} has to be a resource`),
-    removed: () => report('other-difference', undefined, `${field} no longer has to be a resource`),
+      report(
+        'embedded-resource-added',
+        'x-kubernetes-embedded-resource',
+        `${field} must be a complete resource`,
+      ),
+    removed: () =>
+      report('other-difference', undefined, `${field} no longer needs to be a complete resource`),
   });
 };
 
 const compareAllOf: KeywordComparison = (before, after, field, report) => {
   const [old = [], now = []] = keywordLists(before, after, 'allOf');
   if (difference(now, old).length > 0) {
-    report('restriction-added', 'allOf', `${field} has another branch of allOf to satisfy`);
+    report('restriction-added', 'allOf', `${field} must satisfy a new branch of allOf`);
   }
   if (difference(old, now).length > 0) {
-    report('restriction-dropped', undefined, `${field} has one branch of allOf less to satisfy`);
+    report('restriction-dropped', undefined, `${field} no longer needs to satisfy a branch of allOf`);
   }
 };
 
@@ -33,8 +38,9 @@ const compareNot: KeywordComparison = (before, after, field, report) => {
   const old = keyword(before, 'not');
   const now = keyword(after, 'not');
   if (canonicalContent(old) === canonicalContent(now)) return;
-  if (now === undefined) report('restriction-dropped', undefined, `${field} no longer has "not"`);
-  else report('restriction-added', 'not', `${field} has ${old === undefined ? 'a' : 'another'} "not"`);
+  if (now === undefined) report('restriction-dropped', undefined, `"not" is removed from ${field}`);
+  else
+    report('restriction-added', 'not', `"not" is ${old === undefined ? 'added to' : 'changed in'} ${field}`);
 };
 
 function compareBranches(
@@ -48,7 +54,7 @@ function compareBranches(
   const now = comparableBranches(after, name);
   if (old.length === 0 && now.length === 0) return;
   if (old.length === 0) {
-    report('restriction-added', name, `${field} has to match ${requiredBranches(name)} of ${name}`);
+    report('restriction-added', name, `${field} must match ${requiredBranches(name)} of ${name}`);
     return;
   }
   if (now.length === 0) {
@@ -56,17 +62,17 @@ function compareBranches(
     return;
   }
   if (difference(old, now).length > 0) {
-    report('branch-removed', name, `${field} has a branch of ${name} that is gone or another one`);
+    report('branch-removed', name, `a branch of ${name} in ${field} is removed or changed`);
   }
   // The same branch twice in oneOf is never matched once.
   if (difference(now, old).length > 0 || (name === 'oneOf' && now.length > old.length)) {
     const rule = name === 'anyOf' ? 'any-of-branch-added' : 'one-of-branch-added';
-    report(rule, name, `${field} has another branch of ${name}`);
+    report(rule, name, `a branch of ${name} is added to ${field}`);
   }
 }
 
 function requiredBranches(name: 'anyOf' | 'oneOf'): string {
-  return name === 'anyOf' ? 'a branch' : 'exactly one branch';
+  return name === 'anyOf' ? 'at least one branch' : 'exactly one branch';
 }
 
 const INT_OR_STRING = canonicalContent([{ type: 'integer' }, { type: 'string' }]);
@@ -85,9 +91,9 @@ const compareCel: KeywordComparison = (before, after, field, report) => {
   const [added] = difference(now!, old!);
   const [removed] = difference(old!, now!);
   if (added !== undefined) {
-    report('cel-rule-changed', 'x-kubernetes-validations', `${field} has to satisfy ${formatValue(added)}`);
+    report('cel-rule-changed', 'x-kubernetes-validations', `${field} must satisfy ${formatValue(added)}`);
   } else if (removed !== undefined) {
-    report('restriction-dropped', undefined, `${field} no longer has to satisfy ${formatValue(removed)}`);
+    report('restriction-dropped', undefined, `${field} no longer needs to satisfy ${formatValue(removed)}`);
   }
 };
 
@@ -104,14 +110,14 @@ const compareListType: KeywordComparison = (before, after, field, report) => {
   const now = keyword(after, name) ?? 'atomic';
   const [oldKeys, keys] = keywordLists(before, after, 'x-kubernetes-list-map-keys');
   if (old !== now && now === 'atomic') {
-    report('list-made-atomic', undefined, `${field} was a list of the type ${old}, and is atomic`);
+    report('list-made-atomic', undefined, `the list type of ${field} changed from ${old} to atomic`);
   } else if (old !== now) {
-    report('list-type-changed', name, `${field} is a list of the type ${now}, not ${old}`);
+    report('list-type-changed', name, `the list type of ${field} changed from ${old} to ${now}`);
   } else if (canonicalContent(oldKeys ?? []) !== canonicalContent(keys ?? [])) {
     report(
       'list-type-changed',
       'x-kubernetes-list-map-keys',
-      `${field} has the map keys ${formatValue(keys)}`,
+      `the list map keys of ${field} changed to ${formatValue(keys)}`,
     );
   }
 };
@@ -120,5 +126,5 @@ const compareMapType: KeywordComparison = (before, after, field, report) => {
   const name = 'x-kubernetes-map-type';
   const old = keyword(before, name) ?? 'granular';
   const now = keyword(after, name) ?? 'granular';
-  if (old !== now) report('map-type-changed', name, `${field} is a map of the type ${now}, not ${old}`);
+  if (old !== now) report('map-type-changed', name, `the map type of ${field} changed from ${old} to ${now}`);
 };

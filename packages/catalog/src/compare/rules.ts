@@ -16,38 +16,39 @@ export const COMPATIBILITY_RULES = {
   'property-removed': { effect: 'breaking', summary: 'A field is removed.' },
   'property-added': {
     effect: 'compatible',
-    summary: 'An optional field is added, whatever it requires of its own fields.',
+    summary: 'An optional field is added. Its own fields may be required.',
   },
   'property-added-to-open': {
     effect: 'breaking',
-    summary: 'A field is added where any field was taken: files may have it with another content.',
+    summary:
+      'A field is declared where any field was accepted: existing files may use it with other content.',
   },
   'property-added-with-default': {
     effect: 'review',
-    summary: 'An optional field with a default is added: files that leave it out now say something.',
+    summary: 'An optional field with a default is added: it applies to files that omit the field.',
   },
   'required-property-added': {
     effect: 'breaking',
-    summary: 'A required field is added, with or without a default: not every validator fills defaults in.',
+    summary: 'A required field is added, with or without a default: some validators do not apply defaults.',
   },
-  'property-required': { effect: 'breaking', summary: 'A field that was optional is required.' },
-  'property-optional': { effect: 'compatible', summary: 'A field that was required is optional.' },
+  'property-required': { effect: 'breaking', summary: 'An optional field becomes required.' },
+  'property-optional': { effect: 'compatible', summary: 'A required field becomes optional.' },
 
   'type-changed': { effect: 'breaking', summary: 'The type changed.' },
-  'integer-to-number': { effect: 'compatible', summary: 'The type was integer and is number.' },
+  'integer-to-number': { effect: 'compatible', summary: 'The type changed from integer to number.' },
   'int-or-string-allowed': {
     effect: 'compatible',
-    summary: 'The type was integer or string, and both are taken.',
+    summary: 'The type was integer or string; now both are accepted.',
   },
   'any-type-allowed': {
     effect: 'review',
-    summary: 'The type is dropped and anything is taken (`x-kubernetes-preserve-unknown-fields`).',
+    summary: 'The type is removed, and any value is accepted (`x-kubernetes-preserve-unknown-fields`).',
   },
 
   'enum-narrowed': { effect: 'breaking', summary: 'An enum is added, or loses a value.' },
-  'enum-widened': { effect: 'compatible', summary: 'An enum gains a value, or is dropped.' },
+  'enum-widened': { effect: 'compatible', summary: 'An enum gains a value, or is removed.' },
   'pattern-changed': { effect: 'breaking', summary: 'A pattern is added or changed.' },
-  'pattern-dropped': { effect: 'compatible', summary: 'A pattern is dropped.' },
+  'pattern-dropped': { effect: 'compatible', summary: 'A pattern is removed.' },
   'bound-tightened': {
     effect: 'breaking',
     summary:
@@ -55,25 +56,26 @@ export const COMPATIBILITY_RULES = {
   },
   'bound-loosened': {
     effect: 'compatible',
-    summary: 'A bound is loosened or dropped, or a minimum of 0 items, characters or fields is added.',
+    summary: 'A bound is loosened or removed, or a minimum of 0 items, characters or fields is added.',
   },
   'format-added': { effect: 'breaking', summary: 'A format that Kubernetes knows is added.' },
   'unknown-format-added': {
     effect: 'compatible',
-    summary: 'A format that Kubernetes does not know, and so ignores, is added.',
+    summary: 'A format that Kubernetes does not know, and therefore ignores, is added.',
   },
   'nullable-removed': { effect: 'breaking', summary: 'Null is no longer allowed.' },
-  'nullable-added': { effect: 'compatible', summary: 'Null is allowed.' },
-  'default-added': { effect: 'review', summary: 'A field that had no default has one.' },
+  'nullable-added': { effect: 'compatible', summary: 'Null is now allowed.' },
+  'default-added': { effect: 'review', summary: 'A default is added to an existing field.' },
   'default-changed': { effect: 'breaking', summary: 'A default is changed or removed.' },
 
   closed: {
     effect: 'breaking',
-    summary: 'An object or map that took any field takes only those that are declared, or of one schema.',
+    summary:
+      'An object or map that accepted any field accepts only declared fields, or values of one schema.',
   },
   opened: {
     effect: 'compatible',
-    summary: 'An object takes fields that are not declared, or a map takes values of any schema.',
+    summary: 'An object accepts undeclared fields, or a map accepts values of any schema.',
   },
   'preserve-unknown-removed': {
     effect: 'breaking',
@@ -81,13 +83,13 @@ export const COMPATIBILITY_RULES = {
   },
   'list-type-changed': {
     effect: 'breaking',
-    summary: 'A list becomes a set or a map, or its map keys are others.',
+    summary: 'A list becomes a set or a map, or its map keys change.',
   },
   'list-made-atomic': { effect: 'review', summary: 'A set or map list becomes atomic.' },
   'map-type-changed': { effect: 'review', summary: '`x-kubernetes-map-type` changed.' },
   'embedded-resource-added': {
     effect: 'breaking',
-    summary: 'An object has to be a whole resource (`x-kubernetes-embedded-resource`).',
+    summary: 'An object must be a complete resource (`x-kubernetes-embedded-resource`).',
   },
   'cel-rule-changed': { effect: 'breaking', summary: 'A CEL rule is added or changed.' },
   'restriction-added': {
@@ -96,53 +98,59 @@ export const COMPATIBILITY_RULES = {
   },
   'restriction-dropped': {
     effect: 'compatible',
-    summary: 'A branch of allOf, a `not`, a CEL rule, or a whole anyOf or oneOf is dropped.',
+    summary: 'A branch of allOf, a `not`, a CEL rule, or a whole anyOf or oneOf is removed.',
   },
   'any-of-branch-added': { effect: 'compatible', summary: 'A branch of anyOf is added.' },
   'one-of-branch-added': {
     effect: 'breaking',
-    summary: 'A branch of oneOf is added: what matched one may now match two.',
+    summary: 'A branch of oneOf is added: a value that matched one branch may now match two.',
   },
   'branch-removed': { effect: 'breaking', summary: 'A branch of anyOf or oneOf is removed or changed.' },
   'documentation-changed': {
     effect: 'compatible',
-    summary: 'Descriptions, titles, examples, tags, maintainers or addresses of documents differ.',
+    summary: 'Descriptions, titles, examples, tags, maintainers or document URLs changed.',
   },
   'other-difference': { effect: 'breaking', summary: 'Any other difference between two schemas.' },
   'not-compared': {
     effect: 'breaking',
-    summary: 'A schema is too large or too deep to be compared, so nothing is known of the rest of it.',
+    summary: 'A schema is too large or too deep to compare completely; the rest counts as breaking.',
   },
 
-  'network-required': { effect: 'review', summary: 'The container asks for the network.' },
-  'storage-required': { effect: 'review', summary: 'The container asks for storage to be mounted.' },
+  'network-required': { effect: 'review', summary: 'The container requires network access.' },
+  'storage-required': { effect: 'review', summary: 'The container requires mounted storage.' },
   'capability-dropped': {
     effect: 'compatible',
-    summary: 'The container no longer asks for the network or for storage.',
+    summary: 'The container no longer requires network access or mounted storage.',
   },
   'registry-changed': {
     effect: 'review',
-    summary: 'The image, executable or script comes from another host.',
+    summary: 'The image, executable or script is from another host.',
   },
   'repository-changed': { effect: 'review', summary: 'The image is in another repository of its registry.' },
   'image-changed': { effect: 'compatible', summary: 'The image has another tag or digest.' },
   'download-changed': {
     effect: 'compatible',
-    summary: 'An executable or script has another address on its host, or another digest.',
+    summary: 'An executable or script has another URL on the same host, or another digest.',
   },
   'runtime-changed': {
     effect: 'review',
-    summary: 'A way to run the function (container, exec, starlark) is added or removed.',
+    summary: 'A runtime (container, exec, starlark) is added or removed.',
   },
-  'platform-added': { effect: 'compatible', summary: 'An executable for one more platform is added.' },
+  'platform-added': { effect: 'compatible', summary: 'An executable for another platform is added.' },
   'platform-removed': { effect: 'review', summary: 'The executable for a platform is removed.' },
   'idempotent-removed': {
     effect: 'review',
     summary: 'The function is no longer idempotent.',
   },
-  'idempotent-added': { effect: 'compatible', summary: 'The function is idempotent.' },
-  'config-map-removed': { effect: 'breaking', summary: 'A ConfigMap is no longer taken as functionConfig.' },
-  'config-map-added': { effect: 'compatible', summary: 'A ConfigMap is taken as functionConfig too.' },
+  'idempotent-added': { effect: 'compatible', summary: 'The function is now idempotent.' },
+  'config-map-removed': {
+    effect: 'breaking',
+    summary: 'A ConfigMap is no longer accepted as functionConfig.',
+  },
+  'config-map-added': {
+    effect: 'compatible',
+    summary: 'A ConfigMap is now also accepted as functionConfig.',
+  },
   'license-changed': { effect: 'review', summary: 'The license changed.' },
   'publisher-changed': { effect: 'review', summary: 'The publisher changed.' },
 } as const satisfies Record<string, { effect: Effect; summary: string }>;

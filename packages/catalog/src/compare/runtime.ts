@@ -39,14 +39,14 @@ export function compareRuntimes(
     );
   }
   if (before.license !== after.license) {
-    const message = `the license is ${formatValue(after.license)}, not ${formatValue(before.license)}`;
+    const message = `the license changed from ${formatValue(before.license)} to ${formatValue(after.license)}`;
     report('license-changed', [...at, 'license'], message);
   }
   if (before.idempotent !== after.idempotent) {
     report(
       after.idempotent ? 'idempotent-added' : 'idempotent-removed',
       [...at, 'idempotent'],
-      `the function is ${after.idempotent ? '' : 'not '}idempotent`,
+      `the function is ${after.idempotent ? 'now' : 'no longer'} idempotent`,
     );
   }
   const [took, takes] = [before.configMap === true, after.configMap === true];
@@ -54,7 +54,7 @@ export function compareRuntimes(
     report(
       takes ? 'config-map-added' : 'config-map-removed',
       takes ? [...at, 'configMap'] : at,
-      `a ConfigMap is ${takes ? 'taken' : 'no longer taken'} as functionConfig`,
+      `a ConfigMap is ${takes ? 'now' : 'no longer'} accepted as functionConfig`,
     );
   }
 }
@@ -67,12 +67,12 @@ function compareContainers(
 ): void {
   if (after === undefined) return;
   const capabilities = [
-    ['requireNetwork', 'network-required', 'the network'],
-    ['requireStorageMount', 'storage-required', 'storage to be mounted'],
+    ['requireNetwork', 'network-required', 'network access'],
+    ['requireStorageMount', 'storage-required', 'mounted storage'],
   ] as const;
   for (const [name, rule, what] of capabilities) {
     const [asked, asks] = [before?.[name] === true, after[name] === true];
-    if (asks && !asked) report(rule, [...at, name], `the container asks for ${what}`);
+    if (asks && !asked) report(rule, [...at, name], `the container requires ${what}`);
     if (asked && !asks) report('capability-dropped', at, `the container no longer requires ${what}`);
   }
   if (before !== undefined) compareImages(before, after, at, report);
@@ -86,24 +86,28 @@ function compareImages(before: ContainerRuntime, after: ContainerRuntime, at: Pa
     report(
       'registry-changed',
       place,
-      `the image is ${formatValue(after.image)}, not ${formatValue(before.image)}`,
+      `the image changed from ${formatValue(before.image)} to ${formatValue(after.image)}`,
     );
     return;
   }
   if (was.host !== is.host) {
-    const message = `the image comes from ${is.host ?? 'no registry that is named'}, not ${was.host ?? 'one that is not named'}`;
+    const message = `the image registry changed from ${was.host ?? '(none)'} to ${is.host ?? '(none)'}`;
     report('registry-changed', place, message);
   }
   if (was.repository !== is.repository) {
-    report('repository-changed', place, `the image is ${is.repository}, not ${was.repository}`);
+    report(
+      'repository-changed',
+      place,
+      `the image repository changed from ${was.repository} to ${is.repository}`,
+    );
   } else if (was.tag !== is.tag) {
     report(
       'image-changed',
       place,
-      `the image has the tag ${is.tag ?? 'that is left out'}${was.tag === undefined ? '' : `, not ${was.tag}`}`,
+      `the image tag changed from ${was.tag ?? '(none)'} to ${is.tag ?? '(none)'}`,
     );
   } else if (was.digest !== is.digest || before.sha256 !== after.sha256) {
-    report('image-changed', place, 'the image has the same tag and another digest');
+    report('image-changed', place, 'the image digest changed, the tag is the same');
   }
 }
 
@@ -125,11 +129,11 @@ function comparePlatforms(
   for (const [name, { platform, index }] of now) {
     const place = [...at, 'platforms', index];
     const was = old.get(name);
-    if (was === undefined) report('platform-added', place, `an executable is added for ${name}`);
+    if (was === undefined) report('platform-added', place, `an executable for ${name} is added`);
     else if (was.uri !== platform.uri) {
       compareAddresses(`the executable for ${name}`, was.uri, platform.uri, [...place, 'uri'], report);
     } else if (was.sha256 !== platform.sha256 || was.bin !== platform.bin) {
-      const message = `the executable for ${name} has the same address and another digest or path`;
+      const message = `the digest or path of the executable for ${name} changed, the URL is the same`;
       report('download-changed', place, message);
     }
   }
@@ -138,8 +142,8 @@ function comparePlatforms(
 function compareAddresses(what: string, before: string, after: string, at: Path, report: Report): void {
   if (before === after) return;
   const [was, is] = [addressHost(before), addressHost(after)];
-  if (was === is) report('download-changed', at, `${what} has another address at ${is}`);
-  else report('registry-changed', at, `${what} comes from ${is}, not ${was}`);
+  if (was === is) report('download-changed', at, `${what} has another URL on ${is}`);
+  else report('registry-changed', at, `the host of ${what} changed from ${was} to ${is}`);
 }
 
 /** What stands between the scheme and the first slash of an address. */

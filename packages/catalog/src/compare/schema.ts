@@ -44,13 +44,17 @@ class Comparison {
   compare(before: JsonObject, after: JsonObject, at: Path, field: string, depth: number): void {
     if (this.nodes >= MAX_NODES) return;
     if (++this.nodes === MAX_NODES || depth > DOCUMENT_LIMITS.maxDepth) {
-      this.report('not-compared', at, `${fieldLabel(field)} and what follows is too much to compare`);
+      this.report(
+        'not-compared',
+        at,
+        `the schema is too large or too deep: ${fieldLabel(field)} and the rest are not compared`,
+      );
       return;
     }
     const tell: NodeReport = (rule, name, message) =>
       this.report(rule, name === undefined ? at : [...at, name], message);
     if (DOCUMENTATION.some((name) => canonicalContent(before[name]) !== canonicalContent(after[name]))) {
-      tell('documentation-changed', undefined, `${fieldLabel(field)} is described in other words`);
+      tell('documentation-changed', undefined, `the documentation of ${fieldLabel(field)} changed`);
     }
     if (!compareTypes(before, after, fieldLabel(field), tell)) return;
     compareValues(before, after, fieldLabel(field), tell);
@@ -73,11 +77,11 @@ class Comparison {
     if (was !== is) {
       const named = fieldLabel(field);
       if (isSet(before, PRESERVE) && !isSet(after, PRESERVE)) {
-        tell('preserve-unknown-removed', undefined, `${named} no longer keeps unknown fields`);
+        tell('preserve-unknown-removed', undefined, `${named} no longer preserves unknown fields`);
       } else if (OPENNESS.indexOf(is) < OPENNESS.indexOf(was)) {
         const now = is === 'map' ? 'values of one schema' : 'declared fields';
-        tell('closed', undefined, `${named} takes only ${now}, and took any field`);
-      } else tell('opened', undefined, `${named} takes fields that are not declared`);
+        tell('closed', undefined, `${named} accepts only ${now}; it accepted any field`);
+      } else tell('opened', undefined, `${named} accepts undeclared fields`);
     }
     const values = subschema(after, 'additionalProperties');
     const oldValues = subschema(before, 'additionalProperties');
@@ -113,7 +117,7 @@ class Comparison {
         this.compare(asSchema(old[name]), schema, child, named, depth + 1);
       } else if (!needed.has(name)) {
         if (open) {
-          const message = `${named} is declared, where any field was taken before`;
+          const message = `${named} is declared; any field was accepted before`;
           this.report('property-added-to-open', child, message);
         } else if (keyword(schema, 'default') !== undefined) {
           this.report('property-added-with-default', child, `${named} is added, with a default`);
@@ -126,11 +130,15 @@ class Comparison {
       const isNew = Object.hasOwn(now, name) && !Object.hasOwn(old, name);
       if (isNew) {
         this.report('required-property-added', [...at, 'properties', name], `${named} is added and required`);
-      } else this.report('property-required', [...at, 'required'], `${named} was optional, and is required`);
+      } else this.report('property-required', [...at, 'required'], `${named} is now required`);
     }
     for (const name of wasNeeded) {
       if (needed.has(name) || !Object.hasOwn(now, name)) continue;
-      this.report('property-optional', [...at, 'properties', name], `${joinPath(field, name)} is optional`);
+      this.report(
+        'property-optional',
+        [...at, 'properties', name],
+        `${joinPath(field, name)} is now optional`,
+      );
     }
   }
 
@@ -150,7 +158,7 @@ class Comparison {
       tell(
         'other-difference',
         now && 'items',
-        `the items of ${fieldLabel(field)} ${now ? 'get' : 'lose'} a schema`,
+        `the schema of the items of ${fieldLabel(field)} is ${now ? 'added' : 'removed'}`,
       );
     }
   }
@@ -162,18 +170,18 @@ function compareTypes(before: JsonObject, after: JsonObject, field: string, tell
   const is = typeName(after);
   if (was === is) return true;
   if (is === 'int-or-string' && (was === 'integer' || was === 'string')) {
-    tell('int-or-string-allowed', undefined, `${field} was ${was}, and is integer or string`);
+    tell('int-or-string-allowed', undefined, `the type of ${field} changed from ${was} to integer or string`);
     return true;
   }
   if (was === 'integer' && is === 'number') {
-    tell('integer-to-number', 'type', `${field} was integer, and is number`);
+    tell('integer-to-number', 'type', `the type of ${field} changed from integer to number`);
     return true;
   }
   if (was === 'any' && isSet(before, PRESERVE)) {
-    tell('preserve-unknown-removed', 'type', `${field} was of any type, and is ${is}`);
+    tell('preserve-unknown-removed', 'type', `the type of ${field} changed from any to ${is}`);
   } else if (is === 'any' && isSet(after, PRESERVE) && Object.keys(after).every(isUnrestrictive)) {
-    tell('any-type-allowed', PRESERVE, `${field} was ${was}, and is of any type`);
-  } else tell('type-changed', 'type', `${field} was ${was}, and is ${is}`);
+    tell('any-type-allowed', PRESERVE, `the type of ${field} changed from ${was} to any`);
+  } else tell('type-changed', 'type', `the type of ${field} changed from ${was} to ${is}`);
   return false;
 }
 

@@ -10,7 +10,7 @@ export const BUNDLE_LIMITS = {
   maxBytes: 1_048_576,
   /** Bundles of one release. */
   maxPerRelease: 64,
-  /** Bundles of one release that are attestations, or signed by a key that the registry does not know: signatures keep their room. */
+  /** Bundles of one release that are attestations, or signed by an unknown key. The rest is reserved for known signers. */
   maxUnverifiedPerRelease: 32,
   /** Total size of the bundles that are read when a tag is pushed. */
   maxBytesPerTag: 8_388_608,
@@ -54,7 +54,7 @@ export function planAttach(input: AttachInput): AttachPlan {
   if (isFull || bundles.length >= BUNDLE_LIMITS.maxPerRelease) {
     throw new KrmhubError(
       'conflict',
-      `${name} has ${isFull ? unasked : bundles.length} such bundles, which is the limit`,
+      `${name} has reached the limit of ${isFull ? unasked : bundles.length} ${isFull ? 'unverified bundles' : 'bundles'}`,
     );
   }
   if (bundle.claim === 'signature') {
@@ -67,7 +67,7 @@ export function planAttach(input: AttachInput): AttachPlan {
           ? undefined
           : verdict.reason;
     if (reason !== undefined) {
-      throw new KrmhubError('untrusted', `The bundle is not added to ${name}: ${reason}`, {
+      throw new KrmhubError('untrusted', `cannot add the bundle to ${name}: ${reason}`, {
         hint: 'An administrator sets the allowed signers with `krmhub policy apply`.',
       });
     }

@@ -100,7 +100,7 @@ function checkContent(
     const { length } = renderEntry(definition).yaml;
     const { maxEntryLength } = PUBLISH_LIMITS;
     if (length > maxEntryLength) {
-      const message = `the catalog entry would have ${length} characters, and at most ${maxEntryLength} are taken`;
+      const message = `the catalog entry would have ${length} characters, the limit is ${maxEntryLength}`;
       problems.push({ code: 'publish/entry-size', path: ['spec', 'versions'], message });
     }
   }

@@ -41,7 +41,7 @@ export const PUBLISH_CODES = {
   },
   'publish/name-mismatch': {
     severity: 'error',
-    summary: 'The definition has another group or kind than the one you publish to.',
+    summary: 'The group or kind of the definition differs from the one you publish to.',
     fix: 'Publish under the group and kind that the definition names, or correct the definition.',
   },
   'publish/kind-case': {
@@ -79,7 +79,7 @@ export const PUBLISH_CODES = {
     severity: 'warning',
     summary:
       'Since the previous release, the permissions of the function or the meaning of files may have changed.',
-    fix: 'Check that the change is intended, and tell the users of the function.',
+    fix: 'Check that the change is intended, and announce it to users.',
   },
 } as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; fix: string }>;
 

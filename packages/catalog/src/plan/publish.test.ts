@@ -205,11 +205,11 @@ describe('a release that stands in other bytes', () => {
 
   it('is said to say the same where only the layout differs', () => {
     expect(hint(encode(`# A comment.\n${new TextDecoder().decode(BYTES)}`))).toContain(
-      'has the same content',
+      'Only the formatting of the definition differs',
     );
     const other = renderDefinition({ ...functionDefinition(), description: 'Something else.' });
-    expect(hint(encode(other))).not.toContain('has the same content');
-    expect(hint(encode('not: a definition'))).not.toContain('has the same content');
+    expect(hint(encode(other))).not.toContain('Only the formatting of the definition differs');
+    expect(hint(encode('not: a definition'))).not.toContain('Only the formatting of the definition differs');
   });
 });
 

@@ -113,14 +113,14 @@ function compareWithExisting(
   if (digest !== standing.digest) {
     const message = `${label} already exists with the digest ${standing.digest}; these bytes have ${digest}`;
     const same = hasSameContent(standing, bytes)
-      ? `The definition has the same content in other bytes, so you need not publish it. ${hint}`
+      ? `Only the formatting of the definition differs, so you do not need to publish it. ${hint}`
       : hint;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint: same }) };
   }
   if (readme !== undefined && sha256(readme) !== standing.readme) {
     const stands =
       standing.readme === undefined ? 'without a README' : `with a README with the digest ${standing.readme}`;
-    const message = `${label} exists ${stands}; this README has ${sha256(readme)}`;
+    const message = `${label} already exists ${stands}; the new README has the digest ${sha256(readme)}`;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
   return { outcome: 'unchanged', release: standing, diagnostics: [] };

@@ -34,7 +34,7 @@ export function planTakedown({ current, takedown, token, displayed }: TakedownIn
     throw new KrmhubError(
       'conflict',
       `${name.group}/${name.kind}@${takedown.release} has the digest ${standing.digest}, not ${takedown.digest}`,
-      { hint: 'Check the current release before you take it down.' },
+      { hint: 'Check the release before you take it down.' },
     );
   }
   const left = remainingReleases(current, takedown.digest);
@@ -72,7 +72,7 @@ export function tombstoneConflict(
   }
   const same = takedowns.find(({ digest }) => digest === submitted.digest);
   if (same === undefined) return undefined;
-  return new KrmhubError('conflict', `These bytes cannot be published: ${describeTombstone(same)}`, {
+  return new KrmhubError('conflict', `cannot publish these bytes: ${describeTombstone(same)}`, {
     hint: 'Remove the content that was taken down, and publish again.',
     takedowns: [same],
   });

@@ -4,7 +4,7 @@ import type { Severity } from '@krmhub/schema';
 export const POLICY_CODES = {
   'policy/document': {
     severity: 'error',
-    summary: 'The file does not contain SigningPolicies of `krmhub.dev/v1alpha1`, one to a document.',
+    summary: 'The file does not contain SigningPolicies of `krmhub.dev/v1alpha1`, one per document.',
     fix: 'Begin each document with `apiVersion: krmhub.dev/v1alpha1` and `kind: SigningPolicy`.',
   },
   'policy/missing-field': {
@@ -25,11 +25,11 @@ export const POLICY_CODES = {
   'policy/limit': {
     severity: 'error',
     summary: 'Something in the policies exceeds its limit.',
-    fix: 'Shorten it, or make several policies.',
+    fix: 'Shorten it, or split it into several policies.',
   },
   'policy/name': {
     severity: 'error',
-    summary: 'The name of a policy is not a DNS label, or another policy has it.',
+    summary: 'The name of a policy is not a DNS label, or is used twice.',
     fix: 'Use at most 63 lower-case letters, digits and dashes, and another name for each policy.',
   },
   'policy/group': {
@@ -60,13 +60,13 @@ export const POLICY_CODES = {
   'policy/catalog-url': {
     severity: 'error',
     summary:
-      'The address of a trusted catalog is not an http or https URL, or another trusted catalog has it.',
-    fix: 'Write the address that the catalog is read from, `https://HOST/catalogs/NAME`, without a password.',
+      'The URL of a trusted catalog is not an http or https URL, or another trusted catalog has the same URL.',
+    fix: 'Write the URL of the catalog, `https://HOST/catalogs/NAME`, without a password.',
   },
   'policy/time': {
     severity: 'error',
     summary: 'A time is not valid, or a validity period ends before it begins.',
-    fix: 'Write a time of RFC 3339 in UTC, such as `2027-01-31T00:00:00Z`.',
+    fix: 'Write an RFC 3339 time in UTC, such as `2027-01-31T00:00:00Z`.',
   },
 } as const satisfies Record<`policy/${string}`, { severity: Severity; summary: string; fix: string }>;
 

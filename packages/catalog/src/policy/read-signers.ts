@@ -22,7 +22,7 @@ export function readGroups(
 ): string[] | undefined {
   if (value === undefined) return undefined;
   const list = fields.list(value, at, POLICY_LIMITS.maxGroups);
-  if (list?.length === 0) fields.report('policy/missing-field', at, 'a policy has at least one group');
+  if (list?.length === 0) fields.report('policy/missing-field', at, 'a policy must have at least one group');
   return list?.flatMap((item, index) => {
     const glob = fields.text(item, [...at, index]);
     if (glob !== undefined && !GROUP_GLOB.test(glob)) {
@@ -41,7 +41,7 @@ export function readSigners(
 ): TrustedSigner[] | undefined {
   if (value === undefined) return undefined;
   const list = fields.list(value, at, POLICY_LIMITS.maxSigners);
-  if (list?.length === 0) fields.report('policy/missing-field', at, 'a policy has at least one signer');
+  if (list?.length === 0) fields.report('policy/missing-field', at, 'a policy must have at least one signer');
   return list?.flatMap((item, index) => readSigner(item, [...at, index], fields, ofPath) ?? []);
 }
 
@@ -74,7 +74,7 @@ export function readSignerFields(
       ? signer.issuer !== undefined || subjects.length > 0
       : signer.issuer === undefined || subjects.length !== 1
   ) {
-    fields.report('policy/signer', at, 'a signer is a key, or an issuer with one subject or pattern');
+    fields.report('policy/signer', at, 'a signer must be a key, or an issuer with one subject or pattern');
     return undefined;
   }
   if (isKey) {

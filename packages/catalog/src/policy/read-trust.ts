@@ -51,9 +51,9 @@ function readDocument(document: YamlDocument, fields: PolicyFields, { policies, 
     fields.report(
       'policy/catalog-url',
       ['spec', 'url'],
-      `"${same.name}" pins the keys of this catalog already`,
+      `"${same.name}" already pins the keys of this catalog`,
       {
-        hint: 'Write all of its keys into one document.',
+        hint: 'Put all keys of a catalog in one document.',
       },
     );
   }
@@ -82,7 +82,7 @@ function readUrl(value: JsonValue | undefined, at: Path, fields: PolicyFields): 
   const text = value === undefined ? undefined : fields.text(value, at);
   // What is wrong with it is not repeated: it may hold a password.
   if (text !== undefined && canonicalCatalogUrl(text) === undefined) {
-    fields.report('policy/catalog-url', at, 'this is not the address of a catalog');
+    fields.report('policy/catalog-url', at, 'not the URL of a catalog');
   }
   return text;
 }
@@ -90,7 +90,8 @@ function readUrl(value: JsonValue | undefined, at: Path, fields: PolicyFields): 
 function readKeys(value: JsonValue | undefined, at: Path, fields: PolicyFields): PinnedKey[] | undefined {
   if (value === undefined) return undefined;
   const list = fields.list(value, at, POLICY_LIMITS.maxSigners);
-  if (list?.length === 0) fields.report('policy/missing-field', at, 'a trusted catalog has at least one key');
+  if (list?.length === 0)
+    fields.report('policy/missing-field', at, 'a trusted catalog must have at least one key');
   return list?.flatMap((item, index) => readPinnedKey(item, [...at, index], fields) ?? []);
 }
 

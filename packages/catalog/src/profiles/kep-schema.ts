@@ -39,14 +39,14 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   if (!permitsLicense(license, SPDX_LICENSE)) {
     lose({
       version: name,
-      message: `is left out: the schema allows no license other than "${SCHEMA_LICENSE}", not ${license}`,
+      message: `omitted: the schema allows only the license "${SCHEMA_LICENSE}", not ${license}`,
     });
     return false;
   }
   if (runtime.container === undefined && runtime.exec === undefined) {
     lose({
       version: name,
-      message: 'is left out: its only runtime is Starlark, which the schema does not allow',
+      message: 'omitted: its only runtime is Starlark, which the schema does not allow',
     });
     return false;
   }
@@ -54,11 +54,11 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
     lose({
       version: name,
       field: 'license',
-      message: `the schema allows no choice: "${SCHEMA_LICENSE}" replaces ${license}`,
+      message: `"${SCHEMA_LICENSE}" replaces ${license}: the schema allows no other license`,
     });
   }
   if (runtime.starlark !== undefined) {
-    lose({ version: name, field: 'runtime.starlark', message: 'the schema has no Starlark' });
+    lose({ version: name, field: 'runtime.starlark', message: 'the schema does not support Starlark' });
   }
   reportConfigMap(version, lose);
   return true;

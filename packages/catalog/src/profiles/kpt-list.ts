@@ -11,18 +11,18 @@ export const kptList: ProfileDialect = {
   revision: 1,
   unsupportedFields: [
     { field: 'metadata', message: 'the list has no name and no labels' },
-    { field: 'group', message: 'the list names images, and no group' },
-    { field: 'names.kind', message: 'the list names images, and no kind' },
+    { field: 'group', message: 'the list has no groups' },
+    { field: 'names.kind', message: 'the list has no kinds' },
     { field: 'publisher', message: 'the list has no publisher' },
     { field: 'home', message: 'the list has no home page' },
     { field: 'maintainers', message: 'the list has no maintainers' },
-    { field: 'tags', message: 'of the tags, the list has `type` alone' },
-    { field: 'versions[].name', message: 'the list names images, and no API versions' },
+    { field: 'tags', message: 'the list has only `type`, no other tags' },
+    { field: 'versions[].name', message: 'the list has no API versions' },
     { field: 'versions[].schema', message: 'the list has no schemas' },
-    { field: 'versions[].idempotent', message: 'the list does not have it' },
-    { field: 'versions[].examples', message: 'of the documents, the list has `documentation` alone' },
+    { field: 'versions[].idempotent', message: 'the list does not have this field' },
+    { field: 'versions[].examples', message: 'the list has only `documentation`, no examples' },
     { field: 'versions[].license', message: 'the list has no licenses' },
-    { field: 'versions[].configMap', message: 'the list does not have it' },
+    { field: 'versions[].configMap', message: 'the list does not have this field' },
   ],
   writer() {
     const start = '{"version":"1","functions":[';
@@ -66,7 +66,10 @@ function images(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] 
   if (listed.size === 0) return omitFunction(lose);
   if (types.length !== 1) {
     const reason = types.length === 0 ? `no tag of ${TYPES.join(', ')}` : `the tags ${types.join(' and ')}`;
-    lose({ field: 'tags', message: `the list has one type for a function, and this has ${reason}` });
+    lose({
+      field: 'tags',
+      message: `the list requires one type per function, and this function has ${reason}`,
+    });
   }
   return [...listed.values()];
 }
@@ -82,7 +85,7 @@ function listItem(
       container === undefined
         ? `its only runtime is ${exec === undefined ? 'Starlark' : 'exec'}`
         : `${container.image} is not an image reference`;
-    lose({ version: name, message: `is left out: the list has images alone, and ${reason}` });
+    lose({ version: name, message: `omitted: the list contains only images, and ${reason}` });
     return undefined;
   }
   const loseField = (field: string, message: string) =>
@@ -90,18 +93,24 @@ function listItem(
   const { host, repository, tag, digest } = reference;
   const path = host === undefined ? repository : `${host}/${repository}`;
   if (digest === undefined)
-    loseField('container.sha256', 'the image has no digest, and is listed with its tag');
+    loseField('container.sha256', 'the image has no digest: it is listed with its tag');
   if (digest !== undefined && tag !== undefined) {
-    loseField('container.image', `the list has a digest in place of the tag ${tag}`);
+    loseField('container.image', `the list has the digest instead of the tag ${tag}`);
   }
   if (container.requireNetwork === true) {
-    loseField('container.requireNetwork', 'the list cannot express that it needs the network');
+    loseField(
+      'container.requireNetwork',
+      'the list cannot express that the function requires network access',
+    );
   }
   if (container.requireStorageMount === true) {
-    loseField('container.requireStorageMount', 'the list cannot express that it needs storage');
+    loseField(
+      'container.requireStorageMount',
+      'the list cannot express that the function requires mounted storage',
+    );
   }
-  if (exec !== undefined) loseField('exec', 'the list has images alone');
-  if (starlark !== undefined) loseField('starlark', 'the list has images alone');
+  if (exec !== undefined) loseField('exec', 'the list contains only images');
+  if (starlark !== undefined) loseField('starlark', 'the list contains only images');
   return digest === undefined
     ? { image: container.image, documentation: usage }
     : { image: path, documentation: usage, digest };

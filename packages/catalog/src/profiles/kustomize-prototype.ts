@@ -31,10 +31,10 @@ function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[]
 
 function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   const { container, exec, starlark } = version.runtime;
-  const noExec = 'it needs the path of a local program, and downloads none';
+  const noExec = 'the prototype requires a local executable and does not download one';
   const noStarlark = 'kustomize no longer runs Starlark';
   if (container === undefined) {
-    lose({ version: version.name, message: `is left out: ${exec === undefined ? noStarlark : noExec}` });
+    lose({ version: version.name, message: `omitted: ${exec === undefined ? noStarlark : noExec}` });
     return false;
   }
   const loseRuntime = (field: string, message: string) =>
@@ -44,7 +44,7 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   if (container.requireStorageMount === true) {
     loseRuntime(
       'container.requireStorageMount',
-      'it has mounts with paths, but cannot express that one is needed',
+      'the prototype has mounts with paths, but cannot express that a mount is required',
     );
   }
   reportConfigMap(version, lose);

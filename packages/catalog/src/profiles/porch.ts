@@ -10,23 +10,23 @@ import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition
 export const porch: ProfileDialect = {
   revision: 1,
   unsupportedFields: [
-    { field: 'metadata.labels', message: 'there is no catalog: each function is an object of its own' },
+    { field: 'metadata.labels', message: 'Porch has no catalogs: each function is a separate object' },
     {
       field: 'names.kind',
-      message: 'Porch finds a function by its image; group and kind are in the name alone',
+      message: 'Porch finds a function by its image; group and kind are only in the object name',
     },
-    { field: 'description', message: 'Porch has no description of functions' },
-    { field: 'publisher', message: 'Porch has no description of functions' },
-    { field: 'home', message: 'Porch has no description of functions' },
-    { field: 'maintainers', message: 'Porch has no description of functions' },
-    { field: 'tags', message: 'Porch has no description of functions' },
-    { field: 'versions[].name', message: 'Porch knows the tags of images, and no API versions' },
-    { field: 'versions[].schema', message: 'Porch checks no function config' },
-    { field: 'versions[].idempotent', message: 'Porch has no description of functions' },
-    { field: 'versions[].usage', message: 'Porch has no description of functions' },
-    { field: 'versions[].examples', message: 'Porch has no description of functions' },
-    { field: 'versions[].license', message: 'Porch has no description of functions' },
-    { field: 'versions[].configMap', message: 'Porch checks no function config' },
+    { field: 'description', message: 'Porch does not store metadata of functions' },
+    { field: 'publisher', message: 'Porch does not store metadata of functions' },
+    { field: 'home', message: 'Porch does not store metadata of functions' },
+    { field: 'maintainers', message: 'Porch does not store metadata of functions' },
+    { field: 'tags', message: 'Porch does not store metadata of functions' },
+    { field: 'versions[].name', message: 'Porch has image tags, but no API versions' },
+    { field: 'versions[].schema', message: 'Porch does not validate the functionConfig' },
+    { field: 'versions[].idempotent', message: 'Porch does not store metadata of functions' },
+    { field: 'versions[].usage', message: 'Porch does not store metadata of functions' },
+    { field: 'versions[].examples', message: 'Porch does not store metadata of functions' },
+    { field: 'versions[].license', message: 'Porch does not store metadata of functions' },
+    { field: 'versions[].configMap', message: 'Porch does not validate the functionConfig' },
   ],
   writer() {
     let first = true;
@@ -56,8 +56,8 @@ const API_VERSION = 'config.porch.kpt.dev/v1alpha1';
 const NAMESPACE = 'porch-fn-system';
 /** Characters of an object's name in Kubernetes. */
 const MAX_NAME_LENGTH = 253;
-const NO_EXEC = 'Porch runs only programs in its own image';
-const NO_STARLARK = 'Porch runs Starlark with its own function, and downloads no script';
+const NO_EXEC = 'Porch runs only executables that its own image contains';
+const NO_STARLARK = 'Porch runs Starlark with its own function and does not download scripts';
 
 function functionConfigs(definition: FunctionDefinition, taken: Set<string>, lose: ReportLoss): JsonObject[] {
   const repositories = new Map<string, { image: ParsedImage; tags: Set<string> }>();
@@ -70,20 +70,23 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
           ? exec === undefined
             ? NO_STARLARK
             : NO_EXEC
-          : `Porch names images by a tag, and ${container.image} has none`;
-      lose({ version: name, message: `is left out: ${reason}` });
+          : `Porch requires an image tag, and ${container.image} has none`;
+      lose({ version: name, message: `omitted: ${reason}` });
       continue;
     }
     const loseField = (field: string, message: string) =>
       lose({ version: name, field: `runtime.${field}`, message });
     if (image.digest !== undefined) {
-      loseField('container.sha256', `Porch names images by a tag: what :${image.tag} is, is not pinned`);
+      loseField('container.sha256', `Porch supports only image tags: :${image.tag} is not pinned by digest`);
     }
     if (container.requireNetwork === true) {
-      loseField('container.requireNetwork', 'Porch cannot express that it needs the network');
+      loseField('container.requireNetwork', 'Porch cannot express that the function requires network access');
     }
     if (container.requireStorageMount === true) {
-      loseField('container.requireStorageMount', 'Porch cannot express that it needs storage');
+      loseField(
+        'container.requireStorageMount',
+        'Porch cannot express that the function requires mounted storage',
+      );
     }
     if (exec !== undefined) loseField('exec', NO_EXEC);
     if (starlark !== undefined) loseField('starlark', NO_STARLARK);
@@ -99,7 +102,7 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
       const listed = [...tags].join(', ');
       lose({
         field: 'versions',
-        message: `the object of ${fullRepository(image)} (${listed}) has too long a name`,
+        message: `the object name for ${fullRepository(image)} (${listed}) is too long`,
       });
       return [];
     }

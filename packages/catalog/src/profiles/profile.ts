@@ -69,7 +69,7 @@ export function translateDefinition(
 
 /** Says that nothing of a function is there; each of its API versions has said why. */
 export function omitFunction(lose: ReportLoss): [] {
-  lose({ message: 'is left out: none of its API versions can be represented' });
+  lose({ message: 'omitted: none of its API versions can be represented' });
   return [];
 }
 
@@ -82,6 +82,6 @@ export function reportConfigMap(
   lose({
     version: name,
     field: 'configMap',
-    message: 'ConfigMap support is not in the KEP of catalogs',
+    message: 'KEP-2906 does not define ConfigMap support',
   });
 }

@@ -5,7 +5,7 @@ export const RECIPE_CODES = {
   'recipe/document': {
     severity: 'error',
     summary: 'The file does not contain exactly one CatalogRecipe of `krmhub.dev/v1alpha1`.',
-    fix: 'Begin the file with `apiVersion: krmhub.dev/v1alpha1` and `kind: CatalogRecipe`; one recipe to a file.',
+    fix: 'Begin the file with `apiVersion: krmhub.dev/v1alpha1` and `kind: CatalogRecipe`. Write one recipe per file.',
   },
   'recipe/missing-field': {
     severity: 'error',
@@ -30,7 +30,7 @@ export const RECIPE_CODES = {
   'recipe/duplicate-source': {
     severity: 'error',
     summary: 'Two sources have the same name, so a report cannot distinguish them.',
-    fix: 'Give every source a name of its own.',
+    fix: 'Give each source a unique name.',
   },
   'recipe/label': {
     severity: 'error',
@@ -49,7 +49,7 @@ export const RECIPE_CODES = {
   },
   'recipe/selector-value': {
     severity: 'error',
-    summary: 'A selector asks for a value that no function can have.',
+    summary: 'A selector has a value that no function can have.',
     fix: 'Correct the value.',
   },
   'recipe/ambiguous-source': {
@@ -59,14 +59,14 @@ export const RECIPE_CODES = {
   },
   'recipe/catalog-url': {
     severity: 'error',
-    summary: 'The address of a catalog is not supported, or contains credentials.',
-    fix: 'Write an address such as `https://example.com/catalog.yaml`, without a password.',
+    summary: 'The URL of a catalog is not supported, or contains credentials.',
+    fix: 'Write a URL such as `https://example.com/catalog.yaml`, without a password.',
   },
   'recipe/insecure-catalog': {
     severity: 'warning',
     summary:
       'A catalog is fetched without encryption, so an attacker on the network can change it, and no policy requires a signature.',
-    fix: 'Write `https://`, or add a `requireSignature` that covers every group that the source gives.',
+    fix: 'Write `https://`, or add a `requireSignature` that covers every group of the source.',
   },
   'recipe/duration': {
     severity: 'error',
@@ -87,17 +87,17 @@ export const RECIPE_CODES = {
   'recipe/license': {
     severity: 'error',
     summary: 'A license in a policy is not an SPDX license expression, so no function can have it.',
-    fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
+    fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a custom license.',
   },
   'recipe/selector-license': {
     severity: 'warning',
-    summary: 'A selector asks for a license that is not an SPDX license expression, so it matches nothing.',
-    fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
+    summary: 'The license in a selector is not an SPDX license expression, so the selector matches nothing.',
+    fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a custom license.',
   },
   'recipe/limit': {
     severity: 'error',
     summary: 'Something in the recipe exceeds its limit.',
-    fix: 'Shorten it, or make several catalogs.',
+    fix: 'Shorten it, or split it into several catalogs.',
   },
 } as const satisfies Record<`recipe/${string}`, { severity: Severity; summary: string; fix: string }>;
 

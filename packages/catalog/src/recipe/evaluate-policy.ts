@@ -34,13 +34,13 @@ export function evaluatePolicy(
   const verdict = evaluateSignatures(requireSignature, { group, kind, release }, signatures);
   if (verdict?.trusted === false) reasons.push({ code: 'signature', message: verdict.reason });
   if (requireDigest === true && facts.unpinned.length > 0) {
-    reasons.push({ code: 'digest', message: `no digest pins ${shortenedList(facts.unpinned)}` });
+    reasons.push({ code: 'digest', message: `not pinned by digest: ${shortenedList(facts.unpinned)}` });
   }
   if (allowNetwork === false && facts.network) {
-    reasons.push({ code: 'network', message: 'it needs the network' });
+    reasons.push({ code: 'network', message: 'it requires network access' });
   }
   if (allowStorage === false && facts.storage) {
-    reasons.push({ code: 'storage', message: 'it needs storage mounts' });
+    reasons.push({ code: 'storage', message: 'it requires mounted storage' });
   }
   if (licenses !== undefined && !allowsLicense(licenses, facts.license)) {
     reasons.push({

@@ -310,7 +310,7 @@ describe('the policy of a recipe', () => {
   it('says of the path of a key that no file is read', () => {
     expect(hintsOf(withSignature('{groups: [a.co], key: banana.pub}'))).toContain('krmhub catalog apply');
     expect(hintsOf(withSignature('{groups: [a.co], signers: [{key: banana.pub}]}'))).toContain(
-      'Key files are not read',
+      'which reads key files',
     );
     const folded = PEM.replaceAll('\n', ' ').trim();
     expect(

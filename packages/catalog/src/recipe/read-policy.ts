@@ -9,7 +9,7 @@ import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
 const SWITCHES = ['requireDigest', 'allowNetwork', 'allowStorage'] as const;
 /** Only who sends a recipe has the files beside it. */
 const KEY_FILE_HINT =
-  'Key files are not read here: paste the lines of the file below `key: |`, or send the recipe with `krmhub catalog apply`, which reads it in.';
+  'Paste the lines of the key file below `key: |`, or apply the recipe with `krmhub catalog apply`, which reads key files.';
 
 /** With errors, what is given is not to be used. `signing` reads what is said of signatures, of the same document. */
 export function readRecipePolicy(
@@ -89,8 +89,8 @@ function readItemSigners(item: JsonObject, at: Path, signing: PolicyFields): Tru
   }
   const beside = SIGNER_FIELDS.find((name) => item[name] !== undefined);
   if (beside !== undefined) {
-    signing.report('policy/signer', [...at, beside], `\`${beside}\` stands beside \`signers\``, {
-      hint: 'Make it one of `signers`.',
+    signing.report('policy/signer', [...at, beside], `\`${beside}\` cannot be combined with \`signers\``, {
+      hint: 'Move it into an item of `signers`.',
       target: 'key',
     });
   }

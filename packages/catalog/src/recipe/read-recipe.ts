@@ -106,11 +106,11 @@ function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<st
   return Object.fromEntries(
     Object.entries(labels).map(([name, label]) => {
       if (!LABEL_NAME.test(name))
-        fields.report('recipe/label', [...at, name], 'this is not a valid label name', { target: 'key' });
+        fields.report('recipe/label', [...at, name], 'not a valid label name', { target: 'key' });
       if (typeof label !== 'string') {
-        fields.report('recipe/label', [...at, name], 'the value of a label is text: put quotes around it');
+        fields.report('recipe/label', [...at, name], 'a label value must be a string: put quotes around it');
       } else if (!LABEL_VALUE.test(label)) {
-        fields.report('recipe/label', [...at, name], 'this is not a valid label value');
+        fields.report('recipe/label', [...at, name], 'not a valid label value');
       }
       return [name, String(label)];
     }),
@@ -140,7 +140,7 @@ function readSources(
   const at: Path = ['spec', 'sources'];
   const list = fields.list(value, at, RECIPE_LIMITS.maxSources);
   if (list === undefined) return undefined;
-  if (list.length === 0) fields.report('recipe/missing-field', at, 'a recipe has at least one source');
+  if (list.length === 0) fields.report('recipe/missing-field', at, 'a recipe must have at least one source');
   const sources: RecipeSource[] = [];
   const names = new Set<string>();
   for (const [index, item] of list.entries()) {

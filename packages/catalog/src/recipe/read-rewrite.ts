@@ -36,7 +36,7 @@ function readRule(value: JsonValue, at: Path, fields: RecipeFields): RewriteRule
   const to = readPrefixAt(rule.to, [...at, 'to'], fields);
   if (from === undefined || to === undefined) return undefined;
   if (from.shape !== to.shape) {
-    const message = `\`from\` is a prefix ${SHAPES[from.shape]}, and \`to\` is one ${SHAPES[to.shape]}`;
+    const message = `\`from\` is a prefix ${SHAPES[from.shape]}, but \`to\` is a prefix ${SHAPES[to.shape]}`;
     fields.report('recipe/rewrite', [...at, 'to'], message);
     return undefined;
   }
@@ -63,11 +63,11 @@ function readPrefix(text: string): Prefix {
   if (!text.endsWith('/')) return missingSlash(text);
   // A name is put behind it, so that it is a reference whose grammar is known.
   const reference = parseImageReference(`${text}x`);
-  if (!reference.ok) return invalid(`as the beginning of a reference, it ${reference.reason}`);
+  if (!reference.ok) return invalid(`not a valid reference prefix: it ${reference.reason}`);
   // A tag or digest would be of the name that was put behind it.
   const { host } = reference;
   if (host === undefined || !/[.:]|^localhost$/.test(host)) {
-    return invalid('it does not begin with a host', 'Write the registry, too: `docker.io/library/`.');
+    return invalid('it does not begin with a host', 'Add the registry, for example `docker.io/library/`.');
   }
   return { ok: true, shape: 'image' };
 }
@@ -81,7 +81,7 @@ function readUrlPrefix(text: string): Prefix {
   if (url.username !== '' || url.password !== '') {
     return invalid('it contains credentials, and everyone can read recipes');
   }
-  if (/[?#]/.test(text)) return invalid('it has a query or a fragment, and so is no prefix');
+  if (/[?#]/.test(text)) return invalid('a prefix cannot have a query or a fragment');
   if (!text.endsWith('/')) return missingSlash(text);
   // References are compared as they are written.
   if (url.href !== text) return invalid('it is not in canonical URL form', `Write \`${url.href}\`.`);
@@ -89,7 +89,7 @@ function readUrlPrefix(text: string): Prefix {
 }
 
 function missingSlash(text: string): Prefix {
-  return invalid('it does not end with a slash, so it could end inside a name', `Write \`${text}/\`.`);
+  return invalid('it must end with a slash, so that it does not match part of a name', `Write \`${text}/\`.`);
 }
 
 function checkShadowed(

@@ -121,7 +121,7 @@ function readSeconds(
     const hint = `Write \`${formatDuration(min)}\` or more.`;
     fields.report('recipe/duration', at, `"${text}" is less than ${formatDuration(min)}`, { hint });
   } else if (read.seconds > max) {
-    const message = `it is ${read.seconds} seconds; the limit is ${max}`;
+    const message = `the duration is ${read.seconds} seconds, the limit is ${max}`;
     fields.report('recipe/limit', at, message, { hint: `Write \`${formatDuration(max)}\` or less.` });
   } else return read.seconds;
   return undefined;
@@ -144,7 +144,7 @@ function checkInsecure(
           globs.some((glob) => glob === '*' || (group !== undefined && matchesGlob(glob, group))),
         );
   if (isSigned) return;
-  const message = 'an attacker on the network can change what http:// transfers';
+  const message = 'http:// is not encrypted: an attacker on the network can change the catalog';
   fields.report('recipe/insecure-catalog', [...at, 'catalog', 'url'], message);
 }
 

@@ -19,7 +19,8 @@ export function rewriteReferences(
     if (rewritten === reference) continue;
     changed = true;
     const problem =
-      referenceProblem(rewritten) ?? (hasParentSegment(rewritten) ? 'leads out of it' : undefined);
+      referenceProblem(rewritten) ??
+      (hasParentSegment(rewritten) ? 'has a path that leaves the mirror' : undefined);
     if (problem !== undefined)
       return { changed, problem: `${shortened(reference)} rewritten to a mirror ${problem}` };
   }

@@ -57,8 +57,7 @@ function readHttp(text: string): ReadAddress {
   const url = parse(text);
   if (url === undefined) return invalid('it is not a URL');
   if (url.username !== '' || url.password !== '') return credentialsProblem();
-  if (text.includes('#'))
-    return invalid('it has a fragment, which is not sent to the server', 'Leave out what begins with #.');
+  if (text.includes('#')) return invalid('a URL with a fragment is not supported', 'Remove the part from #.');
   const secret = [...url.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
   if (secret !== undefined) return credentialsProblem();
   return { ok: true, address: { type: 'http', url: url.href } };
@@ -67,27 +66,27 @@ function readHttp(text: string): ReadAddress {
 function readGit(text: string): ReadAddress {
   const url = parse(text);
   if (url === undefined || !REPOSITORY_SCHEMES.includes(url.protocol)) {
-    return invalid('a repository is named by https:// or ssh://', GIT);
+    return invalid('a git URL must begin with https:// or ssh://', GIT);
   }
   if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:')) return credentialsProblem();
-  if (!REPOSITORY_HOST.test(url.hostname)) return invalid('its host is not a host name');
+  if (!REPOSITORY_HOST.test(url.hostname)) return invalid('the host is not a valid host name');
   if (url.username !== '' && !REPOSITORY_USER.test(url.username))
-    return invalid('its user is not a user name');
+    return invalid('the user is not a valid user name');
   if (text.includes('#')) return invalid('it has a fragment', 'Write the branch, tag or commit as ?ref=.');
   const at = url.pathname.indexOf('//', 1);
   if (at < 0 || url.pathname.length === at + 2) {
     return invalid(
-      'it does not name the catalog file in the repository',
+      'the path of the catalog file in the repository is missing',
       'Add //path/catalog.yaml after the repository.',
     );
   }
   const repository = decode(url.pathname.slice(0, at));
   if (repository === undefined || SPACE_OR_CONTROL.test(repository) || repository.includes('\\')) {
-    return invalid('it names no repository', GIT);
+    return invalid('the repository is missing', GIT);
   }
   const path = decode(url.pathname.slice(at + 2));
   if (path === undefined || !isFilePath(path)) {
-    return invalid('what follows // is not a file path in a repository', GIT);
+    return invalid('the text after // is not a file path in a repository', GIT);
   }
   const read = readRef(url.search.slice(1));
   if (!read.ok) return read;
@@ -120,7 +119,7 @@ function readRef(query: string): { ok: true; ref?: string } | (ReadAddress & { o
   const name = equals < 0 ? only : only.slice(0, equals);
   const unknown = [name, ...others.map((other) => other.split('=')[0])].find((one) => one !== 'ref');
   if (unknown !== undefined)
-    return invalid(`"${unknown}" is not a parameter of a git address`, 'The only one is ref.');
+    return invalid(`unknown parameter "${unknown}" of a git URL`, 'The only parameter is ref.');
   if (others.length > 0) return invalid('it has more than one ref');
   const ref = decode(equals < 0 ? '' : only.slice(equals + 1));
   if (ref === undefined || !REF.test(ref)) return invalid('its ref is not a valid branch, tag or commit');
@@ -134,14 +133,17 @@ function readOci(text: string): ReadAddress {
   const reference = parseImageReference(text);
   if (!reference.ok) return invalid(`it ${reference.reason}`, OCI);
   const { host, tag, digest } = reference;
-  if (host === undefined || !/[.:]|^localhost$/.test(host)) return invalid('it names no registry', OCI);
+  if (host === undefined || !/[.:]|^localhost$/.test(host)) return invalid('the registry is missing', OCI);
   if (tag === undefined && digest === undefined) return invalid('it has neither a tag nor a digest', OCI);
   return { ok: true, address: { type: 'oci', reference: text } };
 }
 
 function readFile(path: string): ReadAddress {
   if (path === '' || path.startsWith('//')) {
-    return invalid('it names no file', 'Write file:path, relative to the folder of sources, or file:/path.');
+    return invalid(
+      'the file is missing',
+      'Write file:path, relative to the folder of sources, or file:/path.',
+    );
   }
   return { ok: true, address: { type: 'file', path } };
 }
@@ -162,7 +164,7 @@ function decode(text: string): string | undefined {
 function credentialsProblem(): ReadAddress & { ok: false } {
   return invalid(
     'it contains credentials, and everyone can read recipes',
-    'Configure them in the program that fetches the catalog.',
+    'Configure credentials in the program that fetches the catalog.',
   );
 }
 

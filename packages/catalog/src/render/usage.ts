@@ -134,9 +134,9 @@ function configSection(
 }
 
 const EXAMPLE_TEXTS: Record<ConfigExample['check'], string> = {
-  valid: 'an example that the schema takes',
-  invalid: 'a beginning, which the schema does not take as it is',
-  unchecked: 'a beginning, which was not held against the schema',
+  valid: 'a valid example',
+  invalid: 'a template, which is not valid until you complete it',
+  unchecked: 'a template, not validated with the schema',
 };
 
 function kustomizeSection(
@@ -147,7 +147,7 @@ function kustomizeSection(
   const tags = definition.tags ?? [];
   const generates = tags.includes('generator') && !tags.includes('mutator') && !tags.includes('transformer');
   const field = generates ? 'generators' : 'transformers';
-  const last = tags.includes('validator') ? ', last of all' : '';
+  const last = tags.includes('validator') ? ' as the last item' : '';
   const network = container.requireNetwork === true ? ' --network' : '';
   const parts: UsagePart[] = [
     { text: `Add to kustomization.yaml${last}:`, snippet: toYaml({ [field]: [file] }) },
@@ -158,7 +158,7 @@ function kustomizeSection(
 }
 
 const MOUNT_TEXT =
-  'It reads files that have to be mounted: add --mount type=bind,src=FOLDER,dst=FOLDER, as its usage says.';
+  'The function requires mounted files: add --mount type=bind,src=FOLDER,dst=FOLDER. See its usage document.';
 
 function kptSection(
   definition: FunctionDefinition,
@@ -178,7 +178,7 @@ function kptSection(
   ];
   if (version.configMap === true) {
     parts.push({
-      text: 'Or with settings on the command line (it takes a ConfigMap):',
+      text: 'Or pass the settings on the command line (the function accepts a ConfigMap):',
       snippet: `kpt fn eval . --image ${image}${network ? ' --network' : ''} -- key=value\n`,
     });
   }
@@ -205,7 +205,7 @@ function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
   const bins = [...new Set(platforms.map(({ bin }) => bin))];
   if (bins.length === 1) {
     parts.push({
-      text: 'Check the digest of what you fetched and unpack it; then, with kpt:',
+      text: 'Verify the digest of the download and unpack it. Then run with kpt:',
       snippet: `kpt fn eval . --exec ${shellQuote(relativeCommand(bins[0]!))} --fn-config ${file}\n`,
     });
   }
@@ -224,12 +224,11 @@ function shellQuote(text: string): string {
 export function describePermissions({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
   const reach: string[] = [];
   if (container !== undefined) {
-    const network = container.requireNetwork === true ? 'needs the network' : 'no network';
-    const storage =
-      container.requireStorageMount === true ? 'needs files mounted' : 'no files besides its input';
+    const network = container.requireNetwork === true ? 'requires network access' : 'no network access';
+    const storage = container.requireStorageMount === true ? 'requires mounted files' : 'only its input';
     reach.push(`container: ${network}, ${storage}`);
   }
-  if (exec !== undefined) reach.push('executable: runs with all the rights of who calls it');
+  if (exec !== undefined) reach.push('executable: runs with all permissions of its user');
   if (starlark !== undefined) reach.push('Starlark script: only its input');
   return reach;
 }

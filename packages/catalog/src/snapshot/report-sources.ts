@@ -14,7 +14,7 @@ export function reportSources({ sources }: Recipe, records: readonly SourceRecor
 /** A source as it is now. */
 export function reportSource({ source, url, failure, copy }: SourceRecord): ReportedSource {
   const former =
-    copy?.formerUrl === undefined ? '' : `; until it answers, what ${copy.formerUrl} gave is used`;
+    copy?.formerUrl === undefined ? '' : `; the copy from ${copy.formerUrl} is used until a sync succeeds`;
   const reason = failure === undefined ? {} : { reason: failure.message + former };
   if (copy === undefined) return { ...missingSource(source, url), ...reason };
   return {

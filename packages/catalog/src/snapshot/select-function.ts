@@ -253,7 +253,10 @@ class SelectionBuilder {
       reasons.push({ code: 'kind-case', message });
     }
     if (availableAt !== undefined) {
-      reasons.push({ code: 'minimum-age', message: `it is too new; it is available from ${availableAt}` });
+      reasons.push({
+        code: 'minimum-age',
+        message: `it has not reached the minimum age; it is available from ${availableAt}`,
+      });
     }
     if (!needsFacts(this.#recipe) && source.rewrite === undefined) return { reasons, rewritten: false };
     const facts = candidate.facts?.find(({ name }) => name === version);
@@ -296,7 +299,7 @@ function groupConflict(
   if (owner !== undefined)
     return `the group ${group} belongs to the source ${owner.name}, which names it explicitly`;
   if (source.catalog === undefined || !ownsGroup(group)) return undefined;
-  return `the group ${group} belongs to this registry, which has functions in it`;
+  return `the group ${group} belongs to this registry, which has functions of that group`;
 }
 
 function matchesGroup({ match }: RecipeSource, group: string): boolean {

@@ -21,13 +21,9 @@ export function splitCatalog(catalog: Catalog): { definition: FunctionDefinition
     else twice.push(first === name ? name : `${first} and ${name}`);
   }
   if (twice.length > 0) {
-    throw new KrmhubError(
-      'invalid-document',
-      `the catalog names a function more than once: ${twice.join(', ')}`,
-      {
-        hint: 'Put all API versions of a function under one entry; kinds of a group differ by more than case.',
-      },
-    );
+    throw new KrmhubError('invalid-document', `the catalog has duplicate functions: ${twice.join(', ')}`, {
+      hint: 'Put all API versions of a function in one entry. Kinds of one group must not differ only in case.',
+    });
   }
   const encoder = new TextEncoder();
   return catalog.functions.map((definition) => ({

@@ -152,7 +152,7 @@ describe('a copy', () => {
     });
     const of = (expires: string) => [{ signer: key('a'), snapshot: claimOf(3, expires) }];
     expect(judge(record, of(LATER), { text: 'old', now: LATER })).toEqual({
-      refused: { problem: 'frozen', message: `its snapshot 3 was signed as the newest until ${LATER}` },
+      refused: { problem: 'frozen', message: `the signature of snapshot 3 expired at ${LATER}` },
     });
     expect(judge(recordOf(), of(AT), { now: LATER })).toMatchObject({ refused: { problem: 'frozen' } });
     expect(judge(record, of('2031-01-01T00:00:00Z'), { text: 'old', now: LATER })).toMatchObject({

@@ -90,11 +90,14 @@ function weakerThanBefore(
   if (claim === undefined) {
     return {
       problem: 'signature',
-      message: `${was} as ${named}, but its signature no longer says which snapshot it is`,
+      message: `${was} as ${named}, but its signature no longer names the snapshot`,
     };
   }
   if (claim.catalog === before.catalog) return undefined;
-  return { problem: 'signature', message: `${was} as ${named}, but is now one of ${claim.catalog}` };
+  return {
+    problem: 'signature',
+    message: `${was} as ${named}, but is now signed as a snapshot of ${claim.catalog}`,
+  };
 }
 
 function staleClaim(
@@ -112,11 +115,11 @@ function staleClaim(
   if (serial === highest?.serial && digest !== highest.digest) {
     return {
       problem: 'equivocation',
-      message: `its snapshot ${serial} is ${digest}, and was ${highest.digest} before`,
+      message: `the digest of snapshot ${serial} changed from ${highest.digest} to ${digest}`,
     };
   }
   if (Date.parse(expires) > Date.parse(now)) return undefined;
-  return { problem: 'frozen', message: `its snapshot ${serial} was signed as the newest until ${expires}` };
+  return { problem: 'frozen', message: `the signature of snapshot ${serial} expired at ${expires}` };
 }
 
 /** Of the same bytes a signature is as old as it was. */

@@ -143,8 +143,8 @@ describe('entries that cannot be used', () => {
     expect(entries[0]!.definition.description).toBe('first');
     expect(entries[0]!.definition.versions.map(({ name }) => name)).toEqual(['v1', 'v2']);
     expect(invalid.map(({ entry, message }) => [entry, message])).toEqual([
-      [2, 'all of its API versions stand already in entry 0'],
-      [3, 'its kind differs by case only from that of entry 0'],
+      [2, 'all of its API versions are already in entry 0'],
+      [3, 'its kind differs only in case from the kind of entry 0'],
     ]);
   });
 
@@ -225,7 +225,7 @@ describe('what is no catalog', () => {
     );
     expect(text.length).toBeLessThan(6_000_000);
     expect(read(text)).toEqual({
-      problem: `more than ${UPSTREAM_LIMITS.maxStoredBytes} bytes would be kept of its entries, which are written out in normal form`,
+      problem: `its entries exceed ${UPSTREAM_LIMITS.maxStoredBytes} bytes in normal form`,
     });
   });
 

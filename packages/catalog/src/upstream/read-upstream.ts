@@ -98,7 +98,7 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
     }
     if (keptBytes > UPSTREAM_LIMITS.maxStoredBytes) {
       return {
-        problem: `more than ${UPSTREAM_LIMITS.maxStoredBytes} bytes would be kept of its entries, which are written out in normal form`,
+        problem: `its entries exceed ${UPSTREAM_LIMITS.maxStoredBytes} bytes in normal form`,
       };
     }
     entries.push(made);
@@ -108,10 +108,10 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
 
 /** The first entry with what the second adds; in words, which end with the first, why it adds nothing. */
 function mergeVersions(first: FunctionDefinition, second: FunctionDefinition): FunctionDefinition | string {
-  if (first.names.kind !== second.names.kind) return 'its kind differs by case only from that of';
+  if (first.names.kind !== second.names.kind) return 'its kind differs only in case from the kind of';
   const known = new Set(first.versions.map(({ name }) => name));
   const added = second.versions.filter(({ name }) => !known.has(name));
-  if (added.length === 0) return 'all of its API versions stand already in';
+  if (added.length === 0) return 'all of its API versions are already in';
   return { ...first, versions: [...first.versions, ...added] };
 }
 
@@ -121,12 +121,12 @@ function readEntry(definition: FunctionDefinition): ReadEntry | string {
   try {
     rendered = renderEntry(definition);
   } catch (error) {
-    if (error instanceof TypeError) return 'it holds text that cannot be written: an unpaired surrogate';
+    if (error instanceof TypeError) return 'a string contains an unpaired surrogate';
     throw error;
   }
   const bytes = Buffer.byteLength(rendered.yaml);
   if (bytes > DOCUMENT_LIMITS.maxDefinitionBytes) {
-    return `it has ${bytes} bytes in normal form, and at most ${DOCUMENT_LIMITS.maxDefinitionBytes} are taken`;
+    return `it has ${bytes} bytes in normal form, the limit is ${DOCUMENT_LIMITS.maxDefinitionBytes}`;
   }
   return { definition, rendered, facts: entryFacts(definition, rendered.digest) };
 }

@@ -157,7 +157,7 @@ describe('describeConfig', () => {
         additionalProperties: { type: 'string', maxLength: 3, nullable: true, default: 'x' },
       },
     });
-    expect(said(field)).toEqual(['list of type map: items are told apart by a b']);
+    expect(said(field)).toEqual(['list of type map: items are identified by a b']);
     expect(field.elements.map((element) => [element.label, element.description, said(element)])).toEqual([
       ['each item', 'One of them.', []],
       ['each value of each item', undefined, ['default x', 'at most 3 characters', 'may be null']],
@@ -234,7 +234,7 @@ describe('describeConfig', () => {
       { allOf: ['no schema'] },
     ];
     for (const schema of more) expect(said(fieldOf(schema))).toContain(FURTHER_RULES);
-    expect(said(fieldOf({ type: 'bool' }))).toEqual(['is said to be, which is not an OpenAPI type, bool']);
+    expect(said(fieldOf({ type: 'bool' }))).toEqual(['has the type, which OpenAPI does not define, bool']);
     expect(said(described({ properties: { kind: { enum: ['Other'] } } }))).toEqual([FURTHER_RULES]);
     expect(said(fieldOf({ type: 'string', 'x-vendor': 1, title: 'A title' }))).toEqual([]);
   });

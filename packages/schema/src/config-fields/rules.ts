@@ -61,7 +61,7 @@ export function describeRules(parts: SchemaParts, budget: TextBudget, further: b
     if (!addExpressions(part, add) || hasUndescribedKeywords(part)) more = true;
   }
   if (isAnySet(parts, 'x-kubernetes-embedded-resource'))
-    add('a whole resource, with apiVersion, kind and metadata');
+    add('a complete resource, with apiVersion, kind and metadata');
   if (more) add(FURTHER_RULES);
   return rules;
 }
@@ -72,7 +72,7 @@ type Add = (text: string, values?: readonly JsonValue[], asWritten?: boolean) =>
 function addValues(part: JsonObject, add: Add): void {
   const type = keyword(part, 'type');
   if (type !== undefined && !(OPEN_API_TYPES as readonly JsonValue[]).includes(type)) {
-    add('is said to be, which is not an OpenAPI type,', [type], true);
+    add('has the type, which OpenAPI does not define,', [type], true);
   }
   const allowed = keyword(part, 'enum') as JsonValue[] | undefined;
   if (allowed !== undefined && allowed.length > 0) add(allowed.length === 1 ? 'always' : 'one of', allowed);
@@ -122,9 +122,9 @@ function addCollections(part: JsonObject, add: Add): void {
   if (listType === 'set') add('list of type set: items are unique');
   else if (listType === 'map') {
     const keys = (keyword(part, 'x-kubernetes-list-map-keys') as string[] | undefined) ?? [];
-    add('list of type map: items are told apart by', keys, true);
-  } else if (listType === 'atomic') add('list of type atomic: merging replaces the whole of it');
-  if (keyword(part, 'x-kubernetes-map-type') === 'atomic') add('merging replaces the whole of it');
+    add('list of type map: items are identified by', keys, true);
+  } else if (listType === 'atomic') add('list of type atomic: a merge replaces the whole list');
+  if (keyword(part, 'x-kubernetes-map-type') === 'atomic') add('a merge replaces the whole map');
   if (isSet(part, 'uniqueItems')) add('items are unique');
 }
 

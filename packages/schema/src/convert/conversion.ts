@@ -48,9 +48,12 @@ export function placeholderVersion(
 ): Pick<FunctionVersion, 'name' | 'schema' | 'idempotent'> {
   report.add(
     'convert/schema',
-    'the schema of the functionConfig is not known; one that allows everything is written',
+    'the schema of the functionConfig is unknown; a schema that accepts any object is used',
   );
-  report.add('convert/idempotent', 'whether the function is idempotent is not known; false is written');
+  report.add(
+    'convert/idempotent',
+    'the source does not state whether the function is idempotent; false is used',
+  );
   return {
     name: CONVERTED_VERSION,
     schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
@@ -61,7 +64,7 @@ export function placeholderVersion(
 export function convertLicense(license: JsonValue | undefined, report: ConversionReport): string {
   if (typeof license === 'string' && license.trim() !== '')
     return normalizeLicense(license) ?? license.trim();
-  report.add('convert/license', 'no license is named; LicenseRef-unknown is written');
+  report.add('convert/license', 'the license is missing; LicenseRef-unknown is used');
   return 'LicenseRef-unknown';
 }
 

@@ -58,9 +58,9 @@ export function convertKptMetadata(
   if (links === undefined) return failed();
 
   for (const name of Object.keys(metadata)) {
-    if (!KNOWN_FIELDS.has(name)) report.add('convert/dropped-field', `${shorten(name)} is left out`, [name]);
+    if (!KNOWN_FIELDS.has(name)) report.add('convert/dropped-field', `${shorten(name)} is omitted`, [name]);
   }
-  if (metadata.hidden === true) report.add('convert/dropped-field', 'hidden is left out', ['hidden']);
+  if (metadata.hidden === true) report.add('convert/dropped-field', 'hidden is omitted', ['hidden']);
 
   const version: FunctionVersion = {
     ...placeholderVersion(report),
@@ -102,7 +102,7 @@ function readImage(
 ): Image | undefined {
   const text = textField(metadata, 'image')?.trim();
   if (text === undefined || text === '') {
-    report.add('convert/no-image', 'the metadata names no image', 'image' in metadata ? ['image'] : []);
+    report.add('convert/no-image', 'the metadata has no image', 'image' in metadata ? ['image'] : []);
     return undefined;
   }
   const reference = parseImageReference(text);
@@ -113,7 +113,7 @@ function readImage(
   const name = reference.repository.split('/').at(-1)!;
   const kind = pascalCase(name);
   if (kind === undefined)
-    report.add('convert/name', `no kind can be made of the name ${shorten(name)}`, ['image']);
+    report.add('convert/name', `cannot derive a kind from the name ${shorten(name)}`, ['image']);
 
   const ofTag =
     reference.tag !== undefined && canonicalRelease(reference.tag) !== undefined ? reference.tag : undefined;
@@ -124,12 +124,12 @@ function readImage(
     return undefined;
   }
   if (ofTag !== undefined && canonicalRelease(ofTag) !== canonical) {
-    const message = `the release is ${release}, and the tag of the image ${shorten(ofTag)}`;
+    const message = `the release is ${release}, but the image tag is ${shorten(ofTag)}`;
     report.add('convert/release-differs', message, ['image']);
   }
   const pinned = reference.tag !== undefined || reference.digest !== undefined;
   if (!pinned && release === undefined) {
-    report.add('convert/no-release', `the image ${shorten(text)} has no tag, and no release is known`, [
+    report.add('convert/no-release', `the image ${shorten(text)} has no tag, and the release is unknown`, [
       'image',
     ]);
     return undefined;
@@ -152,13 +152,13 @@ function readLinks(
   const examples = stringItems(metadata.examplePackageURLs);
   const usage = source ?? examples[0];
   if (usage === undefined) {
-    report.add('convert/no-document', 'the metadata names neither sourceURL nor examplePackageURLs');
+    report.add('convert/no-document', 'the metadata has neither sourceURL nor examplePackageURLs');
     return undefined;
   }
   if (source === undefined)
-    report.add('convert/usage', 'there is no sourceURL; the first example is taken for usage');
+    report.add('convert/usage', 'sourceURL is missing; the first example is used as usage');
   if (examples.length === 0) {
-    report.add('convert/examples', 'there is no example; sourceURL is taken for one', ['sourceURL']);
+    report.add('convert/examples', 'examples are missing; sourceURL is used as an example', ['sourceURL']);
     examples.push(usage);
   }
   const origin = source === undefined ? undefined : parseOrigin(source);
@@ -172,7 +172,7 @@ function readLinks(
 function readDescription(metadata: JsonObject, name: string, report: ConversionReport): string {
   const description = oneLine(textField(metadata, 'description') ?? '');
   if (description !== '') return description;
-  report.add('convert/description', `there is no description; ${name} is written`);
+  report.add('convert/description', `the description is missing; ${name} is used`);
   return name;
 }
 

@@ -32,7 +32,7 @@ export function convertKrew(
   const name = textField(objectField(document.value, 'metadata'), 'name') ?? '';
   const kind = pascalCase(name);
   if (kind === undefined)
-    report.add('convert/name', `no kind can be made of the name ${JSON.stringify(shorten(name))}`, [
+    report.add('convert/name', `cannot derive a kind from the name ${JSON.stringify(shorten(name))}`, [
       'metadata',
       'name',
     ]);
@@ -50,14 +50,19 @@ export function convertKrew(
   const platforms = readPlatforms(spec, report);
   if (homepage === undefined)
     report.add('convert/no-document', 'the plugin has no homepage', ['spec', 'homepage']);
-  if (platforms.length === 0) report.add('convert/no-platform', 'no platform is left', ['spec', 'platforms']);
+  if (platforms.length === 0)
+    report.add('convert/no-platform', 'no supported platform', ['spec', 'platforms']);
   if (report.diagnostics.some(({ severity }) => severity === 'error')) return failed();
   if (kind === undefined || group === undefined || homepage === undefined || release === undefined)
     return failed();
 
-  report.add('convert/not-a-function', 'nothing says that this kubectl plugin is a KRM function', ['kind']);
-  report.add('convert/usage', 'the homepage is taken for usage', ['spec', 'homepage']);
-  report.add('convert/examples', 'the homepage is taken for an example', ['spec', 'homepage']);
+  report.add(
+    'convert/not-a-function',
+    'the manifest does not state that this kubectl plugin is a KRM function',
+    ['kind'],
+  );
+  report.add('convert/usage', 'the homepage is used as usage', ['spec', 'homepage']);
+  report.add('convert/examples', 'the homepage is used as an example', ['spec', 'homepage']);
   const definition: FunctionDefinition = {
     group,
     names: { kind },
@@ -90,7 +95,7 @@ function deriveGroup(homepage: string | undefined, report: ConversionReport): st
     !isGroup(group) ||
     (pages !== undefined && origin?.owner === undefined)
   ) {
-    report.add('convert/no-group', 'no group can be derived from the homepage', path);
+    report.add('convert/no-group', 'cannot derive a group from the homepage', path);
     return undefined;
   }
   report.add('convert/group', `the group ${group} is derived from the homepage`, path);
@@ -111,7 +116,7 @@ function derivePublisher(homepage: string, report: ConversionReport): string {
 function readDescription(spec: JsonObject, name: string, report: ConversionReport): string {
   const description = oneLine(textField(spec, 'shortDescription') ?? '');
   if (description !== '') return description;
-  report.add('convert/description', `there is no shortDescription; ${name} is written`, [
+  report.add('convert/description', `shortDescription is missing; ${name} is used`, [
     'spec',
     'shortDescription',
   ]);

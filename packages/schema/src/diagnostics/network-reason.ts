@@ -6,18 +6,18 @@ export function printable(text: string, maxLength = 200): string {
 
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the connection was cut',
+  ECONNRESET: 'the connection was closed',
   ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name could not be looked up',
+  EAI_AGAIN: 'the name could not be resolved',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'the connection timed out',
-  EPIPE: 'the connection was cut',
-  EPROTO: 'it does not speak TLS; perhaps its address begins with http://',
-  ERR_STREAM_PREMATURE_CLOSE: 'the connection was cut',
+  EPIPE: 'the connection was closed',
+  EPROTO: 'the server does not use TLS; check whether the URL should begin with http://',
+  ERR_STREAM_PREMATURE_CLOSE: 'the connection was closed',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'a certificate of its chain is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain contains a self-signed certificate',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
@@ -27,7 +27,7 @@ export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return printable(String(error));
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (REASONS[code] !== undefined) return REASONS[code];
-  if (code.startsWith('HPE_')) return 'its answer is not HTTP';
-  if (/^(Z_|ERR_BROTLI|ERR__ERROR_FORMAT)/.test(code)) return 'its answer is damaged';
+  if (code.startsWith('HPE_')) return 'the response is not HTTP';
+  if (/^(Z_|ERR_BROTLI|ERR__ERROR_FORMAT)/.test(code)) return 'the response cannot be decompressed';
   return printable(error.message === '' ? code : error.message);
 }

@@ -9,8 +9,7 @@ export const DIALECT_CODES = {
   },
   'dialect/misspelled-document': {
     severity: 'error',
-    summary:
-      'The document is one of these three but for its kind or apiVersion, which is misspelled or missing.',
+    summary: 'The kind or apiVersion of a definition or catalog is misspelled or missing.',
     fix: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
   },
   'dialect/missing-spec': {
@@ -20,7 +19,7 @@ export const DIALECT_CODES = {
   },
   'dialect/unknown-field': {
     severity: 'error',
-    summary: 'The document has a field, outside its definitions, that its kind does not have.',
+    summary: 'The document has a field that its kind does not define.',
     fix: 'Correct the spelling, or remove the field.',
   },
   'dialect/catalog-name': {
@@ -31,11 +30,12 @@ export const DIALECT_CODES = {
   'dialect/catalog-labels': {
     severity: 'error',
     summary: 'The labels of the catalog are not a mapping of strings.',
-    fix: 'Write every label as text, in quotes where needed.',
+    fix: 'Write each label value as a string, in quotes if needed.',
   },
   'dialect/catalog-functions': {
     severity: 'error',
-    summary: 'The catalog has no list spec.krmFunctions, or an entry of it is not a mapping.',
+    summary:
+      'spec.krmFunctions of the catalog is missing or not a list, or one of its entries is not a mapping.',
     fix: 'List the functions under spec.krmFunctions, each a mapping as in the spec of a definition.',
   },
   'dialect/api-version': {
@@ -61,7 +61,7 @@ export const DIALECT_CODES = {
   },
   'dialect/version-text': {
     severity: 'info',
-    summary: 'An API version is only its name.',
+    summary: 'An API version is a string instead of a mapping.',
     fix: 'Write the version as a mapping with a name.',
   },
   'dialect/platforms': {
@@ -72,11 +72,11 @@ export const DIALECT_CODES = {
   'dialect/exec-path': {
     severity: 'warning',
     summary: 'An exec runtime has path, as KEP-2953 writes it; it is read as bin.',
-    fix: 'Write bin, and say where the program comes from in uri.',
+    fix: 'Write bin, and the URL of the executable in uri.',
   },
   'dialect/storage-mount': {
     severity: 'info',
-    summary: 'requireFilesystem is the name that a story of KEP-2906 gives to requireStorageMount.',
+    summary: 'requireFilesystem, from a user story of KEP-2906, is read as requireStorageMount.',
     fix: 'Write requireStorageMount.',
   },
   'dialect/network': {
@@ -111,23 +111,23 @@ export const DIALECT_CODES = {
   },
   'dialect/home': {
     severity: 'warning',
-    summary: 'sourceURL is taken for the home page.',
+    summary: 'sourceURL is read as home.',
     fix: 'Write home.',
   },
   'dialect/usage': {
     severity: 'warning',
-    summary: 'documentation is taken for the usage document of the versions.',
+    summary: 'documentation is read as the usage of each version.',
     fix: 'Write usage in each of the versions.',
   },
   'dialect/ignored-field': {
     severity: 'info',
-    summary: 'A field that other tools write, and that says nothing about the function, is left out.',
+    summary: 'A field that other tools write and that does not describe the function is ignored.',
     fix: 'Remove the field.',
   },
   'dialect/dropped-field': {
     severity: 'warning',
-    summary: 'A field that the normal form does not have is left out.',
-    fix: 'Remove the field, or say the same in a field that exists.',
+    summary: 'A field that the normal form does not have is omitted.',
+    fix: 'Remove the field, or use a supported field.',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -78,7 +78,11 @@ class DefinitionReader {
     return versions.map((version, index) => {
       if (typeof version !== 'string') return version;
       const at = ['versions', index];
-      this.report('dialect/version-text', `the API version ${shorten(version)} is only a name`, at);
+      this.report(
+        'dialect/version-text',
+        `the API version ${shorten(version)} is a string instead of a mapping`,
+        at,
+      );
       this.origins.move([...at, 'name'], this.origins.authored(at));
       return { name: version };
     });
@@ -89,9 +93,11 @@ class DefinitionReader {
     const authored = this.origins.authored(['versions']);
     const single = ['name', ...VERSION_FIELDS].some((field) => versions[field] !== undefined);
     if (single) {
-      this.report('dialect/versions-map', 'versions is one version; it is read as a list of one', [
-        'versions',
-      ]);
+      this.report(
+        'dialect/versions-map',
+        'versions is a single version; it is read as a list with one item',
+        ['versions'],
+      );
       this.origins.move(['versions', 0], authored);
       return [versions];
     }
@@ -120,7 +126,7 @@ class DefinitionReader {
     if (taken.length === 0) return;
     const code = from === 'documentation' ? 'dialect/usage' : 'dialect/version-field';
     const into = taken.map((index) => `versions[${index}].${to}`).join(', ');
-    this.report(code, `${from} beside versions is read as ${into}`, [from]);
+    this.report(code, `${from} next to versions is read as ${into}`, [from]);
     delete spec[from];
   }
 
@@ -149,7 +155,7 @@ class DefinitionReader {
   }
 
   private drop(holder: JsonObject, name: string, at: Path, code: DialectCode): void {
-    this.report(code, `${name} is left out`, at);
+    this.report(code, `${name} is omitted`, at);
     delete holder[name];
   }
 

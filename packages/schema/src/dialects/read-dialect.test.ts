@@ -59,8 +59,8 @@ describe('documents', () => {
   );
 
   it.each([
-    ['apiVersion: kpt.dev/v1\nkind: Kptfile\n', 'a Kptfile', 'Leave it out'],
-    ['kind: Kustomization\nresources: []\n', 'a file of kustomize', undefined],
+    ['apiVersion: kpt.dev/v1\nkind: Kptfile\n', 'a Kptfile', 'Omit the file'],
+    ['kind: Kustomization\nresources: []\n', 'a kustomize file', undefined],
     [
       'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n',
       'a CustomResourceDefinition',
@@ -71,13 +71,9 @@ describe('documents', () => {
       'a Krew plugin',
       'krmhub convert',
     ],
-    ['image: gcr.io/kpt-fn/a\ndescription: b\n', 'function metadata of kpt', 'krmhub convert'],
-    [
-      'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\n',
-      'the recipe of a catalog',
-      'krmhub catalog apply',
-    ],
-    ['apiVersion: v1\nkind: ConfigMap\n', 'a ConfigMap of v1', 'Leave it out'],
+    ['image: gcr.io/kpt-fn/a\ndescription: b\n', 'kpt function metadata', 'krmhub convert'],
+    ['apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\n', 'a catalog recipe', 'krmhub catalog apply'],
+    ['apiVersion: v1\nkind: ConfigMap\n', 'a ConfigMap of v1', 'Omit the file'],
     ['apiVersion: example.com/v1\nkind: Catalog\nspec: {}\n', 'a Catalog of example.com/v1', undefined],
     [
       'apiVersion: krm.example.com/v1\nkind: KRMFunctionDefiniton\n',

@@ -54,7 +54,7 @@ export function readDialect(document: YamlDocument, file: string): Dialect {
   }
   if (kind === 'KRMFunctionDefinition') {
     if (document.value.metadata !== undefined) {
-      corrections.report('dialect/ignored-field', 'metadata is left out: a definition has none', [
+      corrections.report('dialect/ignored-field', 'metadata is omitted: a definition has no metadata', [
         'metadata',
       ]);
     }
@@ -94,7 +94,7 @@ function readCatalogName(value: JsonObject, corrections: Corrections): Dialect['
   const fields = isObject(metadata) ? metadata : {};
   for (const name of Object.keys(fields)) {
     if (name === 'name' || name === 'labels') continue;
-    corrections.report('dialect/ignored-field', `metadata.${shorten(name)} is left out`, ['metadata', name]);
+    corrections.report('dialect/ignored-field', `metadata.${shorten(name)} is omitted`, ['metadata', name]);
   }
   const labels = readLabels(fields.labels, corrections);
   const { name } = fields;

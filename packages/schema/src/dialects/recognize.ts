@@ -6,10 +6,10 @@ import { shorten } from '../yaml/scalars.js';
 
 export const KREW_GROUP = 'krew.googlecontainertools.github.com';
 
-const CONVERT_HINT = 'Run `krmhub convert` on the file, which makes a definition of it.';
+const CONVERT_HINT = 'Convert the file to a definition with `krmhub convert`.';
 
 const OWN_KINDS = ['KRMFunctionDefinition', ...CATALOG_KINDS];
-const LEAVE_OUT_HINT = 'Leave it out: only definitions and catalogs of functions are read here.';
+const LEAVE_OUT_HINT = 'Omit the file: only definitions and catalogs are supported here.';
 
 /** Kinds that people take for definitions, and what to do with them. */
 const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: string; hint?: string }[] = [
@@ -17,7 +17,7 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
   {
     group: /^(?:kustomize\.config\.k8s\.io|)$/,
     kinds: ['Kustomization', 'Component', 'Composition'],
-    name: 'a file of kustomize',
+    name: 'a kustomize file',
   },
   {
     group: /^apiextensions\.k8s\.io$/,
@@ -33,10 +33,10 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
   {
     group: /^krmhub\.dev$/,
     kinds: ['CatalogRecipe'],
-    name: 'the recipe of a catalog',
-    hint: 'Give it to `krmhub catalog apply`.',
+    name: 'a catalog recipe',
+    hint: 'Apply the recipe with `krmhub catalog apply`.',
   },
-  { group: /^config\.kubernetes\.io$/, kinds: ['ResourceList'], name: 'a list of resources for a function' },
+  { group: /^config\.kubernetes\.io$/, kinds: ['ResourceList'], name: 'a ResourceList' },
 ];
 
 /** Reports whether a document is function metadata of the kpt function catalog, which has neither apiVersion nor kind. */
@@ -65,7 +65,7 @@ export interface Recognition {
 
 /** What a document that holds no definition is. */
 export function recognizeDocument(value: JsonValue): Recognition {
-  if (isKptMetadata(value)) return { name: 'function metadata of kpt', hint: CONVERT_HINT };
+  if (isKptMetadata(value)) return { name: 'kpt function metadata', hint: CONVERT_HINT };
   if (!isObject(value)) return { name: Array.isArray(value) ? 'a list' : 'a single value' };
   const apiVersion = textField(value, 'apiVersion');
   const kind = textField(value, 'kind');

@@ -59,7 +59,10 @@ export class RuntimeReader {
     }
     if (isObject(exec.platforms)) {
       const authored = this.origins.authored([...at, 'platforms']);
-      this.report('dialect/platforms', 'a single platform is read as a list of one', [...at, 'platforms']);
+      this.report('dialect/platforms', 'a single platform is read as a list with one item', [
+        ...at,
+        'platforms',
+      ]);
       this.origins.move([...at, 'platforms', 0], authored);
       exec.platforms = [exec.platforms];
     }
@@ -100,7 +103,7 @@ export class RuntimeReader {
     // Anything else is for lint to judge, as the author wrote it.
     if (!/^[0-9a-f]{64}$/i.test(digest) || written === digest.toLowerCase()) return;
     holder.sha256 = digest.toLowerCase();
-    const what = digest === written ? 'has capital letters' : 'has the prefix sha256:';
+    const what = digest === written ? 'has upper-case letters' : 'has the prefix sha256:';
     this.report('dialect/digest', `the digest ${what}`, [...at, 'sha256'], 'value');
   }
 

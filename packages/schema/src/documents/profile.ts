@@ -6,11 +6,11 @@ export type Profile = (typeof PROFILES)[number];
 
 /** What each is, in a few words. */
 export const PROFILE_SUMMARIES: Record<Profile, string> = {
-  kep: "kind Catalog, runtime beside versions, by the KEP's text",
-  'kep-schema': "kind KRMFunctionCatalog, valid by the KEP's schema",
-  'kustomize-prototype': 'what the prototype of catalogs in kustomize knows',
-  porch: 'FunctionConfig objects',
-  'kpt-list': 'images with digests and types, as kpt lists functions',
+  kep: 'kind Catalog, runtime next to versions, as in the text of KEP-2906',
+  'kep-schema': 'kind KRMFunctionCatalog, as in the schema of KEP-2906',
+  'kustomize-prototype': 'fields that the catalog prototype in kustomize reads',
+  porch: 'FunctionConfig objects of Porch',
+  'kpt-list': 'the function list of kpt: images with digests and types',
 };
 
 /** What a profile does not say of one function. */

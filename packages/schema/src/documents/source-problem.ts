@@ -29,20 +29,20 @@ export type SourceProblem = (typeof SOURCE_PROBLEMS)[number];
 
 /** The way out, for who administers the registry that asks; what a registry itself says of it stays in its log. */
 export const SOURCE_PROBLEM_HINTS: Record<SourceProblem, string> = {
-  unreachable:
-    'Does it answer from where the registry runs, at that address and with a certificate that is trusted there?',
-  'too-slow': 'A copy of the catalog that is nearer to the registry helps.',
-  'too-large': 'docs/configuration.md has the limits; ask whoever publishes it for less.',
+  unreachable: 'Check that the registry can reach this URL and trusts its certificate.',
+  'too-slow': 'Use a mirror closer to the registry.',
+  'too-large':
+    'See docs/configuration.md for the limits. Ask the publisher of the catalog to reduce its size.',
   'forbidden-address':
-    'The operator of the registry allows private addresses with KRMHUB_SOURCE_ADDRESSES, and files with KRMHUB_SOURCE_FOLDER.',
-  'too-many-redirects': 'Write the address where the catalog is in the end.',
-  'not-found': 'Is the url in the recipe right, with its path and its branch or tag?',
-  unauthorized: 'The operator of the registry gives credentials with KRMHUB_SOURCE_CREDENTIALS.',
-  'bad-answer': 'The url has to be that of the catalog itself: the "raw" file of a forge and not its page.',
-  'invalid-catalog': '`krmhub lint` says of a file what is wrong with it.',
-  signature: 'Ask whoever publishes it. Where another key is right, name it in requireSignature.',
-  rollback: 'Ask whoever publishes it: somebody may hand out old copies.',
-  frozen: 'Ask whoever publishes it: somebody may hand out old copies, or nobody signs it any more.',
-  equivocation: 'Ask whoever publishes it: somebody may hand out another catalog.',
-  internal: 'The log of the registry says more.',
+    'Ask the operator to allow private addresses with KRMHUB_SOURCE_ADDRESSES, or files with KRMHUB_SOURCE_FOLDER.',
+  'too-many-redirects': 'Use the final URL of the catalog.',
+  'not-found': 'Check the url in the recipe: its path, and its branch or tag.',
+  unauthorized: 'Ask the operator to configure credentials with KRMHUB_SOURCE_CREDENTIALS.',
+  'bad-answer': 'Use the URL of the catalog file itself, for example the "raw" URL of a git host.',
+  'invalid-catalog': 'Run `krmhub lint` on the file to see the errors.',
+  signature: 'Ask the publisher of the catalog. If its key changed, add the new key to requireSignature.',
+  rollback: 'Ask the publisher of the catalog: a server or proxy may serve an old copy.',
+  frozen: 'Ask the publisher of the catalog: a server or proxy may serve an old copy, or signing stopped.',
+  equivocation: 'Ask the publisher of the catalog: a server or proxy may serve a different catalog.',
+  internal: 'See the log of the registry.',
 };

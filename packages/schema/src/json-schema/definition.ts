@@ -33,23 +33,23 @@ const SHA256 = '^[a-f0-9]{64}$';
 const container = object('The function as a container image.', ['image'], {
   image: text('The image with its registry, such as `ghcr.io/acme/set-labels:v1.2.3`.'),
   sha256: text('The digest of the image: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
-  requireNetwork: flag('The function needs the network.'),
-  requireStorageMount: flag('The function needs files of the host mounted.'),
+  requireNetwork: flag('The function requires network access.'),
+  requireStorageMount: flag('The function requires mounted files of the host.'),
 });
 
-const platform = object('The program for one platform.', ['bin', 'os', 'arch', 'uri', 'sha256'], {
-  bin: text('The path of the program inside what `uri` gives.'),
+const platform = object('The executable for one platform.', ['bin', 'os', 'arch', 'uri', 'sha256'], {
+  bin: text('The path of the executable in the file at `uri`.'),
   os: text('The operating system.', { enum: [...OPERATING_SYSTEMS] }),
   arch: text('The processor architecture.', { enum: [...ARCHITECTURES] }),
   uri: text('Where to download the program from.', { pattern: '^https://' }),
-  sha256: text('The digest of what `uri` gives: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
+  sha256: text('The digest of the file at `uri`: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
 });
 
 const runtime: JsonObject = {
   ...object('How to run the function; at least one runtime.', [], {
     container,
-    exec: object('The function as a program of the host.', ['platforms'], {
-      platforms: { type: 'array', minItems: 1, items: platform, description: 'One program per platform.' },
+    exec: object('The function as an executable on the host.', ['platforms'], {
+      platforms: { type: 'array', minItems: 1, items: platform, description: 'One executable per platform.' },
     }),
     starlark: text('An https, git or oci reference to a Starlark script.'),
   }),
@@ -69,13 +69,13 @@ const version = object(
         description: 'A structural OpenAPI v3 schema, as in a CustomResourceDefinition.',
       },
     }),
-    idempotent: flag('Running the function twice gives what running it once gives.'),
+    idempotent: flag('Running the function again on its own output changes nothing.'),
     runtime,
-    usage: text('The URL of a document that says how to use the function.'),
+    usage: text('The URL of a document that explains how to use the function.'),
     examples: texts('URLs of documents with one example each; at least one.', { minItems: 1 }),
     license: text('The license of the function: an SPDX expression such as `Apache-2.0`.'),
     maintainers: texts('Overrides the maintainers of the definition for this API version.'),
-    configMap: flag('The function also takes a ConfigMap as functionConfig.'),
+    configMap: flag('The function also accepts a ConfigMap as functionConfig.'),
   },
 );
 
@@ -92,7 +92,7 @@ export const definitionSpecJsonSchema: JsonObject = object(
       kind: text('The kind of the functionConfig, in PascalCase.', { pattern: KIND_PATTERN.source }),
     }),
     description: text('What the function does, in one line.'),
-    publisher: text('The person or organisation that owns the function.'),
+    publisher: text('The person or organization that owns the function.'),
     versions: {
       type: 'array',
       minItems: 1,
@@ -100,8 +100,8 @@ export const definitionSpecJsonSchema: JsonObject = object(
       description: 'The API versions of the functionConfig; at least one.',
     },
     home: text('The URL of the home page.'),
-    maintainers: texts('Who maintains the function.'),
-    tags: texts('Words to find the function by, such as `mutator` or `validator`.'),
+    maintainers: texts('The maintainers of the function.'),
+    tags: texts('Search terms for the function, such as `mutator` or `validator`.'),
   },
 );
 

@@ -23,15 +23,15 @@ const MIN_RSA_BITS = 2_048;
 export function readPublicKey(text: string, name: string): PublicKey {
   if (text.length > MAX_KEY_LENGTH) throw invalidKey(name, 'it is too long');
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    throw new KrmhubError('invalid-document', `${name} is a private key, and the public one is wanted`, {
-      hint: 'Keep the private key to yourself, and give the file that ends in .pub.',
+    throw new KrmhubError('invalid-document', `${name} is a private key, expected a public key`, {
+      hint: 'Do not share the private key. Use the file that ends in .pub.',
     });
   }
   const blocks = text.match(/-----BEGIN PUBLIC KEY-----[\s\S]*?-----END PUBLIC KEY-----/g) ?? [];
   if (blocks.length !== 1) {
     throw invalidKey(
       name,
-      blocks.length === 0 ? 'there is no "BEGIN PUBLIC KEY" in it' : 'there are several in it',
+      blocks.length === 0 ? 'it has no "BEGIN PUBLIC KEY" line' : 'it contains several keys',
     );
   }
   let key: KeyObject;
@@ -52,7 +52,7 @@ export function publicKey(key: KeyObject, name: string): PublicKey {
     type === 'ed25519';
   if (!known) {
     const what = type === 'rsa' ? `RSA of ${details?.modulusLength} bits` : (details?.namedCurve ?? type);
-    throw invalidKey(name, `${what} is not taken; ECDSA P-256 is what \`krmhub keygen\` makes`);
+    throw invalidKey(name, `unsupported key type ${what}; \`krmhub keygen\` creates ECDSA P-256 keys`);
   }
   const der = key.export({ type: 'spki', format: 'der' });
   return {
@@ -69,7 +69,7 @@ export function publicKeyHint({ fingerprint }: PublicKey): string {
 
 function invalidKey(name: string, reason: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is not a public key: ${reason}`, {
-    hint: 'A public key is a PEM file, as `krmhub keygen`, `cosign generate-key-pair` and openssl write it.',
+    hint: 'Use a PEM file, as `krmhub keygen`, `cosign generate-key-pair` and openssl write it.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -40,7 +40,7 @@ export const LINT_RULES = {
 
   'names/group': {
     severity: 'error',
-    summary: 'The group is not a DNS name with a dot, or longer than 253 characters.',
+    summary: 'The group is not a DNS name with a dot, or is longer than 253 characters.',
     fix: 'Use a domain that you own, in lower case: `fn.example.com`.',
   },
   'names/kind': {
@@ -118,12 +118,12 @@ export const LINT_RULES = {
     severity: 'warning',
     kep: 'error',
     summary: 'The tag of the image is a release and no digest pins it. KEP-2906 requires `sha256` here.',
-    fix: 'Add `sha256: <64 hexadecimal digits>` beside `image`.',
+    fix: 'Add `sha256: <64 hexadecimal digits>` next to `image`.',
   },
   'image/no-digest': {
     severity: 'warning',
     summary: 'No digest pins the image, so its tag can later name another image.',
-    fix: 'Add `sha256: <64 hexadecimal digits>` beside `image`.',
+    fix: 'Add `sha256: <64 hexadecimal digits>` next to `image`.',
   },
   'image/digest-form': {
     severity: 'error',
@@ -133,7 +133,7 @@ export const LINT_RULES = {
   'image/digest-mismatch': {
     severity: 'error',
     summary: 'The digest in the image reference and the field `sha256` differ.',
-    fix: 'Keep the right one.',
+    fix: 'Keep the correct one.',
   },
   'exec/uri': {
     severity: 'error',
@@ -242,7 +242,7 @@ export const LINT_RULES = {
   'schema/forbidden-keyword': {
     severity: 'error',
     summary: 'A keyword that structural schemas forbid, such as `$ref`.',
-    fix: 'Write out what it stands for; the message says how.',
+    fix: 'Replace it as the message says.',
   },
   'schema/unknown-keyword': {
     severity: 'warning',
@@ -327,7 +327,7 @@ export const LINT_RULES = {
   },
   'schema/default-required': {
     severity: 'warning',
-    summary: 'A required field has a default. Some consumers apply no defaults and ask for the field.',
+    summary: 'A required field has a default. Some consumers do not apply defaults and require the field.',
     fix: 'Remove the field from `required`, or remove the default.',
   },
   'schema/default-unchecked': {
@@ -358,7 +358,8 @@ export const LINT_RULES = {
   },
   'schema/prototype-name': {
     severity: 'error',
-    summary: 'A field is named `__proto__`, `constructor` or `prototype`, which attacks careless readers.',
+    summary:
+      'A field is named `__proto__`, `constructor` or `prototype`, which can be used to attack JavaScript readers.',
     fix: 'Choose another name.',
   },
   'schema/open': {
@@ -374,7 +375,7 @@ export const LINT_RULES = {
   'schema/too-large': {
     severity: 'error',
     summary: 'The schema has more than 20,000 parts; the rest is not checked.',
-    fix: 'Make it smaller.',
+    fix: 'Reduce the size of the schema.',
   },
 
   'catalog/duplicate-version': {

@@ -40,7 +40,7 @@ function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
     return;
   }
   if (reference.host === undefined) {
-    report('image/no-host', at, `the image ${quote(image)} names no registry`, {
+    report('image/no-host', at, `the image ${quote(image)} has no registry`, {
       hint: `Write the registry that it comes from, such as ${quote(`docker.io/${image}`)}.`,
     });
   }
@@ -56,7 +56,7 @@ function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
   if (!pinned) reportUnpinned(reference.tag, at, report);
 }
 
-const ADD_DIGEST = 'Add `sha256: <64 hexadecimal digits>` beside `image`.';
+const ADD_DIGEST = 'Add `sha256: <64 hexadecimal digits>` next to `image`.';
 
 function reportUnpinned(tag: string | undefined, path: Path, report: Report): void {
   if (tag === undefined) {
@@ -93,5 +93,5 @@ export function checkDigest(
   const hint = SHA256_PATTERN.test(mended)
     ? `Write \`${mended}\`.`
     : `It has ${sha256.length} characters; a digest has 64, each 0-9 or a-f.`;
-  report(code, path, `${quote(sha256)} is no SHA-256 digest`, { hint });
+  report(code, path, `${quote(sha256)} is not a SHA-256 digest`, { hint });
 }

@@ -35,7 +35,7 @@ function checkEach(texts: readonly JsonValue[], path: Path, check: Check, report
 function checkLicense(license: string, path: Path, report: Report): void {
   if (license.trim() === '') return;
   if (isLicenseExpression(license)) {
-    report('license/not-in-kep-enum', path, "the KEP's schema allows only `Apache 2.0`, written so");
+    report('license/not-in-kep-enum', path, 'the schema of KEP-2906 allows only the exact text `Apache 2.0`');
     return;
   }
   report('license/unknown', path, `${quote(license)} is not an SPDX license expression`, {

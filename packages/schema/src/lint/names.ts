@@ -90,9 +90,7 @@ function checkTags(tags: readonly JsonValue[], report: Report): void {
   tags.forEach((tag, index) => {
     if (typeof tag !== 'string' || tag.trim() === '') return;
     if (tag !== tag.trim() || tag.includes(',')) {
-      const hint = tag.includes(',')
-        ? 'Write each tag as an item of its own.'
-        : `Write ${quote(tag.trim())}.`;
+      const hint = tag.includes(',') ? 'Write each tag as a separate item.' : `Write ${quote(tag.trim())}.`;
       report(
         'tags/form',
         ['tags', index],

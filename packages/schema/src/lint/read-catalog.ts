@@ -35,7 +35,7 @@ export function readCatalog(
   if (unreadable !== undefined) return { problem: unreadable };
   const [value] = documents;
   if (value === undefined || documents.length > 1)
-    return { problem: `it holds ${documents.length} documents instead of one` };
+    return { problem: `it contains ${documents.length} documents, expected one` };
   const dialect = readDialect({ value, index: 0, locate: () => undefined }, file);
   const { kind, drafts } = dialect;
   if (kind === undefined) return { problem: firstError(dialect.diagnostics) ?? 'it is not a catalog' };

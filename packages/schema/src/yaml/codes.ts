@@ -42,7 +42,7 @@ export const YAML_CODES = {
   },
   'yaml/too-many-aliases': {
     severity: 'error',
-    summary: 'The aliases of a document stand for more nodes than the limit.',
+    summary: 'The aliases of a document expand to more nodes than the limit.',
     fix: 'Write out the values instead of using aliases.',
   },
   'yaml/too-many-documents': {
@@ -58,7 +58,7 @@ export const YAML_CODES = {
   'yaml/syntax': {
     severity: 'error',
     summary: 'The text is not YAML.',
-    fix: 'Check the indentation, the quotes and the brackets around this place.',
+    fix: 'Check the indentation, the quotes and the brackets near this position.',
   },
   'yaml/duplicate-key': {
     severity: 'error',

@@ -121,7 +121,7 @@ export class EventChecker {
     const before = this.aliased;
     this.aliased += size;
     if (this.aliased > this.limits.maxAliases && before <= this.limits.maxAliases) {
-      const message = `the aliases of this document stand for more than ${this.limits.maxAliases} values`;
+      const message = `the aliases of this document expand to more than ${this.limits.maxAliases} values`;
       this.reporter.report('yaml/too-many-aliases', message, start);
     }
   }

@@ -28,7 +28,7 @@ export function openText(
     const reporter = refuse();
     reporter.report(
       'yaml/too-large',
-      `the file has ${input.byteLength} bytes; at most ${limits[maxBytes]} are read`,
+      `the file has ${input.byteLength} bytes, the limit is ${limits[maxBytes]}`,
     );
     return { limits, reporter, source: undefined };
   }
@@ -54,8 +54,8 @@ export function openText(
   if (forbidden !== undefined) {
     const message =
       forbidden.name === 'U+000D'
-        ? 'a carriage return without a line feed is a line break to some readers only'
-        : `the character ${forbidden.name} may not stand in a YAML file`;
+        ? 'only some readers treat a carriage return without a line feed as a line break'
+        : `the character ${forbidden.name} is not allowed in YAML`;
     reporter.report('yaml/control-character', message, forbidden.offset);
     return { limits, reporter, source: undefined };
   }

@@ -103,7 +103,7 @@ function reportException(
   if (!(error instanceof YAMLException)) {
     if (!(error instanceof Error)) throw error;
     // A fault in the library on hostile text must not become a crash.
-    reporter.report('yaml/syntax', 'the text cannot be read as YAML');
+    reporter.report('yaml/syntax', 'the text is not valid YAML');
     return;
   }
   const { reason, mark } = error;

@@ -28,8 +28,8 @@ const BY_MESSAGE: readonly [part: string, message: string][] = [
   ['Comments must be separated', 'a comment needs a space before its #'],
   ['Tags and anchors must be separated', 'a tag or anchor needs a space after it'],
   ['on same line with directives-end', 'a list or mapping cannot begin on the line of ---'],
-  ['Unexpected ,', 'there is a comma too many'],
-  ['Unexpected empty item', 'there is a comma too many'],
+  ['Unexpected ,', 'extra comma'],
+  ['Unexpected empty item', 'extra comma'],
   ['Block scalar header', 'only an indentation digit, + or - may follow | or >'],
   ['on same line with key', 'a list cannot begin on the line of its key'],
 ];

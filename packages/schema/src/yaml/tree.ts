@@ -32,7 +32,7 @@ export class TreeReader {
     if (node === null) return null;
     if (this.aliasDepth > 0 && ++this.aliasedNodes > this.limits.maxAliases) {
       if (this.aliasedNodes === this.limits.maxAliases + 1) {
-        const message = `the aliases of this document stand for more than ${this.limits.maxAliases} values`;
+        const message = `the aliases of this document expand to more than ${this.limits.maxAliases} values`;
         this.report('yaml/too-many-aliases', message, node);
       }
       return null;
@@ -117,7 +117,7 @@ export class TreeReader {
       const { line, column } = this.reporter.position(earlier.range?.[0] ?? 0);
       this.report(
         'yaml/duplicate-key',
-        `the key "${shorten(name)}" stands already at ${line}:${column}`,
+        `duplicate key "${shorten(name)}", first used at ${line}:${column}`,
         key,
       );
       return false;
@@ -157,7 +157,7 @@ export class TreeReader {
     if (!isScalar(node)) return;
     const kind = tag.slice('tag:yaml.org,2002:'.length);
     if (!hasTaggedType(kind, node.value)) {
-      this.report('yaml/tag', `the value is not of the type !!${kind} that its tag says`, node);
+      this.report('yaml/tag', `the value does not match its tag !!${kind}`, node);
     } else if (kind === 'int' || kind === 'float') this.checkPlain(node);
   }
 

@@ -57,7 +57,7 @@ export async function runGit(
   try {
     const { code, endedBy } = await waitForExit(child);
     if (failure !== undefined) throw failure;
-    const ending = endedBy === null ? '' : `\ngit died of signal ${endedBy}`;
+    const ending = endedBy === null ? '' : `\ngit was killed by signal ${endedBy}`;
     return { ok: code === 0, output: output.bytes(), stderr: `${stderr.bytes().toString('utf8')}${ending}` };
   } finally {
     signal.removeEventListener('abort', onAbort);

@@ -50,7 +50,7 @@ export async function exchange<Result>(
         reject(error);
       });
       // A protocol upgrade ends without a response or an error.
-      request.on('close', () => reject(Object.assign(new Error('no answer'), { code: 'HPE_NO_ANSWER' })));
+      request.on('close', () => reject(Object.assign(new Error('no response'), { code: 'HPE_NO_ANSWER' })));
       request.on('socket', (socket) => socket.once(encrypted ? 'secureConnect' : 'connect', touch));
       request.end();
     });

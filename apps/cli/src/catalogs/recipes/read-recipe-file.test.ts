@@ -83,7 +83,7 @@ describe('keys beside a recipe', () => {
     ['a link that leads out', 'link.pub', 'is outside the folder of the recipe'],
     ['a link of a folder that leads out', 'out/above.pub', 'is outside the folder of the recipe'],
     ['a link to itself', 'loop.pub', 'ELOOP'],
-    ['a private key', 'private.key', 'is a private key, and the public one is wanted'],
+    ['a private key', 'private.key', 'is a private key, expected a public key'],
     ['text', 'text.pub', 'is not a public key'],
     ['a large file', 'large.pub', 'is too long'],
     ['a pipe', 'pipe', 'is not a regular file'],

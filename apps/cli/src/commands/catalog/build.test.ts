@@ -242,7 +242,7 @@ describe('from signed catalogs', () => {
     served.set('/banana/snapshot.sigstore.json', await signed('2020-01-01T00:00:00.000Z'));
     const built = await run(['recipe.yaml', '--out', 'expired.yaml']);
     expect(built.exitCode).toBe(4);
-    expect(built.err()).toContain('banana: failed: its snapshot 7 was signed as the newest until 2020-01-01');
+    expect(built.err()).toContain('banana: failed: the signature of snapshot 7 expired at 2020-01-01');
     expect(await exists('expired.yaml')).toBe(false);
     await put(
       'two.yaml',

@@ -186,7 +186,7 @@ describe('the page of a catalog', () => {
     expect(words).toContain('synced every 6 hours');
     expect(words).toContain('missing missing');
     expect(words).toMatch(/Not found at this URL, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
-    expect(words).toContain('Is the url in the recipe right');
+    expect(words).toContain('Check the url in the recipe');
     expect(words).toContain('There is no copy of missing, so the catalog has none of its functions.');
     expect(words).toContain('1 invalid');
     expect(text).toContain('href="/catalogs/platform?source=ours#contents"');
@@ -320,11 +320,11 @@ describe('what changed between two snapshots', () => {
     expect(words).toContain('1 added, 1 removed, 1 changed');
     expect(words).toMatch(/Yanked breaking the function is removed function-removed/);
     expect(words).toMatch(/Late quiet the function is added/);
-    expect(words).toMatch(/Plain quiet v1: the release is 1\.1\.0, and was 1\.0\.0 upgraded/);
+    expect(words).toMatch(/Plain quiet v1: the release changed from 1\.0\.0 to 1\.1\.0 upgraded/);
     expect(words).toContain(`krmhub catalog diff platform 1 ${newest}`);
     const back = wordsOf(await pageOf(`/catalogs/platform/compare?from=${newest}&to=1`));
     expect(back).toMatch(/Late breaking the function is removed/);
-    expect(back).toMatch(/Plain to review v1: the release is 1\.0\.0, and was 1\.1\.0 downgraded/);
+    expect(back).toMatch(/Plain to review v1: the release changed from 1\.1\.0 to 1\.0\.0 downgraded/);
     const same = wordsOf(await pageOf(`/catalogs/platform/compare?from=${newest}&to=${newest}`));
     expect(same).toContain('No function changed');
   });

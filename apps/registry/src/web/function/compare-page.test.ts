@@ -20,7 +20,7 @@ describe('the comparison of two releases', () => {
     const text = await (await ask(`${COMPARE}?from=1.0.0&to=2.0.0`)).text();
     expect(text).toMatch(/Breaking <span class="quiet">1<\/span>/);
     expect(text).toContain('The API version v1beta1 is removed');
-    expect(text).toContain('The image has the tag v2.0.0, not v1.0.0');
+    expect(text).toContain('The image tag changed from v1.0.0 to v2.0.0');
     expect(text).toContain('href="/functions/example.com/SetLabels"');
     expect(text).toContain('href="/functions/example.com/SetLabels/releases/1.0.0"');
     expect(text).toContain('krmhub diff example.com/SetLabels@1.0.0 2.0.0');

@@ -10,18 +10,18 @@ export type CatalogChangeImpact = (typeof CATALOG_CHANGE_IMPACTS)[number];
 
 /** How each is called in counts, and what it says. */
 export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: string; meaning: string }> = {
-  breaking: { label: 'breaking', meaning: 'Files are refused, or are not served any more.' },
+  breaking: { label: 'breaking', meaning: 'Existing files are rejected, or a function is no longer served.' },
   review: {
     label: 'to review',
-    meaning: 'Somebody should have looked: who provides a function, or what it may do, has moved.',
+    meaning: 'Review the change: the provider, the permissions or the behavior of a function may differ.',
   },
-  quiet: { label: 'quiet', meaning: 'It is told, and asks for nothing.' },
+  quiet: { label: 'quiet', meaning: 'No action is required.' },
 };
 
 /** Every class of change between two catalogs, in the order in which they are told: docs/compatibility.md is made from this table. */
 export const CATALOG_CHANGE_CLASSES = {
   'function-removed': { weight: 'breaking', summary: 'A function is no longer in the catalog.' },
-  'function-added': { weight: 'quiet', summary: 'A function is in the catalog for the first time.' },
+  'function-added': { weight: 'quiet', summary: 'A function is added to the catalog.' },
   'version-removed': { weight: 'breaking', summary: 'An API version of a function is removed.' },
   'alpha-version-removed': { weight: 'review', summary: 'An alpha API version of a function is removed.' },
   'version-added': { weight: 'quiet', summary: 'An API version of a function is added.' },
@@ -29,73 +29,75 @@ export const CATALOG_CHANGE_CLASSES = {
   'schema-breaking': {
     weight: 'breaking',
     summary:
-      'The schema, or what is taken as functionConfig, changed so that files are refused or mean something else.',
+      'The schema or the accepted functionConfig changed: existing files are rejected or change their meaning.',
   },
   'schema-review': {
     weight: 'review',
-    summary: 'The schema changed so that what files mean can have moved.',
+    summary: 'The schema changed: the meaning of existing files may differ.',
   },
   'schema-compatible': {
     weight: 'quiet',
-    summary: 'The schema changed, and files stay valid and keep their meaning.',
+    summary: 'The schema changed: existing files stay valid and keep their meaning.',
   },
   'idempotent-removed': {
     weight: 'review',
     summary: 'The function is no longer idempotent.',
   },
-  'idempotent-added': { weight: 'quiet', summary: 'The function is idempotent.' },
+  'idempotent-added': { weight: 'quiet', summary: 'The function is now idempotent.' },
 
   upgraded: {
     weight: 'quiet',
-    summary: 'The release is a higher one; where none is known, the tag of the image or the address is.',
+    summary: 'The release is higher. If it is unknown, the image tag or the version in the URL is higher.',
   },
-  downgraded: { weight: 'review', summary: 'The release, or the tag or address, is a lower one.' },
+  downgraded: {
+    weight: 'review',
+    summary: 'The release is lower. If it is unknown, the image tag or the version in the URL is lower.',
+  },
   'release-changed': {
     weight: 'review',
-    summary: 'The release, tag or address changed, and which is the higher is not known.',
+    summary: 'The release, image tag or URL changed, and the order is unknown.',
   },
   rebuilt: {
     weight: 'quiet',
-    summary:
-      'Only the digest differs: the image has the same repository and tag, the executable the same address.',
+    summary: 'Only the digest changed: the image repository and tag, or the executable URL, are the same.',
   },
-  'digest-removed': { weight: 'review', summary: 'The image is no longer pinned by its digest.' },
-  'digest-added': { weight: 'quiet', summary: 'The image is pinned by its digest.' },
+  'digest-removed': { weight: 'review', summary: 'The image is no longer pinned by digest.' },
+  'digest-added': { weight: 'quiet', summary: 'The image is now pinned by digest.' },
 
-  'network-needed': { weight: 'review', summary: 'The container asks for the network, and did not.' },
-  'network-dropped': { weight: 'quiet', summary: 'The container no longer asks for the network.' },
+  'network-needed': { weight: 'review', summary: 'The container now requires network access.' },
+  'network-dropped': { weight: 'quiet', summary: 'The container no longer requires network access.' },
   'storage-needed': {
     weight: 'review',
-    summary: 'The container asks for storage to be mounted, and did not.',
+    summary: 'The container now requires mounted storage.',
   },
-  'storage-dropped': { weight: 'quiet', summary: 'The container no longer asks for storage to be mounted.' },
+  'storage-dropped': { weight: 'quiet', summary: 'The container no longer requires mounted storage.' },
   'registry-changed': {
     weight: 'review',
     summary:
-      'The image comes from another registry or repository, the executable or script from another host.',
+      'The image is from another registry or repository, or the executable or script is from another host.',
   },
   'runtime-changed': {
     weight: 'review',
-    summary: 'A way to run the function (container, exec, starlark) is added or removed.',
+    summary: 'A runtime (container, exec, starlark) is added or removed.',
   },
   'platform-removed': { weight: 'review', summary: 'The executable for a platform is removed.' },
-  'platform-added': { weight: 'quiet', summary: 'An executable for one more platform is added.' },
+  'platform-added': { weight: 'quiet', summary: 'An executable for another platform is added.' },
 
-  'signer-changed': { weight: 'review', summary: 'Somebody else signed it.' },
+  'signer-changed': { weight: 'review', summary: 'The signer changed.' },
   'signature-removed': {
     weight: 'review',
-    summary: 'It was signed by somebody whom the recipe trusts, and is not.',
+    summary: 'The signature by a signer that the recipe trusts is removed.',
   },
   'signature-added': {
     weight: 'quiet',
-    summary: 'It is signed by somebody whom the recipe trusts, and was not.',
+    summary: 'A signature by a signer that the recipe trusts is added.',
   },
-  'source-changed': { weight: 'review', summary: 'Another source of the recipe provides it.' },
+  'source-changed': { weight: 'review', summary: 'Another source of the recipe provides the function.' },
   'publisher-changed': { weight: 'review', summary: 'The publisher changed.' },
   'license-changed': { weight: 'review', summary: 'The license changed.' },
   'texts-changed': {
     weight: 'quiet',
-    summary: 'Descriptions, tags, maintainers or addresses of documents differ.',
+    summary: 'Descriptions, tags, maintainers or document URLs changed.',
   },
 } as const satisfies Record<string, { weight: CatalogChangeImpact; summary: string }>;
 

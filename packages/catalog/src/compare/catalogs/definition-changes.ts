@@ -39,12 +39,12 @@ const MAX_TEXTS = 3;
 
 /** What a container may ask for, and the classes of asking and of asking no more. */
 export const CAPABILITIES = [
-  { field: 'requireNetwork', needed: 'network-needed', dropped: 'network-dropped', what: 'the network' },
+  { field: 'requireNetwork', needed: 'network-needed', dropped: 'network-dropped', what: 'network access' },
   {
     field: 'requireStorageMount',
     needed: 'storage-needed',
     dropped: 'storage-dropped',
-    what: 'storage to be mounted',
+    what: 'mounted storage',
   },
 ] as const;
 
@@ -95,7 +95,7 @@ export function addReleaseChange(
   const name = order > 0 ? 'upgraded' : order < 0 ? 'downgraded' : 'release-changed';
   const known = changes.has('upgraded', details.version) || changes.has('downgraded', details.version);
   if (changes.has(name, details.version) || (known && name === 'release-changed')) return;
-  const message = `${what} ${after ?? 'none'}, and was ${before ?? 'none'}`;
+  const message = `${what} changed from ${before ?? 'none'} to ${after ?? 'none'}`;
   changes.add(name, message, { ...details, before, after });
 }
 
@@ -113,7 +113,7 @@ function addMove(
     );
     if (!old?.ok || !now?.ok) return;
     if (old.tag !== now.tag) {
-      addReleaseChange('the image has the tag', old.tag, now.tag, details, changes);
+      addReleaseChange('the image tag', old.tag, now.tag, details, changes);
       return;
     }
     const [before, after] = [imageDigest(was), imageDigest(is)];
@@ -130,7 +130,7 @@ function addMove(
   }
   const [old, now] = [before.address, after.address].map(releaseFromPath);
   if (old !== undefined && now !== undefined && old !== now) {
-    addReleaseChange('what is downloaded is', old, now, details, changes);
+    addReleaseChange('the downloaded version', old, now, details, changes);
   } else {
     const addresses = { before: before.address, after: after.address };
     changes.add('release-changed', message, { ...details, ...addresses });
@@ -153,9 +153,7 @@ function addPinChange(was: FunctionVersion, is: FunctionVersion, changes: Functi
   const [before, after] = [imageDigest(was), imageDigest(is)];
   if ((before === undefined) === (after === undefined)) return;
   const pinned = after !== undefined;
-  const message = pinned
-    ? 'the image is pinned by its digest'
-    : 'the image is no longer pinned by its digest';
+  const message = pinned ? 'the image is now pinned by digest' : 'the image is no longer pinned by digest';
   const details = { version: is.name, before, after };
   changes.add(pinned ? 'digest-added' : 'digest-removed', message, details);
 }

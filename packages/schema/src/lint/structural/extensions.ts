@@ -36,17 +36,17 @@ export const extensions: SchemaCheck = (nodes, report) => {
 function checkFlags(schema: JsonObject, path: Path, report: Report): void {
   const wrong = (name: string, message: string): void =>
     report('schema/extension', [...path, name], message, { target: 'key' });
-  if (keyword(schema, PRESERVE) === false) wrong(PRESERVE, `\`${PRESERVE}\` is true or left out`);
+  if (keyword(schema, PRESERVE) === false) wrong(PRESERVE, `\`${PRESERVE}\` must be true or absent`);
   if (isSet(schema, INT_OR_STRING)) {
-    if (typeOf(schema) !== undefined) wrong('type', `\`type\` has no place beside \`${INT_OR_STRING}\``);
+    if (typeOf(schema) !== undefined) wrong('type', `\`type\` cannot be combined with \`${INT_OR_STRING}\``);
     for (const name of [PRESERVE, EMBEDDED] as const) {
-      if (isSet(schema, name)) wrong(name, `\`${name}\` has no place beside \`${INT_OR_STRING}\``);
+      if (isSet(schema, name)) wrong(name, `\`${name}\` cannot be combined with \`${INT_OR_STRING}\``);
     }
   }
   if (!isSet(schema, EMBEDDED)) return;
   if (typeOf(schema) !== 'object') wrong('type', `an embedded resource needs \`type: object\``);
   if (subschema(schema, 'additionalProperties') !== undefined) {
-    wrong('additionalProperties', 'an embedded resource is no map');
+    wrong('additionalProperties', 'an embedded resource cannot be a map');
   }
   if (Object.keys(propertiesOf(schema)).length === 0 && !isSet(schema, PRESERVE)) {
     wrong('properties', `an embedded resource needs \`properties\` or \`${PRESERVE}: true\``);
@@ -90,10 +90,11 @@ function checkList(schema: JsonObject, path: Path, report: Report): void {
     return;
   }
   if (keys === undefined || keys.length === 0) {
-    wrong([MAP_KEYS], `a list that is a map needs \`${MAP_KEYS}\``);
+    wrong([MAP_KEYS], `a list of type map requires \`${MAP_KEYS}\``);
   }
-  if (items === undefined) wrong(['items'], 'a list that is a map needs `items`');
-  else if (typeOf(items) !== 'object') wrong(['items', 'type'], 'the items of a map are objects');
+  if (items === undefined) wrong(['items'], 'a list of type map requires `items`');
+  else if (typeOf(items) !== 'object')
+    wrong(['items', 'type'], 'the items of a list of type map must be objects');
   else checkMapKeys(keys ?? [], items, wrong);
 }
 

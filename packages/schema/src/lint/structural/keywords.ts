@@ -10,7 +10,7 @@ import type { SchemaCheck } from './nodes.js';
 import { META_TYPES } from './structure.js';
 
 const FORBIDDEN: Partial<Record<OpenApiKeyword, string>> = {
-  $ref: 'Write the schema here that it refers to.',
+  $ref: 'Replace the reference with the schema itself.',
   $schema: 'Remove it: every schema here is OpenAPI v3.',
   id: 'Remove it: a schema inside a definition has no address of its own.',
   definitions: 'Write each schema where it is used.',

@@ -35,7 +35,7 @@ export const structure: SchemaCheck = (nodes, report) => {
 function checkRoot(schema: JsonObject, path: Path, report: Report): void {
   const type = typeOf(schema);
   if (type !== undefined && type !== 'object' && (OPEN_API_TYPES as readonly string[]).includes(type)) {
-    const message = `the root is ${quote(type)}, and a functionConfig is an object`;
+    const message = `the root has the type ${quote(type)}, but a functionConfig is an object`;
     report('schema/root-type', [...path, 'type'], message, { hint: 'Write `object`.' });
   }
   for (const name of ['additionalProperties', 'nullable'] as const) {
@@ -122,7 +122,7 @@ function checkMap(schema: JsonObject, path: Path, report: Report): void {
   const message =
     values === false
       ? '`additionalProperties: false` is not allowed here: objects with `properties` are already closed'
-      : '`additionalProperties` beside `properties`: an object is either a map or has named fields';
+      : '`additionalProperties` cannot be combined with `properties`: an object is either a map or has named fields';
   report('schema/properties-and-map', [...path, 'additionalProperties'], message, {
     hint: hasProperties ? 'Remove `additionalProperties`.' : 'Declare the fields in `properties`.',
     target: 'key',
