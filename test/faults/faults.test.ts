@@ -49,7 +49,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
     expect(outcomes.flatMap(({ fault, losses }) => losses.map((loss) => `${fault}: ${loss}`))).toEqual([]);
     // A point that a run does not reach does not count: most are reached.
     expect(outcomes.filter(({ injected }) => injected > 0).length).toBeGreaterThan(8);
-  }, 180_000);
+  }, 900_000);
 
   it('as a kill of the first start leaves a folder that a second start completes', async () => {
     const killer = new Killer(path.join(folder, 'start'));
@@ -60,7 +60,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
       const { fault, losses } = await killer.kill(point);
       expect([fault, losses]).toEqual([fault, []]);
     }
-  }, 180_000);
+  }, 900_000);
 
   it.each(ERRORS)(
     'as %s gets an error response, loses nothing, and has no effect afterwards',

@@ -473,7 +473,7 @@ it('a build reports that it waits for a source that never ends', async () => {
   const response = await buildOfSlow!;
   expect([response.status, await response.json()]).toEqual([
     503,
-    expect.objectContaining({ detail: expect.stringContaining('still being asked') }),
+    expect.objectContaining({ detail: expect.stringContaining('still syncing') }),
   ]);
 });
 

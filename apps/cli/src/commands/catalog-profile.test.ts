@@ -43,7 +43,7 @@ it('pulls a catalog in a profile, and counts on stderr what it does not say', as
     'cannot express 3 values, 1 of 2 functions omitted; list them with --losses FILE',
   );
   expect(pulled.err()).toContain(
-    '  1 × omitted API versions in policy.example.org/RequireLimits v1beta1: is left out: Porch runs only',
+    '  1 × omitted API versions in policy.example.org/RequireLimits v1beta1: omitted: Porch runs only',
   );
 });
 

@@ -118,7 +118,9 @@ describe('a source', () => {
       problem: 'not-found',
       copy: { formerUrl: upstream.origin + FILE, entries: 1 },
     });
-    expect((await report()).sources![0]!.reason).toContain(`the copy from ${upstream.origin}${FILE} is used until a sync succeeds`);
+    expect((await report()).sources![0]!.reason).toContain(
+      `the copy from ${upstream.origin}${FILE} is used until a sync succeeds`,
+    );
     upstream.files.set('/catalgo.yaml', catalogText({ Two: 'second' }));
     expect((await refresh()).copy).not.toHaveProperty('formerUrl');
     await cut();
