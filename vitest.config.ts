@@ -55,7 +55,11 @@ export default defineConfig({
         exclude: [...configDefaults.exclude, ...INTEROP, ...CAMPAIGN],
       }),
       project('interop', [...INTEROP, COSIGN_CASE]),
-      project('campaign', [...CAMPAIGN, ...FULL_SIZE], { env: { KRMHUB_TEST_FULL_SIZE: '1' } }),
+      project('campaign', [...CAMPAIGN, ...FULL_SIZE], {
+        env: { KRMHUB_TEST_FULL_SIZE: '1' },
+        testTimeout: 300_000,
+        hookTimeout: 300_000,
+      }),
     ],
   },
 });

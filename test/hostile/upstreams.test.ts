@@ -407,7 +407,7 @@ describe('an upstream that is partly or sometimes good', () => {
     await cut();
     await pace.expectFlat();
     await expectGood();
-  }, 60_000);
+  }, 300_000);
 });
 
 describe('a git repository', () => {

@@ -130,7 +130,7 @@ describe('an OCI source', () => {
     const server = await registry({ 'manifests/v1': other });
     expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
       problem: 'bad-answer',
-      message: `${hostOf(server)}/team/catalog:v1 ${OTHER}`,
+      message: `${hostOf(server)}/team/catalog:v1 is not a catalog: its type is definition`,
     });
     const several = await registry({ 'manifests/v1': two });
     expect(await catchFailure(fetcher().fetch(asking(hostOf(several))))).toMatchObject({
