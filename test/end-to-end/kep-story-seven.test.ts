@@ -299,7 +299,7 @@ describe('one catalog of four sources', () => {
       ...reasons.map(({ code, message }) => `${code}: ${message}`),
     ]);
     expect(refused).toEqual([
-      ['banana.co/Ripen', 'banana', undefined, 'network: it needs the network'],
+      ['banana.co/Ripen', 'banana', undefined, 'network: it requires network access'],
       [
         'banana.co/Split',
         'watermelon',
@@ -315,7 +315,7 @@ describe('one catalog of four sources', () => {
         'watermelon.co/Seeds',
         'watermelon',
         undefined,
-        'digest: no digest pins watermelon.gcr.io/functions/seeds:v1.0.0',
+        'digest: not pinned by digest: watermelon.gcr.io/functions/seeds:v1.0.0',
       ],
     ]);
     expect(report.yanked).toEqual([

@@ -235,7 +235,7 @@ describe('search and the data folder', () => {
     const many = Array.from({ length: 300 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
     await cut('zoo', many);
     expect(await problems()).toEqual([
-      'information upstream: snapshot zoo 1: search does not have its upstream functions yet; the registry is adding them',
+      'information upstream: snapshot zoo 1: its upstream functions are not in the search index yet; the registry is adding them',
     ]);
     await start();
     await expect.poll(async () => (await client.search({ tag: ['many'] })).total).toBe(300);
@@ -252,23 +252,23 @@ describe('search and the data folder', () => {
     [
       'a row of an older entry',
       `UPDATE upstream_function SET entry = 'sha256:x' WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: search has entry sha256:x, but a newest snapshot has sha256:/,
+      /^damage upstream: \S+Weigh: the search index has entry sha256:x, but the newest snapshot has sha256:/,
     ],
     [
       'a row without an entry',
       `INSERT INTO upstream_function SELECT 9999, group_name, 'Ghost', 'ghost', description, publisher, versions,
          tags, runtimes, licenses, entry FROM upstream_function WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Ghost: search has it, but no newest snapshot/,
+      /^damage upstream: \S+Ghost: the search index has it, but the newest snapshots/,
     ],
     [
       'a missing row',
       `DELETE FROM upstream_function WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: a newest snapshot has it from an upstream catalog, but search does not/,
+      /^damage upstream: \S+Weigh: a newest snapshot has an upstream entry for it, but the search index does not/,
     ],
     [
       'a row of a function of the registry',
       `UPDATE upstream_function SET id = (SELECT id FROM function) WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: search has it both as a function of this registry and as/,
+      /^damage upstream: \S+Weigh: the search index has it twice: as a function of this registry and as/,
     ],
     [
       'text missing in search',

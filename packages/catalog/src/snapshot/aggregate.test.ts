@@ -199,7 +199,7 @@ describe('a minimum age', () => {
         version: 'v1',
         source: 'a',
         reasons: [
-          { code: 'minimum-age', message: 'it is too new; it is available from 2030-01-02T13:00:00.000Z' },
+          { code: 'minimum-age', message: 'it has not reached the minimum age; it is available from 2030-01-02T13:00:00.000Z' },
         ],
       },
     ]);
@@ -313,7 +313,7 @@ describe('a policy', () => {
     const policy = { requireDigest: true, licenses: ['MIT'] };
     const { refused } = policed(policy, definition({ versions: [version] }));
     const [digest, license] = refused![0]!.reasons.map(({ message }) => message);
-    expect(digest).toMatch(/^no digest pins (?:https:\S+…,? ){3}and 3 more$/);
+    expect(digest).toMatch(/^not pinned by digest: (?:https:\S+…,? ){3}and 3 more$/);
     expect(license).toMatch(/^its license L+… is not allowed$/);
     expect(`${digest}${license}`.length).toBeLessThan(1_000);
   });

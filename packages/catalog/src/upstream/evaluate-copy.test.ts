@@ -163,10 +163,10 @@ describe('a copy', () => {
   it('of a snapshot stays one of the same catalog', () => {
     const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
     expect(judge(record, [{ signer: key('a') }])).toMatchObject({
-      refused: { problem: 'signature', message: expect.stringContaining('which snapshot it is') },
+      refused: { problem: 'signature', message: expect.stringContaining('no longer names the snapshot') },
     });
     expect(judge(record, [{ signer: key('a'), snapshot: claimOf(9, LATER, 'other') }])).toMatchObject({
-      refused: { problem: 'signature', message: expect.stringContaining('is now one of other') },
+      refused: { problem: 'signature', message: expect.stringContaining('is now signed as a snapshot of other') },
     });
   });
 

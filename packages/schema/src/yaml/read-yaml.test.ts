@@ -107,7 +107,7 @@ describe('refusals', () => {
   it('names both places of a duplicate key, and the path', () => {
     const [diagnostic] = read('spec:\n  names:\n    kind: A\n    kind: B\n').diagnostics;
     expect(diagnostic).toMatchObject({
-      message: 'the key "kind" stands already at 3:5',
+      message: 'duplicate key "kind", first used at 3:5',
       path: 'spec.names.kind',
       range: { start: { line: 4, column: 5 }, end: { line: 4, column: 9 } },
     });
