@@ -116,7 +116,11 @@ describe('what is no address', () => {
     ['not a file path', 'git::https://host/r', 'catalog file'],
     ['an empty path', 'git::https://host/r//', 'catalog file'],
     ['no repository', 'git::https://host//p', 'catalog file'],
-    ['an escaped line end in the repository', 'git::https://host/r%0ahost=evil//p', 'the repository is missing'],
+    [
+      'an escaped line end in the repository',
+      'git::https://host/r%0ahost=evil//p',
+      'the repository is missing',
+    ],
     ['a broken escape in the repository', 'git::https://host/r%zz//p', 'the repository is missing'],
     ['a path out of the repository', 'git::https://host/r//a/..%2f..%2fb', 'not a file path'],
     ['an escaped path of dots', 'git::https://host/a/r//%2e%2e/x', 'catalog file'],

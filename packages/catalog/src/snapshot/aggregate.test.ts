@@ -199,7 +199,10 @@ describe('a minimum age', () => {
         version: 'v1',
         source: 'a',
         reasons: [
-          { code: 'minimum-age', message: 'it has not reached the minimum age; it is available from 2030-01-02T13:00:00.000Z' },
+          {
+            code: 'minimum-age',
+            message: 'it has not reached the minimum age; it is available from 2030-01-02T13:00:00.000Z',
+          },
         ],
       },
     ]);

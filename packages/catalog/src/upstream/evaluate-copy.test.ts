@@ -166,7 +166,10 @@ describe('a copy', () => {
       refused: { problem: 'signature', message: expect.stringContaining('no longer names the snapshot') },
     });
     expect(judge(record, [{ signer: key('a'), snapshot: claimOf(9, LATER, 'other') }])).toMatchObject({
-      refused: { problem: 'signature', message: expect.stringContaining('is now signed as a snapshot of other') },
+      refused: {
+        problem: 'signature',
+        message: expect.stringContaining('is now signed as a snapshot of other'),
+      },
     });
   });
 
