@@ -42,10 +42,10 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // What is waited for comes on a busy machine too, only later.
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 60_000 } },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     globalSetup: ['test/setup/temporary-folder.ts'],
     projects: [

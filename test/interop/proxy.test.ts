@@ -47,7 +47,7 @@ it('opens a tunnel through HTTPS_PROXY, with TLS inside of it', async () => {
   const env = { KRMHUB_REGISTRY: 'https://krm.example.com', HTTPS_PROXY: proxy.url };
   const { code, stderr } = await run(['search'], env);
   // The server in the tunnel has no TLS here; test/interop/nginx.test.ts has one.
-  expect([code, stderr]).toEqual([5, expect.stringContaining('does not speak TLS')]);
+  expect([code, stderr]).toEqual([5, expect.stringContaining('does not use TLS')]);
   expect(proxy.seen).toEqual([
     { what: 'CONNECT krm.example.com:443', authorization: `Basic ${btoa('someone:secret')}` },
   ]);
