@@ -182,5 +182,5 @@ export const recipes: Limit[] = (
   name,
   limit: RECIPE_LIMITS[name],
   attempt: (size) => read(make(size)),
-  says: /^recipe\/limit .*[;,] the limit is \d+$/,
+  says: /^recipe\/limit .*; the limit is \d+$/,
 }));

@@ -121,7 +121,7 @@ function readSeconds(
     const hint = `Write \`${formatDuration(min)}\` or more.`;
     fields.report('recipe/duration', at, `"${text}" is less than ${formatDuration(min)}`, { hint });
   } else if (read.seconds > max) {
-    const message = `the duration is ${read.seconds} seconds, the limit is ${max}`;
+    const message = `the duration is ${read.seconds} seconds; the limit is ${max}`;
     fields.report('recipe/limit', at, message, { hint: `Write \`${formatDuration(max)}\` or less.` });
   } else return read.seconds;
   return undefined;
