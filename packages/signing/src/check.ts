@@ -8,6 +8,7 @@ export const CHECK_NAMES = [
   'log',
   'signature',
   'identity',
+  'name',
 ] as const;
 export type CheckName = (typeof CHECK_NAMES)[number];
 

@@ -1,6 +1,12 @@
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { z } from 'zod';
-import { hasSubject, MANIFEST_SUBJECT, RELEASE_PREDICATE, SIGNATURE_PREDICATE } from './statement.js';
+import {
+  hasSubject,
+  MANIFEST_SUBJECT,
+  RELEASE_PREDICATE,
+  SIGNATURE_PREDICATE,
+  type Statement,
+} from './statement.js';
 import type { Verification } from './verify.js';
 
 /** The release that a signature has to be for. */
@@ -26,6 +32,18 @@ export type ReleaseClaim =
 
 const ReleasePredicate = z.strictObject({ group: z.string(), kind: z.string(), release: z.string() });
 
+/** Returns the release that a statement names; undefined if it is invalid or another predicate. */
+export function signedRelease({
+  predicateType,
+  predicate,
+}: Statement): (FunctionName & { release: string }) | undefined {
+  return predicateType === RELEASE_PREDICATE ? ReleasePredicate.safeParse(predicate).data : undefined;
+}
+
+/** Why a statement with the release predicate names no release. */
+export const INVALID_PREDICATE =
+  'invalid release predicate: expected exactly the fields group, kind and release';
+
 /**
  * Compares the signed statement with the expected release, so that a signed 1.0.0 cannot be served as 9.9.9. A plain
  * signature of a digest counts if the manifest itself contains the release.
@@ -36,12 +54,11 @@ export function readReleaseClaim({ statement }: Verification, expected: SignedRe
   if (statement === undefined) {
     return none('a plain signature of the definition does not name the release');
   }
-  const { predicateType, predicate } = statement;
+  const { predicateType } = statement;
   if (predicateType === RELEASE_PREDICATE) {
-    const { data } = ReleasePredicate.safeParse(predicate);
-    if (data === undefined)
-      return none('invalid release predicate: expected exactly the fields group, kind and release');
-    const signedName = `${data.group}/${data.kind}@${data.release}`;
+    const signed = signedRelease(statement);
+    if (signed === undefined) return none(INVALID_PREDICATE);
+    const signedName = `${signed.group}/${signed.kind}@${signed.release}`;
     if (signedName !== name) return none(`signed is ${signedName}, not ${name}`);
     if (!hasSubject(statement, [definition])) {
       return none(`signed is another definition than that of ${name}`);

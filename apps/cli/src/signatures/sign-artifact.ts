@@ -18,7 +18,7 @@ import { connectOci } from '../registry/connect-oci.js';
 import { attachBundle } from './attach-bundle.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from './bundle-signer.js';
 import { fileDigests, findTarget, type SigningTarget } from './signing-target.js';
-import { fileStatement, releaseFileStatement } from './statements.js';
+import { artifactStatement, fileStatement, releaseFileStatement } from './statements.js';
 
 export interface SignOptions extends BundleSignerOptions {
   output?: string;
@@ -56,9 +56,13 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
   const progress = new Progress(io);
   const client = connectOci(io, progress, options.plainHttp);
   // Resolves the tag once, so that a tag that moves cannot change what is signed.
-  const { digest, bytes, mediaType } = await client.manifest(reference).finally(() => progress.clear());
+  const stored = await client.manifest(reference).finally(() => progress.clear());
+  const { digest, bytes, mediaType } = stored;
   await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
-  const statement = await createStatement(io, { kind: 'reference', reference }, digest, options);
+  const statement =
+    options.predicate === undefined
+      ? await artifactStatement(client, reference, stored).finally(() => progress.clear())
+      : await createStatement(io, { kind: 'reference', reference }, digest, options);
   const bundle = await signAndVerify(await bundleSigner(io, options), statement, digest);
   if (options.output !== undefined) await writeBundle(io, options.output, bundle, options);
   const attached = await attachBundle(client, reference, {

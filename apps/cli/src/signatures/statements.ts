@@ -1,12 +1,27 @@
 import path from 'node:path';
-import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
+import {
+  computeDigest,
+  type OciClient,
+  type Reference,
+  releaseFiles,
+  releaseManifest,
+  type StoredManifest,
+} from '@krmhub/oci';
 import { type Digest, DOCUMENT_LIMITS, hasErrors, KrmhubError, lint } from '@krmhub/schema';
-import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
+import {
+  predicateStatement,
+  releaseStatement,
+  SIGNATURE_PREDICATE,
+  type Statement,
+  signatureStatement,
+} from '@krmhub/signing';
 import { assignReleases, readDefinitions, type Submission } from '../documents/read-definitions.js';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { plural } from '../io/text.js';
+import { misplacedReason } from './trust/judge-release.js';
+import { isDocumentLayer, openManifest, readSubject } from './trust/read-subject.js';
 
 /** Returns a statement about the bytes of a file. Prints a hint if the file is a definition. */
 export async function fileStatement(io: Io, name: string, digest: Digest): Promise<Statement> {
@@ -39,6 +54,26 @@ export async function releaseFileStatement(
     });
   }
   return submissionStatement(submission, readme === undefined ? undefined : await readReadme(io, readme));
+}
+
+/**
+ * Returns a statement that the definition in an artifact is the release of its tag, so that it cannot be served as another
+ * one. Without a tag, the manifest names the release. For anything else, returns a plain signature.
+ */
+export async function artifactStatement(
+  client: OciClient,
+  reference: Reference,
+  stored: StoredManifest,
+): Promise<Statement> {
+  const { digest: manifest } = stored;
+  const { subject } = await readSubject(client, openManifest(reference, stored, isDocumentLayer));
+  const { definitions, definition, release, manifests } = subject;
+  const [only] = definitions;
+  const named = manifests[0]?.version ?? release?.name;
+  const isRelease = release?.name === named && misplacedReason(subject) === undefined;
+  if (only === undefined || definition === undefined || release === undefined || !isRelease)
+    return predicateStatement({ digest: manifest }, SIGNATURE_PREDICATE, {});
+  return releaseStatement({ ...only, release: release.name }, { definition, manifest });
 }
 
 /** Returns the statement of a release: its definition, and the manifest that the registry builds from it and the README. */

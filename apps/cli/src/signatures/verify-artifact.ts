@@ -1,6 +1,5 @@
-import { describeSigner } from '@krmhub/catalog';
 import { formatReference, type Reference } from '@krmhub/oci';
-import { canonicalRelease, KrmhubError } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema';
 import type { Io } from '../io/io.js';
 import { printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
@@ -10,11 +9,14 @@ import { expectedSigner } from './expected-signer.js';
 import { readFileBundle } from './file-bundle.js';
 import { findBundles } from './find-bundles.js';
 import type { FoundBundle } from './found-bundle.js';
-import { type JudgedBundle, judgeBundle, matchesType, type NamedRelease } from './judge-bundle.js';
+import { type JudgedBundle, judgeBundle, matchesType, verifiedName } from './judge-bundle.js';
 import { checkBundleOption, printBundle, type VerifyOptions } from './print-bundle.js';
 import { findTarget, type SigningTarget } from './signing-target.js';
-import { parseFunctionRepository } from './trust/read-subject.js';
+import { readFileSubject } from './trust/file-subject.js';
+import type { Subject } from './trust/judge-release.js';
+import { isDocumentLayer, openManifest, readSubject } from './trust/read-subject.js';
 import { trustedRoot } from './trusted-root-file.js';
+import { verifiedLine } from './verified-line.js';
 
 /** Verifies the signature of an artifact and prints every check. Throws `untrusted` if no bundle is valid. */
 export async function verifyArtifact(io: Io, name: string, options: VerifyOptions): Promise<void> {
@@ -33,40 +35,63 @@ export async function verifyArtifact(io: Io, name: string, options: VerifyOption
   const root = await trustedRoot(io, options.trustedRoot);
   const target = await findTarget(io, name);
   checkBundleOption(target, options);
-  const { digest, found } =
+  const { digest, found, ...named } =
     target.kind === 'reference'
       ? await findReferenceBundles(io, target.reference, options)
-      : await readFileBundle(io, target, options.bundle);
-  const bundles = found.map((one) => judgeBundle(one, expected, root, releaseOfTag(target)));
+      : await readFileEvidence(io, target, options.bundle);
+  const bundles = found.map((one) => judgeBundle(one, expected, root, named));
   const wanted = bundles.filter((bundle) => matchesType(bundle, options.type));
   const good = wanted.find(({ verified }) => verified);
-  const data = { artifact: name, digest, verified: good !== undefined, bundles };
+  const as = good === undefined ? undefined : verifiedName(good);
+  const data = {
+    artifact: name,
+    digest,
+    verified: good !== undefined,
+    ...(as === undefined ? {} : { name: as }),
+    bundles,
+  };
   await printData(io, options.output, data, async () => {
     for (const bundle of bundles) await printBundle(io, bundle);
   });
   if (good === undefined) throw notVerifiedError(name, bundles, wanted, options.type);
-  await printLine(io, escapeControls(`verified ${digest}: signed by ${describeSigner(good.signer!)}`));
+  await printLine(io, verifiedLine(digest, { name: as, signer: good.signer! }));
 }
 
-function releaseOfTag(target: SigningTarget): NamedRelease | undefined {
-  if (target.kind !== 'reference') return undefined;
-  const owner = parseFunctionRepository(target.reference);
-  const release = canonicalRelease(target.reference.tag ?? '');
-  return owner === undefined || release === undefined ? undefined : { ...owner, release };
+/** What to verify: the digest, its bundles, and what the artifact claims to be. */
+interface OpenEvidence {
+  digest: string;
+  found: FoundBundle[];
+  subject: Subject;
+  reference?: Reference;
+}
+
+async function readFileEvidence(
+  io: Io,
+  target: Exclude<SigningTarget, { kind: 'reference' }>,
+  bundle: string | undefined,
+): Promise<OpenEvidence> {
+  const { digest, found } = await readFileBundle(io, target, bundle);
+  return { digest, found, subject: await readFileSubject(io, target, digest) };
 }
 
 async function findReferenceBundles(
   io: Io,
   reference: Reference,
   { plainHttp }: VerifyOptions,
-): Promise<{ digest: string; found: FoundBundle[] }> {
+): Promise<OpenEvidence> {
   const progress = new Progress(io);
   const client = connectOci(io, progress, plainHttp);
-  const { digest } = await client.manifest(reference).finally(() => progress.clear());
-  await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
-  const { found, leftOut } = await findBundles(client, reference, digest).finally(() => progress.clear());
-  if (leftOut > 0) await printLine(io, `skipped ${plural(leftOut, 'referrer')} over the limit`);
-  return { digest, found };
+  try {
+    const manifest = await client.manifest(reference);
+    const { digest } = manifest;
+    await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
+    const { subject } = await readSubject(client, openManifest(reference, manifest, isDocumentLayer));
+    const { found, leftOut } = await findBundles(client, reference, digest);
+    if (leftOut > 0) await printLine(io, `skipped ${plural(leftOut, 'referrer')} over the limit`);
+    return { digest, found, subject, reference };
+  } finally {
+    await progress.clear();
+  }
 }
 
 function notVerifiedError(

@@ -1,5 +1,5 @@
-import { describeSigner, type SigningPolicy } from '@krmhub/catalog';
-import type { Descriptor, OciClient } from '@krmhub/oci';
+import type { SigningPolicy } from '@krmhub/catalog';
+import { type Descriptor, type OciClient, TITLE } from '@krmhub/oci';
 import { KrmhubError, readPublicKey } from '@krmhub/schema';
 import type { Signer, Trust } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
@@ -8,6 +8,7 @@ import { escapeControls, plural } from '../../io/text.js';
 import { findBundles } from '../find-bundles.js';
 import type { FoundBundle } from '../found-bundle.js';
 import { trustedRoot } from '../trusted-root-file.js';
+import { verifiedLine } from '../verified-line.js';
 import {
   type Evidence,
   type Judgement,
@@ -36,7 +37,8 @@ export interface JudgedArtifact {
 
 /** The verification result of a pull, as JSON output has it. */
 export type PullVerification =
-  | { trusted: true; signer: Signer; policy: string }
+  /** `covers` is present if only the definition is signed, not the manifest of the reference. */
+  | { trusted: true; signer: Signer; policy: string; covers?: 'definition' }
   | { trusted: false; reason: string };
 
 /** Reads the trust file, which must contain the requested policy. Throws `untrusted` and `usage`. */
@@ -52,13 +54,13 @@ export async function loadTrust(io: Pick<Io, 'env' | 'cwd'>, { policy }: TrustOp
   });
 }
 
-/** Evaluates the signatures of an artifact by the policies of this user. */
+/** Evaluates the signatures of an artifact by the policies of this user. With `whole`, they must cover its manifest. */
 export async function judgeArtifact(
   io: Io,
   client: OciClient,
   artifact: OpenArtifact,
   { trust }: TrustStore,
-  options: TrustOptions,
+  options: TrustOptions & { whole?: boolean },
 ): Promise<JudgedArtifact> {
   const { policies } = trust;
   if (policies.length === 0) {
@@ -83,7 +85,21 @@ export async function judgeArtifact(
   }
   if (left > 0) await printLine(io, `skipped ${plural(left, 'referrer')} over the limit`);
   const evidence = verifyAll(found, await verificationTrust(io, trust.policies, options));
-  return { plan, evidence, judgement: judgeEvidence(plan, evidence, io.now().toISOString()), ...known };
+  const partial = options.whole === true ? partialReason(artifact, layer) : undefined;
+  return {
+    plan,
+    evidence,
+    judgement: judgeEvidence(plan, evidence, io.now().toISOString(), partial),
+    ...known,
+  };
+}
+
+function partialReason({ named, files }: OpenArtifact, definition: Descriptor | undefined): string {
+  const others = files
+    .filter((layer) => layer !== definition)
+    .map(({ annotations, digest }) => annotations?.[TITLE] ?? digest);
+  const rest = [`the manifest ${named.digest}`, ...others].join(', ');
+  return `the signature covers only the definition, not ${rest}`;
 }
 
 /** Returns the keys of every policy and the trusted root, to verify bundles with. */
@@ -126,14 +142,17 @@ export async function requireVerdict(
     });
   }
   if (judgement?.trusted !== true) throw judgementError(name, judgement);
-  const { signer, policy } = judgement;
-  const release =
-    plan.judge === 'release' ? ` as ${plan.release.group}/${plan.release.kind}@${plan.release.release}` : '';
-  await printLine(
-    io,
-    escapeControls(`verified ${name}${release}: signed by ${describeSigner(signer)}, policy ${policy}`),
-  );
-  return { trusted: true, signer, policy };
+  const { signer, policy, whole } = judgement;
+  const what = whole ? name : `the definition of ${name}`;
+  await printLine(io, verifiedLine(what, { name: plannedName(plan), signer, policy }));
+  return { trusted: true, signer, policy, ...(whole ? {} : { covers: 'definition' }) };
+}
+
+/** Returns the release that a plan requires a signature of; undefined for bytes. */
+export function plannedName(plan: Plan): string | undefined {
+  if (plan.judge !== 'release') return undefined;
+  const { group, kind, release } = plan.release;
+  return `${group}/${kind}@${release}`;
 }
 
 /** Lists the reason of every bundle. */

@@ -1,6 +1,7 @@
 import { applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import {
+  type CheckName,
   hasSubject,
   readReleaseClaim,
   SIGNATURE_PREDICATE,
@@ -46,6 +47,8 @@ export interface Evidence {
 export interface BundleVerdict {
   source: string;
   trusted: boolean;
+  /** What decided: the signer, what it names, or what it covers. */
+  check: Extract<CheckName, 'subject' | 'identity' | 'name'>;
   /** The policy, or why the bundle is not trusted. */
   message: string;
 }
@@ -80,7 +83,12 @@ export function planJudgement(
     if (covering.length > 0) {
       return refusedPlan(`it contains no definition, but its repository belongs to the group ${owner}`);
     }
-    if (policy !== undefined) return { judge: 'bytes', policies: withAnyGroup(policies, policy) };
+    if (policy !== undefined) {
+      const misplaced = misplacedReason(subject);
+      return misplaced === undefined
+        ? { judge: 'bytes', policies: withAnyGroup(policies, policy) }
+        : refusedPlan(misplaced);
+    }
     return noPolicyPlan('it has no group, so no policy can cover it');
   }
   if (covering.length === 0) {
@@ -92,11 +100,8 @@ export function planJudgement(
   if (definitions.length > 1)
     return refusedPlan(`it contains ${definitions.length} definitions, expected one`);
   const { group, kind } = only;
-  if (repository !== undefined && (group !== owner || kind.toLowerCase() !== repository.kind)) {
-    return refusedPlan(
-      `it contains the definition of ${group}/${kind}, but the repository belongs to ${owner}/${repository.kind}`,
-    );
-  }
+  const misplaced = misplacedReason(subject);
+  if (misplaced !== undefined) return refusedPlan(misplaced);
   if (release === undefined || subject.definition === undefined) {
     return refusedPlan(`the release of ${group}/${kind} is unknown`);
   }
@@ -118,11 +123,27 @@ export function planJudgement(
   };
 }
 
-/** Evaluates bundles. One valid bundle is enough, because an attacker can add invalid ones. `at` is the current time. */
+/** Returns why an artifact does not belong in its repository, which is of one function; undefined if it does. */
+export function misplacedReason({ definitions, repository }: Subject): string | undefined {
+  if (repository === undefined) return undefined;
+  const owner = `${repository.group}/${repository.kind}`;
+  const [only] = definitions;
+  if (only === undefined) return `it contains no definition, but its repository belongs to ${owner}`;
+  if (definitions.length > 1) return `it contains ${definitions.length} definitions, expected one`;
+  const { group, kind } = only;
+  if (group === repository.group && kind.toLowerCase() === repository.kind) return undefined;
+  return `it contains the definition of ${group}/${kind}, but the repository belongs to ${owner}`;
+}
+
+/**
+ * Evaluates bundles. One valid bundle is enough, because an attacker can add invalid ones. `at` is the current time. `partial`
+ * is why a signature of only the definition is not enough; absent where it is.
+ */
 export function judgeEvidence(
   plan: Extract<Plan, { judge: 'release' | 'bytes' }>,
   evidence: readonly Evidence[],
   at: string,
+  partial?: string,
 ): Judgement {
   const name =
     plan.judge === 'release'
@@ -130,25 +151,27 @@ export function judgeEvidence(
       : { group: ANY_GROUP, kind: '', release: '0.0.0' };
   const judged = evidence.map((one) => {
     const { source, verification } = one;
+    const refused = (check: BundleVerdict['check'], message: string) => ({
+      verdict: { source, trusted: false, check, message },
+    });
     const result = evaluateEvidence(one, plan);
-    if ('reason' in result) return { verdict: { source, trusted: false, message: result.reason } };
+    if ('reason' in result) return refused('name', result.reason);
     const { signedAt } = verification;
     const verdict = evaluateSignatures(plan.policies, name, [
       { signer: result.signer, receivedAt: at, ...(signedAt === undefined ? {} : { signedAt }) },
     ]);
-    if (verdict?.trusted !== true) {
-      return {
-        verdict: { source, trusted: false, message: verdict?.reason ?? 'no policy covers the release' },
-      };
-    }
+    if (verdict?.trusted !== true)
+      return refused('identity', verdict?.reason ?? 'no policy covers the release');
+    if (!result.whole && partial !== undefined) return refused('subject', partial);
     const { signer, policy } = verdict;
+    const message = `trusted by the policy ${policy}`;
     return {
-      verdict: { source, trusted: true, message: `trusted by the policy ${policy}` },
+      verdict: { source, trusted: true, check: 'identity' as const, message },
       good: { signer, policy, whole: result.whole },
     };
   });
   const bundles = judged.map(({ verdict }) => verdict);
-  const good = judged.flatMap(({ good }) => good ?? []);
+  const good = judged.flatMap((one) => ('good' in one ? one.good : []));
   const best = good.find(({ whole }) => whole) ?? good[0];
   if (best !== undefined) return { trusted: true, ...best, bundles };
   const [first] = bundles;

@@ -1,4 +1,5 @@
 import {
+  ARTIFACT_MEDIA_TYPES,
   type Descriptor,
   getArtifactType,
   type ImageManifest,
@@ -6,6 +7,7 @@ import {
   type OciClient,
   type Reference,
   type StoredManifest,
+  TITLE,
   VERSION,
 } from '@krmhub/oci';
 import {
@@ -28,6 +30,23 @@ export interface OpenArtifact {
   image?: ImageManifest;
   /** Layers to write as files. */
   files: readonly Descriptor[];
+}
+
+/** Opens the manifest that a reference names. An index has no files. */
+export function openManifest(
+  reference: Reference,
+  named: StoredManifest,
+  isFile: (layer: Descriptor) => boolean = () => true,
+): OpenArtifact {
+  const { manifest } = named;
+  const artifact = { reference, named, stored: named };
+  if (manifest.kind !== 'image') return { ...artifact, files: [] };
+  return { ...artifact, image: manifest.image, files: manifest.image.layers.filter(isFile) };
+}
+
+/** Reports whether a layer may be a definition that was pushed as a file. Layers of container images have no title. */
+export function isDocumentLayer({ mediaType, annotations }: Descriptor): boolean {
+  return annotations?.[TITLE] !== undefined || mediaType === ARTIFACT_MEDIA_TYPES.definition.layer;
 }
 
 /** The prefix of every spelling of the kind of a definition. */

@@ -1,8 +1,6 @@
-import { describeSigner } from '@krmhub/catalog';
-import { formatReference, type ImageManifest, type Reference } from '@krmhub/oci';
-import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { formatReference, type Reference } from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema';
 import { failedCheck, passedCheck, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
-import { readFileUpTo } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { printData, printLine } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
@@ -13,17 +11,20 @@ import { readFileBundle } from '../file-bundle.js';
 import { describeBundle } from '../judge-bundle.js';
 import { checkBundleOption, printBundle, type VerifyOptions } from '../print-bundle.js';
 import { findTarget, type SigningTarget } from '../signing-target.js';
+import { verifiedLine } from '../verified-line.js';
+import { readFileSubject } from './file-subject.js';
 import {
   type JudgedArtifact,
   judgeArtifact,
   judgementError,
   loadTrust,
+  plannedName,
   untrustedError,
   verificationTrust,
   verifyAll,
 } from './judge-artifact.js';
 import { judgeEvidence, planJudgement, type Subject } from './judge-release.js';
-import { findDefinitions } from './read-subject.js';
+import { openManifest } from './read-subject.js';
 import type { TrustStore } from './trust-file.js';
 
 const HINT = 'Do not use the artifact. List the trusted signers: krmhub trust list';
@@ -45,15 +46,18 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
       ? await judgeReference(io, target.reference, store, options)
       : await judgeFile(io, target, store, options);
   const { plan, judgement, evidence } = judged;
+  const signed = plannedName(plan);
   const bundles = evidence.map(({ source, verification }, at) => {
-    const { trusted, message } = judgement!.bundles[at]!;
-    const check = (trusted ? passedCheck : failedCheck)('identity', message);
-    return describeBundle(source, verification, verification.verified ? [check] : []);
+    const { trusted, check, message } = judgement!.bundles[at]!;
+    const judged = [(trusted ? passedCheck : failedCheck)(check, message)];
+    if (trusted && signed !== undefined) judged.push(passedCheck('name', signed));
+    return describeBundle(source, verification, verification.verified ? judged : []);
   });
   const good = judgement?.trusted === true ? judgement : undefined;
   const bad = judgement?.trusted === false ? judgement : undefined;
-  const policy = good === undefined ? {} : { policy: good.policy };
-  const data = { artifact: name, digest, verified: good !== undefined, ...policy, bundles };
+  const verdict =
+    good === undefined ? {} : { policy: good.policy, ...(signed === undefined ? {} : { name: signed }) };
+  const data = { artifact: name, digest, verified: good !== undefined, ...verdict, bundles };
   await printData(io, options.output, data, async () => {
     for (const bundle of bundles) await printBundle(io, bundle);
   });
@@ -64,16 +68,10 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
     });
   }
   if (good === undefined) throw judgementError(name, bad, { hint: HINT });
-  const release =
-    plan.judge === 'release' ? ` as ${plan.release.group}/${plan.release.kind}@${plan.release.release}` : '';
-  await printLine(
-    io,
-    escapeControls(
-      `verified ${digest}${release}: signed by ${describeSigner(good.signer)}, policy ${good.policy}`,
-    ),
-  );
+  await printLine(io, verifiedLine(digest, { name: signed, ...good }));
 }
 
+/** Judges the manifest of a reference: a signature of only its definition is not enough. */
 async function judgeReference(
   io: Io,
   reference: Reference,
@@ -85,16 +83,11 @@ async function judgeReference(
   try {
     const named = await client.manifest(reference);
     await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${named.digest}`));
-    const { manifest } = named;
-    const image: ImageManifest | undefined = manifest.kind === 'image' ? manifest.image : undefined;
-    const artifact = {
-      reference,
-      named,
-      stored: named,
-      files: image?.layers ?? [],
-      ...(image === undefined ? {} : { image }),
-    };
-    return { digest: named.digest, judged: await judgeArtifact(io, client, artifact, store, options) };
+    const judged = await judgeArtifact(io, client, openManifest(reference, named), store, {
+      ...options,
+      whole: true,
+    });
+    return { digest: named.digest, judged };
   } finally {
     await progress.clear();
   }
@@ -110,27 +103,15 @@ async function judgeFile(
   const { policies } = trust;
   const { digest, found } = await readFileBundle(io, target, options.bundle);
   const evidence = verifyAll(found, await verificationTrust(io, policies, options));
-  const names = target.kind === 'file' ? await readDefinitionNames(io, target.name, digest) : [];
   const [release] = evidence.flatMap(({ verification }) => signedReleases(verification.statement));
   const subject: Subject = {
-    definitions: names,
-    ...(names.length === 1 ? { definition: digest as Digest } : {}),
+    ...(await readFileSubject(io, target, digest)),
     ...(release === undefined ? {} : { release: { name: release, by: 'artifact' } }),
-    manifests: [],
   };
   const plan = planJudgement(policies, subject, options);
   if (plan.judge === 'nothing' || plan.judge === 'refused') return { digest, judged: { plan, evidence: [] } };
   const judgement = judgeEvidence(plan, evidence, io.now().toISOString());
   return { digest, judged: { plan, evidence, judgement } };
-}
-
-/** Returns an empty list if the file is too large to be a definition. */
-async function readDefinitionNames(io: Io, name: string, digest: string): Promise<FunctionName[]> {
-  const { maxDefinitionBytes } = DOCUMENT_LIMITS;
-  const bytes = await readFileUpTo(io, name, maxDefinitionBytes);
-  if (bytes.byteLength > maxDefinitionBytes) return [];
-  if (sha256(bytes) === digest) return findDefinitions(bytes).names;
-  throw new KrmhubError('conflict', escapeControls(`${name} changed while krmhub read it`));
 }
 
 function signedReleases(statement: Statement | undefined): string[] {

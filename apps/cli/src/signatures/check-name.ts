@@ -1,0 +1,78 @@
+import type { Reference } from '@krmhub/oci';
+import {
+  type Check,
+  failedCheck,
+  hasSubject,
+  INVALID_PREDICATE,
+  passedCheck,
+  RELEASE_PREDICATE,
+  readSnapshotClaim,
+  SNAPSHOT_PREDICATE,
+  type Statement,
+  signedRelease,
+} from '@krmhub/signing';
+import { misplacedReason, type Subject } from './trust/judge-release.js';
+
+/**
+ * Compares what a bundle signs with what the user named, so that no registry can serve a signed release, function or catalog
+ * as another one. Returns undefined if the artifact has no name to compare: for example, it is a script.
+ */
+export function checkName(
+  subject: Subject,
+  statement: Statement | undefined,
+  reference?: Reference,
+): Check | undefined {
+  const problem = subject.unreadable ?? misplacedReason(subject);
+  if (problem !== undefined) return failedCheck('name', problem);
+  if (statement?.predicateType === SNAPSHOT_PREDICATE) return checkSnapshot(statement, subject, reference);
+  if (statement?.predicateType === RELEASE_PREDICATE) return checkRelease(statement, subject);
+  return checkManifest(subject);
+}
+
+function checkSnapshot(
+  statement: Statement,
+  { definitions }: Subject,
+  reference: Reference | undefined,
+): Check {
+  const claim = readSnapshotClaim(statement);
+  if (claim === undefined) return failedCheck('name', 'invalid snapshot predicate');
+  const { catalog, serial, expires } = claim;
+  const signed = `snapshot ${serial} of the catalog ${catalog}`;
+  const [, asked] = /^catalogs\/([^/]+)$/.exec(reference?.repository ?? '') ?? [];
+  const tag = asked === undefined ? undefined : /^\d+$/.exec(reference?.tag ?? '')?.[0];
+  if (definitions.length > 0) return failedCheck('name', `signed is ${signed}, not a definition`);
+  if (asked !== undefined && asked !== catalog)
+    return failedCheck('name', `signed is ${signed}, not of the catalog ${asked}`);
+  if (tag !== undefined && Number(tag) !== serial)
+    return failedCheck('name', `signed is ${signed}, not snapshot ${tag}`);
+  return passedCheck('name', `${signed}, valid until ${expires}`);
+}
+
+/** A statement of a release names it. */
+function checkRelease(statement: Statement, { definitions, definition, release }: Subject): Check {
+  const signed = signedRelease(statement);
+  if (signed === undefined) return failedCheck('name', INVALID_PREDICATE);
+  if (definitions.length > 1)
+    return failedCheck('name', `it contains ${definitions.length} definitions, expected one`);
+  const [own = signed] = definitions;
+  const name = `${signed.group}/${signed.kind}@${signed.release}`;
+  const expected = `${own.group}/${own.kind}@${release?.name ?? signed.release}`;
+  if (name !== expected) return failedCheck('name', `signed is ${name}, not ${expected}`);
+  if (definition !== undefined && !hasSubject(statement, [definition]))
+    return failedCheck('name', `signed is another definition than that of ${name}`);
+  return passedCheck('name', name);
+}
+
+/** Other statements name only digests, but the signed manifest may contain the release. */
+function checkManifest({ definitions, release, manifests }: Subject): Check | undefined {
+  const [only, ...others] = definitions;
+  if (only === undefined || others.length > 0) return undefined;
+  const name = `${only.group}/${only.kind}`;
+  const version = manifests[0]?.version;
+  if (release?.by === 'user' && version !== release.name) {
+    const signed =
+      version === undefined ? 'the signature names no release' : `signed is a manifest of ${name}@${version}`;
+    return failedCheck('name', `${signed}, expected ${name}@${release.name}`);
+  }
+  return passedCheck('name', version === undefined ? `${name} (no release named)` : `${name}@${version}`);
+}

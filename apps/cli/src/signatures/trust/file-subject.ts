@@ -1,0 +1,34 @@
+import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { readFileUpTo } from '../../files/read-file.js';
+import type { Io } from '../../io/io.js';
+import { escapeControls } from '../../io/text.js';
+import type { SigningTarget } from '../signing-target.js';
+import type { Subject } from './judge-release.js';
+import { findDefinitions } from './read-subject.js';
+
+/** Reads which function the definition in a file is of. A digest has no content to read. */
+export async function readFileSubject(
+  io: Pick<Io, 'cwd'>,
+  target: Exclude<SigningTarget, { kind: 'reference' }>,
+  digest: string,
+): Promise<Subject> {
+  const definitions = target.kind === 'file' ? await readDefinitionNames(io, target.name, digest) : [];
+  return {
+    definitions,
+    ...(definitions.length === 1 ? { definition: digest as Digest } : {}),
+    manifests: [],
+  };
+}
+
+/** Returns an empty list if the file is too large to be a definition. */
+async function readDefinitionNames(
+  io: Pick<Io, 'cwd'>,
+  name: string,
+  digest: string,
+): Promise<FunctionName[]> {
+  const { maxDefinitionBytes } = DOCUMENT_LIMITS;
+  const bytes = await readFileUpTo(io, name, maxDefinitionBytes);
+  if (bytes.byteLength > maxDefinitionBytes) return [];
+  if (sha256(bytes) === digest) return findDefinitions(bytes).names;
+  throw new KrmhubError('conflict', escapeControls(`${name} changed while krmhub read it`));
+}
