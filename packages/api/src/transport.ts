@@ -8,6 +8,7 @@ import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { SCHEMAS } from './generated/response-schemas.js';
 import type { Problem } from './model.js';
 import { RegistryError, UnexpectedResponse } from './registry-error.js';
@@ -199,7 +200,7 @@ export class Transport {
   /** No redirect to another origin is followed, because it would get the token. */
   #redirected(from: string, response: IncomingMessage, call: Call, redirects: number): string {
     const { location } = response.headers;
-    const to = location !== undefined && URL.canParse(location, from) ? new URL(location, from) : undefined;
+    const to = location === undefined ? undefined : parseUrl(location, from);
     if (to === undefined)
       throw this.#unexpected(from, `the response is ${response.statusCode} without a valid Location header`);
     if (to.origin !== this.#origin || (call.method ?? 'GET') !== 'GET') {

@@ -1,3 +1,4 @@
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 
@@ -47,7 +48,7 @@ export function buildTokenRequest(
   options: { scopes: readonly string[]; credentials: Credentials | undefined; secure: boolean },
 ): TokenRequest {
   const { scopes, credentials, secure } = options;
-  const url = URL.canParse(challenge.realm) ? new URL(challenge.realm) : undefined;
+  const url = parseUrl(challenge.realm);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
     throw invalidRealm(challenge.realm, 'which is not a valid URL');
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { Connection, type ConnectionOptions, type Content, readLimited, toContent } from './connection.js';
 import { TemporaryFailure, unreachableError } from './connection-errors.js';
 import { computeDigest, digestMismatch, type OciDigest, verifyContent } from './digest.js';
@@ -215,10 +216,7 @@ export class OciClient {
         const manifest = readManifest(bytes, type);
         if (manifest.kind === 'index') found.push(...manifest.index.manifests);
         const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(response.headers.link ?? ''))?.[1];
-        target =
-          next === undefined || !URL.canParse(next, response.url.href)
-            ? undefined
-            : new URL(next, response.url);
+        target = next === undefined ? undefined : parseUrl(next, response.url);
       }
       return found;
     });

@@ -1,3 +1,4 @@
+import { parseUrl } from '@krmhub/schema/parse-url';
 import {
   type Agent,
   type IncomingHttpHeaders,
@@ -122,10 +123,9 @@ export class Connection {
   /** Returns the URL in the Location header. */
   resolveLocation(response: RegistryResponse): URL {
     const { location } = response.headers;
-    if (location === undefined || !URL.canParse(location, response.url.href)) {
-      throw this.#unexpected(`it responded with ${response.status}, but without a valid Location header`);
-    }
-    return new URL(location, response.url);
+    const url = location === undefined ? undefined : parseUrl(location, response.url);
+    if (url !== undefined) return url;
+    throw this.#unexpected(`it responded with ${response.status}, but without a valid Location header`);
   }
 
   async #authorization(scopes: readonly string[]): Promise<string | undefined> {

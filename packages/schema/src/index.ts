@@ -44,4 +44,5 @@ export { LINT_RULESETS } from './lint/rule.js';
 export * from './names/glob.js';
 export * from './names/gvk.js';
 export * from './names/kebab-case.js';
+export * from './names/parse-url.js';
 export * from './yaml/index.js';

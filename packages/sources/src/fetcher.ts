@@ -1,5 +1,6 @@
 import type { SourceAddress } from '@krmhub/catalog';
 import { printable } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { AddressGuard } from './address-guard.js';
 import type { FetchedCatalog, FetcherOptions, FetchRequest, SourceContext } from './context.js';
 import { Deadline } from './deadline.js';
@@ -71,7 +72,7 @@ function displayName(address: SourceAddress): string {
 }
 
 function getHost(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : printable(url);
+  return parseUrl(url)?.host ?? printable(url);
 }
 
 function formatAddress(address: SourceAddress): string {

@@ -1,3 +1,4 @@
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LINT_FORMATS } from '../functions/lint/formats.js';
 import type { LintFilesOptions } from '../functions/lint/lint-options.js';
@@ -18,7 +19,7 @@ export function registerLint(program: Command, io: Io): void {
         .default('registry'),
     )
     .option('--skip-others', 'Skip documents of other kinds in named files too.')
-    .option('--rules-url <url>', 'URL of docs/lint-rules.md for the links in SARIF.', parseUrl)
+    .option('--rules-url <url>', 'URL of docs/lint-rules.md for the links in SARIF.', parseWebUrl)
     .addHelpText(
       'after',
       `
@@ -41,8 +42,8 @@ Examples:
     });
 }
 
-function parseUrl(text: string): string {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+function parseWebUrl(text: string): string {
+  if (!/^https?:\/\//i.test(text) || parseUrl(text) === undefined)
     throw new InvalidArgumentError('Give an http or https URL.');
   return text;
 }

@@ -1,3 +1,4 @@
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Credentials } from '@krmhub/oci';
 import type { Io } from '../io/io.js';
 import { isLoopback, registryUrl, tokenFor } from './connection.js';
@@ -28,8 +29,4 @@ async function registryToken(io: Pick<Io, 'env'>, registry: string): Promise<Cre
 
 function schemeFor(registry: string): 'http' | 'https' {
   return isLoopback(registry.replace(/:\d+$/, '')) ? 'http' : 'https';
-}
-
-function parseUrl(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined;
 }

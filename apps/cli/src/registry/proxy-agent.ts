@@ -1,5 +1,6 @@
 import type { Agent } from 'node:http';
 import { KrmhubError } from '@krmhub/schema/error';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { HttpProxyAgent } from 'http-proxy-agent';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { getProxyForUrl } from 'proxy-from-env';
@@ -8,7 +9,7 @@ import { getProxyForUrl } from 'proxy-from-env';
 export function proxyAgent(registry: URL): Agent | undefined {
   const named = getProxyForUrl(registry);
   if (named === '') return undefined;
-  const proxy = URL.canParse(named) ? new URL(named) : undefined;
+  const proxy = parseUrl(named);
   if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
     // The message does not quote the URL: it can contain a password.
     throw new KrmhubError('usage', `the proxy for ${registry.host} is not an http or https URL`, {

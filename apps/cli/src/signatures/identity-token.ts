@@ -3,6 +3,7 @@ import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { KrmhubError } from '@krmhub/schema';
 import { networkReason } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
@@ -38,8 +39,8 @@ async function requestActionsToken(io: Io, address: string, secret: string): Pro
     new KrmhubError(code, `cannot get an identity token from GitHub Actions: ${why}`, {
       hint: 'Add `permissions: {id-token: write}` to the job.',
     });
-  if (!URL.canParse(address)) throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not a valid URL');
-  const url = new URL(address);
+  const url = parseUrl(address);
+  if (url === undefined) throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not a valid URL');
   if (url.protocol !== 'https:' && !isLoopback(url.hostname))
     throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not an https URL');
   url.searchParams.set('audience', AUDIENCE);

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { formatReference, type Reference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import {
   predicateStatement,
   SIGNATURE_PREDICATE,
@@ -172,7 +173,7 @@ function checkOptions({ key, keyless, release, readme, predicate, type, ...rest 
   if ((predicate === undefined) !== (type === undefined)) {
     throw wrong('--predicate and --type require each other', 'Use both: --predicate FILE --type URI');
   }
-  if (type !== undefined && !URL.canParse(type)) {
+  if (type !== undefined && parseUrl(type) === undefined) {
     throw wrong(
       `--type ${type} is not a URI`,
       'Give the predicate type, for example: --type https://slsa.dev/provenance/v1',

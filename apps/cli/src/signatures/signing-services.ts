@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SigningServices } from '@krmhub/signing/keyless';
 import type { Io } from '../io/io.js';
 import { isLoopback } from '../registry/connection.js';
@@ -50,7 +51,7 @@ export function isPublicInstance({ rekorUrl }: SigningServices): boolean {
 
 function parseServiceUrl(option: string, text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   const known = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
   if (url === undefined || !known || url.username !== '' || url.search !== '' || url.hash !== '') {
     throw new KrmhubError('usage', `${option} is not a valid https URL`, {

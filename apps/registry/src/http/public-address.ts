@@ -1,4 +1,5 @@
 import { PATHS } from '@krmhub/api/paths';
+import { parseUrl } from '@krmhub/schema/parse-url';
 
 export interface PublicAddress {
   /** Where clients reach the registry, without a trailing slash; absent if unknown. */
@@ -52,7 +53,7 @@ const OWN_SEGMENTS = new Set([
 
 /** Returns what is wrong with a public URL, as the end of a message; undefined if it is valid. */
 export function publicUrlProblem(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   const http = url?.protocol === 'http:' || url?.protocol === 'https:';
   if (url === undefined || !http || url.username + url.password + url.search + url.hash !== '') {
     return 'is not an http or https URL without user, query and fragment';

@@ -1,3 +1,4 @@
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { open } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
 import type { SourceCredentials } from '@krmhub/sources';
@@ -21,7 +22,7 @@ export async function readCredentialsFile(file: string): Promise<Map<string, Sou
   if (!isMapping(json)) throw refused(file, 'expected an object with origins as keys');
   const credentials = new Map<string, SourceCredentials>();
   for (const [origin, value] of Object.entries(json)) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+    if (parseUrl(origin)?.origin !== origin) {
       throw refused(file, `${JSON.stringify(origin.slice(0, 200))} is not an origin such as https://host`);
     }
     const read = readCredentials(value);

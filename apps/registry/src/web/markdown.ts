@@ -1,3 +1,4 @@
+import { parseUrl } from '@krmhub/schema/parse-url';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { cutText, visibleText } from './visible-text.js';
 
@@ -114,8 +115,9 @@ function targetOf(address: string): { href: string; isWeb: boolean } | undefined
   }
   // A relative address would lead to an unrelated page of this registry.
   const match = /^(https?:\/\/|mailto:)[^\s\\]+$/i.exec(address);
-  if (match === null || !URL.canParse(address)) return undefined;
-  return { href: new URL(address).href, isWeb: match[1]!.toLowerCase() !== 'mailto:' };
+  const url = match === null ? undefined : parseUrl(address);
+  if (match === null || url === undefined) return undefined;
+  return { href: url.href, isWeb: match[1]!.toLowerCase() !== 'mailto:' };
 }
 
 function decoded(text: string): string {

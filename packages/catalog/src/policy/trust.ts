@@ -1,4 +1,5 @@
 import type { Digest, JsonObject } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Time } from '../ports/records.js';
 import { POLICY_API_VERSION, POLICY_KIND, type SigningPolicy } from './signing-policy.js';
 
@@ -58,7 +59,7 @@ export function trustDocument(entry: TrustEntry): JsonObject {
  * catalog `…/catalogs/NAME`. Undefined for what is no address of the web, or holds a password.
  */
 export function canonicalCatalogUrl(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined;
   return url.href.replace(/\/+$/, '').replace(/\/catalog\.(?:ya?ml|json)$/, '');

@@ -1,4 +1,5 @@
 import { type JsonValue, type Path, parseImageReference } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { RecipeFields } from './fields.js';
 import { RECIPE_LIMITS, type RewriteRule } from './recipe.js';
 
@@ -73,7 +74,7 @@ function readPrefix(text: string): Prefix {
 }
 
 function readUrlPrefix(text: string): Prefix {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     return invalid('it is not an http or https URL', 'Write images without a scheme: `host/path/`.');
   }

@@ -1,4 +1,5 @@
 import { type FunctionVersion, parseImageReference } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { shortened } from './evaluate-policy.js';
 import type { RewriteRule } from './recipe.js';
 
@@ -45,7 +46,7 @@ export function rewriteVersion(rules: readonly RewriteRule[], version: FunctionV
 }
 
 function referenceProblem(reference: string): string | undefined {
-  if (/^[a-z][a-z0-9+.-]*:/.test(reference) && URL.canParse(reference)) return undefined;
+  if (/^[a-z][a-z0-9+.-]*:/.test(reference) && parseUrl(reference) !== undefined) return undefined;
   const image = parseImageReference(reference);
   return image.ok ? undefined : image.reason;
 }

@@ -16,6 +16,13 @@ describe('the address of a catalog', () => {
     expect(readSourceAddress(text)).toEqual({ ok: true, address: { type: 'http', url } });
   });
 
+  it('keeps an international host name, however many addresses were read before', () => {
+    const refused = Array.from({ length: 20_000 }, () =>
+      readSourceAddress('https://bücher.example/c'),
+    ).filter(({ ok }) => !ok);
+    expect(refused).toEqual([]);
+  });
+
   it.each([
     [
       'git::https://github.com/banana/fns.git//catalog.yaml',

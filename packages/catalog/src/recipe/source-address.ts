@@ -1,4 +1,5 @@
 import { parseImageReference } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { RECIPE_LIMITS } from './recipe.js';
 
 /** Where a catalog is fetched from. */
@@ -150,7 +151,7 @@ function readFile(path: string): ReadAddress {
 
 /** A backslash is a slash to some programs, and part of a name to others. */
 function parse(text: string): URL | undefined {
-  return !text.includes('\\') && URL.canParse(text) ? new URL(text) : undefined;
+  return text.includes('\\') ? undefined : parseUrl(text);
 }
 
 function decode(text: string): string | undefined {

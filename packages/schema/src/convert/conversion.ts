@@ -1,6 +1,7 @@
 import { type Diagnostic, formatPath, type Path } from '../diagnostics/diagnostic.js';
 import type { FunctionDefinition, FunctionVersion, JsonValue } from '../documents/definition.js';
 import { normalizeLicense } from '../licenses/spdx-identifiers.js';
+import { parseUrl } from '../names/parse-url.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
 
@@ -89,9 +90,8 @@ const FORGES = /^(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
 
 /** Host, owner and repository of a URL; owner and repository only on the well-known forges. */
 export function parseOrigin(link: string): { host: string; owner?: string; repository?: string } | undefined {
-  if (!URL.canParse(link)) return undefined;
-  const url = new URL(link);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;
+  const url = parseUrl(link);
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return undefined;
   const host = url.hostname.replace(/^www\./, '');
   const [owner, repository] = url.pathname.split('/').filter((segment) => segment !== '');
   if (!FORGES.test(host) || owner === undefined) return { host };

@@ -1,5 +1,6 @@
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
+import { parseUrl } from '../names/parse-url.js';
 import type { Report } from './rule.js';
 
 const SCHEMES = new Set(['https', 'http', 'oci', 'git', 'ssh', 'git+https', 'git+ssh', 'git+http']);
@@ -26,7 +27,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
     report('link/scheme', path, `${quote(text)} is a link that readers must not open`);
     return;
   }
-  if (scheme === undefined || !SCHEMES.has(scheme) || !AUTHORITY.test(url) || !URL.canParse(url)) {
+  if (scheme === undefined || !SCHEMES.has(scheme) || !AUTHORITY.test(url) || parseUrl(url) === undefined) {
     const bare = /^[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?$/.test(text);
     report('link/form', path, `${quote(text)} is not an absolute URL`, {
       hint: bare ? `Write ${quote(`https://${text}`)}.` : 'Write a URL that begins with `https://`.',
@@ -48,7 +49,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
 export function checkPossibleLink(text: string, path: Path, report: Report): void {
   if (isUnsafe(text, UNSAFE_TEXT))
     report('link/scheme', path, `${quote(text)} is a link that readers must not open`);
-  else if (/^https?:\/\//i.test(text) && URL.canParse(text)) checkCredentials(text, path, report);
+  else if (/^https?:\/\//i.test(text) && parseUrl(text) !== undefined) checkCredentials(text, path, report);
 }
 
 /** `url` is an absolute URL. A user name alone is common with git over ssh. */

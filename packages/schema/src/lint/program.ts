@@ -2,6 +2,7 @@ import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject } from '../documents/definition.js';
 import { field, isObject, listField, objectField, textField, versionsOf } from '../json/access.js';
+import { parseUrl } from '../names/parse-url.js';
 import { checkDigest } from './container.js';
 import { checkCredentials } from './link.js';
 import type { Report, Rule } from './rule.js';
@@ -52,7 +53,7 @@ function checkPlatforms(runtime: JsonObject, path: Path, report: Report): void {
 }
 
 function checkUri(uri: string, path: Path, report: Report): void {
-  if (!/^https:\/\/[^\s/?#]+[^\s]*$/i.test(uri) || !URL.canParse(uri)) {
+  if (!/^https:\/\/[^\s/?#]+[^\s]*$/i.test(uri) || parseUrl(uri) === undefined) {
     report('exec/uri', path, `${quote(uri)} is not an https URL`);
     return;
   }
@@ -70,7 +71,7 @@ function checkBin(bin: string, path: Path, report: Report): void {
 function checkScript(script: string, path: Path, report: Report): void {
   report('starlark/not-in-kep-schema', path, 'the schema of KEP-2906 has no Starlark runtime');
   const url = script.replace(/^git::/, '');
-  if (!STARLARK.test(url) || !URL.canParse(url)) {
+  if (!STARLARK.test(url) || parseUrl(url) === undefined) {
     report('starlark/reference', path, `${quote(script)} is not an https, git or oci reference`);
     return;
   }

@@ -1,4 +1,5 @@
 import type { SourceAddress } from '@krmhub/catalog';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { credentialsFor, type FetchedCatalog, type FetchRequest, type SourceContext } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { reachableAddress } from '../reachable-address.js';
@@ -83,7 +84,7 @@ async function readCatalog(
 }
 
 function parseRemote({ repository }: GitAddress, allowed: SourceContext['options']['protocols']): Remote {
-  const url = URL.canParse(repository) ? new URL(repository) : undefined;
+  const url = parseUrl(repository);
   const protocol = (['https', 'http', 'ssh'] as const).find((name) => url?.protocol === `${name}:`);
   if (url === undefined || protocol === undefined) {
     throw new SourceFailure('forbidden-address', 'git repositories require an https or ssh URL');

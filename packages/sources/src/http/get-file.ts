@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { printable } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { credentialsFor, type SourceContext, type SourceCredentials } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { parseRetryAfter, withRetries } from '../retry.js';
@@ -84,7 +85,8 @@ export function authorization(credentials: SourceCredentials): string {
 }
 
 function redirectTarget(from: URL, status: number, location: string | undefined): URL {
-  if (location !== undefined && URL.canParse(location, from.href)) return new URL(location, from);
+  const url = location === undefined ? undefined : parseUrl(location, from);
+  if (url !== undefined) return url;
   throw new SourceFailure(
     'bad-answer',
     `${from.host} responded with ${status}, but without a valid Location header`,

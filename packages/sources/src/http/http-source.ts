@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SourceAddress } from '@krmhub/catalog';
 import { printable } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { FetchedCatalog, FetchRequest, SourceContext } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
@@ -36,7 +37,7 @@ export async function fetchHttp(
 }
 
 function webAddress(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password === '') return url;
   throw new SourceFailure(
     'forbidden-address',

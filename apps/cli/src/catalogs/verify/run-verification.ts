@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { diskError } from '../../files/read-file.js';
 import { type Io, paint } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
@@ -71,7 +72,7 @@ async function snapshotFiles(
   if (offline !== undefined) return folderFiles(path.resolve(io.cwd, offline));
   // KRMHUB_TOKEN belongs to the configured registry; no other registry gets it.
   const configured = registryUrl(io, registry);
-  const isOurs = URL.canParse(configured) && new URL(configured).origin === new URL(address.registry).origin;
+  const isOurs = parseUrl(configured)?.origin === new URL(address.registry).origin;
   const asking = isOurs ? io : { ...io, env: { ...io.env, KRMHUB_TOKEN: undefined } };
   return registryFiles(await connect(asking, address.registry), address);
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Diagnostic, LINT_RULES } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { Ajv } from 'ajv';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runTest, type TestIoOptions, testIo } from '../../testing/command-line.js';
@@ -79,7 +80,7 @@ async function sarifValidator() {
     allErrors: true,
     unicodeRegExp: false,
     formats: {
-      uri: (text) => URL.canParse(text),
+      uri: (text) => parseUrl(text) !== undefined,
       'uri-reference': (text) => /^[^\s<>"{}|\\^`]*$/.test(text),
       'date-time': (text) => !Number.isNaN(Date.parse(text)),
     },

@@ -1,3 +1,4 @@
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { cutText, visibleText } from '../visible-text.js';
 
 /**
@@ -10,7 +11,7 @@ export function Text({ value, max }: { value: string; max?: number }) {
 
 /** An address from publishers: a link if it is http or https, otherwise text. */
 export function ExternalLink({ url, text = url }: { url: string; text?: string }) {
-  const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  const isWeb = /^https?:$/.test(parseUrl(url)?.protocol ?? '');
   if (!isWeb) return <Text value={text} />;
   return (
     <a class="external" href={url} rel="nofollow noopener noreferrer">
