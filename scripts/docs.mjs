@@ -159,6 +159,7 @@ async function renderConfiguration() {
     '| `KRMHUB_TRUSTED_ROOT` | file with the trusted root of a sigstore instance |',
     '| `KRMHUB_FULCIO_URL`, `KRMHUB_REKOR_URL`, `KRMHUB_TIMESTAMP_URL` | services of that instance |',
     '| `KRMHUB_TRUST` | trust file; the default is `trust.yaml` beside the credentials of `krmhub login` |',
+    '| `KRMHUB_TOKEN_SERVICES` | token services on other hosts that may get OCI credentials: `REGISTRY=ORIGIN`, separated by commas |',
     '| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` | proxy to use |',
     '| `NO_PROXY` | hosts to reach without the proxy; the local machine never uses it |',
     '| `NODE_EXTRA_CA_CERTS` | file with further CA certificates to trust |',

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { buildTokenRequest, readChallenge, readToken } from './auth.js';
+import {
+  buildTokenRequest,
+  type Credentials,
+  ForeignTokenService,
+  readChallenge,
+  readToken,
+} from './auth.js';
 
 describe('readChallenge', () => {
   it.each([
@@ -35,6 +41,7 @@ describe('readChallenge', () => {
 
 describe('buildTokenRequest', () => {
   const scopes = ['repository:x:pull'];
+  const registry = new URL('https://auth.example.com/v2/');
   const challenge = {
     scheme: 'bearer',
     realm: 'https://auth.example.com/t?a=b',
@@ -46,12 +53,12 @@ describe('buildTokenRequest', () => {
     const { url, authorization } = buildTokenRequest(challenge, {
       scopes,
       credentials: { username: 'u', password: 'p:ä' },
-      secure: true,
+      registry,
     });
     expect(url.href).toBe('https://auth.example.com/t?a=b&service=s&scope=repository%3Ax%3Apull');
     expect(authorization).toBe(`Basic ${Buffer.from('u:p:ä').toString('base64')}`);
     expect(
-      buildTokenRequest(challenge, { scopes, credentials: undefined, secure: true }).authorization,
+      buildTokenRequest(challenge, { scopes, credentials: undefined, registry }).authorization,
     ).toBeUndefined();
   });
 
@@ -59,7 +66,7 @@ describe('buildTokenRequest', () => {
     const { url, form } = buildTokenRequest(challenge, {
       scopes,
       credentials: { identityToken: 'secret' },
-      secure: true,
+      registry,
     });
     expect(form?.get('refresh_token')).toBe('secret');
     expect(url.href).not.toContain('secret');
@@ -71,9 +78,50 @@ describe('buildTokenRequest', () => {
     ['https://u:p@auth.example.com/t', true],
     ['/token', true],
   ])('rejects the realm %s', (realm, secure) => {
+    const url = new URL(`${secure ? 'https' : 'http'}://auth.example.com/v2/`);
     expect(() =>
-      buildTokenRequest({ ...challenge, realm }, { scopes, credentials: undefined, secure }),
+      buildTokenRequest({ ...challenge, realm }, { scopes, credentials: undefined, registry: url }),
     ).toThrowError(expect.objectContaining({ code: 'unreachable' }));
+  });
+
+  describe('sends credentials to the host of the registry, and to known and allowed token services', () => {
+    const secrets: Credentials[] = [{ username: 'u', password: 'secret' }, { identityToken: 'secret' }];
+    const request = (registry: string, realm: string, credentials: Credentials | undefined) =>
+      buildTokenRequest({ ...challenge, realm }, { scopes, credentials, registry: new URL(registry) });
+
+    it.each([
+      ['https://r.example.com/v2/', 'https://r.example.com/token'],
+      ['http://127.0.0.1:5000/v2/', 'http://127.0.0.1:5000/token'],
+      ['https://registry-1.docker.io/v2/', 'https://auth.docker.io/token'],
+      ['https://registry.gitlab.com/v2/', 'https://gitlab.com/jwt/auth'],
+      ['https://r.example.com/v2/', 'https://allowed.example.com/token'],
+    ])('%s: sends them to %s', (registry, realm) => {
+      for (const secret of secrets) {
+        const credentials = { ...secret, tokenServices: ['https://allowed.example.com'] };
+        const { authorization, form } = request(registry, realm, credentials);
+        expect(authorization ?? form?.get('refresh_token')).toBeDefined();
+      }
+    });
+
+    it.each([
+      ['https://r.example.com/v2/', 'https://other.example.com/token'],
+      ['https://r.example.com/v2/', 'https://r.example.com:8443/token'],
+      ['https://r.example.com/v2/', 'https://r.example.com.evil.example/token'],
+      ['https://r.example.com/v2/', 'https://auth.docker.io/token'],
+      ['https://registry-1.docker.io/v2/', 'https://auth.docker.io.evil.example/token'],
+      ['https://r.example.com/v2/', 'https://allowed.example.com:444/token'],
+      ['http://127.0.0.1:5000/v2/', 'http://127.0.0.1:5001/token'],
+      ['http://localhost:5000/v2/', 'http://allowed.example.com/token'],
+    ])('%s: sends none to %s', (registry, realm) => {
+      for (const secret of secrets) {
+        const credentials = { ...secret, tokenServices: ['https://allowed.example.com'] };
+        const failed = (): unknown => request(registry, realm, credentials);
+        expect(failed).toThrowError(ForeignTokenService);
+        expect(failed).toThrowError(expect.objectContaining({ code: 'unauthorized' }));
+        expect(failed).not.toThrowError(/secret/);
+      }
+      expect(request(registry, realm, undefined).authorization).toBeUndefined();
+    });
   });
 });
 

@@ -1,9 +1,22 @@
-import { parseUrl } from '@krmhub/schema/parse-url';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 
 /** Stored credentials for a registry: basic authentication, or an identity token to get access tokens with. */
-export type Credentials = { username: string; password: string } | { identityToken: string };
+export type Credentials = ({ username: string; password: string } | { identityToken: string }) & {
+  /** Origins of token services on other hosts that may get the credentials too. */
+  tokenServices?: readonly string[];
+};
+
+/** The token services of public registries that have theirs on another host, by the host of the registry. */
+const PUBLIC_TOKEN_SERVICES: Readonly<Record<string, string>> = {
+  'index.docker.io': 'https://auth.docker.io',
+  'registry-1.docker.io': 'https://auth.docker.io',
+  'registry.gitlab.com': 'https://gitlab.com',
+};
+
+/** A token service on another host than its registry, which must not get the credentials. */
+export class ForeignTokenService extends KrmhubError {}
 
 /** The authentication scheme of a registry (RFC 9110, and the token specification of distribution). */
 export type Challenge =
@@ -42,17 +55,24 @@ export interface TokenRequest {
   form?: URLSearchParams;
 }
 
-/** Builds the request for an access token. Throws `unreachable` for a realm that must not get credentials. */
+/**
+ * Builds the request for an access token. Credentials are for the host and port of the registry: a token service elsewhere
+ * gets them only if it is a known or an allowed one. Throws `unreachable` for an invalid realm, `unauthorized` for one that
+ * must not get the credentials. `registry` is the URL of the registry.
+ */
 export function buildTokenRequest(
   challenge: Challenge & { scheme: 'bearer' },
-  options: { scopes: readonly string[]; credentials: Credentials | undefined; secure: boolean },
+  options: { scopes: readonly string[]; credentials: Credentials | undefined; registry: URL },
 ): TokenRequest {
-  const { scopes, credentials, secure } = options;
+  const { scopes, credentials, registry } = options;
   const url = parseUrl(challenge.realm);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
     throw invalidRealm(challenge.realm, 'which is not a valid URL');
   }
-  if (secure && url.protocol !== 'https:') throw invalidRealm(challenge.realm, 'which does not use TLS');
+  if (registry.protocol === 'https:' && url.protocol !== 'https:')
+    throw invalidRealm(challenge.realm, 'which does not use TLS');
+  if (credentials !== undefined && !mayGetCredentials(url, registry, credentials))
+    throw foreignTokenService(url, registry);
   const { service } = challenge;
   if (credentials !== undefined && 'identityToken' in credentials) {
     const form = new URLSearchParams({
@@ -86,6 +106,22 @@ export function readToken(text: string): { token: string; milliseconds: number }
   // The default of the specification; some services return 0 or nothing.
   const seconds = typeof fields.expires_in === 'number' && fields.expires_in > 0 ? fields.expires_in : 60;
   return { token, milliseconds: seconds * 1_000 };
+}
+
+function mayGetCredentials(service: URL, registry: URL, { tokenServices = [] }: Credentials): boolean {
+  return (
+    service.host === registry.host ||
+    service.origin === PUBLIC_TOKEN_SERVICES[registry.host] ||
+    tokenServices.includes(service.origin)
+  );
+}
+
+function foreignTokenService(service: URL, registry: URL): ForeignTokenService {
+  return new ForeignTokenService(
+    'unauthorized',
+    `${registry.host} names the token service ${service.origin}, which is another host and does not get its credentials`,
+    { hint: `If you trust this token service, set KRMHUB_TOKEN_SERVICES=${registry.host}=${service.origin}` },
+  );
 }
 
 function invalidRealm(realm: string, why: string): KrmhubError {

@@ -36,6 +36,10 @@ async function read(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString();
 }
 
+/** Credentials that may also be sent to a token service on another host. */
+const allowing =
+  ({ host }: ScriptedServer) =>
+  async () => ({ username: 'user', password: 'password', tokenServices: [`http://${host}`] });
 const place = ({ host }: ScriptedServer) => ({ registry: host, repository: 'team/x' });
 const BASIC = `Basic ${Buffer.from('user:password').toString('base64')}`;
 
@@ -48,7 +52,7 @@ describe('authentication', () => {
         response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
       } else response.writeHead(200, { 'Content-Type': MEDIA_TYPES.index }).end(index);
     });
-    const client = clientOf();
+    const client = clientOf({ credentials: allowing(tokens) });
     for (const tag of ['1', '2', '3']) await client.manifest({ ...place(registry), tag });
     expect(registry.requests.map(({ authorization }) => authorization)).toEqual([
       undefined,
@@ -84,7 +88,7 @@ describe('authentication', () => {
         response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
       }
     });
-    const client = clientOf();
+    const client = clientOf({ credentials: allowing(tokens) });
     await client.manifest({ ...place(registry), tag: '1' });
     good = 2;
     await client.manifest({ ...place(registry), tag: '1' });
@@ -93,6 +97,47 @@ describe('authentication', () => {
     const refused = client.manifest({ ...place(registry), tag: '1' });
     await expect(refused).rejects.toMatchObject({ code: 'unauthorized' });
     expect(token).toBe(3);
+  });
+
+  it.each([{ username: 'user', password: 'password' }, { identityToken: 'password' }])(
+    'is not sent to a token service on another host: %j',
+    async (credentials) => {
+      const thief = await serve((_, response) => response.end('{"token":"x"}'));
+      const registry = await serve((_, response) =>
+        response
+          .writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${thief.host}/token",service="r"` })
+          .end(),
+      );
+      const client = clientOf({ credentials: async () => credentials });
+      await expect(client.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
+        code: 'unauthorized',
+        message: expect.stringContaining(`the token service http://${thief.host}`),
+        hint: expect.stringContaining(`KRMHUB_TOKEN_SERVICES=${registry.host}=http://${thief.host}`),
+      });
+      expect(thief.requests).toEqual([]);
+      // Without credentials, there is nothing to steal.
+      const anonymous = clientOf({ credentials: async () => undefined });
+      await expect(anonymous.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
+        code: 'unauthorized',
+      });
+      expect(thief.requests).toMatchObject([{ authorization: undefined }]);
+    },
+  );
+
+  it('is not sent where the token service of the registry redirects to', async () => {
+    const thief = await serve((_, response) => response.end('{"token":"x"}'));
+    const registry: ScriptedServer = await serve((request, response) => {
+      if (request.url?.startsWith('/token')) {
+        response.writeHead(307, { Location: `http://${thief.host}/token` }).end();
+      } else {
+        const realm = `http://${request.headers.host}/token`;
+        response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${realm}"` }).end();
+      }
+    });
+    await expect(clientOf().manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
+      code: 'unreachable',
+    });
+    expect(thief.requests).toEqual([]);
   });
 
   it('is not sent to other hosts after a redirect or for an upload', async () => {

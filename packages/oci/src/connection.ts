@@ -1,4 +1,3 @@
-import { parseUrl } from '@krmhub/schema/parse-url';
 import {
   type Agent,
   type IncomingHttpHeaders,
@@ -10,6 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import {
   basicAuthorization,
   buildTokenRequest,
@@ -154,8 +154,8 @@ export class Connection {
     scopes: readonly string[],
     credentials: Credentials | undefined,
   ): Promise<{ token: string; milliseconds: number }> {
-    const secure = this.#base.protocol === 'https:';
-    const { url, authorization, form } = buildTokenRequest(challenge, { scopes, credentials, secure });
+    const registry = this.#base;
+    const { url, authorization, form } = buildTokenRequest(challenge, { scopes, credentials, registry });
     const bytes = form && new TextEncoder().encode(form.toString());
     const response = await this.#exchange(url, {
       method: form === undefined ? 'GET' : 'POST',

@@ -1,5 +1,5 @@
 export * from './artifact.js';
-export type { Credentials } from './auth.js';
+export { type Credentials, ForeignTokenService } from './auth.js';
 export * from './bundle-manifest.js';
 export { type ClientOptions, OciClient, referrersTag, type StoredManifest } from './client.js';
 export { type Content, readLimited, toContent } from './connection.js';

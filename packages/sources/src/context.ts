@@ -4,7 +4,10 @@ import type { Deadline } from './deadline.js';
 import type { SourceLimits } from './limits.js';
 
 /** Credentials for an origin: basic authentication, or a bearer token. For OCI the token is an identity token. */
-export type SourceCredentials = { username: string; password: string } | { token: string };
+export type SourceCredentials = ({ username: string; password: string } | { token: string }) & {
+  /** For OCI: origins of token services on other hosts that may get the credentials too. */
+  tokenServices?: readonly string[];
+};
 
 export interface FetchRequest {
   address: SourceAddress;

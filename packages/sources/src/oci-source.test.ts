@@ -264,6 +264,43 @@ describe('a hostile registry', () => {
     expect(stranger.hint).not.toContain('docker');
   });
 
+  it('does not get credentials sent to the token service of another host, unless that is allowed', async () => {
+    const sent: (string | undefined)[] = [];
+    const thief = await httpServer((request, response) => {
+      sent.push(request.headers.authorization);
+      response.end('{"token":"good"}');
+    });
+    servers.push(thief);
+    const challenge = `Bearer realm="http://${hostOf(thief)}/token",service="x"`;
+    const server = await registry({
+      ...catalogAnswers(),
+      'manifests/v1': (response) =>
+        response.req.headers.authorization === 'Bearer good'
+          ? response.writeHead(200, { 'Content-Type': manifest.type }).end(manifest.body)
+          : response.writeHead(401, { 'WWW-Authenticate': challenge }).end(),
+    });
+    const fetching = (tokenServices?: string[]) =>
+      fetcher({
+        credentials: async () => ({
+          username: 'reader',
+          password: 'secret',
+          ...(tokenServices === undefined ? {} : { tokenServices }),
+        }),
+      }).fetch(asking(hostOf(server)));
+    const failure = await catchFailure(fetching());
+    expect(failure).toMatchObject({
+      problem: 'unauthorized',
+      message: expect.stringContaining(`the token service http://${hostOf(thief)}`),
+    });
+    expect(failure.hint).toContain(`token service of the credentials for ${hostOf(server)}`);
+    await catchFailure(fetching([`http://${hostOf(server)}`]));
+    expect(sent).toEqual([]);
+    expect(text((await fetching([`http://${hostOf(thief)}`])).bytes)).toBe(CATALOG.toString());
+    expect(sent).toEqual([`Basic ${Buffer.from('reader:secret').toString('base64')}`]);
+    expect(text((await fetcher().fetch(asking(hostOf(server)))).bytes)).toBe(CATALOG.toString());
+    expect(sent.slice(1)).toEqual([undefined]);
+  });
+
   it('fails at the timeout', async () => {
     const still = await rawServer(() => undefined);
     servers.push(still);

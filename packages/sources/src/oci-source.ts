@@ -4,6 +4,7 @@ import {
   bundleLayer,
   type Credentials,
   type Descriptor,
+  ForeignTokenService,
   getArtifactType,
   IDLE_TIMEOUT,
   isManifestType,
@@ -96,9 +97,9 @@ function createClient({ options, limits, guard, deadline }: SourceContext): OciC
 }
 
 function ociCredentials(credentials: SourceCredentials | undefined): Credentials | undefined {
-  return credentials !== undefined && 'token' in credentials
-    ? { identityToken: credentials.token }
-    : credentials;
+  if (credentials === undefined || 'username' in credentials) return credentials;
+  const { token: identityToken, ...others } = credentials;
+  return { identityToken, ...others };
 }
 
 function isPlain(registry: string, named: readonly string[]): boolean {
@@ -189,6 +190,12 @@ function toSourceFailure(
     return new SourceFailure(problem, message, hint === undefined ? options : { ...options, hint });
   };
   if (error instanceof TooManyRedirects) return failure('too-many-redirects');
+  if (error instanceof ForeignTokenService) {
+    return failure(
+      'unauthorized',
+      `If the token service is trusted, list it as a token service of the credentials for ${printable(registry)}.`,
+    );
+  }
   const cause = error.cause as { code?: unknown } | undefined;
   if (cause?.code === IDLE_TIMEOUT) {
     const message = `no data from ${printable(registry)} for ${seconds(limits.idleMilliseconds)}`;

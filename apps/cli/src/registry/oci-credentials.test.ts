@@ -50,3 +50,28 @@ it('prefers what docker login keeps', async () => {
   const env = { KRMHUB_REGISTRY: 'https://krm.example.com', KRMHUB_TOKEN: 'secret' };
   expect(await found('krm.example.com', env)).toEqual({ username: 'somebody', password: 'else' });
 });
+
+it('allows the token services of KRMHUB_TOKEN_SERVICES for the registry that each is listed for', async () => {
+  mkdirSync(path.join(home, '.docker'));
+  const auths = {
+    'a.example.com': { username: 'u', password: 'p' },
+    'b.example.com:5000': { username: 'u', password: 'p', identitytoken: 't' },
+    'c.example.com': { username: 'u', password: 'p' },
+  };
+  writeFileSync(path.join(home, '.docker/config.json'), JSON.stringify({ auths }));
+  const env = {
+    KRMHUB_TOKEN_SERVICES: 'a.example.com=https://auth.example.com, b.example.com:5000=https://b.example.com',
+  };
+  expect(await found('a.example.com', env)).toMatchObject({ tokenServices: ['https://auth.example.com'] });
+  expect(await found('b.example.com:5000', env)).toEqual({
+    identityToken: 't',
+    tokenServices: ['https://b.example.com'],
+  });
+  expect(await found('c.example.com', env)).toEqual({ username: 'u', password: 'p' });
+  expect(await found('d.example.com', env)).toBeUndefined();
+  for (const invalid of ['https://auth.example.com', 'a.example.com=auth.example.com', 'a=https://b/path']) {
+    await expect(found('a.example.com', { KRMHUB_TOKEN_SERVICES: invalid })).rejects.toMatchObject({
+      code: 'usage',
+    });
+  }
+});

@@ -1,5 +1,6 @@
-import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Credentials } from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema/error';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
 import { isLoopback, registryUrl, tokenFor } from './connection.js';
 import { dockerCredentials } from './docker-credentials.js';
@@ -15,7 +16,24 @@ export async function ociCredentials(
   io: Pick<Io, 'env'>,
   registry: string,
 ): Promise<Credentials | undefined> {
-  return (await dockerCredentials(io, registry)) ?? (await registryToken(io, registry));
+  const credentials = (await dockerCredentials(io, registry)) ?? (await registryToken(io, registry));
+  const services = tokenServices(io, registry);
+  return credentials === undefined || services.length === 0
+    ? credentials
+    : { ...credentials, tokenServices: services };
+}
+
+/** Returns the token services in KRMHUB_TOKEN_SERVICES that may get the credentials for a registry. */
+function tokenServices({ env }: Pick<Io, 'env'>, registry: string): string[] {
+  const pairs = (env.KRMHUB_TOKEN_SERVICES ?? '').split(',').filter((pair) => pair.trim() !== '');
+  return pairs.flatMap((pair) => {
+    const [host = '', origin = '', ...others] = pair.trim().split('=');
+    if (others.length === 0 && host !== '' && parseUrl(origin)?.origin === origin)
+      return host === registry ? [origin] : [];
+    throw new KrmhubError('usage', 'KRMHUB_TOKEN_SERVICES is not a list of REGISTRY=ORIGIN', {
+      hint: 'For example: KRMHUB_TOKEN_SERVICES=registry.example.com=https://auth.example.com',
+    });
+  });
 }
 
 async function registryToken(io: Pick<Io, 'env'>, registry: string): Promise<Credentials | undefined> {

@@ -140,7 +140,7 @@ export const SETTINGS = {
     name: 'KRMHUB_SOURCE_CREDENTIALS',
     unit: 'file',
     default: 'none',
-    why: 'JSON file of credentials for upstream catalogs, by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. Each is sent to its origin only. The file is read whenever credentials are needed; only its owner may have access to it.',
+    why: 'JSON file of credentials for upstream catalogs, by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. Each is sent to its origin only. The token service of an OCI registry gets them if it has the same host and port, is that of Docker Hub or GitLab.com, or its origin is in the list `tokenServices` beside them. The file is read whenever credentials are needed; only its owner may have access to it.',
   },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',

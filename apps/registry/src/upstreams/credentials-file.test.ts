@@ -27,11 +27,13 @@ describe('source credentials', () => {
       JSON.stringify({
         'https://a.example.com': { token: 't' },
         'https://b.example.com:8443': { username: 'u', password: 'p' },
+        'https://c.example.com': { token: 't', tokenServices: ['https://auth.example.com'] },
       }),
     );
     expect([...(await readCredentialsFile(file))]).toEqual([
       ['https://a.example.com', { token: 't' }],
       ['https://b.example.com:8443', { username: 'u', password: 'p' }],
+      ['https://c.example.com', { token: 't', tokenServices: ['https://auth.example.com'] }],
     ]);
   });
 
@@ -45,6 +47,9 @@ describe('source credentials', () => {
     ['{"https://a.example.com": {"username": "u", "password": ""}}', /expected either a token/],
     ['{"https://a.example.com": "SECRET"}', /expected either a token/],
     ['{"https://a.example.com": {"token": "SECRET", "other": 1}}', /expected either a token/],
+    ['{"https://a.example.com": {"token": "SECRET", "tokenServices": "https://b"}}', /a list of origins/],
+    ['{"https://a.example.com": {"token": "SECRET", "tokenServices": ["b"]}}', /a list of origins/],
+    ['{"https://a.example.com": {"token": "SECRET", "tokenServices": ["https://b/t"]}}', /a list of origins/],
   ])('are rejected if invalid, without repeating the content: %s', async (text, message) => {
     await write(text);
     const error = await readCredentialsFile(file).then(

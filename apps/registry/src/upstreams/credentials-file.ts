@@ -1,6 +1,6 @@
-import { parseUrl } from '@krmhub/schema/parse-url';
 import { open } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SourceCredentials } from '@krmhub/sources';
 
 /** Largest size of the file. */
@@ -22,12 +22,15 @@ export async function readCredentialsFile(file: string): Promise<Map<string, Sou
   if (!isMapping(json)) throw refused(file, 'expected an object with origins as keys');
   const credentials = new Map<string, SourceCredentials>();
   for (const [origin, value] of Object.entries(json)) {
-    if (parseUrl(origin)?.origin !== origin) {
+    if (!isOrigin(origin)) {
       throw refused(file, `${JSON.stringify(origin.slice(0, 200))} is not an origin such as https://host`);
     }
     const read = readCredentials(value);
     if (read === undefined) {
-      throw refused(file, `${origin}: expected either a token, or a username and a password`);
+      throw refused(
+        file,
+        `${origin}: expected either a token, or a username and a password; tokenServices is a list of origins`,
+      );
     }
     credentials.set(origin, read);
   }
@@ -53,11 +56,21 @@ async function readPrivately(file: string): Promise<string> {
 
 function readCredentials(value: unknown): SourceCredentials | undefined {
   if (!isMapping(value)) return undefined;
-  const { token, username, password, ...others } = value;
+  const { token, username, password, tokenServices, ...others } = value;
   if (Object.keys(others).length > 0) return undefined;
-  if (isText(token) && username === undefined && password === undefined) return { token };
-  if (isText(username) && isText(password) && token === undefined) return { username, password };
+  if (tokenServices !== undefined && !isListOfOrigins(tokenServices)) return undefined;
+  const services = tokenServices === undefined ? {} : { tokenServices };
+  if (isText(token) && username === undefined && password === undefined) return { token, ...services };
+  if (isText(username) && isText(password) && token === undefined) return { username, password, ...services };
   return undefined;
+}
+
+function isListOfOrigins(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => isText(one) && isOrigin(one));
+}
+
+function isOrigin(text: string): boolean {
+  return parseUrl(text)?.origin === text;
 }
 
 function isText(value: unknown): value is string {

@@ -12,5 +12,6 @@ export async function sourceCredentials(
   if (protocol !== 'https:' && !isLoopback(hostname)) return undefined;
   const credentials = await ociCredentials(io, host);
   if (credentials === undefined || 'username' in credentials) return credentials;
-  return { token: credentials.identityToken };
+  const { identityToken: token, ...others } = credentials;
+  return { token, ...others };
 }
