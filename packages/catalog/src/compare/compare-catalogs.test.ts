@@ -100,6 +100,7 @@ const rows: Row[] = [
         ],
       }),
     ),
+    'digest-removed',
     'network-needed',
     'version-added',
   ],
@@ -165,6 +166,18 @@ const rows: Row[] = [
     catalog(withContainer({ sha256: 'a'.repeat(64) })),
     catalog(withContainer({})),
     ['digest-removed', 'a'.repeat(64), undefined],
+  ],
+  [
+    catalog(withImage(`r.io/fn:v1.0.0@sha256:${'b'.repeat(64)}`)),
+    catalog(withImage('r.io/fn:v1.1.0')),
+    ['digest-removed', 'b'.repeat(64), undefined],
+    'upgraded',
+  ],
+  [
+    catalog(withScript(`oci://a.example.com/fn@sha256:${'b'.repeat(64)}`)),
+    catalog(withScript('oci://a.example.com/fn:v2')),
+    'release-changed',
+    ['digest-removed', 'b'.repeat(64), undefined],
   ],
   [
     catalog(withImage('r.io/fn:v1.0.0')),

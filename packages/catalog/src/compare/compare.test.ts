@@ -19,6 +19,7 @@ const platform = (overrides: object = {}) => ({
   sha256: 'a'.repeat(64),
   ...overrides,
 });
+const withScript = (starlark: string) => withVersion({ runtime: { starlark } });
 const withPlatforms = (...platforms: ReturnType<typeof platform>[]) =>
   withVersion({ runtime: { exec: { platforms } } });
 
@@ -200,7 +201,32 @@ const definitions: [before: FunctionDefinition, after: FunctionDefinition, ...ru
       'repository-changed',
     ],
     [withContainer({}), withContainer({ image: 'registry.example.com/fn/labels:v1.1.0' }), 'image-changed'],
-    [withContainer({}), withContainer({ sha256: 'b'.repeat(64) }), 'image-changed'],
+    [withContainer({ sha256: 'a'.repeat(64) }), withContainer({ sha256: 'b'.repeat(64) }), 'image-changed'],
+    [withContainer({}), withContainer({ sha256: 'b'.repeat(64) }), 'digest-added'],
+    [withContainer({ sha256: 'b'.repeat(64) }), withContainer({}), 'digest-removed'],
+    [
+      withContainer({ image: `registry.example.com/fn/labels:v1.0.0@sha256:${'b'.repeat(64)}` }),
+      withContainer({ sha256: 'b'.repeat(64) }),
+    ],
+    [
+      withContainer({ sha256: 'b'.repeat(64) }),
+      withContainer({ image: 'registry.example.com/fn/labels:v1.1.0' }),
+      'digest-removed',
+      'image-changed',
+    ],
+    [
+      withContainer({ sha256: 'b'.repeat(64) }),
+      withContainer({ image: 'other.example.com/fn/labels:v1.1.0' }),
+      'digest-removed',
+      'registry-changed',
+      'image-changed',
+    ],
+    [
+      withScript(`oci://tools.example.com/fn@sha256:${'b'.repeat(64)}`),
+      withScript('oci://tools.example.com/fn:v2'),
+      'digest-removed',
+      'download-changed',
+    ],
     [withContainer({}), withPlatforms(platform()), 'runtime-changed', 'runtime-changed'],
     [withPlatforms(platform()), withPlatforms(platform(), platform({ os: 'darwin' })), 'platform-added'],
     [withPlatforms(platform(), platform({ os: 'darwin' })), withPlatforms(platform()), 'platform-removed'],
@@ -306,6 +332,21 @@ describe('the comparison', () => {
     ]);
   });
 
+  it('compares the digests of an image when its tag changes', () => {
+    const image = (tag: string, digest: string) =>
+      withContainer({ image: `registry.example.com/fn/labels:${tag}`, sha256: digest.repeat(64) });
+    const messages = (after: FunctionDefinition) =>
+      compareDefinitions(image('v1', 'a'), after).map(({ message }) => message);
+    expect(messages(image('v2', 'a'))).toEqual([
+      'the image tag changed from v1 to v2, the digest is the same',
+    ]);
+    expect(messages(image('v2', 'b'))).toEqual(['the image tag changed from v1 to v2, the digest changed']);
+    expect(compareDefinitions(image('v1', 'a'), withContainer({}))[0]).toMatchObject({
+      rule: 'digest-removed',
+      effect: 'review',
+    });
+  });
+
   it('holds what a new API version may do against the most preferred one before', () => {
     const before = functionDefinition({ versions: [functionVersion('v1beta1'), functionVersion('v1')] });
     const container = { image: 'registry.example.com/functions/set-labels:v2.0.0', requireNetwork: true };
@@ -314,6 +355,7 @@ describe('the comparison', () => {
     });
     expect(compareDefinitions(before, after).map(({ rule, version }) => `${version} ${rule}`)).toEqual([
       'v2 network-required',
+      'v2 digest-removed',
       'v2 license-changed',
       'v2 version-added',
     ]);

@@ -128,6 +128,14 @@ export const COMPATIBILITY_RULES = {
   },
   'repository-changed': { effect: 'review', summary: 'The image is in another repository of its registry.' },
   'image-changed': { effect: 'compatible', summary: 'The image has another tag or digest.' },
+  'digest-removed': {
+    effect: 'review',
+    summary: 'The image, executable or script is no longer pinned by digest.',
+  },
+  'digest-added': {
+    effect: 'compatible',
+    summary: 'The image, executable or script is now pinned by digest.',
+  },
   'download-changed': {
     effect: 'compatible',
     summary: 'An executable or script has another URL on the same host, or another digest.',

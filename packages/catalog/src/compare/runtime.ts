@@ -29,14 +29,11 @@ export function compareRuntimes(
     [...runtime, 'exec'],
     report,
   );
-  if (before.runtime.starlark !== undefined && after.runtime.starlark !== undefined) {
-    compareAddresses(
-      'the script',
-      before.runtime.starlark,
-      after.runtime.starlark,
-      [...runtime, 'starlark'],
-      report,
-    );
+  const [script, newScript] = [before.runtime.starlark, after.runtime.starlark];
+  if (script !== undefined && newScript !== undefined) {
+    const place = [...runtime, 'starlark'];
+    comparePins('the script', pinnedDigest(script), pinnedDigest(newScript), place, report);
+    compareAddresses('the script', script, newScript, place, report);
   }
   if (before.license !== after.license) {
     const message = `the license changed from ${formatValue(before.license)} to ${formatValue(after.license)}`;
@@ -80,6 +77,11 @@ function compareContainers(
 
 function compareImages(before: ContainerRuntime, after: ContainerRuntime, at: Path, report: Report): void {
   const place = [...at, 'image'];
+  const digests = [
+    pinnedDigest(before.image, before.sha256),
+    pinnedDigest(after.image, after.sha256),
+  ] as const;
+  comparePins('the image', ...digests, place, report);
   const [was, is] = [parseImageReference(before.image), parseImageReference(after.image)];
   if (!was.ok || !is.ok) {
     if (before.image === after.image) return;
@@ -94,21 +96,42 @@ function compareImages(before: ContainerRuntime, after: ContainerRuntime, at: Pa
     const message = `the image registry changed from ${was.host ?? '(none)'} to ${is.host ?? '(none)'}`;
     report('registry-changed', place, message);
   }
+  const [old, now] = digests;
+  const bothPinned = old !== undefined && now !== undefined;
+  const digestText = bothPinned ? `, the digest ${old === now ? 'is the same' : 'changed'}` : '';
   if (was.repository !== is.repository) {
     report(
       'repository-changed',
       place,
-      `the image repository changed from ${was.repository} to ${is.repository}`,
+      `the image repository changed from ${was.repository} to ${is.repository}${digestText}`,
     );
   } else if (was.tag !== is.tag) {
     report(
       'image-changed',
       place,
-      `the image tag changed from ${was.tag ?? '(none)'} to ${is.tag ?? '(none)'}`,
+      `the image tag changed from ${was.tag ?? '(none)'} to ${is.tag ?? '(none)'}${digestText}`,
     );
-  } else if (was.digest !== is.digest || before.sha256 !== after.sha256) {
+  } else if (bothPinned && old !== now) {
     report('image-changed', place, 'the image digest changed, the tag is the same');
   }
+}
+
+/** Reports a reference that is pinned by digest on one side only. */
+function comparePins(
+  what: string,
+  before: string | undefined,
+  after: string | undefined,
+  at: Path,
+  report: Report,
+): void {
+  if ((before === undefined) === (after === undefined)) return;
+  if (after === undefined) report('digest-removed', at, `${what} is no longer pinned by digest`);
+  else report('digest-added', at, `${what} is now pinned by digest`);
+}
+
+/** The digest that pins a reference, from its field or its address, as 64 hexadecimal digits. */
+export function pinnedDigest(address: string | undefined, field?: string): string | undefined {
+  return field?.replace(/^sha256:/, '') ?? /@sha256:([0-9a-f]{64})$/.exec(address ?? '')?.[1];
 }
 
 function comparePlatforms(
@@ -129,12 +152,21 @@ function comparePlatforms(
   for (const [name, { platform, index }] of now) {
     const place = [...at, 'platforms', index];
     const was = old.get(name);
-    if (was === undefined) report('platform-added', place, `an executable for ${name} is added`);
-    else if (was.uri !== platform.uri) {
-      compareAddresses(`the executable for ${name}`, was.uri, platform.uri, [...place, 'uri'], report);
-    } else if (was.sha256 !== platform.sha256 || was.bin !== platform.bin) {
-      const message = `the digest or path of the executable for ${name} changed, the URL is the same`;
-      report('download-changed', place, message);
+    if (was === undefined) {
+      report('platform-added', place, `an executable for ${name} is added`);
+      continue;
+    }
+    const what = `the executable for ${name}`;
+    const digest = pinnedDigest(was.uri, was.sha256);
+    const newDigest = pinnedDigest(platform.uri, platform.sha256);
+    comparePins(what, digest, newDigest, [...place, 'uri'], report);
+    if (was.uri !== platform.uri) {
+      compareAddresses(what, was.uri, platform.uri, [...place, 'uri'], report);
+    } else if (
+      (digest !== undefined && newDigest !== undefined && digest !== newDigest) ||
+      was.bin !== platform.bin
+    ) {
+      report('download-changed', place, `the digest or path of ${what} changed, the URL is the same`);
     }
   }
 }

@@ -61,8 +61,14 @@ export const CATALOG_CHANGE_CLASSES = {
     weight: 'quiet',
     summary: 'Only the digest changed: the image repository and tag, or the executable URL, are the same.',
   },
-  'digest-removed': { weight: 'review', summary: 'The image is no longer pinned by digest.' },
-  'digest-added': { weight: 'quiet', summary: 'The image is now pinned by digest.' },
+  'digest-removed': {
+    weight: 'review',
+    summary: 'The image, executable or script is no longer pinned by digest.',
+  },
+  'digest-added': {
+    weight: 'quiet',
+    summary: 'The image, executable or script is now pinned by digest.',
+  },
 
   'network-needed': { weight: 'review', summary: 'The container now requires network access.' },
   'network-dropped': { weight: 'quiet', summary: 'The container no longer requires network access.' },

@@ -7,6 +7,7 @@ import {
   releaseFromPath,
 } from '@krmhub/schema';
 import type { Change, CompatibilityRule } from '../rules.js';
+import { pinnedDigest } from '../runtime.js';
 import type { FunctionChanges } from './changes.js';
 import type { CatalogChangeClass } from './classes.js';
 
@@ -20,6 +21,8 @@ const RULE_CLASSES: Partial<Record<CompatibilityRule, CatalogChangeClass>> = {
   'registry-changed': 'registry-changed',
   'repository-changed': 'registry-changed',
   'runtime-changed': 'runtime-changed',
+  'digest-removed': 'digest-removed',
+  'digest-added': 'digest-added',
   'platform-removed': 'platform-removed',
   'platform-added': 'platform-added',
   'idempotent-removed': 'idempotent-removed',
@@ -73,10 +76,6 @@ export function addDefinitionChanges(
       changes.add(RULE_CLASSES[rule] ?? EFFECT_CLASSES[effect], message, { ...details, ...values });
     }
   }
-  for (const [name, is] of now) {
-    const was = old.get(name);
-    if (was !== undefined) addPinChange(was, is, changes);
-  }
   if (texts.length === 0) return;
   const more = texts.length > MAX_TEXTS ? `; and ${texts.length - MAX_TEXTS} more` : '';
   changes.add('texts-changed', `${texts.slice(0, MAX_TEXTS).join('; ')}${more}`);
@@ -116,9 +115,7 @@ function addMove(
       addReleaseChange('the image tag', old.tag, now.tag, details, changes);
       return;
     }
-    const [before, after] = [imageDigest(was), imageDigest(is)];
-    // What is named by its digest on one side alone is no other build for all that is known.
-    if (before === undefined || after === undefined) return;
+    const [before, after] = [imageReference(was).digest, imageReference(is).digest];
     changes.add('rebuilt', message, { ...details, before, after });
     return;
   }
@@ -148,23 +145,6 @@ function addDroppedCapabilities(was: FunctionVersion, is: FunctionVersion, chang
   }
 }
 
-function addPinChange(was: FunctionVersion, is: FunctionVersion, changes: FunctionChanges): void {
-  if (was.runtime.container === undefined || is.runtime.container === undefined) return;
-  const [before, after] = [imageDigest(was), imageDigest(is)];
-  if ((before === undefined) === (after === undefined)) return;
-  const pinned = after !== undefined;
-  const message = pinned ? 'the image is now pinned by digest' : 'the image is no longer pinned by digest';
-  const details = { version: is.name, before, after };
-  changes.add(pinned ? 'digest-added' : 'digest-removed', message, details);
-}
-
-/** The digest by which a container's image is named, as 64 hexadecimal digits. */
-function imageDigest({ runtime: { container } }: FunctionVersion): string | undefined {
-  if (container === undefined) return undefined;
-  const reference = parseImageReference(container.image);
-  return container.sha256 ?? (reference.ok ? reference.digest?.slice('sha256:'.length) : undefined);
-}
-
 /** What was and what is, of changes from one value to another. */
 function changedValues(
   { rule, at }: Change,
@@ -183,8 +163,11 @@ function changedValues(
   if (rule === 'publisher-changed') return { before: before.publisher, after: after.publisher };
   if (was === undefined || is === undefined) return {};
   if (rule === 'license-changed') return { before: was.license, after: is.license };
-  if (rule !== 'registry-changed' && rule !== 'repository-changed') return {};
   const references = referencesAt(at, was, is);
+  if (rule === 'digest-removed' || rule === 'digest-added') {
+    return { before: references.before?.digest, after: references.after?.digest };
+  }
+  if (rule !== 'registry-changed' && rule !== 'repository-changed') return {};
   return { before: references.before?.address, after: references.after?.address };
 }
 
@@ -205,7 +188,7 @@ function referencesAt(
     return { before: imageReference(was), after: imageReference(is) };
   }
   if (kind === 'starlark') {
-    return { before: { address: was.runtime.starlark }, after: { address: is.runtime.starlark } };
+    return { before: reference(was.runtime.starlark), after: reference(is.runtime.starlark) };
   }
   const platform = is.runtime.exec?.platforms[Number(at[runtime + 3])];
   // Of several for one platform the last is compared.
@@ -213,12 +196,13 @@ function referencesAt(
     ({ os, arch }) => os === platform?.os && arch === platform.arch,
   );
   if (platform === undefined || earlier === undefined) return {};
-  return {
-    before: { address: earlier.uri, digest: earlier.sha256 },
-    after: { address: platform.uri, digest: platform.sha256 },
-  };
+  return { before: reference(earlier.uri, earlier.sha256), after: reference(platform.uri, platform.sha256) };
 }
 
 function imageReference({ runtime: { container } }: FunctionVersion): Reference {
-  return { address: container?.image, digest: container?.sha256 };
+  return reference(container?.image, container?.sha256);
+}
+
+function reference(address: string | undefined, digest?: string): Reference {
+  return { address, digest: pinnedDigest(address, digest) };
 }
