@@ -69,9 +69,9 @@ async function renderCompatibility() {
   );
   const meanings = {
     breaking:
-      'A valid file becomes invalid or changes its meaning. The registry rejects the release; `--allow-breaking` publishes it.',
+      'A valid file becomes invalid or changes its meaning. The registry rejects the release; `--allow-breaking` publishes it.\nAn alpha API version, such as `v1alpha1`, may break with a warning.',
     review:
-      'Files stay valid, but their meaning, or what the function may access, can change. `krmhub publish` warns.',
+      'Files usually stay valid, but their meaning, or what the function may access, can change. `krmhub publish` warns.',
     compatible: 'Files stay valid and keep their meaning. Only `krmhub diff` reports these changes.',
   };
   const lines = [

@@ -32,6 +32,11 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 const list = (more: JsonObject): JsonObject => ({ type: 'array', items: text, ...more });
+/** Declares only what every functionConfig has. */
+const declaredMetadata = object(
+  { apiVersion: text, kind: text, metadata: object({ name: text }, { description: 'Words.' }) },
+  { required: ['apiVersion', 'kind'], description: 'Words.', additionalProperties: true },
+);
 const [one, two] = [{ required: ['a'] }, { required: ['b'] }];
 
 /** Two contents of one field, and the only rules that tell their difference. */
@@ -226,6 +231,16 @@ const definitions: [before: FunctionDefinition, after: FunctionDefinition, ...ru
       withScript('oci://tools.example.com/fn:v2'),
       'digest-removed',
       'download-changed',
+    ],
+    [withSchema({ type: 'object', ...preserve }), withSchema(object({ a: text })), 'schema-declared'],
+    [withSchema(declaredMetadata), withSchema(object({ a: text }, { required: ['a'] })), 'schema-declared'],
+    [withSchema(object({ a: text }, preserve)), withSchema(object({ a: text })), 'preserve-unknown-removed'],
+    [
+      withSchema({ type: 'object', required: ['a'] }),
+      withSchema(object({ a: text })),
+      'closed',
+      'property-added',
+      'property-optional',
     ],
     [withContainer({}), withPlatforms(platform()), 'runtime-changed', 'runtime-changed'],
     [withPlatforms(platform()), withPlatforms(platform(), platform({ os: 'darwin' })), 'platform-added'],

@@ -44,6 +44,11 @@ export function compareDefinitions(before: FunctionDefinition, after: FunctionDe
   return EFFECTS.flatMap((effect) => changes.filter((change) => change.effect === effect));
 }
 
+/** Reports whether an API version is alpha: it may change in any way (Kubernetes, "API versioning"). */
+export function isAlphaVersion(name: string): boolean {
+  return /^v\d+alpha\d+$/.test(name);
+}
+
 function compareFunctions(before: FunctionDefinition, after: FunctionDefinition, report: Report): void {
   const [was, is] = [before, after].map(({ group, names }) => `${group}/${names.kind}`);
   if (was !== is) {
@@ -66,7 +71,7 @@ function compareVersions(
   const now = new Set(after.versions.map(({ name }) => name));
   for (const name of old.keys()) {
     if (now.has(name)) continue;
-    const rule = /^v\d+alpha\d+$/.test(name) ? 'alpha-version-removed' : 'version-removed';
+    const rule = isAlphaVersion(name) ? 'alpha-version-removed' : 'version-removed';
     reporter(name)(rule, ['spec', 'versions'], `the API version ${name} is removed`);
   }
   for (const [index, version] of after.versions.entries()) {

@@ -1,5 +1,9 @@
-import type { JsonObject } from '@krmhub/schema';
+import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { keyword, propertiesOf, propertyOf, requiredOf } from '@krmhub/schema/json-schema/open-api';
+import { isSameContent } from './content.js';
+
+/** Keywords of a schema that are for people. */
+export const DOCUMENTATION: readonly string[] = ['description', 'title', 'example', 'externalDocs'];
 
 /** What every functionConfig has, whether its schema declares it or not. */
 const IMPLICIT_FIELDS = ['apiVersion', 'kind'];
@@ -25,4 +29,52 @@ export function withImplicitFields(schema: JsonObject): JsonObject {
     },
     required: requiredOf(schema).filter((name) => !IMPLICIT_FIELDS.includes(name)),
   };
+}
+
+/** Keywords that restrict nothing, whatever their value. */
+const UNRESTRICTIVE: readonly string[] = [
+  ...DOCUMENTATION,
+  'nullable',
+  'default',
+  'x-kubernetes-preserve-unknown-fields',
+];
+
+/** Reports whether a schema accepts any functionConfig, as the schema of a converted function does. */
+export function declaresNothing(schema: JsonObject): boolean {
+  const { properties: _, required: __, ...root } = schema;
+  const { metadata = {}, ...others } = propertiesOf(schema);
+  return (
+    acceptsAny(root, 'object') &&
+    requiredOf(schema).every((name) => IMPLICIT_FIELDS.includes(name)) &&
+    Object.entries(others).every(
+      ([name, value]) => IMPLICIT_FIELDS.includes(name) && acceptsAny(value, 'string'),
+    ) &&
+    acceptsAnyMetadata(metadata)
+  );
+}
+
+function acceptsAnyMetadata(metadata: JsonValue): boolean {
+  if (!isMapping(metadata)) return false;
+  const { properties: _, ...root } = metadata;
+  return (
+    acceptsAny(root, 'object') &&
+    Object.values(propertiesOf(metadata)).every((value) => acceptsAny(value, 'string'))
+  );
+}
+
+/** Reports whether a schema says at most that a value has the type that it has anyway. */
+function acceptsAny(schema: JsonValue, type: string): boolean {
+  return (
+    isMapping(schema) &&
+    Object.entries(schema).every(
+      ([name, value]) =>
+        UNRESTRICTIVE.includes(name) ||
+        (name === 'type' && value === type) ||
+        (name === 'additionalProperties' && (value === true || isSameContent(value, {}))),
+    )
+  );
+}
+
+function isMapping(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

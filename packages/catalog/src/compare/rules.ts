@@ -106,6 +106,11 @@ export const COMPATIBILITY_RULES = {
     summary: 'A branch of oneOf is added: a value that matched one branch may now match two.',
   },
   'branch-removed': { effect: 'breaking', summary: 'A branch of anyOf or oneOf is removed or changed.' },
+  'schema-declared': {
+    effect: 'review',
+    summary:
+      'The schema restricts files for the first time: before, it declared nothing and described no file.',
+  },
   'documentation-changed': {
     effect: 'compatible',
     summary: 'Descriptions, titles, examples, tags, maintainers or document URLs changed.',

@@ -11,7 +11,7 @@ import {
   typeOf,
 } from '@krmhub/schema/json-schema/open-api';
 import { canonicalContent } from './content.js';
-import { withImplicitFields } from './implicit-fields.js';
+import { DOCUMENTATION, declaresNothing, withImplicitFields } from './implicit-fields.js';
 import { compareValues, type NodeReport } from './keywords.js';
 import { compareRestrictions } from './restrictions.js';
 import type { Report } from './rules.js';
@@ -20,7 +20,6 @@ import type { Report } from './rules.js';
 const MAX_NODES = 20_000;
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
-const DOCUMENTATION: readonly string[] = ['description', 'title', 'example', 'externalDocs'];
 /** Keywords whose meaning is compared; any other is equal or a difference. */
 const COMPARED_KEYWORDS = new Set<string>([
   ...DOCUMENTATION,
@@ -33,6 +32,11 @@ const COMPARED_KEYWORDS = new Set<string>([
 /** Reports every change between two schemas of a functionConfig. `at` is the newer one's place. */
 export function compareSchemas(before: JsonObject, after: JsonObject, at: Path, report: Report): void {
   if (canonicalContent(before) === canonicalContent(after)) return;
+  if (declaresNothing(before) && !declaresNothing(after)) {
+    // Its changes are not listed one by one: each would be called breaking, and no file was ever described.
+    report('schema-declared', at, 'the schema now restricts the functionConfig; it declared nothing before');
+    return;
+  }
   new Comparison(report).compare(withImplicitFields(before), withImplicitFields(after), at, '', 0);
 }
 

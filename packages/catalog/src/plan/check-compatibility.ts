@@ -1,5 +1,5 @@
 import { type Diagnostic, DOCUMENT_LIMITS, type FunctionDefinition, readYaml } from '@krmhub/schema';
-import { compareDefinitions } from '../compare/compare.js';
+import { compareDefinitions, isAlphaVersion } from '../compare/compare.js';
 import type { ReleaseRecord } from '../ports/records.js';
 import { publishDiagnostic } from './publish-codes.js';
 
@@ -10,8 +10,11 @@ export interface CompatibilityCheck {
   /** The exact bytes that the definition was read from. */
   bytes: Uint8Array;
   file: string;
+  /** Whether breaking changes are warnings; in an alpha API version they always are. */
   allowBreaking: boolean;
 }
+
+const ALPHA_HINT = 'Announce the change: an alpha API version may break its users.';
 
 /** What a definition changes for those who use the release before: breaking changes first, then those to review. */
 export function checkCompatibility(check: CompatibilityCheck): Diagnostic[] {
@@ -25,13 +28,15 @@ export function checkCompatibility(check: CompatibilityCheck): Diagnostic[] {
   return changes.map(({ rule, effect, version, at, message }) => {
     const breaking = effect === 'breaking';
     const where = version === undefined ? '' : ` in ${version}`;
-    return publishDiagnostic(
+    const alpha = breaking && version !== undefined && isAlphaVersion(version);
+    const diagnostic = publishDiagnostic(
       breaking ? 'publish/breaking' : 'publish/review',
       file,
       `since ${before.release}${where}: ${message} (${rule})`,
       at,
       document?.locate(at),
-      breaking && !allowBreaking ? 'error' : 'warning',
+      breaking && !alpha && !allowBreaking ? 'error' : 'warning',
     );
+    return alpha ? { ...diagnostic, hint: ALPHA_HINT } : diagnostic;
   });
 }

@@ -72,7 +72,7 @@ export const PUBLISH_CODES = {
   'publish/breaking': {
     severity: 'error',
     summary:
-      'Files written for the previous release are rejected or change their meaning. A warning if you allow breaking changes.',
+      'Files written for the previous release are rejected or change their meaning. A warning in an alpha API version, or if you allow breaking changes.',
     fix: 'Make the change in a new API version and keep this one, or allow it with `--allow-breaking`.',
   },
   'publish/review': {

@@ -392,6 +392,35 @@ describe('the release before', () => {
     expect(allowed.diagnostics[0]?.range?.start.line).toBeGreaterThan(5);
   });
 
+  it('lets a converted function declare its schema, with a warning to review', () => {
+    const converted = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    const open = functionVersion('v1', { schema: { openAPIV3Schema: converted } });
+    const standing = [releaseRecord('1.0.0', definitionOf(open))];
+    const { diagnostics } = created({ ...next, standing, bytes: bytesOf(version('v1', 'a')) });
+    expect(diagnostics).toMatchObject([
+      { code: 'publish/review', severity: 'warning', message: expect.stringContaining('(schema-declared)') },
+    ]);
+  });
+
+  it('lets an alpha API version break with a warning, and no other', () => {
+    const alpha = [
+      releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b'), version('v2alpha1', 'a', 'b'))),
+    ];
+    const bytes = bytesOf(version('v1', 'a', 'b'), version('v2alpha1', 'a'));
+    expect(created({ ...next, standing: alpha, bytes }).diagnostics).toMatchObject([
+      {
+        code: 'publish/breaking',
+        severity: 'warning',
+        message: 'since 1.0.0 in v2alpha1: b is removed (property-removed)',
+        hint: expect.stringContaining('alpha'),
+      },
+    ]);
+    const both = bytesOf(version('v1', 'a'), version('v2alpha1', 'a'));
+    expect(errors({ ...next, standing: alpha, bytes: both })).toEqual([
+      'publish/breaking spec.versions[0].schema.openAPIV3Schema.properties',
+    ]);
+  });
+
   it('may be left by a new API version beside the old one, and grows', () => {
     const bytes = bytesOf(version('v2', 'c'), version('v1', 'a', 'b', 'c'));
     expect(created({ ...next, standing: [before], bytes }).diagnostics).toEqual([]);

@@ -22,7 +22,8 @@ const TITLES: Record<Effect, string> = {
 };
 const MEANINGS: Record<Effect, string> = {
   breaking: 'Existing files may be rejected or change their meaning.',
-  review: 'Existing files stay valid. Their meaning or the permissions of the function may have changed.',
+  review:
+    'Existing files usually stay valid. Their meaning or the permissions of the function may have changed.',
   compatible: 'Existing files keep their meaning.',
 };
 /** Maximum number of changes of one impact; `krmhub diff` prints all. */
