@@ -10,6 +10,8 @@ export * from './plan/publish-codes.js';
 export * from './plan/takedown.js';
 export * from './plan/trust.js';
 export * from './policy/codes.js';
+export { compareTrust, type TrustChange } from './policy/compare-policies.js';
+export { issuerDangers, patternDangers } from './policy/dangers.js';
 export { readSigningPolicies } from './policy/read-signing-policies.js';
 export { readTrust } from './policy/read-trust.js';
 export * from './policy/signing-policy.js';

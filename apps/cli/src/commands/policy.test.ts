@@ -47,6 +47,10 @@ ${more}`,
   );
 }
 
+/** Answers a question at a terminal. */
+const answer = (stdin: string, args: readonly string[]) =>
+  runTest(args, { cwd: folder, env: registry.env, tty: true, stdin, columns: 200 });
+
 const publish = (...args: string[]) => run(['publish', definition, '--release', '2.0.0', ...args]);
 
 describe('policy apply and publish', () => {
@@ -151,6 +155,78 @@ describe('policy apply and publish', () => {
     expect((await run(['show', NAME])).out()).toContain('verified as');
     await run(['policy', 'apply', file]);
     expect((await run(['show', NAME])).out()).toContain('NOT TRUSTED: it is signed by');
+  });
+
+  it('prints who becomes trusted and who no longer is, for each group, and in the data', async () => {
+    const first = await run(['policy', 'apply', await policyFor('team'), '--dry-run']);
+    expect(first.err()).toMatch(
+      /^group \*\.example\.com: releases now need a signature\n {2}now trusted: the key sha256:\w{64}\n/m,
+    );
+    expect(first.err()).not.toContain('no longer trusted');
+    await run(['policy', 'apply', 'policies.yaml']);
+    const exchanged = await run(['policy', 'apply', await policyFor('other'), '-o', 'json']);
+    expect(exchanged.err()).toMatch(
+      /^group \*\.example\.com\n {2}now trusted: the key (sha256:\w{64})\n {2}no longer trusted: the key (?!\1)sha256:/m,
+    );
+    expect(JSON.parse(exchanged.out()).trust).toMatchObject([
+      { group: '*.example.com', trusted: [expect.anything()], distrusted: [expect.anything()] },
+    ]);
+    const none = await run(['policy', 'apply', await put('none.yaml', '# nothing\n'), '--remove']);
+    expect(none.err()).toContain(
+      'group *.example.com: releases no longer need a signature\n  no longer trusted: ',
+    );
+  });
+
+  it('asks at a terminal after it has shown what changes, and applies nothing without a yes', async () => {
+    await run(['policy', 'apply', await policyFor('team')]);
+    await publish('--key', 'team.key');
+    const file = await policyFor('other');
+    for (const stdin of ['', 'n\n', '\n', 'yesterday\n']) {
+      const io = await answer(stdin, ['policy', 'apply', file]);
+      expect(io.exitCode).toBe(2);
+      expect(io.err()).toMatch(
+        /now trusted: [\s\S]+no longer trusted: [\s\S]+ changes its verdict[\s\S]+\[y\/N\]/,
+      );
+      expect(io.out()).toContain('not trusted');
+    }
+    expect((await run(['show', NAME])).out()).toContain('verified as');
+    expect((await answer('y\n', ['policy', 'apply', file])).err()).toContain('applied 1 policy');
+    expect((await run(['show', NAME])).out()).toContain('NOT TRUSTED');
+    const unasked = await answer('', ['policy', 'apply', await policyFor('team'), '--yes']);
+    expect(unasked.err()).not.toContain('[y/N]');
+    expect(unasked.err()).toContain('applied 1 policy');
+  });
+
+  it('warns of a policy that trusts more than it says, and applies it', async () => {
+    const file = await put(
+      'wide.yaml',
+      `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: team}
+spec:
+  groups: ["*example.com"]
+  releases: ">=2.0.0 <1.0.0"
+  signers:
+  - issuer: http://token.example.com
+    subjectPattern: ^https://github.com/example.*$
+  - issuer: "*"
+    subject: ci@example.com
+`,
+    );
+    const io = await run(['policy', 'apply', file]);
+    expect(io.exitCode).toBe(0);
+    for (const code of [
+      'broad-group',
+      'broad-pattern',
+      'empty-range',
+      'insecure-issuer',
+      'literal-wildcard',
+      'unescaped-dot',
+    ]) {
+      expect(io.err()).toContain(`warning[policy/${code}]`);
+    }
+    expect(io.err()).toContain('attackerexample.com');
+    expect(io.err()).toContain('https://github.com/exampleattacker/');
   });
 
   it('shows errors of policies with their lines, and applies nothing', async () => {

@@ -29,7 +29,8 @@ Examples:
     .description('Replace all signing policies of a registry (admin).')
     .argument('<file>', 'YAML file with one SigningPolicy per document, or - for stdin.')
     .option('--remove', 'Allow the removal of policies that the file does not contain.')
-    .option('--dry-run', 'Show which verdicts would change, and change nothing.')
+    .option('--dry-run', 'Show who would be trusted and which verdicts would change, and change nothing.')
+    .option('--yes', 'Do not ask at a terminal.')
     .addHelpText(
       'after',
       `
@@ -37,6 +38,9 @@ A policy lists groups, a range of releases, and the keys or identities that can
 sign them. The registry refuses a release that a policy covers without such a
 signature. The file contains all policies: to drop one, remove it from the file
 and use --remove.
+
+The command prints, for each group, who becomes trusted and who no longer is. At
+a terminal it asks before it applies them.
 
 Examples:
   krmhub policy apply policies.yaml --dry-run

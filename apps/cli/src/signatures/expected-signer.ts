@@ -1,8 +1,10 @@
-import { compilePattern, describeSigner } from '@krmhub/catalog';
+import { compilePattern, describeSigner, issuerDangers, patternDangers } from '@krmhub/catalog';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, readPublicKey } from '@krmhub/schema';
 import type { Signer } from '@krmhub/signing';
 import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
+import { printWarning } from '../io/print.js';
+import { escapeControls } from '../io/text.js';
 
 export interface SignerOptions {
   key?: string;
@@ -18,9 +20,9 @@ export interface ExpectedSigner {
   judge(signer: Signer): { passed: boolean; message: string };
 }
 
-/** Builds the expected signer from options. Throws `usage` where they name no signer, or two. */
+/** Builds the expected signer from options, and warns of one that is too wide. Throws `usage` where they name no signer, or two. */
 export async function expectedSigner(
-  io: Pick<Io, 'cwd'>,
+  io: Io,
   { key, identity, identityPattern, issuer }: SignerOptions,
 ): Promise<ExpectedSigner> {
   const byIdentity = [identity, identityPattern, issuer].some((option) => option !== undefined);
@@ -34,12 +36,17 @@ export async function expectedSigner(
   }
   if (issuer === undefined || issuer === '')
     throw usageError('--issuer is required with --identity and --identity-pattern');
+  for (const { message } of issuerDangers(issuer)) await printWarning(io, escapeControls(message));
   if (identity !== undefined && identity !== '') {
     return expectedIdentity(issuer, identity, (subject) => subject === identity);
   }
   if (identityPattern === undefined)
     throw usageError('--identity or --identity-pattern is required with --issuer');
-  return expectedIdentity(issuer, identityPattern, subjectMatcher(identityPattern));
+  const matches = subjectMatcher(identityPattern);
+  for (const { message } of patternDangers(identityPattern, matches)) {
+    await printWarning(io, escapeControls(message));
+  }
+  return expectedIdentity(issuer, identityPattern, matches);
 }
 
 async function expectedKey(io: Pick<Io, 'cwd'>, name: string): Promise<ExpectedSigner> {

@@ -1,6 +1,8 @@
 import type { PolicyResult, PolicySet, Verdict } from '@krmhub/api/model';
+import type { TrustChange } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readFileUpTo, readStdin } from '../files/read-file.js';
+import { confirm } from '../io/confirm.js';
 import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
@@ -9,6 +11,8 @@ import { connect } from '../registry/connection.js';
 export interface PolicyOptions {
   dryRun?: boolean;
   remove?: boolean;
+  /** Do not ask. */
+  yes?: boolean;
   text?: boolean;
   output: OutputFormat;
   registry?: string;
@@ -58,7 +62,7 @@ function validity({ revoked, validFrom, validUntil }: PolicySigner): string {
 }
 
 export async function applyPolicies(io: Io, file: string, options: PolicyOptions): Promise<void> {
-  const { POLICY_LIMITS, readSigningPolicies } = await import('@krmhub/catalog');
+  const { compareTrust, POLICY_LIMITS, readSigningPolicies } = await import('@krmhub/catalog');
   const name = file === '-' ? '<stdin>' : file;
   const bytes =
     file === '-'
@@ -76,12 +80,47 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
     });
   }
   const client = await connect(io, options.registry);
-  const result = await client.applyPolicies(bytes, { dryRun: options.dryRun, remove: options.remove });
-  await printData(io, options.output, result, () => printChanges(io, result));
+  const current = await client.policies();
+  const stored = readSigningPolicies(new TextEncoder().encode(current.text), 'stored policies').policies;
+  if (stored === undefined) await printWarning(io, 'cannot read the current policies to compare them');
+  const trust = compareTrust(stored ?? [], policies);
+  await printTrustChanges(io, trust);
+  const { dryRun, remove, yes } = options;
+  const isAsked = dryRun !== true && yes !== true && file !== '-' && io.stdin.isTTY === true;
+  if (isAsked && !(await confirmChanges(io, () => client.applyPolicies(bytes, { dryRun: true, remove })))) {
+    throw new KrmhubError('usage', 'cannot apply the policies: you did not confirm', {
+      hint: 'Nothing was changed. Answer y, or use --yes.',
+    });
+  }
+  const result = await client.applyPolicies(bytes, { dryRun, remove });
+  await printData(io, options.output, { ...result, trust }, async () => {
+    if (!isAsked) await printChanges(io, result);
+  });
   for (const { name, functions } of result.coverage) {
     if (functions === 0) await printWarning(io, `policy ${name} covers no function of this registry yet`);
   }
   await printLine(io, summary(result));
+}
+
+/** Prints on stderr, for each group, who becomes trusted and who no longer is. */
+async function printTrustChanges(io: Io, changes: readonly TrustChange[]): Promise<void> {
+  const signatures = {
+    needed: ': releases now need a signature',
+    'not needed': ': releases no longer need a signature',
+  };
+  for (const { group, signatures: needed, trusted, distrusted } of changes) {
+    await printLine(io, escapeControls(`group ${group}${needed === undefined ? '' : signatures[needed]}`));
+    for (const signer of trusted) await printLine(io, escapeControls(`  now trusted: ${signer}`));
+    for (const signer of distrusted) await printLine(io, escapeControls(`  no longer trusted: ${signer}`));
+  }
+}
+
+async function confirmChanges(io: Io, preview: () => Promise<PolicyResult>): Promise<boolean> {
+  const result = await preview();
+  if (result.outcome === 'unchanged') return true;
+  await printChanges(io, result);
+  await printLine(io, summary(result));
+  return confirm(io, 'Apply these policies?');
 }
 
 function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {

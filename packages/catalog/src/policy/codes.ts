@@ -44,7 +44,8 @@ export const POLICY_CODES = {
   },
   'policy/signer': {
     severity: 'error',
-    summary: 'A signer is neither a key nor an identity.',
+    summary:
+      'A signer is neither a key nor an identity, or both, or an identity without its issuer or subject.',
     fix: 'Give `key`, or `issuer` with `subject` or `subjectPattern`.',
   },
   'policy/key': {
@@ -67,6 +68,36 @@ export const POLICY_CODES = {
     severity: 'error',
     summary: 'A time is not valid, or a validity period ends before it begins.',
     fix: 'Write an RFC 3339 time in UTC, such as `2027-01-31T00:00:00Z`.',
+  },
+  'policy/broad-pattern': {
+    severity: 'warning',
+    summary: 'A subject pattern also matches subjects that an attacker can get.',
+    fix: 'Write all that is known of the subject, and allow only what varies: `v[0-9.]+`, or `[^/@]+` for one part.',
+  },
+  'policy/unescaped-dot': {
+    severity: 'warning',
+    summary: 'A dot in a subject pattern has no backslash, so it matches any character.',
+    fix: 'Write a backslash before each dot: `\\.`',
+  },
+  'policy/broad-group': {
+    severity: 'warning',
+    summary: 'The last `*` of a glob is not followed by a dot, so it also matches groups of others.',
+    fix: 'Write `example.com` and `*.example.com`, as two groups.',
+  },
+  'policy/literal-wildcard': {
+    severity: 'warning',
+    summary: 'An issuer or a subject contains `*`, which stands for itself there.',
+    fix: 'Write the whole issuer; for several subjects use `subjectPattern`.',
+  },
+  'policy/insecure-issuer': {
+    severity: 'warning',
+    summary: 'An issuer is an http URL.',
+    fix: 'Use the https URL of the identity provider, as it is in the certificate.',
+  },
+  'policy/empty-range': {
+    severity: 'warning',
+    summary: 'The release range contains no release, so the policy protects none.',
+    fix: 'Correct the range, such as `>=1.0.0 <2.0.0`; leave it out for every release.',
   },
 } as const satisfies Record<`policy/${string}`, { severity: Severity; summary: string; fix: string }>;
 

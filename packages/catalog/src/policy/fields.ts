@@ -11,6 +11,7 @@ import {
   type YamlDocument,
 } from '@krmhub/schema';
 import { POLICY_CODES, type PolicyCode } from './codes.js';
+import type { Danger } from './dangers.js';
 import { DNS_LABEL, FieldReader, isMapping } from './document-fields.js';
 import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
@@ -95,6 +96,10 @@ export function policyFields(document: YamlDocument, file: string): PolicyFields
 export function fileDiagnostic(code: PolicyCode, file: string, message: string): Diagnostic {
   const { severity, fix } = POLICY_CODES[code];
   return { code, severity, message, file, path: '', hint: fix };
+}
+
+export function reportDangers(dangers: readonly Danger[], at: Path, fields: PolicyFields): void {
+  for (const { code, message } of dangers) fields.report(code, at, message);
 }
 
 export function readName(value: JsonValue | undefined, fields: PolicyFields): string | undefined {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
-import { type PolicyFields, readKey, readValidity, VALIDITY_FIELDS } from './fields.js';
+import { exactDangers, groupDangers, issuerDangers, patternDangers } from './dangers.js';
+import { type PolicyFields, readKey, readValidity, reportDangers, VALIDITY_FIELDS } from './fields.js';
 import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
 /** For which groups a policy speaks, and whom it trusts: of SigningPolicies and of the policies in recipes. */
@@ -27,7 +28,7 @@ export function readGroups(
     const glob = fields.text(item, [...at, index]);
     if (glob !== undefined && !GROUP_GLOB.test(glob)) {
       fields.report('policy/group', [...at, index], `"${glob}" matches no group`);
-    }
+    } else if (glob !== undefined) reportDangers(groupDangers(glob), [...at, index], fields);
     return glob ?? [];
   });
 }
@@ -67,43 +68,94 @@ export function readSignerFields(
   const times = readValidity(text, at, fields);
   const revoked = text('revoked');
   const rest = { ...times, ...(revoked === undefined ? {} : { revoked }) };
-  const isKey = signer.key !== undefined;
-  const subjects = [signer.subject, signer.subjectPattern].filter((one) => one !== undefined);
-  if (
-    isKey
-      ? signer.issuer !== undefined || subjects.length > 0
-      : signer.issuer === undefined || subjects.length !== 1
-  ) {
-    fields.report('policy/signer', at, 'a signer must be a key, or an issuer with one subject or pattern');
+  const problem = signerProblem(signer);
+  if (problem !== undefined) {
+    fields.report('policy/signer', at, problem.message, { hint: problem.hint });
     return undefined;
   }
-  if (isKey) {
+  if (signer.key !== undefined) {
     const key = readKey(text('key'), [...at, 'key'], fields, ofPath);
     return key === undefined ? undefined : { key: key.pem, fingerprint: key.fingerprint, ...rest };
   }
   const issuer = text('issuer');
   const subject = text('subject');
   const subjectPattern = text('subjectPattern');
-  if (subjectPattern !== undefined) checkPattern(subjectPattern, [...at, 'subjectPattern'], fields);
+  if (issuer !== undefined) {
+    const insecure = revoked === undefined ? issuerDangers(issuer) : [];
+    reportDangers([...exactDangers('issuer', issuer), ...insecure], [...at, 'issuer'], fields);
+  }
+  if (subject !== undefined) reportDangers(exactDangers('subject', subject), [...at, 'subject'], fields);
+  if (subjectPattern !== undefined) {
+    const matches = checkPattern(subjectPattern, [...at, 'subjectPattern'], fields);
+    // The more a revocation matches, the less is trusted.
+    const dangers =
+      matches === undefined || revoked !== undefined ? [] : patternDangers(subjectPattern, matches);
+    reportDangers(dangers, [...at, 'subjectPattern'], fields);
+  }
   if (issuer === undefined) return undefined;
   if (subject !== undefined) return { issuer, subject, ...rest };
   return subjectPattern === undefined ? undefined : { issuer, subjectPattern, ...rest };
 }
 
-function checkPattern(pattern: string, at: Path, fields: PolicyFields): void {
+/** Why fields name no one signer: something is missing, or two are named. */
+function signerProblem(signer: JsonObject): { message: string; hint: string } | undefined {
+  const has = (name: (typeof SIGNER_FIELDS)[number]) => signer[name] !== undefined;
+  const identity = (['issuer', 'subject', 'subjectPattern'] as const).find(has);
+  if (has('key')) {
+    if (identity === undefined) return undefined;
+    return {
+      message: `\`key\` and \`${identity}\` exclude each other`,
+      hint: 'Write two signers: one with `key`, and one with `issuer` and `subject`.',
+    };
+  }
+  if (identity === undefined) {
+    return {
+      message: 'the signer has neither `key` nor `issuer`',
+      hint: 'Add `key`, or `issuer` with `subject` or `subjectPattern`.',
+    };
+  }
+  if (has('subject') && has('subjectPattern')) {
+    return {
+      message: '`subject` and `subjectPattern` exclude each other',
+      hint: 'Keep `subject` for one identity, or `subjectPattern` for several.',
+    };
+  }
+  if (!has('issuer')) {
+    return {
+      message: `\`issuer\` is missing beside \`${identity}\``,
+      hint: 'Add the URL of the identity provider, such as `issuer: https://token.actions.githubusercontent.com`.',
+    };
+  }
+  if (!has('subject') && !has('subjectPattern')) {
+    return {
+      message: '`subject` is missing beside `issuer`: an issuer alone stands for all its users',
+      hint: 'Add `subject`, or `subjectPattern` with a regular expression from `^` to `$`.',
+    };
+  }
+  return undefined;
+}
+
+/** Returns what the pattern matches; undefined where an error is reported. */
+function checkPattern(
+  pattern: string,
+  at: Path,
+  fields: PolicyFields,
+): ((subject: string) => boolean) | undefined {
   const { maxPatternLength } = POLICY_LIMITS;
   if (pattern.length > maxPatternLength) {
     const message = `the pattern has ${pattern.length} characters; the limit is ${maxPatternLength}`;
     fields.report('policy/limit', at, message);
-    return;
+    return undefined;
   }
   if (!pattern.startsWith('^') || !pattern.endsWith('$') || /(^|[^\\])(\\\\)*\\\$$/.test(pattern)) {
     fields.report('policy/pattern', at, 'the pattern is not anchored with `^` and `$`');
-    return;
+    return undefined;
   }
   try {
-    compilePattern(pattern);
+    const compiled = compilePattern(pattern);
+    return (subject) => compiled.matches(subject);
   } catch (error) {
     fields.report('policy/pattern', at, `not a valid regular expression: ${(error as Error).message}`);
+    return undefined;
   }
 }

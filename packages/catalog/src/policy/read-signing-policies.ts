@@ -1,6 +1,7 @@
 import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
+import { rangeDangers } from './dangers.js';
 import { isMapping } from './document-fields.js';
-import { type PolicyFields, readName, readPolicyFile } from './fields.js';
+import { type PolicyFields, readName, readPolicyFile, reportDangers } from './fields.js';
 import { readGroups, readSigners } from './read-signers.js';
 import { readReleaseRange } from './release-range.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS, type SigningPolicy } from './signing-policy.js';
@@ -58,7 +59,10 @@ function readReleases(value: JsonValue | undefined, at: Path, fields: PolicyFiel
   const text = fields.text(value, at);
   if (text === undefined) return undefined;
   const range = readReleaseRange(text);
-  if (range.ok) return range.range;
+  if (range.ok) {
+    reportDangers(rangeDangers(range.range), at, fields);
+    return range.range;
+  }
   fields.report(
     'policy/release-range',
     at,

@@ -165,7 +165,7 @@ export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
   return [...keys.values()];
 }
 
-function matchesSigner(trusted: TrustedSigner, signer: Signer): boolean {
+export function matchesSigner(trusted: TrustedSigner, signer: Signer): boolean {
   if ('fingerprint' in trusted) return signer.type === 'key' && signer.fingerprint === trusted.fingerprint;
   if (signer.type !== 'identity' || signer.issuer !== trusted.issuer) return false;
   if ('subject' in trusted) return signer.subject === trusted.subject;
@@ -196,13 +196,15 @@ export function describeSigner(signer: Signer): string {
   return signer.type === 'key' ? `the key ${signer.fingerprint}` : `${signer.subject} (${signer.issuer})`;
 }
 
+/** Names whom a policy trusts: a key, a subject, or a pattern over subjects. */
+export function describeTrusted(signer: TrustedSigner): string {
+  if ('fingerprint' in signer) return `the key ${signer.fingerprint}`;
+  return `${'subject' in signer ? signer.subject : signer.subjectPattern} (${signer.issuer})`;
+}
+
 function describeExpectedSigners(policies: readonly SigningPolicy[]): string {
   const [first, ...rest] = policies.flatMap(({ signers }) => signers);
   if (first === undefined) return 'a signature';
-  const who =
-    'fingerprint' in first
-      ? `the key ${first.fingerprint}`
-      : `${'subject' in first ? first.subject : first.subjectPattern} (${first.issuer})`;
   const others = rest.length === 0 ? '' : ` or one of ${rest.length} others`;
-  return `a signature by ${who}${others}`;
+  return `a signature by ${describeTrusted(first)}${others}`;
 }

@@ -64,7 +64,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
       signers:
       - {issuer: https://issuer.example, subject: ci@example.com, validFrom: 2026-01-01T00:00:00Z}
       - {key: ${INLINE}, revoked: lost}
-    - {groups: ["*"], issuer: https://issuer.example, subjectPattern: "^https://github\\\\.com/ours/.*$"}
+    - {groups: ["*"], issuer: https://issuer.example, subjectPattern: "^ci-[0-9]+@example\\\\.com$"}
     requireDigest: true
     allowNetwork: false
     allowStorage: true
@@ -127,7 +127,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
           {
             name: 'requireSignature[2]',
             groups: ['*'],
-            signers: [{ issuer: 'https://issuer.example', subjectPattern: '^https://github\\.com/ours/.*$' }],
+            signers: [{ issuer: 'https://issuer.example', subjectPattern: '^ci-[0-9]+@example\\.com$' }],
           },
         ],
         requireDigest: true,

@@ -9,7 +9,9 @@ import {
 } from '@krmhub/catalog';
 import { type JsonObject, KrmhubError, MAX_KEY_LENGTH, readPublicKey } from '@krmhub/schema';
 import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
+import { printDiagnostics } from '../../io/diagnostics.js';
 import type { Io } from '../../io/io.js';
+import { printLine, printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { parseTrust } from './trust-file.js';
 
@@ -72,19 +74,9 @@ async function createPolicy(
 ): Promise<TrustEntry> {
   const { group, key = [], issuer, identity, identityPattern, releases } = options;
   const byIdentity = [issuer, identity, identityPattern].some((option) => option !== undefined);
-  if (byIdentity === key.length > 0) {
-    throw usageError(
-      byIdentity
-        ? `cannot create policy ${name}: --key excludes --issuer and --identity`
-        : `cannot create policy ${name}: --key or --identity is required`,
-      'Use --key FILE.pub, or --issuer URL with --identity NAME. To trust both, write a policy file.',
-    );
-  }
-  if (byIdentity && (issuer === undefined || (identity === undefined) === (identityPattern === undefined))) {
-    throw usageError(
-      `cannot create policy ${name}: --issuer and one of --identity and --identity-pattern are required`,
-      'Use both, for example: --issuer https://accounts.example.com --identity ci@example.com',
-    );
+  const problem = signerProblem(options);
+  if (problem !== undefined) {
+    throw usageError(`cannot create policy ${name}: ${problem.message}`, problem.hint);
   }
   const times = validityFields(options);
   const signers: JsonObject[] = byIdentity
@@ -96,11 +88,54 @@ async function createPolicy(
         },
       ]
     : (await readKeys(io, key)).map((pem) => ({ key: pem, ...times }));
-  return validateEntry(POLICY_KIND, name, {
+  return validateEntry(io, POLICY_KIND, name, {
     groups: group,
     ...(releases === undefined ? {} : { releases }),
     signers,
   });
+}
+
+/** Why options name no one signer: something is missing, or two are named. */
+function signerProblem({
+  key = [],
+  issuer,
+  identity,
+  identityPattern,
+}: EntryOptions): { message: string; hint: string } | undefined {
+  const example = 'for example: --issuer https://accounts.example.com --identity ci@example.com';
+  const hasSubject = identity !== undefined || identityPattern !== undefined;
+  if (key.length > 0) {
+    if (issuer === undefined && !hasSubject) return undefined;
+    return {
+      message: '--key excludes --issuer, --identity and --identity-pattern',
+      hint: 'Use only one of them. To trust both, write a policy file.',
+    };
+  }
+  if (issuer === undefined && !hasSubject) {
+    return {
+      message: 'a signer is required',
+      hint: `Use --key FILE.pub, or an identity, ${example}`,
+    };
+  }
+  if (identity !== undefined && identityPattern !== undefined) {
+    return {
+      message: '--identity and --identity-pattern exclude each other',
+      hint: 'Use --identity for one identity, --identity-pattern for several.',
+    };
+  }
+  if (issuer === undefined) {
+    return {
+      message: '--issuer is required with --identity and --identity-pattern',
+      hint: `Add the identity provider, ${example}`,
+    };
+  }
+  if (!hasSubject) {
+    return {
+      message: '--identity or --identity-pattern is required with --issuer',
+      hint: `An issuer alone stands for all its users. Add the identity, ${example}`,
+    };
+  }
+  return undefined;
 }
 
 async function createTrustedCatalog(io: Io, text: string, options: EntryOptions): Promise<TrustEntry> {
@@ -127,7 +162,7 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
   }
   const times = validityFields(options);
   const keys = (await readKeys(io, key)).map((pem) => ({ key: pem, ...times }));
-  return validateEntry(TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), { url, keys });
+  return validateEntry(io, TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), { url, keys });
 }
 
 async function readEntries(io: Io, file: string): Promise<TrustEntry[]> {
@@ -142,7 +177,10 @@ async function readEntries(io: Io, file: string): Promise<TrustEntry[]> {
           cause,
         });
       });
-  const { policies, catalogs } = parseTrust(bytes, isStdin ? STDIN_NAME : file);
+  const name = isStdin ? STDIN_NAME : file;
+  const { policies, catalogs } = parseTrust(bytes, name);
+  const { diagnostics } = readTrust(bytes, name);
+  await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
   if (policies.length + catalogs.length > 0) return [...policies, ...catalogs];
   throw new KrmhubError('invalid-document', escapeControls(`${file} contains no policy`), {
     hint: 'Add SigningPolicy or TrustedCatalog documents to the file.',
@@ -158,15 +196,21 @@ async function readKeys(io: Io, files: readonly string[]): Promise<string[]> {
   return [...new Set(keys)];
 }
 
-/** Validates an entry by the rules of the trust file, so that the file stays readable. */
-function validateEntry(kind: string, name: string, spec: JsonObject): TrustEntry {
+/** Validates an entry by the rules of the trust file, so that the file stays readable, and prints what is dangerous. */
+async function validateEntry(io: Io, kind: string, name: string, spec: JsonObject): Promise<TrustEntry> {
   const document = { apiVersion: POLICY_API_VERSION, kind, metadata: { name }, spec };
   const { trust, diagnostics } = readTrust(new TextEncoder().encode(toYaml(document)), 'policy');
   const [entry] = [...(trust?.policies ?? []), ...(trust?.catalogs ?? [])];
-  if (entry !== undefined) return entry;
-  const [first] = diagnostics.filter(({ severity }) => severity === 'error');
-  const reasons = diagnostics.map(({ message }) => message).join('; ');
-  throw usageError(escapeControls(`${kind} ${name}: ${reasons}`), first?.hint ?? '');
+  if (entry !== undefined) {
+    for (const { message, hint } of diagnostics) {
+      await printWarning(io, escapeControls(`${name}: ${message}`));
+      if (hint !== undefined) await printLine(io, escapeControls(`  hint: ${hint}`));
+    }
+    return entry;
+  }
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const reasons = errors.map(({ message }) => message).join('; ');
+  throw usageError(escapeControls(`${kind} ${name}: ${reasons}`), errors[0]?.hint ?? '');
 }
 
 function validityFields({ validFrom, validUntil }: EntryOptions): Record<string, string> {

@@ -114,6 +114,39 @@ describe('krmhub trust add', () => {
     expect(read()).not.toContain(readFileSync(path.join(cwd, 'a.pub'), 'utf8').split('\n')[1]);
   });
 
+  it('warns of an entry that trusts more than it says, also from a file', async () => {
+    const issuer = ['--issuer', 'https://i.example.com'];
+    const wide = await does(
+      'add',
+      'wide',
+      '--group',
+      '*example.com',
+      ...issuer,
+      '--identity-pattern',
+      '^.*$',
+    );
+    expect(wide.err()).toContain('also covers attackerexample.com');
+    expect(wide.err()).toContain('also trusts every subject of its issuer, for example https://');
+    const other = path.join(cwd, 'wide.yaml');
+    writeFileSync(other, read().replace('name: wide', 'name: copied'));
+    expect((await does('add', other)).err()).toMatch(/wide\.yaml:\d+:\d+[\s\S]*also trusts every subject/);
+    expect((await does('add', 'good', '--group', 'example.com', '--key', 'a.pub')).err()).not.toContain(
+      'warning',
+    );
+  });
+
+  it.each([
+    ['a signer is required', []],
+    ['--issuer is required with --identity', ['--identity', 'ci@example.com']],
+    ['--issuer is required with --identity', ['--identity-pattern', '^ci@example\\.com$']],
+    ['--identity or --identity-pattern is required with --issuer', ['--issuer', 'https://i.example.com']],
+    ['exclude each other', ['--issuer', 'https://i', '--identity', 'a', '--identity-pattern', '^a$']],
+    ['--key excludes --issuer', ['--key', 'a.pub', '--issuer', 'https://i.example.com']],
+    ['--key excludes --issuer, --identity', ['--key', 'a.pub', '--identity', 'ci@example.com']],
+  ])('says what is missing or too much: %s', async (message, args) => {
+    expect(await fails(2, 'add', 'example', '--group', 'example.com', ...args)).toContain(message);
+  });
+
   it('keeps what somebody wrote by hand', async () => {
     await does('add', 'first', '--group', 'example.com', '--key', 'a.pub');
     writeFileSync(file, `# ours\n${read()}\n# why: a friend\n`);

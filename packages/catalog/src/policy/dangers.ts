@@ -1,0 +1,175 @@
+import semver from 'semver';
+import type { PolicyCode } from './codes.js';
+import { type PatternPath, patternPaths, sampleText } from './pattern-samples.js';
+
+/**
+ * Finds what a valid policy trusts beside what its author means. Each finding is a warning with an example, since only
+ * the author knows what is meant.
+ */
+
+export interface Danger {
+  code: PolicyCode;
+  message: string;
+}
+
+/** From the widest; each with what a pattern of this width also trusts. */
+const WIDTHS = {
+  any: 'every subject of its issuer',
+  host: 'subjects on other hosts',
+  domain: 'addresses in other domains',
+  owner: 'repositories of other owners',
+  repository: 'other repositories of the owner',
+  ref: 'other branches and pull requests',
+} as const;
+type Width = keyof typeof WIDTHS;
+const WIDEST_FIRST = Object.keys(WIDTHS) as Width[];
+
+const WORKFLOW = '.github/workflows/release.yaml';
+const STRANGERS = [
+  `https://github.com/attacker/functions/${WORKFLOW}@refs/heads/main`,
+  'attacker@attacker.example',
+];
+/** What an attacker can register or choose, for each part of a subject at which a wildcard can begin. */
+const CHOSEN_TEXTS = [
+  ...STRANGERS,
+  ...['attacker.example', '.attacker.example', '-attacker.example'].flatMap((host) => [
+    `${host}/attacker/functions/${WORKFLOW}@refs/heads/main`,
+    host,
+  ]),
+  'attacker@attacker-',
+  ...['attacker', '-attacker'].flatMap((name) => [
+    `${name}/functions/${WORKFLOW}@refs/heads/main`,
+    `${name}/${WORKFLOW}@refs/heads/main`,
+    name,
+  ]),
+  `${WORKFLOW}@refs/heads/attacker`,
+  'release.yaml@refs/heads/attacker',
+  '@refs/heads/attacker',
+  'refs/heads/attacker',
+  'heads/attacker',
+  'refs/pull/1/merge',
+  'pull/1/merge',
+  '1/merge',
+];
+/** Texts that are matched against the pattern itself before one is shown: matching takes long for hostile patterns. */
+const MAX_MATCHES = 3;
+
+/** What is dangerous about a pattern over the subjects of an issuer. */
+export function patternDangers(pattern: string, matches: (subject: string) => boolean): Danger[] {
+  const paths = patternPaths(pattern);
+  const dangers: Danger[] = [];
+  const wide = findWideMatch(paths, matches);
+  if (wide !== undefined) {
+    const message = `the pattern also trusts ${WIDTHS[wide.width]}, for example ${wide.subject}`;
+    dangers.push({ code: 'policy/broad-pattern', message });
+  }
+  const dotted = findLoneDotMatch(paths, matches);
+  if (dotted !== undefined) {
+    const message = `a dot without a backslash matches any character: the pattern also trusts ${dotted}`;
+    dangers.push({ code: 'policy/unescaped-dot', message });
+  }
+  return dangers;
+}
+
+function findWideMatch(
+  paths: readonly PatternPath[],
+  matches: (subject: string) => boolean,
+): { width: Width; subject: string } | undefined {
+  const stranger = STRANGERS.find(matches);
+  if (stranger !== undefined) return { width: 'any', subject: stranger };
+  const found: { width: Width; subject: string }[] = [];
+  for (const path of paths) {
+    const literals = path.filter((piece) => typeof piece === 'string').join('');
+    // The pattern of a mail address: a workflow in its place would only be a curiosity.
+    const isMail = literals.includes('@') && !literals.includes('/');
+    for (const [at, piece] of path.entries()) {
+      if (typeof piece === 'string') continue;
+      for (const text of CHOSEN_TEXTS) {
+        const subject = piece.allows(text) ? sampleText(path, at, text) : undefined;
+        if (subject === undefined || (isMail && subject.includes('/'))) continue;
+        const width = chosenWidth(subject);
+        if (width !== undefined) found.push({ width, subject });
+      }
+    }
+  }
+  return found
+    .sort(
+      (a, b) =>
+        WIDEST_FIRST.indexOf(a.width) - WIDEST_FIRST.indexOf(b.width) || a.subject.length - b.subject.length,
+    )
+    .slice(0, MAX_MATCHES)
+    .find(({ subject }) => matches(subject));
+}
+
+/** Which part of a subject the attacker has chosen; undefined for none that is a danger, such as the name of a tag. */
+function chosenWidth(subject: string): Width | undefined {
+  const [, address] = /^[^@/\s]+@([^@/\s]+)$/.exec(subject) ?? [];
+  if (address !== undefined) return isChosenDomain(address) ? 'domain' : undefined;
+  const url = /^https?:\/\/([^@/\s]+)\/([^@/\s]+)\/([^@/\s]+)\/[^@\s]*@(\S+)$/.exec(subject);
+  if (url === null) return undefined;
+  const [, host, owner, repository, ref] = url;
+  if (isChosenDomain(host!)) return 'host';
+  if (owner!.includes('attacker')) return 'owner';
+  if (repository!.includes('attacker')) return 'repository';
+  return /^refs\/(?:heads\/attacker|pull\/1\/merge)/.test(ref!) ? 'ref' : undefined;
+}
+
+/** Reports whether the registrable part of a domain is the attacker's, and not only a subdomain. */
+function isChosenDomain(domain: string): boolean {
+  return domain.split('.').slice(-2).join('.').includes('attacker');
+}
+
+function findLoneDotMatch(
+  paths: readonly PatternPath[],
+  matches: (subject: string) => boolean,
+): string | undefined {
+  for (const path of paths) {
+    const at = path.findIndex((piece) => typeof piece !== 'string' && piece.isLoneDot);
+    const subject = at === -1 ? undefined : sampleText(path, at, '-');
+    if (subject !== undefined) return matches(subject) ? subject : undefined;
+  }
+  return undefined;
+}
+
+/** An issuer that does not prove who it is. */
+export function issuerDangers(issuer: string): Danger[] {
+  if (!/^http:/i.test(issuer)) return [];
+  const message = `the issuer ${issuer} is not https: an attacker on its network can sign as any subject`;
+  return [{ code: 'policy/insecure-issuer', message }];
+}
+
+/** Texts that are compared exactly and look like a pattern. */
+export function exactDangers(what: 'issuer' | 'subject', text: string): Danger[] {
+  if (!text.includes('*')) return [];
+  const message = `the ${what} ${text} is compared exactly: \`*\` stands for itself and for nothing else`;
+  return [{ code: 'policy/literal-wildcard', message }];
+}
+
+/** A glob whose last `*` does not end at a dot, so that others can register matching groups; `*` alone says so itself. */
+export function groupDangers(glob: string): Danger[] {
+  const last = glob.lastIndexOf('*');
+  if (last === -1 || glob === '*' || glob[last + 1] === '.') return [];
+  const example = glob.replaceAll('*', 'attacker');
+  return [{ code: 'policy/broad-group', message: `the group ${glob} also covers ${example}` }];
+}
+
+/** A valid range that no release is in, so that the policy protects nothing. */
+export function rangeDangers(range: string): Danger[] {
+  const { set } = new semver.Range(range, { includePrerelease: true });
+  const lowest = set.flat().flatMap(({ semver: { version } }) => {
+    // The comparator of `*` has no version.
+    if (version === undefined) return [];
+    const next = semver.inc(version, 'prepatch');
+    return [version, `${version}${version.includes('-') ? '.0' : '-0'}`, ...(next === null ? [] : [next])];
+  });
+  const isEmpty = !['0.0.0-0', ...lowest].some((release) =>
+    semver.satisfies(release, range, { includePrerelease: true }),
+  );
+  if (!isEmpty) return [];
+  return [
+    {
+      code: 'policy/empty-range',
+      message: `no release is in the range "${range}", so the policy protects none`,
+    },
+  ];
+}
