@@ -28,6 +28,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
       'yaml',
       'dialects',
       'json-schema',
+      'convert',
     ],
     index: [
       'digests',

@@ -174,6 +174,13 @@ export const recipes: Limit[] = (
         return recipe({ name: 'registry', functions: {}, rewrite });
       },
     ],
+    [
+      'maxExamples',
+      (size) => {
+        const examples = list(size, (n) => `https://example.com/${n}`);
+        return recipe({ name: 'banana', catalog: { url: 'https://example.com/' }, defaults: { examples } });
+      },
+    ],
     ['maxRules', (size) => withPolicy({ deny: list(size, (n) => ({ kind: `K${n}` })) })],
     ['maxRefreshSeconds', (size) => upstream({ refresh: `${size}s` })],
     ['maxMinimumAgeSeconds', (size) => upstream({ minimumAge: `${size}s` })],

@@ -127,6 +127,13 @@ const invalidEntry = z.object({
   message: z.string(),
 } satisfies Fields<ReportedSource['invalid'][number]>);
 
+const completedEntry = z.object({
+  entry: z.number().int(),
+  group: z.string(),
+  kind: z.string(),
+  fields: z.array(z.string()),
+} satisfies Fields<NonNullable<ReportedSource['completed']>[number]>);
+
 const reportedSource = z.object({
   source: z.string(),
   url: z.string(),
@@ -136,6 +143,8 @@ const reportedSource = z.object({
   reason: exactOptional(z.string()),
   invalid: z.array(invalidEntry),
   invalidEntries: z.number().int(),
+  completed: exactOptional(z.array(completedEntry)),
+  completedEntries: exactOptional(z.number().int()),
 } satisfies Fields<ReportedSource>);
 
 type ReportedSource = NonNullable<SnapshotReportDocument['sources']>[number];

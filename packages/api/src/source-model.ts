@@ -24,6 +24,24 @@ const SourceCopy = z.object({
     )
     .openapi({ description: 'The first invalid entries' }),
   invalidEntries: z.number().int().openapi({ description: 'Number of invalid entries' }),
+  completed: z
+    .array(
+      z.object({
+        entry: z.number().int().openapi({ description: 'Index in the catalog, from 0' }),
+        group: z.string(),
+        kind: z.string(),
+        fields: z.array(z.string()).openapi({ description: 'Fields that were filled in or omitted' }),
+      }),
+    )
+    .optional()
+    .openapi({
+      description: 'The first entries that the `defaults` of the recipe completed; absent for none',
+    }),
+  completedEntries: z
+    .number()
+    .int()
+    .optional()
+    .openapi({ description: 'Number of completed entries; absent for none' }),
   serial: z.number().int().optional().openapi({ description: 'Serial of a signed snapshot' }),
   expires: Time.optional().openapi({ description: 'When the signature of the snapshot expires' }),
   signedBy: z.array(z.string()).openapi({

@@ -52,3 +52,4 @@ export * from './snapshot/split-catalog.js';
 export * from './upstream/evaluate-copy.js';
 export * from './upstream/plan-refresh.js';
 export * from './upstream/read-upstream.js';
+export * from './upstream/reading.js';

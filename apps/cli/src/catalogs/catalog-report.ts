@@ -17,6 +17,8 @@ export interface ReportCounts {
   shadowed: number;
   yanked: number;
   invalid: number;
+  /** Entries that defaults of the recipe completed. */
+  completed: number;
 }
 
 export function reportCounts({ sources = [], refused = [], shadowed, yanked }: SnapshotReport): ReportCounts {
@@ -28,6 +30,7 @@ export function reportCounts({ sources = [], refused = [], shadowed, yanked }: S
     shadowed: shadowed.length,
     yanked: yanked.length,
     invalid: sources.reduce((sum, { invalidEntries }) => sum + invalidEntries, 0),
+    completed: sources.reduce((sum, { completedEntries = 0 }) => sum + completedEntries, 0),
   };
 }
 
@@ -52,7 +55,8 @@ export function countsLine(counts: ReportCounts): string {
     ...(counts.yanked === 0 ? [] : [`${counts.yanked} yanked`]),
     ...(counts.invalid === 0 ? [] : [`${counts.invalid} invalid`]),
   ];
-  return parts.length === 0 ? 'no entries excluded' : parts.join(', ');
+  const completed = counts.completed === 0 ? [] : [`${counts.completed} completed by defaults`];
+  return [...(parts.length === 0 ? ['no entries excluded'] : parts), ...completed].join(', ');
 }
 
 export function isComplete({ failing, refused, shadowed, yanked, invalid }: ReportCounts): boolean {
@@ -148,6 +152,10 @@ function reportSections(report: SnapshotReport, width: number): Section[] {
       ),
     },
     { heading: 'Invalid entries', lines: sources.flatMap((one) => invalidLines(one, width)) },
+    {
+      heading: 'Entries completed by defaults',
+      lines: sources.flatMap((one) => completedLines(one, width)),
+    },
   ];
 }
 
@@ -174,6 +182,19 @@ function invalidLines(
       const name = group === undefined || kind === undefined ? '' : ` ${group}/${kind}`;
       return [...indent(`${source}, entry ${entry}${name}`, width, INDENT), ...indent(message, width)];
     }),
+    ...(more <= 0 ? [] : [`  ${source}: and ${more} more`]),
+  ];
+}
+
+function completedLines(
+  { source, completed = [], completedEntries = 0 }: NonNullable<SnapshotReport['sources']>[number],
+  width: number,
+): string[] {
+  const more = completedEntries - completed.length;
+  return [
+    ...completed.flatMap(({ entry, group, kind, fields }) =>
+      indent(`${source}, entry ${entry} ${group}/${kind}: ${fields.join(', ')}`, width, INDENT),
+    ),
     ...(more <= 0 ? [] : [`  ${source}: and ${more} more`]),
   ];
 }
@@ -222,6 +243,15 @@ function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotRepo
         source,
         String(entry),
         message,
+      ]),
+    ),
+    ...sources.flatMap(({ source, completed = [] }) =>
+      completed.map(({ entry, group, kind, fields }) => [
+        'completed',
+        `${group}/${kind}`,
+        source,
+        String(entry),
+        fields.join(','),
       ]),
     ),
   ];

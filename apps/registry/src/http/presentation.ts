@@ -212,7 +212,8 @@ export function sourceDetail(record: SourceRecord): api.Source {
 }
 
 function sourceCopy(copy: NonNullable<SourceRecord['copy']>): NonNullable<api.Source['copy']> {
-  const { digest, size, fetchedAt, formerUrl, entries, invalid, invalidEntries, snapshot, signatures } = copy;
+  const { digest, size, fetchedAt, formerUrl, entries, invalid, invalidEntries } = copy;
+  const { completed, completedEntries, snapshot, signatures } = copy;
   return {
     digest,
     size,
@@ -221,6 +222,7 @@ function sourceCopy(copy: NonNullable<SourceRecord['copy']>): NonNullable<api.So
     entries,
     invalid,
     invalidEntries,
+    ...(completed === undefined ? {} : { completed, completedEntries: completedEntries ?? completed.length }),
     ...(snapshot === undefined ? {} : { serial: snapshot.serial, expires: snapshot.expires }),
     signedBy: signatures.map(({ signer }) => describeSigner(signer)),
   };

@@ -63,7 +63,8 @@ function inputsOf(
       ? { snapshot: { serial: newest.serial, previous: newest.previous, digests: newest.digests } }
       : {}),
     sources: sources.map((record) => {
-      const { invalid: _, invalidEntries: __, ...reported } = reportSource(record);
+      // Whoever has the copy finds these in it.
+      const { invalid, invalidEntries, completed, completedEntries, ...reported } = reportSource(record);
       const { copy } = record;
       return {
         ...reported,

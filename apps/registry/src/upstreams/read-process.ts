@@ -6,14 +6,13 @@ import type { ReadInput, ReadResult } from './upstream-reader.js';
 /** Reads upstream catalogs. A catalog that needs too much time or memory ends only this process. */
 respondToFrames((input) => serialize(read(deserialize(input) as ReadInput)));
 
-function read({ bytes, file, known }: ReadInput): ReadResult {
-  const read = readUpstreamCatalog(bytes, file);
+function read({ bytes, file, known, reading }: ReadInput): ReadResult {
+  const read = readUpstreamCatalog(bytes, file, reading);
   if ('problem' in read) return read;
-  const { entries, invalid, invalidEntries } = read;
+  const { entries, ...rest } = read;
   return {
     entries: entries.map(({ facts }) => facts),
     rendered: entries.flatMap(({ rendered }) => (known.has(rendered.digest) ? [] : [rendered])),
-    invalid,
-    invalidEntries,
+    ...rest,
   };
 }

@@ -5,11 +5,13 @@ import {
   type PollOutcome,
   planRefresh,
   policyKeys,
+  type Reading,
   type Recipe,
   type RecipeSource,
   type Refusal,
   type RenderedEntry,
   RevisionConflict,
+  readingDigest,
   readSourceAddress,
   type SnapshotStore,
   type SourceCopy,
@@ -119,6 +121,10 @@ function findUpstream(recipe: Recipe, { catalog, source, url }: SourceRecord): U
   return upstream;
 }
 
+function readingOf({ defaults }: UpstreamCatalog): Reading {
+  return defaults === undefined ? {} : { defaults };
+}
+
 function recipePolicies({ policy }: Recipe) {
   return policy?.requireSignature ?? [];
 }
@@ -184,11 +190,13 @@ async function evaluateFetched(
   const judged = evaluateCopy({ record, policies, digest, found, now });
   if ('refused' in judged) return failed(judged.refused);
   const { accepted } = judged;
-  if (isStored && digest === record.copy?.digest) {
+  const upstream = findUpstream(recipe, record);
+  const isReadAlike = record.copy?.reading === readingDigest(upstream);
+  if (isStored && isReadAlike && digest === record.copy?.digest) {
     return { outcome: { outcome: 'unchanged', validators, accepted }, rendered: [] };
   }
   const stored = new Set(known.map(({ definition }) => definition));
-  const read = await reader.read({ bytes, file: record.source, known: stored });
+  const read = await reader.read({ bytes, file: record.source, known: stored, reading: readingOf(upstream) });
   if ('refused' in read) return failed(read.refused);
   const { rendered, ...contents } = read;
   const size = bytes.byteLength;

@@ -38,6 +38,8 @@ interface RecipeOptions {
   minimumAge?: string;
   /** Mirror prefix that replaces `registry.example.com/`. */
   mirror?: string;
+  /** Of what entries lack, in YAML. */
+  defaults?: string;
   signers?: TestKey[];
 }
 
@@ -46,11 +48,12 @@ function recipe({
   urls = { theirs: upstream.origin + FILE },
   minimumAge,
   mirror,
+  defaults,
   signers = [],
 }: RecipeOptions) {
   const sources = Object.entries(urls).map(
     ([source, url]) =>
-      `  - name: ${source}\n    catalog: {url: '${url}', refresh: 1h${minimumAge === undefined ? '' : `, minimumAge: ${minimumAge}`}}\n${mirror === undefined ? '' : `    rewrite: [{from: registry.example.com/, to: ${mirror}}]\n`}`,
+      `  - name: ${source}\n    catalog: {url: '${url}', refresh: 1h${minimumAge === undefined ? '' : `, minimumAge: ${minimumAge}`}}\n${mirror === undefined ? '' : `    rewrite: [{from: registry.example.com/, to: ${mirror}}]\n`}${defaults === undefined ? '' : `    defaults: ${defaults}\n`}`,
   );
   const policy = signers.map(
     ({ pem }) => `        - key: |\n${pem.trimEnd().replace(/^/gm, '            ')}\n`,
@@ -101,6 +104,60 @@ const events = async () =>
     type.startsWith('source.') ? [type] : [],
   );
 const report = async () => call<SnapshotReport>('GET', fillPath('catalogReport', { name: 'ours' }));
+
+describe('a source with defaults', () => {
+  const lacking = () =>
+    upstream.files.set(FILE, catalogText({ One: 'first' }).replace(/^ *(?:publisher|license): .*\n/gm, ''));
+  const served = async () =>
+    (await registry.parts.store.latestEntry('ours', 'up.example.com', 'One'))?.json ?? '{}';
+
+  it('has its copy read again when a recipe adds or changes them, though no byte has changed', async () => {
+    lacking();
+    await apply();
+    await cut();
+    expect(await kinds()).toEqual([]);
+    expect((await report()).sources![0]).toMatchObject({ invalidEntries: 1 });
+    for (const license of ['MIT', 'Apache-2.0']) {
+      await apply({ defaults: `{license: ${license}}` });
+      await cut();
+      expect(JSON.parse(await served())).toMatchObject({
+        publisher: 'up.example.com',
+        versions: [{ license }],
+      });
+    }
+    expect(upstream.requests.filter(({ path }) => path === FILE).length).toBeGreaterThan(1);
+    await apply();
+    await cut();
+    expect(await kinds()).toEqual([]);
+  });
+
+  it('is reported with the fields that were filled in', async () => {
+    lacking();
+    await apply({ defaults: '{publisher: Up Co}' });
+    await cut();
+    const filled = {
+      completed: [{ entry: 0, group: 'up.example.com', kind: 'One', fields: ['publisher', 'license'] }],
+      completedEntries: 1,
+    };
+    expect((await report()).sources![0]).toMatchObject({ invalidEntries: 0, ...filled });
+    expect((await refresh()).copy).toMatchObject(filled);
+    expect(JSON.parse(await served())).toMatchObject({
+      publisher: 'Up Co',
+      versions: [{ license: 'LicenseRef-unknown' }],
+    });
+    const page = await (await registry.request('/catalogs/ours/report')).text();
+    expect(page).toContain('Completed entries');
+    expect(page).toContain('publisher, license');
+  });
+
+  it('is not reported where nothing was lacking', async () => {
+    put({ One: 'first' });
+    await apply({ defaults: '{publisher: Up Co}' });
+    await cut();
+    expect((await report()).sources![0]).not.toHaveProperty('completed');
+    expect(JSON.parse(await served())).toMatchObject({ publisher: 'Upstream Co' });
+  });
+});
 
 describe('a source', () => {
   it('keeps its last good copy while its new address fails', async () => {

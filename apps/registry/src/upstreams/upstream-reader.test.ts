@@ -39,7 +39,7 @@ respondToFrames((bytes) => {
 }
 
 const read = (text: string, known: ReadonlySet<`sha256:${string}`> = new Set()) =>
-  reader.read({ bytes: new TextEncoder().encode(text), file: 'theirs', known });
+  reader.read({ bytes: new TextEncoder().encode(text), file: 'theirs', known, reading: {} });
 
 describe('reading an upstream catalog', () => {
   it('returns its entries, and renders those that are not known', async () => {

@@ -1,5 +1,5 @@
-import type { InvalidEntry, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
-import type { Digest } from '@krmhub/schema';
+import type { InvalidEntry, Reading, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
+import type { CompletedEntry, Digest } from '@krmhub/schema';
 import { ProcessEnded } from '../isolation/bounded-process.js';
 import { WarmProcess } from '../isolation/warm-process.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -11,6 +11,7 @@ export interface ReadInput {
   file: string;
   /** Entries that are stored already, so their rendered form is not returned. */
   known: ReadonlySet<Digest>;
+  reading: Reading;
 }
 
 /** An upstream catalog as read, without the time at which its entries were first seen. */
@@ -20,6 +21,9 @@ export interface ReadCatalog {
   rendered: RenderedEntry[];
   invalid: InvalidEntry[];
   invalidEntries: number;
+  /** Absent for none. */
+  completed?: CompletedEntry[];
+  completedEntries?: number;
 }
 
 /** Response of the process. */
@@ -59,9 +63,9 @@ export class UpstreamReader {
     this.#warmProcess.warm();
   }
 
-  async read({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
+  async read({ bytes, file, known, reading }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
     try {
-      const input: ReadInput = { bytes, file, known };
+      const input: ReadInput = { bytes, file, known, reading };
       const answer = (await this.#warmProcess.call(input)) as ReadResult;
       return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
     } catch (error) {

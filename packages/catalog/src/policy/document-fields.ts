@@ -84,6 +84,13 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
     return value;
   }
 
+  /** A mapping whose fields another check knows; undefined where it is none. */
+  anyMapping(value: JsonValue | undefined, at: Path): JsonObject | undefined {
+    if (isMapping(value)) return value;
+    this.#wrongType(value, at, 'a mapping');
+    return undefined;
+  }
+
   /** Text that is neither empty nor longer than `maxLength`; undefined where it is not. */
   text(value: JsonValue | undefined, at: Path, maxLength: number = this.#maxTextLength): string | undefined {
     if (typeof value !== 'string' || value === '') {

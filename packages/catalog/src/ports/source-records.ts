@@ -1,4 +1,4 @@
-import type { Digest, FunctionName, SourceProblem } from '@krmhub/schema';
+import type { CompletedEntry, Digest, FunctionName, SourceProblem } from '@krmhub/schema';
 import type { NewEvent, ReleaseSignature, Time } from './records.js';
 
 /** What is known of an API version before its definition is read: what policies judge by. */
@@ -63,6 +63,11 @@ export interface SourceCopy {
   /** The first of those that cannot, and how many there are. */
   invalid: InvalidEntry[];
   invalidEntries: number;
+  /** The first of those that were completed, and how many there are; absent for none. */
+  completed?: CompletedEntry[];
+  completedEntries?: number;
+  /** How it was read (`readingDigest`); absent where a catalog was read as it is. */
+  reading?: Digest;
   /** Of the catalog as a whole: those that hold. */
   signatures: SourceSignature[];
   /** What a signed snapshot says of itself. */

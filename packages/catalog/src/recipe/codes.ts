@@ -57,6 +57,11 @@ export const RECIPE_CODES = {
     summary: 'A source has both `functions` and `catalog`.',
     fix: 'Split it into two sources: one with `functions`, for this registry, and one with `catalog`.',
   },
+  'recipe/defaults': {
+    severity: 'error',
+    summary: 'A default is not valid in a definition, or the source is not an upstream catalog.',
+    fix: 'Correct the value, or remove it.',
+  },
   'recipe/catalog-url': {
     severity: 'error',
     summary: 'The URL of a catalog is not supported, or contains credentials.',

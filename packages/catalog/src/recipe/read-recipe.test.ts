@@ -12,6 +12,10 @@ function withSource(source: string): string {
   return `${HEAD}metadata: {name: platform}\nspec:\n  sources:\n  - ${source}\n`;
 }
 
+function withDefaults(defaults: string): string {
+  return withSource(`{name: a, catalog: {url: "https://a.example/"}, defaults: {${defaults}}}`);
+}
+
 /** `code path line:column` of every diagnostic, in order. */
 function problems(text: string): string[] {
   const { recipe, diagnostics } = read(text);
@@ -57,6 +61,23 @@ spec:
       },
       diagnostics: [],
     });
+  });
+
+  it('has defaults for what the entries of a source lack', () => {
+    const text = withDefaults(
+      'publisher: A Co, license: apache 2.0, schema: {openAPIV3Schema: {type: object}}, idempotent: true, usage: "https://a.example/docs", examples: ["https://a.example/e"], registry: registry.a.example/mirror',
+    );
+    expect(read(text)).toMatchObject({ diagnostics: [] });
+    expect(read(text).recipe!.sources[0]!.catalog!.defaults).toEqual({
+      publisher: 'A Co',
+      license: 'Apache-2.0',
+      schema: { openAPIV3Schema: { type: 'object' } },
+      idempotent: true,
+      usage: 'https://a.example/docs',
+      examples: ['https://a.example/e'],
+      registry: 'registry.a.example/mirror',
+    });
+    expect(read(withDefaults('')).recipe!.sources[0]!.catalog!.defaults).toEqual({});
   });
 
   it('of the built-in catalog takes everything', () => {
@@ -121,6 +142,20 @@ spec:
     ['recipe/ambiguous-source', withSource('{name: a, functions: {}, catalog: {url: "https://a.example/"}}')],
     ['recipe/selector-license', withSource('{name: a, functions: {}, match: [{license: Proprietary}]}')],
     ['recipe/missing-field', `${HEAD}metadata: {name: a}\nspec: {sources: []}\n`],
+    ['recipe/defaults', withSource('{name: a, functions: {}, defaults: {license: MIT}}')],
+    ['recipe/defaults', withDefaults('usage: "javascript:alert(1)"')],
+    ['recipe/defaults', withDefaults('examples: []')],
+    ['recipe/defaults', withDefaults('examples: [here]')],
+    ['recipe/defaults', withDefaults('registry: Not A Host')],
+    ['recipe/defaults', withDefaults('registry: bare')],
+    ['recipe/defaults', withDefaults('publisher: "a\\u202eb"')],
+    ['recipe/defaults', withDefaults('schema: {openAPIV3Schema: {type: array}}')],
+    ['recipe/license', withDefaults('license: Nobody 9')],
+    ['recipe/wrong-type', withDefaults('idempotent: "yes"')],
+    ['recipe/wrong-type', withDefaults('publisher: 1')],
+    ['recipe/wrong-type', withDefaults('schema: {openAPIV3Schema: text}')],
+    ['recipe/missing-field', withDefaults('schema: {}')],
+    ['recipe/unknown-field', withDefaults('group: example.com')],
     ['recipe/missing-field', `${HEAD}metadata: {name: a}\nspec: {}\n`],
     ['recipe/missing-field', `${HEAD}metadata: {}\nspec: {sources: [{name: a, functions: {}}]}\n`],
     ['recipe/missing-field', withSource('{name: a}')],

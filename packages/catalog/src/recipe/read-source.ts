@@ -3,6 +3,7 @@ import { DNS_LABEL } from '../policy/document-fields.js';
 import { readReleaseRange } from '../policy/release-range.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { RecipeFields } from './fields.js';
+import { readDefaults } from './read-defaults.js';
 import { formatDuration, readDuration } from './read-duration.js';
 import { readRewrites } from './read-rewrite.js';
 import { readSelectors } from './read-selector.js';
@@ -18,7 +19,7 @@ export function readSource(
 ): RecipeSource | undefined {
   const source = fields.mapping(value, at, {
     required: ['name'],
-    optional: ['functions', 'catalog', 'match', 'exclude', 'rewrite'],
+    optional: ['functions', 'catalog', 'defaults', 'match', 'exclude', 'rewrite'],
   });
   if (source === undefined) return undefined;
   if (source.functions === undefined && source.catalog === undefined) {
@@ -31,6 +32,13 @@ export function readSource(
   const name = source.name === undefined ? undefined : readName(source.name, [...at, 'name'], fields);
   const release = readFunctions(source.functions, [...at, 'functions'], fields);
   const catalog = readCatalog(source.catalog, [...at, 'catalog'], fields);
+  const defaults = readDefaults(source.defaults, [...at, 'defaults'], fields);
+  if (source.defaults !== undefined && source.catalog === undefined) {
+    fields.report('recipe/defaults', [...at, 'defaults'], 'releases of this registry are complete', {
+      hint: 'Remove `defaults`, or move it to a source with `catalog`.',
+      target: 'key',
+    });
+  }
   const match = readSelectors(source.match, [...at, 'match'], fields);
   const exclude = readSelectors(source.exclude, [...at, 'exclude'], fields);
   const rewrite = readRewrites(source.rewrite, [...at, 'rewrite'], fields);
@@ -38,7 +46,9 @@ export function readSource(
   const read: RecipeSource = {
     name,
     ...(release === undefined ? {} : { release }),
-    ...(catalog === undefined ? {} : { catalog }),
+    ...(catalog === undefined
+      ? {}
+      : { catalog: { ...catalog, ...(defaults === undefined ? {} : { defaults }) } }),
     ...(match === undefined ? {} : { match }),
     exclude: exclude ?? [],
     ...(rewrite === undefined ? {} : { rewrite }),

@@ -1,4 +1,4 @@
-import type { FunctionName, RuntimeKind } from '@krmhub/schema';
+import type { EntryDefaults, FunctionName, RuntimeKind } from '@krmhub/schema';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { ReleaseSummary } from '../ports/records.js';
 
@@ -23,6 +23,8 @@ export const RECIPE_LIMITS = {
   maxAddressLength: 2_048,
   /** Rewrite rules of one source. */
   maxRewrites: 100,
+  /** Examples in the defaults of one source. */
+  maxExamples: 50,
   /** Rules in each list of the recipe policy: signatures, licenses, deny list. */
   maxRules: 500,
   /** Shortest interval between two syncs of a source. */
@@ -70,6 +72,8 @@ export interface UpstreamCatalog {
   refreshSeconds: number;
   /** Seconds for which an entry must have been known, with these bytes, before it is taken. */
   minimumAgeSeconds?: number;
+  /** Completes entries that lack something; absent to refuse them. */
+  defaults?: EntryDefaults;
 }
 
 /** References that begin with `from` begin with `to` instead; both end with a slash. Digests stay. */

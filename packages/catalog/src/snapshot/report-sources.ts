@@ -26,6 +26,9 @@ export function reportSource({ source, url, failure, copy }: SourceRecord): Repo
     ...reason,
     invalid: copy.invalid,
     invalidEntries: copy.invalidEntries,
+    ...(copy.completed === undefined
+      ? {}
+      : { completed: copy.completed, completedEntries: copy.completedEntries ?? copy.completed.length }),
   };
 }
 

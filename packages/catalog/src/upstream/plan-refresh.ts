@@ -1,4 +1,4 @@
-import { canonicalJson, type Digest } from '@krmhub/schema';
+import { type CompletedEntry, canonicalJson, type Digest } from '@krmhub/schema';
 import { type SigningPolicy, signatureVerdicts } from '../policy/signing-policy.js';
 import type { EventType, Time } from '../ports/records.js';
 import type {
@@ -11,6 +11,7 @@ import type {
 } from '../ports/source-records.js';
 import type { UpstreamCatalog } from '../recipe/recipe.js';
 import type { AcceptedCopy, Refusal } from './evaluate-copy.js';
+import { readingDigest } from './reading.js';
 
 /** Limits on looking at sources: each with its unit. */
 export const REFRESH_LIMITS = {
@@ -44,6 +45,8 @@ export type PollOutcome =
       entries: readonly Omit<UpstreamEntry, 'firstSeen'>[];
       invalid: InvalidEntry[];
       invalidEntries: number;
+      completed?: CompletedEntry[];
+      completedEntries?: number;
     };
 
 export interface RefreshInput {
@@ -79,7 +82,7 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
       ...(record.failure === undefined ? event('source.failing', { reason: failed.failure!.message }) : {}),
     };
   }
-  const copy = nextCopy(record, outcome, now);
+  const copy = nextCopy(input, outcome);
   const { put, removed } = entryChanges(input);
   const reevaluate = record.copy !== undefined && hasOtherVerdicts(input.policies, record.copy, copy);
   const changed =
@@ -128,15 +131,15 @@ function failedRecord(
 }
 
 function nextCopy(
-  record: SourceRecord,
+  { record, upstream, now }: RefreshInput,
   outcome: Exclude<PollOutcome, { outcome: 'failed' }>,
-  now: Time,
 ): SourceCopy {
   const { validators, accepted } = outcome;
   const { signatures, snapshot } = accepted;
   const signed = { signatures, ...(snapshot === undefined ? {} : { snapshot }) };
   if (outcome.outcome === 'fetched') {
-    const { digest, size, entries, invalid, invalidEntries } = outcome;
+    const { digest, size, entries, invalid, invalidEntries, completed, completedEntries } = outcome;
+    const reading = readingDigest(upstream);
     return {
       digest,
       size,
@@ -145,6 +148,8 @@ function nextCopy(
       entries: entries.length,
       invalid,
       invalidEntries,
+      ...(completed === undefined ? {} : { completed, completedEntries: completedEntries ?? 0 }),
+      ...(reading === undefined ? {} : { reading }),
       ...signed,
     };
   }
@@ -177,8 +182,8 @@ function hasOtherVerdicts(
 }
 
 /** What reports say of a copy besides its digest and serial, which may change alone. */
-function reportedFields({ invalid, invalidEntries }: SourceCopy) {
-  return { invalid, invalidEntries };
+function reportedFields({ invalid, invalidEntries, completed = [], completedEntries = 0 }: SourceCopy) {
+  return { invalid, invalidEntries, completed, completedEntries };
 }
 
 function withJitter(seconds: number, jitter: number): number {

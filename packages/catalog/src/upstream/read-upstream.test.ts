@@ -47,6 +47,44 @@ describe('a catalog of somebody else', () => {
     expect(entries[0]!.definition.versions[0]).toEqual({ ...versions[0], license: 'Apache-2.0' });
   });
 
+  it('may lack what the defaults of a source fill in, which is told by entry', () => {
+    const bare = (kind: string) => ({
+      group: 'banana.co',
+      names: { kind },
+      description: kind,
+      versions: [{ name: 'v1' }],
+      runtime: { container: { image: 'banana.example/peel:v1.0.0' } },
+    });
+    const text = catalog([bare('Peel'), named('Split'), { ...bare('Cut'), runtime: {} }]);
+    expect(entriesOf(text)).toMatchObject({ entries: [{}], invalidEntries: 2 });
+    expect(entriesOf(text)).not.toHaveProperty('completed');
+    const result = readUpstreamCatalog(bytesOf(text), 'c', { defaults: { license: 'MIT' } });
+    expect(result).toMatchObject({
+      entries: [
+        { facts: { kind: 'Peel', publisher: 'banana.co', licenses: ['MIT'] } },
+        { facts: { kind: 'Split' } },
+      ],
+      invalid: [{ entry: 2, kind: 'Cut' }],
+      completed: [
+        {
+          entry: 0,
+          group: 'banana.co',
+          kind: 'Peel',
+          fields: ['publisher', 'schema', 'idempotent', 'usage', 'examples', 'license'],
+        },
+      ],
+      completedEntries: 1,
+    });
+  });
+
+  it('tells of a hundred completed entries, and counts the rest', () => {
+    const bare = (index: number) => ({ ...named(`Peel${index}`), publisher: undefined });
+    const text = catalog(Array.from({ length: 150 }, (_, index) => bare(index)));
+    const result = readUpstreamCatalog(bytesOf(text), 'c', { defaults: {} });
+    if ('problem' in result) throw new Error(result.problem);
+    expect([result.completed!.length, result.completedEntries]).toEqual([100, 150]);
+  });
+
   it('gives what sources and policies choose by', () => {
     const of = functionDefinition({
       versions: [

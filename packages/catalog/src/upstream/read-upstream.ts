@@ -1,4 +1,4 @@
-import type { Digest, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import type { CompletedEntry, Digest, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 // Module by module: catalogs of others are read in processes of their own, each of which loads what is named here.
 import { runtimeKinds } from '@krmhub/schema/definition';
 import { compareApiVersions } from '@krmhub/schema/gvk';
@@ -8,6 +8,7 @@ import { readCatalog } from '@krmhub/schema/read-catalog';
 import type { RenderedEntry } from '../ports/records.js';
 import type { InvalidEntry, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { renderEntry } from '../render/render.js';
+import type { Reading } from './reading.js';
 
 /** Limits on catalogs of others: each with its unit. */
 export const UPSTREAM_LIMITS = {
@@ -22,7 +23,7 @@ export const UPSTREAM_LIMITS = {
   maxVersions: 50,
   /** API versions of all entries: a report has a line for each that is refused. */
   maxAllVersions: 60_000,
-  /** Unusable entries that are told one by one; the rest is counted. */
+  /** Unusable entries, and completed ones, that are told one by one; the rest is counted. */
   maxInvalidReported: 100,
   /** UTF-16 code units of what is told of each. */
   maxMessageLength: 500,
@@ -41,15 +42,22 @@ export interface ReadUpstream {
   /** The first of the entries that cannot be used. */
   invalid: InvalidEntry[];
   invalidEntries: number;
+  /** The first of the entries that were completed, and how many there are; absent for none. */
+  completed?: CompletedEntry[];
+  completedEntries?: number;
 }
 
 /**
  * Reads a catalog that another party serves. Entries that cannot be used spoil no others; where two entries are of one
  * function, the second adds API versions that the first has not (KEP-2906: the first is selected). `problem` says why
- * there is no catalog. Never throws for what the bytes hold.
+ * there is no catalog. With defaults, entries are completed. Never throws for what the bytes hold.
  */
-export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstream | { problem: string } {
-  const read = readCatalog(bytes, file);
+export function readUpstreamCatalog(
+  bytes: Uint8Array,
+  file: string,
+  { defaults }: Reading = {},
+): ReadUpstream | { problem: string } {
+  const read = readCatalog(bytes, file, defaults);
   if ('problem' in read) return read;
   const { maxEntries, maxInvalidReported: maxInvalidTold, maxMessageLength } = UPSTREAM_LIMITS;
   if (read.entries.length > maxEntries) {
@@ -58,6 +66,8 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
   const found = new Map<string, { at: number; definition: FunctionDefinition }>();
   const invalid: InvalidEntry[] = [];
   let invalidEntries = 0;
+  const completed: CompletedEntry[] = [];
+  let completedEntries = 0;
   const refuse = (entry: number, message: string, name: { group?: string; kind?: string }): void => {
     invalidEntries += 1;
     if (invalid.length < maxInvalidTold)
@@ -69,7 +79,7 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
       refuse(at, problem, name);
       continue;
     }
-    const { definition } = entry;
+    const { definition, completed: fields } = entry;
     const name = { group: definition.group, kind: definition.names.kind };
     const key = `${name.group}/${name.kind.toLowerCase()}`;
     const earlier = found.get(key);
@@ -77,7 +87,12 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
     if (typeof merged === 'string') refuse(at, `${merged} entry ${earlier!.at}`, name);
     else if (merged.versions.length > UPSTREAM_LIMITS.maxVersions) {
       refuse(at, `it has more than ${UPSTREAM_LIMITS.maxVersions} API versions`, name);
-    } else found.set(key, { at: earlier?.at ?? at, definition: merged });
+    } else {
+      found.set(key, { at: earlier?.at ?? at, definition: merged });
+      if (fields === undefined) continue;
+      completedEntries += 1;
+      if (completed.length < maxInvalidTold) completed.push({ entry: at, ...name, fields });
+    }
   }
   const entries: ReadEntry[] = [];
   const versions = [...found.values()].reduce((sum, { definition }) => sum + definition.versions.length, 0);
@@ -103,11 +118,19 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
     }
     entries.push(made);
   }
-  return { entries, invalid: invalid.sort((a, b) => a.entry - b.entry), invalidEntries };
+  return {
+    entries,
+    invalid: invalid.sort((a, b) => a.entry - b.entry),
+    invalidEntries,
+    ...(completedEntries === 0 ? {} : { completed, completedEntries }),
+  };
 }
 
 /** The first entry with what the second adds; in words, which end with the first, why it adds nothing. */
-function mergeVersions(first: FunctionDefinition, second: FunctionDefinition): FunctionDefinition | string {
+export function mergeVersions(
+  first: FunctionDefinition,
+  second: FunctionDefinition,
+): FunctionDefinition | string {
   if (first.names.kind !== second.names.kind) return 'its kind differs only in case from the kind of';
   const known = new Set(first.versions.map(({ name }) => name));
   const added = second.versions.filter(({ name }) => !known.has(name));

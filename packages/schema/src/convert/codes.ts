@@ -44,17 +44,17 @@ export const CONVERT_CODES = {
   },
   'convert/no-group': {
     severity: 'error',
-    summary: 'No group can be derived from the home page.',
+    summary: 'No group can be derived from the home page or the download URL.',
     fix: 'Name the group with --group.',
   },
   'convert/group': {
     severity: 'warning',
-    summary: 'The group is derived from the home page.',
+    summary: 'The group is derived from the home page or the download URL.',
     fix: 'Check that the domain is yours, or name the group with --group.',
   },
   'convert/publisher': {
     severity: 'warning',
-    summary: 'The publisher is derived from a URL, an e-mail address or the image.',
+    summary: 'The publisher is missing; it is derived from another value.',
     fix: 'Write the publisher of the function in publisher.',
   },
   'convert/description': {
@@ -72,11 +72,6 @@ export const CONVERT_CODES = {
     summary: 'The examples are missing; another document is used instead.',
     fix: 'Write the URL of at least one example in examples.',
   },
-  'convert/no-document': {
-    severity: 'error',
-    summary: 'No URL for usage or examples was found.',
-    fix: 'Add sourceURL or examplePackageURLs to kpt metadata, homepage to a Krew plugin.',
-  },
   'convert/idempotent': {
     severity: 'warning',
     summary: 'The source does not state whether the function is idempotent; false is used.',
@@ -91,6 +86,26 @@ export const CONVERT_CODES = {
     severity: 'warning',
     summary: 'The license is missing; LicenseRef-unknown is used.',
     fix: 'Write the SPDX expression of the license in license.',
+  },
+  'convert/registry': {
+    severity: 'warning',
+    summary: 'The image names no registry; the registry that Docker uses is added.',
+    fix: 'Check the registry, and write it in image.',
+  },
+  'convert/version': {
+    severity: 'warning',
+    summary: 'An API version without a runtime is omitted, because nothing can run it.',
+    fix: 'Write the runtime of the API version in runtime.',
+  },
+  'convert/placeholder': {
+    severity: 'warning',
+    summary: 'An optional field with a placeholder such as <hash> is omitted.',
+    fix: 'Write the value, or remove the field.',
+  },
+  'convert/clash': {
+    severity: 'error',
+    summary: 'Several files contain different definitions of one function, so none of them is written.',
+    fix: 'Convert the file that you need by its name, or the others to another folder (--out).',
   },
   'convert/not-a-function': {
     severity: 'warning',

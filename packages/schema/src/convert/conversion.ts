@@ -1,9 +1,10 @@
 import { type Diagnostic, formatPath, type Path } from '../diagnostics/diagnostic.js';
-import type { FunctionDefinition, FunctionVersion, JsonValue } from '../documents/definition.js';
+import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
 import { normalizeLicense } from '../licenses/spdx-identifiers.js';
 import { parseUrl } from '../names/parse-url.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
+import { completeDefinition } from './complete.js';
 
 /** What a converter makes of one document; without a definition there is an error among the diagnostics. */
 export interface Conversion {
@@ -43,30 +44,18 @@ export class ConversionReport {
 /** The API version that converted definitions have: nothing is known of the real one. */
 export const CONVERTED_VERSION = 'v1alpha1';
 
-/** What no source says of an API version, written so that it promises nothing. */
-export function placeholderVersion(
-  report: ConversionReport,
-): Pick<FunctionVersion, 'name' | 'schema' | 'idempotent'> {
-  report.add(
-    'convert/schema',
-    'the schema of the functionConfig is unknown; a schema that accepts any object is used',
-  );
-  report.add(
-    'convert/idempotent',
-    'the source does not state whether the function is idempotent; false is used',
-  );
-  return {
-    name: CONVERTED_VERSION,
-    schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-    idempotent: false,
-  };
+/** Completes what a converter read, as definitions of others are completed: with a report of each field that it fills. */
+export function finishDefinition(read: JsonObject, report: ConversionReport): FunctionDefinition {
+  const { spec, filled } = completeDefinition(read);
+  // The document has other fields than a definition, so there is nothing to point at.
+  for (const { code, message } of filled) report.add(code, message);
+  return spec as unknown as FunctionDefinition;
 }
 
-export function convertLicense(license: JsonValue | undefined, report: ConversionReport): string {
-  if (typeof license === 'string' && license.trim() !== '')
-    return normalizeLicense(license) ?? license.trim();
-  report.add('convert/license', 'the license is missing; LicenseRef-unknown is used');
-  return 'LicenseRef-unknown';
+/** As SPDX spells it; undefined where there is none. */
+export function convertLicense(license: JsonValue | undefined): string | undefined {
+  if (typeof license !== 'string' || license.trim() === '') return undefined;
+  return normalizeLicense(license) ?? license.trim();
 }
 
 /** `set-labels` as `SetLabels`; undefined where no valid kind comes out. */
@@ -76,6 +65,13 @@ export function pascalCase(name: string): string | undefined {
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('');
   return /^[A-Z][A-Za-z0-9]{0,62}$/.test(kind) ? kind : undefined;
+}
+
+/** The fields that have a value. */
+export function definedFields(fields: Record<string, JsonValue | undefined>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
+  );
 }
 
 export function oneLine(text: string): string {
@@ -96,4 +92,12 @@ export function parseOrigin(link: string): { host: string; owner?: string; repos
   const [owner, repository] = url.pathname.split('/').filter((segment) => segment !== '');
   if (!FORGES.test(host) || owner === undefined) return { host };
   return repository === undefined ? { host, owner } : { host, owner, repository };
+}
+
+/** The page of the repository that a link leads into; undefined outside the well-known forges. */
+export function repositoryOf(link: string | undefined): string | undefined {
+  const origin = link === undefined ? undefined : parseOrigin(link);
+  return origin?.repository === undefined
+    ? undefined
+    : `https://${origin.host}/${origin.owner}/${origin.repository}`;
 }

@@ -89,12 +89,31 @@ describe('kpt function metadata', () => {
     [KPT.replace(/^image.*\n/, ''), { release: 'v1' }, ['convert/no-image']],
     [KPT.replace(/^image.*\n/, 'image:\n'), { release: 'v1' }, ['convert/no-image']],
     [KPT.replace(/^image.*\n/, 'image: Not An Image\n'), { release: 'v1' }, ['convert/image']],
-    ['image: a.io/b\ndescription: c\n', { release: 'v1' }, ['convert/no-document']],
     ['image: a.io/9\nsourceURL: https://a.b/\n', { release: 'v1' }, ['convert/name']],
   ])('refuses %j with %j', (text, options, expected) => {
     const result = convert(text, options);
     expect(errors(result)).toEqual(expected);
     expect(result.definitions).toEqual([]);
+  });
+
+  it('needs no links: the image stands in for the documents, with a warning', () => {
+    const result = convert('image: a.io/b\ndescription: c\n', { release: 'v1' });
+    expect(errors(result)).toEqual([]);
+    expect(codes(result)).toEqual(expect.arrayContaining(['convert/usage', 'convert/examples']));
+    expect(result.definitions[0]!.versions[0]).toMatchObject({
+      usage: 'oci://a.io/b:v1',
+      examples: ['oci://a.io/b:v1'],
+    });
+  });
+
+  it.each([
+    ['the configuration of a test', 'image: a.io/set-labels\ntestType: eval\nargs: {a: b}\n'],
+    ['the same with nothing else', 'image: a.io/set-labels\n'],
+    ['values of a chart', 'image: a.io/b:v1\nreplicas: 2\ndescription: c\nservice: {port: 1}\nports: [1]\n'],
+    ['values with a nested image', 'image: {repository: a.io/b, tag: v1}\ndescription: c\n'],
+    ['the manifest of a package', 'name: a\ndescription: b\nlicense: MIT\n'],
+  ])('are not recognized in %s', (_, text) => {
+    expect(errors(convert(text, { release: 'v1' }))).toEqual(['convert/unknown-document']);
   });
 
   it('warns of everything that it had to put in the place of something else', () => {
@@ -243,6 +262,32 @@ describe('Krew plugins', () => {
     );
     if (group === undefined) expect(errors(convert(krew(platforms, homepage)))).toEqual(['convert/no-group']);
   });
+
+  it('convert without a homepage, with what the download URL says and a warning', () => {
+    const text = (uri: string) =>
+      krew(platform('{matchLabels: {os: linux, arch: amd64}}'))
+        .replace(/^ {2}homepage: .*\n/m, '')
+        .replace('https://example.com/a.tar.gz', uri);
+    const released = 'https://github.com/Example-Org/tool/releases/download/v1.2.3/a.tar.gz';
+    const result = convert(text(released));
+    expect(errors(result)).toEqual([]);
+    expect(codes(result)).toEqual(
+      expect.arrayContaining(['convert/examples', 'convert/group', 'convert/publisher', 'convert/usage']),
+    );
+    expect(result.definitions[0]).toMatchObject({
+      group: 'example-org.github.io',
+      publisher: 'github.com/Example-Org',
+      home: 'https://github.com/Example-Org/tool',
+      versions: [{ usage: 'https://github.com/Example-Org/tool' }],
+    });
+    const own = convert(text('https://tool.example.com/a.tar.gz'));
+    expect(errors(own)).toEqual([]);
+    expect(own.definitions[0]).toMatchObject({
+      group: 'tool.example.com',
+      versions: [{ usage: 'https://tool.example.com/a.tar.gz' }],
+    });
+    expect(own.definitions[0]).not.toHaveProperty('home');
+  });
 });
 
 describe('documents', () => {
@@ -252,7 +297,7 @@ describe('documents', () => {
   it('gives definitions in the normal form, with their corrections', () => {
     const result = convert(DEFINITION);
     expect(result).toMatchObject({ source: 'kep', definitions: [{ group: 'a.b', names: { kind: 'A' } }] });
-    expect(codes(result)).toEqual(['dialect/kind']);
+    expect(codes(result)).toEqual(['convert/description', 'convert/publisher', 'dialect/kind']);
   });
 
   it('gives every entry of a catalog, and its name', () => {

@@ -8,11 +8,13 @@ import { canonicalRelease } from '../documents/release.js';
 import { isObject } from '../json/access.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { shorten } from '../yaml/scalars.js';
+import { completeDraft } from './complete-draft.js';
 import { type Conversion, ConversionReport } from './conversion.js';
 import { convertKptMetadata } from './kpt-metadata.js';
 import { convertKrew } from './krew.js';
 
 export { CONVERT_CODES, type ConvertCode } from './codes.js';
+export { completeDefinition, type EntryDefaults } from './complete.js';
 export { releaseFromPath } from './release-path.js';
 
 /** The kinds of document that can be converted. */
@@ -31,7 +33,7 @@ export interface ConvertOptions {
 }
 
 export interface ConvertResult {
-  /** Those of definitions and catalogs are as complete as their author made them: lint them. */
+  /** Completed, but not checked: lint them. */
   definitions: FunctionDefinition[];
   /** What the document was. */
   source?: ConvertSource;
@@ -78,15 +80,17 @@ function convertKep(document: YamlDocument, { file, release }: ConvertOptions): 
   const result: ConvertResult = { definitions: [], diagnostics };
   if (kind === undefined || hasErrors(diagnostics)) return result;
   result.source = 'kep';
-  // The shape is lint's to check: what is missing here is missing in the author's document.
-  result.definitions = drafts.map((draft) => draft.spec as unknown as FunctionDefinition);
+  // The shape is lint's to check: what cannot be completed is missing in the author's document.
+  const completed = drafts.map((draft) => completeDraft(draft));
+  result.definitions = completed.map(({ draft }) => draft.spec as unknown as FunctionDefinition);
+  result.diagnostics = [...diagnostics, ...completed.flatMap((one) => one.diagnostics)];
   if (kind !== 'KRMFunctionDefinition' && catalog !== undefined) result.catalog = { kind, ...catalog };
   if (release === undefined) return result;
   result.release = release;
   if (canonicalRelease(release) === undefined) {
     const report = new ConversionReport(document, file);
     report.add('convert/release', `the release ${shorten(release)} is not a SemVer version`);
-    result.diagnostics = [...diagnostics, ...report.diagnostics];
+    result.diagnostics.push(...report.diagnostics);
   }
   return result;
 }

@@ -1,22 +1,20 @@
-import type {
-  ContainerRuntime,
-  FunctionDefinition,
-  FunctionVersion,
-  JsonObject,
-} from '../documents/definition.js';
+import type { JsonObject } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { parseImageReference } from '../images/image-reference.js';
 import { isObject, textField } from '../json/access.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { shorten } from '../yaml/scalars.js';
 import {
+  CONVERTED_VERSION,
   type Conversion,
   ConversionReport,
   convertLicense,
+  definedFields,
+  finishDefinition,
   oneLine,
   parseOrigin,
   pascalCase,
-  placeholderVersion,
+  repositoryOf,
   stringItems,
 } from './conversion.js';
 import { releaseFromPath } from './release-path.js';
@@ -54,39 +52,41 @@ export function convertKptMetadata(
   const metadata = document.value;
   const image = readImage(metadata, options, report);
   if (image === undefined) return failed();
-  const links = readLinks(metadata, report);
-  if (links === undefined) return failed();
-
   for (const name of Object.keys(metadata)) {
     if (!KNOWN_FIELDS.has(name)) report.add('convert/dropped-field', `${shorten(name)} is omitted`, [name]);
   }
   if (metadata.hidden === true) report.add('convert/dropped-field', 'hidden is omitted', ['hidden']);
 
-  const version: FunctionVersion = {
-    ...placeholderVersion(report),
-    runtime: { container: image.container },
-    usage: links.usage,
-    examples: links.examples,
-    license: convertLicense(metadata.license, report),
-  };
+  const { usage, examples, home } = readLinks(metadata, report);
+  const { sha256 } = image;
+  const version = definedFields({
+    name: CONVERTED_VERSION,
+    runtime: { container: definedFields({ image: image.reference, sha256 }) },
+    usage,
+    examples,
+    license: convertLicense(metadata.license),
+  });
   const maintainers = stringItems(metadata.emails);
   const tags = stringItems(metadata.tags);
-  const definition: FunctionDefinition = {
+  const read = definedFields({
     group: options.group ?? KPT_GROUP,
     names: { kind: image.kind },
     description: readDescription(metadata, image.name, report),
     publisher: readPublisher(metadata, image.owner, report),
     versions: [version],
-    ...(links.home === undefined ? {} : { home: links.home }),
-    ...(maintainers.length === 0 ? {} : { maintainers }),
-    ...(tags.length === 0 ? {} : { tags }),
-  };
+    home,
+    maintainers: maintainers.length === 0 ? undefined : maintainers,
+    tags: tags.length === 0 ? undefined : tags,
+  });
+  const definition = finishDefinition(read, report);
   const release = image.release;
   return { definition, ...(release === undefined ? {} : { release }), diagnostics: report.diagnostics };
 }
 
 interface Image {
-  container: ContainerRuntime;
+  reference: string;
+  /** Digest in the reference. */
+  sha256: string | undefined;
   /** Last segment of its path. */
   name: string;
   kind: string;
@@ -135,38 +135,36 @@ function readImage(
     return undefined;
   }
   if (kind === undefined) return undefined;
-  const sha256 = reference.digest?.slice('sha256:'.length);
-  const container: ContainerRuntime = {
-    image: pinned ? text : `${text}:${release}`,
-    ...(sha256 === undefined ? {} : { sha256 }),
-  };
   const owner = [reference.host, ...reference.repository.split('/').slice(0, -1)].filter(Boolean).join('/');
-  return { container, name, kind, owner: owner === '' ? name : owner, release };
+  return {
+    reference: pinned ? text : `${text}:${release}`,
+    sha256: reference.digest?.slice('sha256:'.length),
+    name,
+    kind,
+    owner: owner === '' ? name : owner,
+    release,
+  };
 }
 
+/** The documents that the metadata names: each stands in for the other, and what neither gives is completed. */
 function readLinks(
   metadata: JsonObject,
   report: ConversionReport,
-): { usage: string; examples: string[]; home: string | undefined } | undefined {
+): { usage: string | undefined; examples: string[] | undefined; home: string | undefined } {
   const source = textField(metadata, 'sourceURL')?.trim() || undefined;
   const examples = stringItems(metadata.examplePackageURLs);
   const usage = source ?? examples[0];
-  if (usage === undefined) {
-    report.add('convert/no-document', 'the metadata has neither sourceURL nor examplePackageURLs');
-    return undefined;
-  }
-  if (source === undefined)
+  if (source === undefined && usage !== undefined)
     report.add('convert/usage', 'sourceURL is missing; the first example is used as usage');
-  if (examples.length === 0) {
+  if (source !== undefined && examples.length === 0) {
     report.add('convert/examples', 'examples are missing; sourceURL is used as an example', ['sourceURL']);
-    examples.push(usage);
+    examples.push(source);
   }
-  const origin = source === undefined ? undefined : parseOrigin(source);
-  const repository =
-    origin?.repository === undefined
-      ? undefined
-      : `https://${origin.host}/${origin.owner}/${origin.repository}`;
-  return { usage, examples, home: textField(metadata, 'home') ?? repository };
+  return {
+    usage,
+    examples: examples.length === 0 ? undefined : examples,
+    home: textField(metadata, 'home') ?? repositoryOf(source),
+  };
 }
 
 function readDescription(metadata: JsonObject, name: string, report: ConversionReport): string {

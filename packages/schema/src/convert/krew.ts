@@ -1,17 +1,21 @@
-import type { ExecPlatform, FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
+import type { Path } from '../diagnostics/diagnostic.js';
+import type { ExecPlatform, JsonObject, JsonValue } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { field, isObject, listField, objectField, textField } from '../json/access.js';
 import { isGroup } from '../names/gvk.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { shorten } from '../yaml/scalars.js';
 import {
+  CONVERTED_VERSION,
   type Conversion,
   ConversionReport,
   convertLicense,
+  definedFields,
+  finishDefinition,
   oneLine,
   parseOrigin,
   pascalCase,
-  placeholderVersion,
+  repositoryOf,
 } from './conversion.js';
 import { describeSelector, selectPlatforms } from './selector.js';
 
@@ -20,7 +24,8 @@ const PAGES: Readonly<Record<string, string>> = { 'github.com': 'github.io', 'gi
 
 /**
  * A Krew plugin manifest as a definition with an exec runtime. The group is the one given, else the domain of the
- * owner's pages for a home page on GitHub or GitLab (`owner.github.io`), else the host of the home page.
+ * owner's pages for a home page on GitHub or GitLab (`owner.github.io`), else the host of the home page. Without a home
+ * page it is derived from the download URL.
  */
 export function convertKrew(
   document: YamlDocument,
@@ -45,48 +50,71 @@ export function convertKrew(
         : `the version ${shorten(release)} is not a SemVer version`;
     report.add('convert/release', what, options.release === undefined ? ['spec', 'version'] : []);
   }
-  const homepage = textField(spec, 'homepage')?.trim() || undefined;
-  const group = options.group ?? deriveGroup(homepage, report);
   const platforms = readPlatforms(spec, report);
-  if (homepage === undefined)
-    report.add('convert/no-document', 'the plugin has no homepage', ['spec', 'homepage']);
+  const link = readLink(spec, platforms);
+  const group = options.group ?? deriveGroup(link, report);
   if (platforms.length === 0)
     report.add('convert/no-platform', 'no supported platform', ['spec', 'platforms']);
   if (report.diagnostics.some(({ severity }) => severity === 'error')) return failed();
-  if (kind === undefined || group === undefined || homepage === undefined || release === undefined)
-    return failed();
+  if (kind === undefined || group === undefined || release === undefined) return failed();
 
   report.add(
     'convert/not-a-function',
     'the manifest does not state that this kubectl plugin is a KRM function',
     ['kind'],
   );
-  report.add('convert/usage', 'the homepage is used as usage', ['spec', 'homepage']);
-  report.add('convert/examples', 'the homepage is used as an example', ['spec', 'homepage']);
-  const definition: FunctionDefinition = {
+  const { page } = link;
+  if (page !== undefined) {
+    report.add('convert/usage', `${link.name} is used as usage`, link.path);
+    report.add('convert/examples', `${link.name} is used as an example`, link.path);
+  }
+  const version = definedFields({
+    name: CONVERTED_VERSION,
+    runtime: { exec: { platforms: platforms.map((platform) => ({ ...platform })) } },
+    usage: page,
+    examples: page === undefined ? undefined : [page],
+    license: convertLicense(readLicense(document.value)),
+  });
+  const read = definedFields({
     group,
     names: { kind },
     description: readDescription(spec, name, report),
-    publisher: derivePublisher(homepage, report),
-    versions: [
-      {
-        ...placeholderVersion(report),
-        runtime: { exec: { platforms } },
-        usage: homepage,
-        examples: [homepage],
-        license: convertLicense(readLicense(document.value), report),
-      },
-    ],
-    home: homepage,
-  };
-  return { definition, release, diagnostics: report.diagnostics };
+    publisher: derivePublisher(link, report),
+    versions: [version],
+    home: page,
+  });
+  return { definition: finishDefinition(read, report), release, diagnostics: report.diagnostics };
 }
 
-function deriveGroup(homepage: string | undefined, report: ConversionReport): string | undefined {
-  const origin = homepage === undefined ? undefined : parseOrigin(homepage);
+/** What a manifest says of where the plugin comes from: its home page, or the first download if it has none. */
+interface PluginLink {
+  url: string | undefined;
+  /** The home page; without one the repository of the download on a well-known forge. */
+  page: string | undefined;
+  path: Path;
+  /** For messages. */
+  name: string;
+}
+
+function readLink(spec: JsonObject, platforms: readonly ExecPlatform[]): PluginLink {
+  const homepage = textField(spec, 'homepage')?.trim() || undefined;
+  if (homepage !== undefined) {
+    return { url: homepage, page: homepage, path: ['spec', 'homepage'], name: 'the homepage' };
+  }
+  const url = platforms[0]?.uri;
+  return {
+    url,
+    page: repositoryOf(url),
+    path: ['spec', 'platforms'],
+    name: 'the repository of the download',
+  };
+}
+
+function deriveGroup({ url, page, path }: PluginLink, report: ConversionReport): string | undefined {
+  const origin = url === undefined ? undefined : parseOrigin(url);
   const pages = origin === undefined ? undefined : PAGES[origin.host];
   const group = (pages === undefined ? origin?.host : `${origin?.owner}.${pages}`)?.toLowerCase();
-  const path = ['spec', 'homepage'];
+  const source = url === undefined || url === page ? 'the homepage' : 'the download URL';
   // The host of a forge belongs to no one who publishes on it.
   const shared = origin?.owner !== undefined && pages === undefined;
   if (
@@ -95,21 +123,20 @@ function deriveGroup(homepage: string | undefined, report: ConversionReport): st
     !isGroup(group) ||
     (pages !== undefined && origin?.owner === undefined)
   ) {
-    report.add('convert/no-group', 'cannot derive a group from the homepage', path);
+    report.add('convert/no-group', `cannot derive a group from ${source}`, path);
     return undefined;
   }
-  report.add('convert/group', `the group ${group} is derived from the homepage`, path);
+  report.add('convert/group', `the group ${group} is derived from ${source}`, path);
   return group;
 }
 
-function derivePublisher(homepage: string, report: ConversionReport): string {
-  const origin = parseOrigin(homepage);
-  const publisher =
-    origin?.owner === undefined ? (origin?.host ?? homepage) : `${origin.host}/${origin.owner}`;
-  report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from the homepage`, [
-    'spec',
-    'homepage',
-  ]);
+/** Undefined where the manifest has no link at all. */
+function derivePublisher({ url, page, path }: PluginLink, report: ConversionReport): string | undefined {
+  if (url === undefined) return undefined;
+  const origin = parseOrigin(url);
+  const publisher = origin?.owner === undefined ? (origin?.host ?? url) : `${origin.host}/${origin.owner}`;
+  const source = url === page ? 'the homepage' : 'the download URL';
+  report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from ${source}`, path);
   return publisher;
 }
 

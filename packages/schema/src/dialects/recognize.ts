@@ -39,13 +39,20 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
   { group: /^config\.kubernetes\.io$/, kinds: ['ResourceList'], name: 'a ResourceList' },
 ];
 
-/** Reports whether a document is function metadata of the kpt function catalog, which has neither apiVersion nor kind. */
+/** Fields of function metadata; the first ones are of nothing else that is called so. */
+const KPT_FIELDS = ['image', 'sourceURL', 'examplePackageURLs', 'emails', 'description', 'license', 'tags'];
+const DISTINCTIVE_KPT_FIELDS = KPT_FIELDS.slice(0, 4);
+
+/**
+ * Reports whether a document is function metadata of the kpt function catalog, which has neither apiVersion nor kind. The
+ * configuration of a test or of a Helm chart also has an image, but mostly other fields.
+ */
 export function isKptMetadata(value: JsonValue): boolean {
   if (!isObject(value) || 'apiVersion' in value || 'kind' in value || 'spec' in value) return false;
-  const own = (name: string) => Object.hasOwn(value, name);
-  return (
-    own('image') || own('examplePackageURLs') || own('sourceURL') || (own('description') && own('emails'))
-  );
+  const names = Object.keys(value);
+  const known = names.filter((name) => KPT_FIELDS.includes(name));
+  if (known.length < 2 || known.length * 2 < names.length) return false;
+  return known.some((name) => DISTINCTIVE_KPT_FIELDS.includes(name)) && !isObject(value.image ?? null);
 }
 
 export function isKrewPlugin(value: JsonValue): boolean {

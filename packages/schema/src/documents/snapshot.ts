@@ -84,6 +84,16 @@ export interface Refused {
   reasons: { code: RefusalCode; message: string }[];
 }
 
+/** An entry of an upstream catalog that lacked something. */
+export interface CompletedEntry {
+  /** Its number in the catalog, from 0. */
+  entry: number;
+  group: string;
+  kind: string;
+  /** Names of the fields that were filled in or left out, each once. */
+  fields: string[];
+}
+
 /** A source of an upstream catalog, as it was when a snapshot was cut. */
 export interface ReportedSource {
   source: string;
@@ -99,6 +109,9 @@ export interface ReportedSource {
   /** Entries that cannot be used: the first ones, and how many there are. */
   invalid: { entry: number; group?: string; kind?: string; message: string }[];
   invalidEntries: number;
+  /** Entries that the defaults of the recipe completed: the first ones, and how many there are; absent for none. */
+  completed?: CompletedEntry[];
+  completedEntries?: number;
 }
 
 /** `report.json`: what a cut left out, and why. */

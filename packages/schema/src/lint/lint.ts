@@ -1,3 +1,5 @@
+import type { EntryDefaults } from '../convert/complete.js';
+import { completeDraft } from '../convert/complete-draft.js';
 import type { Diagnostic, Range } from '../diagnostics/diagnostic.js';
 import { hasErrors } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
@@ -23,6 +25,11 @@ export interface LintOptions {
   limits?: Partial<DocumentLimits>;
   /** Documents that belong to other tools, such as a Deployment, are passed over with all that is in them. */
   skipForeign?: boolean;
+  /**
+   * Completes definitions before they are checked, with a warning for each field. Entries with errors then spoil no others:
+   * a catalog is there with the rest.
+   */
+  complete?: EntryDefaults;
 }
 
 /**
@@ -44,14 +51,15 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
       continue;
     }
     findings.add(dialect.diagnostics);
-    const faulty = lintDrafts(dialect.drafts, ruleset, findings);
+    const drafts = completeDrafts(dialect.drafts, options.complete, findings);
+    const faulty = lintDrafts(drafts, ruleset, findings);
     if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
+    const good = drafts.filter((_, index) => faulty[index] === false);
     if (dialect.kind === 'KRMFunctionDefinition') {
-      dialect.drafts.forEach((draft, index) => {
-        if (!faulty[index]) result.push({ kind: 'KRMFunctionDefinition', definition: asDefinition(draft) });
-      });
-    } else if (dialect.catalog !== undefined && !findings.incomplete && !faulty.includes(true)) {
-      result.push(asCatalog(dialect.kind, dialect.catalog, dialect.drafts));
+      for (const draft of good) result.push({ kind: dialect.kind, definition: asDefinition(draft) });
+    } else if (dialect.catalog !== undefined && !findings.incomplete) {
+      if (options.complete === undefined && good.length < drafts.length) continue;
+      result.push(asCatalog(dialect.kind, dialect.catalog, good));
     }
   }
   const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
@@ -62,6 +70,19 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
     documents: result,
     skipped: foreign.length,
   };
+}
+
+function completeDrafts(
+  drafts: readonly Draft[],
+  defaults: EntryDefaults | undefined,
+  findings: Findings,
+): readonly Draft[] {
+  if (defaults === undefined) return drafts;
+  return drafts.map((given) => {
+    const { draft, diagnostics } = completeDraft(given, defaults);
+    findings.add(diagnostics);
+    return draft;
+  });
 }
 
 /** Marks of `krmhub init` are comments, which no rule sees. */

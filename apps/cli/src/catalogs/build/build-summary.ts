@@ -25,6 +25,8 @@ export interface BuildSummary {
   refused: Partial<Record<RefusalCode, number>>;
   yanked: number;
   invalid: number;
+  /** Entries that defaults of the recipe completed. */
+  completed: number;
   /** Sources whose last sync failed. */
   failing: number;
 }
@@ -61,6 +63,7 @@ export function summarize(recipe: Recipe, built: BuiltCatalog): BuildSummary {
     refused: Object.fromEntries(codeCounts(refused)),
     yanked: functions.flatMap((fn) => fn.yanked).length,
     invalid: [...invalid.values()].reduce((sum, one) => sum + one, 0),
+    completed: (built.sources ?? []).reduce((sum, { completedEntries = 0 }) => sum + completedEntries, 0),
     failing: (built.sources ?? []).filter(({ state }) => state !== 'current').length,
   };
 }
@@ -88,7 +91,7 @@ export async function printSummary(io: Io, { sources }: BuildSummary): Promise<v
 
 /** Prints, for example, `platform: 12 functions; 2 refused (1 claim, 1 signature), 1 shadowed` on stderr. */
 export async function reportSummary(io: Io, summary: BuildSummary): Promise<ReportCounts> {
-  const { catalog, functions, shadowed, yanked, invalid, failing } = summary;
+  const { catalog, functions, shadowed, yanked, invalid, completed, failing } = summary;
   const counts: ReportCounts = {
     sources: summary.sources.filter(({ url }) => url !== undefined).length,
     failing,
@@ -97,6 +100,7 @@ export async function reportSummary(io: Io, summary: BuildSummary): Promise<Repo
     shadowed,
     yanked,
     invalid,
+    completed,
   };
   await printLine(io, `${catalog}: ${plural(functions, 'function')}; ${countsLine(counts)}`);
   return counts;

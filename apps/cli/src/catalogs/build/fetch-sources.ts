@@ -64,12 +64,13 @@ export async function fetchSources(
         const fetched = await fetchSource(fetcher, source, policies.length > 0, progress);
         const built = readSource(recipe, source, fetched, { trust, now: options.now });
         found.set(name, built);
-        const { invalidEntries } = built.reported;
+        const { invalidEntries, completedEntries = 0 } = built.reported;
         const invalid = invalidEntries === 0 ? '' : `, ${invalidEntries} invalid`;
+        const completed = completedEntries === 0 ? '' : `, ${completedEntries} completed by defaults`;
         const size = sizeText(fetched.bytes!.byteLength);
         await progress.end(
           name,
-          `read ${plural(built.entries.length, 'entry', 'entries')}${invalid}, ${size}`,
+          `read ${plural(built.entries.length, 'entry', 'entries')}${completed}${invalid}, ${size}`,
         );
       } catch (error) {
         if (!(error instanceof KrmhubError)) throw error;
@@ -131,12 +132,13 @@ function readSource(
     now,
   });
   if ('refused' in judged) throw new KrmhubError('untrusted', judged.refused.message);
-  const read = readUpstreamCatalog(bytes, name);
+  const read = readUpstreamCatalog(bytes, name, catalog);
   if ('problem' in read)
     throw new KrmhubError('invalid-document', `${catalog.url} is not a catalog: ${read.problem}`);
   const { signatures, snapshot } = judged.accepted;
+  const { entries, ...found } = read;
   return {
-    entries: read.entries.map(({ facts, rendered: { json } }) => ({ facts, json, firstSeen: now })),
+    entries: entries.map(({ facts, rendered: { json } }) => ({ facts, json, firstSeen: now })),
     former: [],
     signatures,
     reported: {
@@ -145,8 +147,7 @@ function readSource(
       state: 'current',
       digest,
       ...(snapshot === undefined ? {} : { serial: snapshot.serial }),
-      invalid: read.invalid,
-      invalidEntries: read.invalidEntries,
+      ...found,
     },
   };
 }

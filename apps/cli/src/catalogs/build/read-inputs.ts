@@ -12,6 +12,7 @@ import {
   readUpstreamCatalog,
   renderEntry,
   type SourceSignature,
+  type UpstreamCatalog,
 } from '@krmhub/catalog';
 import { type Digest, KrmhubError, type ReportedSource, sha256 } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
@@ -52,7 +53,7 @@ export async function readInputs(io: Io, name: string): Promise<ReadInputs> {
     if (catalog === undefined) continue;
     const exported = inputs.sources.find((one) => one.source === source);
     const missing = { source, url: catalog.url, state: 'missing' as const, signatures: [] };
-    sources.set(source, await readCopy(folder, name, exported ?? missing, known.get(source) ?? []));
+    sources.set(source, await readCopy(folder, name, catalog, exported ?? missing, known.get(source) ?? []));
   }
   return {
     recipe,
@@ -100,6 +101,7 @@ type ExportedSource = CatalogInputs['sources'][number];
 async function readCopy(
   folder: InputsFolder,
   name: string,
+  upstream: UpstreamCatalog,
   { size: _, signatures, digest, ...rest }: ExportedSource,
   known: readonly CatalogInputsEntry[],
 ): Promise<BuildSource> {
@@ -113,10 +115,11 @@ async function readCopy(
   if (digest === undefined) return { ...common, entries: [], reported };
   const bytes = await folder.read(folder.copyPath(source), DOCUMENT_LIMITS.maxCatalogBytes);
   if (sha256(bytes) !== digest) throw refuse(`its copy does not match the digest ${digest}`);
-  const read = readUpstreamCatalog(bytes, source);
+  const read = readUpstreamCatalog(bytes, source, upstream);
   if ('problem' in read) throw refuse(`its copy is not a catalog: ${read.problem}`);
   const seen = new Map(known.filter(({ goneAt }) => goneAt === undefined).map((one) => [entryKey(one), one]));
-  const entries = read.entries.map(({ facts, rendered: { json } }): KnownEntry => {
+  const { entries: present, ...found } = read;
+  const entries = present.map(({ facts, rendered: { json } }): KnownEntry => {
     const entry = seen.get(entryKey(facts));
     if (entry === undefined) {
       throw refuse(`${facts.group}/${facts.kind} differs from the entry that the registry exported`);
@@ -124,8 +127,7 @@ async function readCopy(
     return { facts, json, firstSeen: entry.firstSeen };
   });
   if (entries.length !== seen.size) throw refuse('its copy lacks entries that the registry exported');
-  const { invalid, invalidEntries } = read;
-  return { ...common, entries, reported: { ...reported, digest: digest as Digest, invalid, invalidEntries } };
+  return { ...common, entries, reported: { ...reported, digest: digest as Digest, ...found } };
 }
 
 function readFormerEntry(

@@ -59,6 +59,8 @@ export async function reportPoll(io: Io, progress: SourceProgress, source: Sourc
 function describeCopy({ copy }: Source): string {
   if (copy === undefined) return 'synced';
   const invalid = copy.invalidEntries === 0 ? '' : `, ${copy.invalidEntries} invalid`;
+  const { completedEntries = 0 } = copy;
+  const completed = completedEntries === 0 ? '' : `, ${completedEntries} completed by defaults`;
   const serial = copy.serial === undefined ? '' : `, snapshot ${copy.serial}`;
-  return `${plural(copy.entries, 'entry', 'entries')}${invalid}${serial}`;
+  return `${plural(copy.entries, 'entry', 'entries')}${completed}${invalid}${serial}`;
 }

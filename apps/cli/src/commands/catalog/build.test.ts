@@ -162,6 +162,24 @@ describe('from catalogs elsewhere', () => {
     expect(await exists('none.json')).toBe(false);
   });
 
+  it('completes entries with the defaults of a source, and reports the fields', async () => {
+    await put('melon.yaml', catalogText('melon.co', ['Split']).replace(/^ *license: .*\n/gm, ''));
+    await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml')));
+    const strict = await run(['recipe.yaml', '--out', 'c.yaml'], { env: NOBODY });
+    expect(strict.err()).toContain('platform: 0 functions; 1 invalid');
+    await put(
+      'recipe.yaml',
+      recipe(upstream('melon', 'file:melon.yaml', '', '    defaults: {license: MIT}\n')),
+    );
+    const built = await run(['recipe.yaml', '--out', 'c.yaml', '--report', 'r.json'], { env: NOBODY });
+    expect(built.exitCode, built.err()).toBe(0);
+    expect(built.err()).toContain('platform: 1 function; no entries excluded, 1 completed by defaults');
+    expect(await read('c.yaml')).toContain('license: MIT');
+    expect(JSON.parse(await read('r.json')).sources[0].completed).toEqual([
+      { entry: 0, group: 'melon.co', kind: 'Split', fields: ['license'] },
+    ]);
+  });
+
   it('warns that ages are not known here', async () => {
     await put('melon.yaml', catalogText('melon.co', ['Split']));
     await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml', ', minimumAge: 72h')));

@@ -110,6 +110,22 @@ it('exports what builds the same bytes without a network', async () => {
   );
 });
 
+it('completes the entries of a source as the registry did', async () => {
+  const lacking = catalogText('lacking.co', ['Peel']).replace(/^ *license: .*\n/gm, '');
+  server.served.set('/lacking.yaml', lacking);
+  const source = sourceText('lacking', `${server.origin}/lacking.yaml`, '', '    defaults: {license: MIT}\n');
+  await writeFile(path.join(folder, 'completed.yaml'), recipeText(source, '', 'completed'));
+  const applied = await run('apply', 'completed.yaml');
+  expect(applied.exitCode, applied.err()).toBe(0);
+  const exported = await run('inputs', 'completed', '--out', 'completed');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  const built = await offline('completed', '--out', 'completed-catalog.yaml', '--report', 'completed.json');
+  expect(built.exitCode, built.err()).toBe(0);
+  const report = await client.snapshotReport('completed', '1');
+  expect(report.sources![0]).toMatchObject({ completed: [{ kind: 'Peel', fields: ['license'] }] });
+  expect(JSON.parse((await read('completed.json')).toString())).toEqual(report);
+});
+
 it('exports what stood in a source before, too', async () => {
   server.served.set('/young.yaml', catalogText('young.co', ['Split'], { description: 'Another one.' }));
   await client.refreshSource('platform', 'young');

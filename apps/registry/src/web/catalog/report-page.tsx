@@ -88,6 +88,7 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
         />
       ))}
       {of === undefined ? <InvalidEntries view={view} /> : null}
+      {of === undefined ? <CompletedEntries view={view} /> : null}
       <h2>For scripts</h2>
       <CopySnippet label="Report with krmhub" code={`krmhub catalog report ${name}`} />
       <p>
@@ -269,6 +270,48 @@ function FailedSources({ view }: { view: CatalogView }) {
         <>
           <h3>{record.source}</h3>
           <Problem record={record} />
+        </>
+      ))}
+    </section>
+  );
+}
+
+/** The first entries of each source that the recipe's defaults completed; only these are stored. */
+function CompletedEntries({ view }: { view: CatalogView }) {
+  const sources = view.sources.flatMap(({ record }) => {
+    const { completed, completedEntries: count = 0 } = record?.copy ?? {};
+    return record === undefined || completed === undefined
+      ? []
+      : [{ source: record.source, completed, count }];
+  });
+  if (sources.length === 0) return null;
+  return (
+    <section aria-labelledby="completed">
+      <h2 id="completed">Completed entries</h2>
+      <p>
+        These entries lack fields. The recipe has <code>defaults</code> for their source, so the catalog has
+        them with these fields filled in.
+      </p>
+      {sources.map(({ source, completed, count }) => (
+        <>
+          <h3>
+            {source} <span class="quiet">{count.toLocaleString('en')}</span>
+          </h3>
+          <ol class="places">
+            {completed.map(({ entry, group, kind, fields }) => (
+              <li>
+                <span class="place-name">
+                  entry {entry} <Text value={`${group}/${kind}`} max={160} />
+                </span>
+                <p>
+                  <Text value={fields.join(', ')} max={MAX_MESSAGE} />
+                </p>
+              </li>
+            ))}
+          </ol>
+          {count > completed.length ? (
+            <p class="quiet">And {(count - completed.length).toLocaleString('en')} more are not stored.</p>
+          ) : null}
         </>
       ))}
     </section>

@@ -109,6 +109,13 @@ function UpstreamFacts({
           </a>
         </li>
       )}
+      {copy?.completedEntries === undefined ? null : (
+        <li>
+          <a href={at(`${catalogReportPath(catalog)}#completed`)}>
+            {copy.completedEntries.toLocaleString('en')} completed by defaults
+          </a>
+        </li>
+      )}
     </>
   );
 }
