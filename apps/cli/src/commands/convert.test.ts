@@ -159,13 +159,74 @@ describe('convert', () => {
     expect(parse(await read('out/set-b/1.0.0.yaml')).spec.names.kind).toBe('SetB');
   });
 
-  it('refuses two definitions for one file, names both, and writes nothing', async () => {
-    await put('in/a.yaml', metadata());
-    await put('in/b.yaml', metadata().replace('Set labels', 'Put labels'));
+  it('writes the rest where two files clash, and names both with the way out', async () => {
+    await put('in/a/metadata.yaml', metadata());
+    await put('in/a/krm-fn-metadata.yaml', metadata().replace('Set labels', 'Put labels'));
+    await put('in/b/metadata.yaml', metadata('set-owner'));
     const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
-    expect(io.exitCode).toBe(2);
-    expect(io.err()).toContain('set-labels/1.0.0.yaml (in/a.yaml, in/b.yaml)');
-    expect(existsSync(path.join(folder, 'out'))).toBe(false);
+    expect(io.exitCode).toBe(1);
+    expect(await yamlFiles('out')).toEqual(['set-owner/1.0.0.yaml']);
+    expect(io.err()).toContain(
+      'error[convert/clash]: set-labels/1.0.0.yaml: different definitions in in/a/krm-fn-metadata.yaml, in/a/metadata.yaml',
+    );
+    expect(io.err()).toContain('Convert the file that you need by its name');
+    expect(io.err()).toMatch(/^wrote 1 definition to out; 2 files not converted$/m);
+    const named = await convert('in/a/metadata.yaml', '--release', 'v1.0.0', '--out', 'out');
+    expect(named.exitCode).toBe(0);
+    const catalog = await convert('in', '--release', 'v1.0.0', '--to', 'catalog');
+    expect(catalog.exitCode).toBe(1);
+    expect(catalog.out()).toContain('kind: SetOwner');
+    expect(catalog.out()).not.toContain('kind: SetLabels');
+    expect(catalog.err()).toContain('fn.kpt.dev/SetLabels: different definitions in ');
+  });
+
+  it('counts identical twins once', async () => {
+    await put('in/a/metadata.yaml', metadata());
+    await put('in/a/krm-fn-metadata.yaml', metadata());
+    for (const to of ['definition', 'catalog']) {
+      const io = await convert('in', '--release', 'v1.0.0', '--out', `out-${to}`, '--to', to);
+      expect([to, io.exitCode]).toEqual([to, 0]);
+      expect(io.err()).toMatch(/^wrote 1 definition to out-/m);
+    }
+  });
+
+  it('separates a kind that two groups have by their names', async () => {
+    for (const group of ['plum.example', 'pear.example']) {
+      const options = ['--release', 'v1.0.0', '--group', group, '--out', `in-${group}`];
+      await put('a.yaml', metadata());
+      await convert('a.yaml', ...options);
+    }
+    const io = await convert('in-plum.example', 'in-pear.example', '--out', 'out');
+    expect(io.exitCode).toBe(0);
+    expect(await yamlFiles('out')).toEqual(['pear.example/set-labels.yaml', 'plum.example/set-labels.yaml']);
+  });
+
+  it('skips the configuration of tests and values of charts, which have an image too', async () => {
+    await put('in/metadata.yaml', metadata());
+    await put('in/tests/config.yaml', 'image: a.example/set-labels\ntestType: eval\n');
+    await put('in/values.yaml', 'image: a.example/b:v1\nreplicas: 1\n');
+    const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
+    expect(io.exitCode).toBe(0);
+    expect(io.err()).toContain('2 files of other kinds skipped');
+  });
+
+  it('completes a catalog of names and images, and what it writes can be published', async () => {
+    const entry = (kind: string, image: string) =>
+      `  - group: fruit.example\n    names: {kind: ${kind}}\n    description: ${kind}\n    versions: [{name: v1}]\n    runtime: {container: {image: "${image}"}}\n`;
+    const head =
+      'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata: {name: fruit}\nspec:\n  krmFunctions:\n';
+    await put(
+      'catalog.yaml',
+      head + entry('Peel', 'docker.fruit.example/peel:v1.0.0') + entry('Cut', 'bad image'),
+    );
+    const io = await convert('catalog.yaml', '--out', 'out');
+    expect(io.exitCode).toBe(1);
+    expect(await yamlFiles('out')).toEqual(['peel.yaml']);
+    expect(io.err()).toMatch(/convert\/license/);
+    expect(io.err()).toMatch(/^error\[image\/invalid\]/m);
+    expect(io.err()).toMatch(/^wrote 1 definition to out; fix the errors in 1 file$/m);
+    expect((await run(['lint', 'out'])).exitCode).toBe(0);
+    expect((await run(['lint', 'catalog.yaml', '--ruleset', 'kep'])).exitCode).toBe(1);
   });
 
   it('takes of a folder only what --from names, and refuses another file by name', async () => {
@@ -191,8 +252,9 @@ describe('convert', () => {
 
   it('makes a catalog, in the spelling asked for, and tells what it corrected', async () => {
     const io = await convert(fixtures, '--to', 'catalog', '--name', 'example');
-    expect(io.exitCode).toBe(2);
-    expect(io.err()).toContain('cannot write the catalog: duplicate functions: ');
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('error[convert/clash]: ');
+    expect(io.err()).toContain('write a catalog recipe');
 
     const text = await readFile(path.join(fixtures, 'set-namespace/1.4.2.yaml'), 'utf8');
     await put('a.yaml', text);

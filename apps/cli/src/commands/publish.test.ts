@@ -67,6 +67,30 @@ it('takes the definition of a file of a folder that holds something else too, an
   expect(await stored('beside.example.com', 'SetLabels')).toEqual(['2.0.0']);
 });
 
+it('refuses an incomplete catalog with the way out, which then publishes it', async () => {
+  await put(
+    'story/catalog.yaml',
+    `apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+metadata: {name: story}
+spec:
+  krmFunctions:
+  - group: story.example.com
+    names: {kind: Peel}
+    description: Peels
+    versions: [{name: v1}]
+    runtime: {container: {image: docker.example.com/peel:v1.0.0}}
+`,
+  );
+  const refused = await run(['story']);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.err()).toContain('krmhub convert story --out FOLDER');
+  await runTest(['convert', 'story', '--out', 'completed'], { cwd: folder });
+  const io = await run(['completed']);
+  expect(io.exitCode, io.err()).toBe(0);
+  expect(await stored('story.example.com', 'Peel')).toEqual(['1.0.0']);
+});
+
 it('refuses what `krmhub init` has left to be written, here and in the registry', async () => {
   const marked = await definition('left.example.com', (text) =>
     text.replace('  publisher:', '  # CHANGE: who publishes it.\n  publisher:'),

@@ -17,7 +17,6 @@ import {
   hasErrors,
   isGroup,
   KrmhubError,
-  kebabCase,
   lint,
   lintDefinition,
   PROFILES,
@@ -36,6 +35,7 @@ import { Progress } from '../io/progress.js';
 import { escapeControls, plural } from '../io/text.js';
 import { printUnsupportedFields, reportText } from '../io/unsupported-fields.js';
 import { printCorrections, printWarnings } from '../io/warnings.js';
+import { type Converted, type Distinct, distinctDefinitions } from './distinct-definitions.js';
 
 export interface ConvertFilesOptions {
   from: 'auto' | ConvertSource;
@@ -46,13 +46,6 @@ export interface ConvertFilesOptions {
   group?: string;
   name?: string;
   force?: boolean;
-}
-
-interface Converted {
-  file: string;
-  definition: FunctionDefinition;
-  /** Canonical. */
-  release?: string;
 }
 
 interface Conversion {
@@ -72,7 +65,10 @@ export async function convertFiles(
 ): Promise<void> {
   checkOptions(options);
   const conversion = await readAll(io, names, options);
-  const { converted, diagnostics, sources, skipped } = conversion;
+  const { sources, skipped } = conversion;
+  const found = distinctDefinitions(conversion.converted, options.to === 'definition');
+  const converted = found.distinct;
+  const diagnostics = [...conversion.diagnostics, ...found.clashes];
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   await printDiagnostics(io, io.stderr, errors, sources);
   await printCorrections(io, diagnostics, sources);
@@ -89,8 +85,8 @@ export async function convertFiles(
   const { files, report } =
     options.to === 'definition'
       ? { files: buildDefinitionFiles(converted) }
-      : buildCatalogFile(conversion, options.to, options.name);
-  const failed = failureSummary(errors, converted);
+      : buildCatalogFile(converted, conversion.catalogs, options.to, options.name);
+  const failed = failureSummary([...errors.map(({ file }) => file), ...found.clashing], converted);
   const what = plural(converted.length, 'definition');
   if (options.out === undefined) {
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
@@ -122,8 +118,8 @@ async function reportUnsupportedFields(
 }
 
 /** Summarizes the files with errors: some give no definition, some give a definition with errors. */
-function failureSummary(errors: readonly Diagnostic[], converted: readonly Converted[]): string {
-  const faulty = new Set(errors.map(({ file }) => file));
+function failureSummary(files: readonly string[], converted: readonly Converted[]): string {
+  const faulty = new Set(files);
   const given = new Set(converted.map(({ file }) => file));
   const without = [...faulty].filter((file) => !given.has(file)).length;
   const within = faulty.size - without;
@@ -214,9 +210,9 @@ function isOther({ source, diagnostics }: ConvertResult, from: ConvertFilesOptio
   return from !== 'auto' && source !== undefined && source !== from;
 }
 
-/** Adds definitions and catalogs of the KEP. Lint reports their positions and returns only complete ones. */
+/** Adds definitions and catalogs of the KEP, completed. Lint reports positions and returns only those without errors. */
 function addLinted(file: string, bytes: Uint8Array, release: string | undefined, into: Conversion): void {
-  const { diagnostics, documents } = lint(bytes, { file });
+  const { diagnostics, documents } = lint(bytes, { file, complete: {} });
   // Other documents of the file are converted separately.
   into.diagnostics.push(
     ...diagnostics.filter(
@@ -248,23 +244,11 @@ interface OutputFile {
   text: string;
 }
 
-function buildDefinitionFiles(converted: readonly Converted[]): OutputFile[] {
-  const byName = new Map<string, Converted & { text: string }>();
-  const duplicates: string[] = [];
-  for (const one of converted) {
-    const kind = kebabCase(one.definition.names.kind);
-    const name = one.release === undefined ? `${kind}.yaml` : path.join(kind, `${one.release}.yaml`);
-    const text = renderDefinition(one.definition);
-    const first = byName.get(name);
-    if (first === undefined) byName.set(name, { ...one, text });
-    else if (first.text !== text) duplicates.push(`${name} (${first.file}, ${one.file})`);
-  }
-  if (duplicates.length > 0) {
-    throw new KrmhubError('usage', `cannot write two definitions to one file: ${duplicates.join('; ')}`, {
-      hint: 'Convert them separately to different folders (--out), or set --release.',
-    });
-  }
-  return [...byName].map(([name, { text }]) => ({ name, text }));
+function buildDefinitionFiles(converted: Distinct['distinct']): OutputFile[] {
+  return converted.map(({ name, definition }) => ({
+    name: path.join(...name.split('/')),
+    text: renderDefinition(definition),
+  }));
 }
 
 function isProfile(to: ConvertFilesOptions['to']): to is Profile {
@@ -272,28 +256,12 @@ function isProfile(to: ConvertFilesOptions['to']): to is Profile {
 }
 
 function buildCatalogFile(
-  { converted, catalogs }: Conversion,
+  converted: readonly Converted[],
+  catalogs: readonly CatalogHeader[],
   to: Exclude<ConvertFilesOptions['to'], 'definition'>,
   given: string | undefined,
 ): { files: OutputFile[]; report?: ProfileReport } {
-  const byFunction = new Map<string, Converted>();
-  const duplicates: string[] = [];
-  for (const one of converted) {
-    const key = `${one.definition.group}/${one.definition.names.kind}`;
-    const first = byFunction.get(key);
-    if (first === undefined) byFunction.set(key, one);
-    else duplicates.push(`${key} (${first.file}, ${one.file})`);
-  }
-  if (duplicates.length > 0) {
-    throw new KrmhubError(
-      'usage',
-      `cannot write the catalog: duplicate functions: ${duplicates.join('; ')}`,
-      {
-        hint: 'Remove the duplicates. To select among releases, publish them and write a catalog recipe.',
-      },
-    );
-  }
-  const definitions = [...byFunction.values()]
+  const definitions = converted
     .map(({ definition }) => ({ group: definition.group, kind: definition.names.kind, definition }))
     .sort(compareFunctionNames)
     .map(({ definition }) => definition);

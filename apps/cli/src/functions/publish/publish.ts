@@ -24,6 +24,9 @@ export interface PublishOptions extends BundleOptions {
   registry?: string;
 }
 
+/** Errors that `krmhub convert` can remove. */
+const INCOMPLETE: ReadonlySet<string> = new Set(['shape/missing-field', 'image/no-host']);
+
 /** Checks all releases locally, has the registry plan all of them, then publishes one after the other. */
 export async function publish(io: Io, files: readonly string[], options: PublishOptions): Promise<void> {
   const { submissions: read, sources } = await readSubmissions(io, files, options);
@@ -72,7 +75,9 @@ async function readSubmissions(
       'invalid-document',
       `cannot publish: ${plural(errors.length, 'error')} in ${where}`,
       {
-        hint: `Fix the errors above, then check: krmhub lint ${files.join(' ')}`,
+        hint: errors.every(({ code }) => INCOMPLETE.has(code))
+          ? `Add what is missing. Or complete the files, then review and publish the result: krmhub convert ${files.join(' ')} --out FOLDER`
+          : `Fix the errors above, then check: krmhub lint ${files.join(' ')}`,
       },
     );
   }
