@@ -292,7 +292,7 @@ describe('a hostile registry', () => {
       problem: 'unauthorized',
       message: expect.stringContaining(`the token service http://${hostOf(thief)}`),
     });
-    expect(failure.hint).toContain(`token service of the credentials for ${hostOf(server)}`);
+    expect(failure.hint).toContain(`allow it for ${hostOf(server)}: with tokenServices`);
     await catchFailure(fetching([`http://${hostOf(server)}`]));
     expect(sent).toEqual([]);
     expect(text((await fetching([`http://${hostOf(thief)}`])).bytes)).toBe(CATALOG.toString());

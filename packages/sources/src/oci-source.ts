@@ -193,7 +193,7 @@ function toSourceFailure(
   if (error instanceof ForeignTokenService) {
     return failure(
       'unauthorized',
-      `If the token service is trusted, list it as a token service of the credentials for ${printable(registry)}.`,
+      `If you trust it, allow it for ${printable(registry)}: with tokenServices beside its source credentials, or on the command line with KRMHUB_TOKEN_SERVICES.`,
     );
   }
   const cause = error.cause as { code?: unknown } | undefined;

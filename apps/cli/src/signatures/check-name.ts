@@ -13,39 +13,46 @@ import {
 } from '@krmhub/signing';
 import { misplacedReason, type Subject } from './trust/judge-release.js';
 
+/** What the user named, and what is there. */
+export interface NamedArtifact {
+  subject: Subject;
+  /** Absent for files. */
+  reference?: Reference;
+  now: Date;
+}
+
 /**
  * Compares what a bundle signs with what the user named, so that no registry can serve a signed release, function or catalog
  * as another one. Returns undefined if the artifact has no name to compare: for example, it is a script.
  */
-export function checkName(
-  subject: Subject,
-  statement: Statement | undefined,
-  reference?: Reference,
-): Check | undefined {
+export function checkName(statement: Statement | undefined, named: NamedArtifact): Check | undefined {
+  const { subject } = named;
   const problem = subject.unreadable ?? misplacedReason(subject);
   if (problem !== undefined) return failedCheck('name', problem);
-  if (statement?.predicateType === SNAPSHOT_PREDICATE) return checkSnapshot(statement, subject, reference);
+  if (statement?.predicateType === SNAPSHOT_PREDICATE) return checkSnapshot(statement, named);
   if (statement?.predicateType === RELEASE_PREDICATE) return checkRelease(statement, subject);
   return checkManifest(subject);
 }
 
-function checkSnapshot(
-  statement: Statement,
-  { definitions }: Subject,
-  reference: Reference | undefined,
-): Check {
+/** A snapshot must be valid if the user asks for the current one, with a tag such as `latest`. */
+function checkSnapshot(statement: Statement, { subject, reference, now }: NamedArtifact): Check {
   const claim = readSnapshotClaim(statement);
   if (claim === undefined) return failedCheck('name', 'invalid snapshot predicate');
   const { catalog, serial, expires } = claim;
   const signed = `snapshot ${serial} of the catalog ${catalog}`;
+  if (subject.definitions.length > 0) return failedCheck('name', `signed is ${signed}, not a definition`);
+  const isExpired = Date.parse(expires) <= now.getTime();
   const [, asked] = /^catalogs\/([^/]+)$/.exec(reference?.repository ?? '') ?? [];
-  const tag = asked === undefined ? undefined : /^\d+$/.exec(reference?.tag ?? '')?.[0];
-  if (definitions.length > 0) return failedCheck('name', `signed is ${signed}, not a definition`);
-  if (asked !== undefined && asked !== catalog)
-    return failedCheck('name', `signed is ${signed}, not of the catalog ${asked}`);
-  if (tag !== undefined && Number(tag) !== serial)
-    return failedCheck('name', `signed is ${signed}, not snapshot ${tag}`);
-  return passedCheck('name', `${signed}, valid until ${expires}`);
+  if (asked !== undefined) {
+    const { tag } = reference!;
+    const isSerial = tag !== undefined && /^\d+$/.test(tag);
+    if (asked !== catalog) return failedCheck('name', `signed is ${signed}, not of the catalog ${asked}`);
+    if (isSerial && Number(tag) !== serial)
+      return failedCheck('name', `signed is ${signed}, not snapshot ${tag}`);
+    if (tag !== undefined && !isSerial && isExpired)
+      return failedCheck('name', `signed is ${signed}, which expired at ${expires}`);
+  }
+  return passedCheck('name', `${signed}, ${isExpired ? 'expired at' : 'valid until'} ${expires}`);
 }
 
 /** A statement of a release names it. */

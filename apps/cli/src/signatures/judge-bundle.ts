@@ -1,4 +1,3 @@
-import type { Reference } from '@krmhub/oci';
 import {
   type Check,
   failedCheck,
@@ -11,10 +10,9 @@ import {
   type TrustedRoot,
   type Verification,
 } from '@krmhub/signing';
-import { checkName } from './check-name.js';
+import { checkName, type NamedArtifact } from './check-name.js';
 import type { ExpectedSigner } from './expected-signer.js';
 import type { FoundBundle } from './found-bundle.js';
-import type { Subject } from './trust/judge-release.js';
 
 /** The result for one bundle, as JSON output has it. */
 export interface JudgedBundle {
@@ -39,13 +37,13 @@ export function judgeBundle(
   found: FoundBundle,
   expected: ExpectedSigner,
   root: TrustedRoot,
-  { subject, reference }: { subject: Subject; reference?: Reference },
+  named: NamedArtifact,
 ): JudgedBundle {
   const verification = found.verify({ keys: expected.keys, root });
   const { verified, signer, statement } = verification;
   if (!verified || signer === undefined) return describeBundle(found.source, verification, []);
   const identity = expected.judge(signer);
-  const name = checkName(subject, statement, reference);
+  const name = checkName(statement, named);
   return describeBundle(found.source, verification, [
     (identity.passed ? passedCheck : failedCheck)('identity', identity.message),
     ...(name === undefined ? [] : [name]),

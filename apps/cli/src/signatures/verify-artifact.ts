@@ -39,7 +39,7 @@ export async function verifyArtifact(io: Io, name: string, options: VerifyOption
     target.kind === 'reference'
       ? await findReferenceBundles(io, target.reference, options)
       : await readFileEvidence(io, target, options.bundle);
-  const bundles = found.map((one) => judgeBundle(one, expected, root, named));
+  const bundles = found.map((one) => judgeBundle(one, expected, root, { ...named, now: io.now() }));
   const wanted = bundles.filter((bundle) => matchesType(bundle, options.type));
   const good = wanted.find(({ verified }) => verified);
   const as = good === undefined ? undefined : verifiedName(good);
