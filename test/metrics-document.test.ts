@@ -33,6 +33,7 @@ const metrics = createMetrics({
 metrics.request('GET', '/', 200, 0.1);
 metrics.publish('created');
 metrics.build('default', 'snapshot', 0.1);
+metrics.logLineDropped();
 metrics.catalogFunctions('default', 0);
 metrics.signatureExpires('default', 0);
 metrics.refresh('c', 's', 'changed');

@@ -10,7 +10,7 @@ export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 export const fixtures = path.join(root, 'test/fixtures');
 /** Documents of other projects; optionally beside the checkout, never part of it. */
 export const sharedData = path.join(path.dirname(root), 'shared/data');
-const command = path.join(root, 'apps/cli/bin/krmhub.js');
+export const command = path.join(root, 'apps/cli/bin/krmhub.js');
 
 export interface Finished {
   code: number | null;

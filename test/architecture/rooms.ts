@@ -60,7 +60,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   'apps/registry': {
     limits: [],
-    log: [],
+    log: ['limits'],
     metrics: [],
     search: [],
     http: ['limits', 'log'],

@@ -4,23 +4,20 @@ import { runProgram } from './program.js';
 
 /** The only file of the command line that uses the process. */
 
-// A reader such as `head` can close the pipe early: that is not an error.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
+// Each write gets its own error (`write`, `LogOutput`). Without a listener, the event would end the process.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
 const io: Io = {
   stdin: process.stdin,
   stdout: process.stdout,
-  stderr: process.stderr,
+  stderr: Object.assign(process.stderr, { isLossy: true }),
   env: process.env,
   cwd: process.cwd(),
   exitCode: 0,
   now: () => new Date(),
+  setUmask: (mask) => void process.umask(mask),
   // Without a caller, signals keep their default behavior.
   waitForStop: () =>
     new Promise((resolve) => {

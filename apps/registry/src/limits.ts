@@ -90,6 +90,12 @@ export const SERVER_LIMITS = {
   stalledMilliseconds: 120_000,
   /** Connections at once; more are refused and logged. */
   maxConnections: 10_000,
+  /** Files that the process must be able to open, half of them for connections: an idle registry has about 70. */
+  minOpenFiles: 256,
+  /** Log lines that wait because nothing reads the log; further ones are dropped and counted. */
+  maxWaitingLogBytes: 1_048_576,
+  /** Requests of one client address that are logged per minute, besides changes: nobody can fill the disk with lines. */
+  loggedRequestsPerMinute: 600,
   /** Parts of a multipart body. */
   maxFormParts: 10,
   /** Size of the headers of one part. */

@@ -1,9 +1,14 @@
+import type { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { SERVER_LIMITS } from './limits.js';
 
 export type Log = Logger;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Milliseconds between two warnings about the same overload. */
+const WARNING_MILLISECONDS = 60_000;
 
 /**
  * Writes JSON lines. Credentials are never logged: do not log whole headers. Fields with these names are redacted as
@@ -20,4 +25,69 @@ export function createLog(level: LogLevel, destination: DestinationStream): Log 
     },
     destination,
   );
+}
+
+/** What a log needs of a stream. Those of the process can be written again after an error. */
+export type LogStream = Pick<Writable, 'on' | 'write' | 'writableLength'>;
+
+/**
+ * A stream for log lines. A line that cannot be written is dropped and counted, because the registry must not stop
+ * for its log: the disk below it can be full, and the reader of a pipe can stop reading. When writing works again, a
+ * line tells how many were dropped.
+ */
+export class LogOutput implements DestinationStream {
+  readonly #stream: LogStream;
+  #dropped = 0;
+  #reported = 0;
+  /** A failed write may have left the start of a line. */
+  #isCut = false;
+
+  constructor(stream: LogStream) {
+    this.#stream = stream;
+    // Each write gets its own error. Without a listener, the event would end the process.
+    stream.on('error', () => undefined);
+  }
+
+  /** Lines dropped so far. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  write(line: string): void {
+    // The lines of a pipe that nobody reads wait in memory.
+    if (this.#stream.writableLength > SERVER_LIMITS.maxWaitingLogBytes) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#stream.write(this.#isCut ? `\n${line}` : line, (error) => {
+      this.#isCut = error instanceof Error;
+      if (this.#isCut) this.#dropped += 1;
+      else if (this.#dropped > this.#reported) this.#report();
+    });
+  }
+
+  #report(): void {
+    const dropped = this.#dropped - this.#reported;
+    this.#reported = this.#dropped;
+    const time = new Date().toISOString();
+    this.write(
+      `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines were dropped: they could not be written' })}\n`,
+    );
+  }
+}
+
+/**
+ * Returns a function that logs a warning with the number of calls since the last one. It logs at most once per
+ * interval, because a client can cause each call.
+ */
+export function rareWarning(log: Pick<Log, 'warn'>, message: string): (fields: object) => void {
+  let count = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return (fields) => {
+    count += 1;
+    if (performance.now() - loggedAt < WARNING_MILLISECONDS) return;
+    loggedAt = performance.now();
+    log.warn({ count, ...fields }, message);
+    count = 0;
+  };
 }

@@ -1,12 +1,14 @@
 import { KrmhubError } from '@krmhub/schema';
-import { destination } from 'pino';
-import { createLog, loadConfig, startRegistry } from './server/serve.js';
+import { createLog, LogOutput, loadConfig, startRegistry } from './server/serve.js';
 
 /** Runs the server. Only this file of the package uses `process`. */
 async function main(): Promise<void> {
+  // Files of a registry are for its account only: the database has the hashes of tokens.
+  process.umask(0o077);
   const config = await loadConfig(process.env, {}, process.cwd());
-  const log = createLog(config.logLevel, destination({ dest: 2, sync: true }));
-  const registry = await startRegistry({ config, log });
+  const output = new LogOutput(process.stderr);
+  const log = createLog(config.logLevel, output);
+  const registry = await startRegistry({ config, log, unwrittenLogLines: () => output.dropped });
   const stop = () => {
     registry.close().catch((error: unknown) => {
       log.fatal({ err: error }, 'the registry did not stop cleanly');

@@ -10,6 +10,8 @@ export interface Metrics {
   catalogFunctions(catalog: string, functions: number): void;
   /** `at` is in milliseconds since the epoch. */
   signatureExpires(catalog: string, at: number): void;
+  /** A line was not logged because its client sends too many requests. */
+  logLineDropped(): void;
   /** `outcome` is the result of a sync: changed, unchanged, or a problem. */
   refresh(catalog: string, source: string, outcome: string): void;
   /** Returns the Prometheus text format. */

@@ -34,8 +34,24 @@ it('a terminal that says no width, or hardly any, is still written to', () => {
 });
 
 it('writing to a pipe that was closed is no error and does not hang', async () => {
-  const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) });
+  const closed = Object.assign(new Error('EPIPE'), { code: 'EPIPE' });
+  const broken = new Writable({ write: (_chunk, _encoding, done) => done(closed) });
   broken.on('error', () => undefined);
   await write(broken, 'x');
   await write(broken, 'y');
+});
+
+it('output that cannot be written fails the command, and a message that cannot be written does not', async () => {
+  const full = () =>
+    Object.assign(
+      new Writable({
+        write: (_chunk, _encoding, done) => done(Object.assign(new Error('full'), { code: 'ENOSPC' })),
+      }).on('error', () => undefined),
+      { isLossy: false },
+    );
+  await expect(write(full(), 'x')).rejects.toMatchObject({
+    code: 'storage-full',
+    message: 'cannot write the output: the disk is full',
+  });
+  await write(Object.assign(full(), { isLossy: true }), 'x');
 });

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { KrmhubError } from '@krmhub/schema/error';
 
 /** The input of a terminal, with what a prompt for a secret needs. */
 export interface Input extends Readable {
@@ -11,6 +12,8 @@ export interface Input extends Readable {
 export interface Output extends Writable {
   isTTY?: boolean;
   columns?: number;
+  /** Set for stderr: a command does not fail because a message about it cannot be written. */
+  isLossy?: boolean;
 }
 
 /** The environment of a command, except files and the network. */
@@ -25,16 +28,31 @@ export interface Io {
   /** Exit code of the program. Commands with findings and errors set it. */
   exitCode: number;
   now(): Date;
+  /** Sets the permissions that new files and folders of this process lack. */
+  setUmask(mask: number): void;
   /** Resolves on the first signal that asks the program to stop. */
   waitForStop(): Promise<void>;
 }
 
-/** Writes to a stream. Resolves after the write, so that large output does not accumulate in memory. */
+/**
+ * Writes to a stream. Resolves after the write, so that large output does not accumulate in memory. Rejects with
+ * `storage-full` or `unavailable`.
+ */
 export async function write(stream: Output, text: string | Uint8Array): Promise<void> {
   // A reader such as `head` can close the pipe early.
   if (!stream.writable) return;
-  await new Promise<void>((resolve) => {
-    stream.write(text, () => resolve());
+  const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
+    stream.write(text, resolve);
+  });
+  if (error instanceof Error && error.code !== 'EPIPE' && stream.isLossy !== true) throw outputError(error);
+}
+
+function outputError(cause: NodeJS.ErrnoException): KrmhubError {
+  const isFull = cause.code === 'ENOSPC' || cause.code === 'EDQUOT';
+  const reason = isFull ? 'the disk is full' : (cause.code ?? cause.message);
+  return new KrmhubError(isFull ? 'storage-full' : 'unavailable', `cannot write the output: ${reason}`, {
+    hint: 'Write it to another file or disk.',
+    cause,
   });
 }
 

@@ -1,10 +1,11 @@
 import path from 'node:path';
-import { createLog, loadConfig, startRegistry } from '@krmhub/registry';
+import { createLog, LogOutput, loadConfig, startRegistry } from '@krmhub/registry';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { shellWord } from '../io/text.js';
 import { DEFAULT_REGISTRY } from '../registry/connection.js';
+import { keepFilesPrivate } from './data-folder.js';
 
 export interface ServeOptions {
   host?: string;
@@ -15,12 +16,18 @@ export interface ServeOptions {
 
 /** Runs a registry until a signal arrives. */
 export async function serveRegistry(io: Io, options: ServeOptions): Promise<void> {
+  keepFilesPrivate(io);
   const config = await loadConfig(io.env, options, io.cwd);
   const dataFolder = path.resolve(io.cwd, config.dataFolder);
   // From here on a signal causes a graceful shutdown, even one that arrives during startup.
   const stopped = io.waitForStop();
-  const log = createLog(config.logLevel, io.stdout);
-  const registry = await start({ config: { ...config, dataFolder }, log });
+  const output = new LogOutput(io.stdout);
+  const log = createLog(config.logLevel, output);
+  const registry = await start({
+    config: { ...config, dataFolder },
+    log,
+    unwrittenLogLines: () => output.dropped,
+  });
   const url = isLoopback(config.host) ? `http://localhost:${new URL(registry.url).port}` : registry.url;
   await printWelcome(io, { ...registry, url, dataFolder });
   await stopped;

@@ -46,6 +46,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     cwd,
     exitCode: 0,
     now: () => new Date(),
+    setUmask: () => undefined,
     waitForStop: () => stopped,
     out: () => stdout.bytes().toString('utf8'),
     err: () => stderr.bytes().toString('utf8'),

@@ -3,13 +3,11 @@ import type { Problem } from '@krmhub/api/model';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import type { Log } from '../log.js';
 import type { RegistryContext } from './context.js';
 import type { PublicAddress } from './public-address.js';
 import { TooManyRequests } from './too-many-requests.js';
 
 export interface ProblemDeps {
-  log: Log;
   config: PublicAddress;
 }
 
@@ -20,20 +18,18 @@ export function problemResponse(c: RegistryContext, failure: unknown, deps: Prob
 }
 
 /**
- * Returns the status, the problem and the headers of a failure, for any media type. An unexpected failure is logged,
- * and reported as "internal".
+ * Returns the status, the problem and the headers of a failure, for any media type. An unexpected failure is
+ * reported as "internal"; its cause is in the log only.
  */
 export function failureResponse(
   c: RegistryContext,
   failure: unknown,
-  { log, config }: ProblemDeps,
+  { config }: ProblemDeps,
 ): { problem: Problem; status: (typeof HTTP_STATUS)[ErrorCode]; headers: Record<string, string> } {
   const requestId = c.get('requestId');
   const error = failure instanceof KrmhubError ? failure : internalError(failure);
   const status = HTTP_STATUS[error.code];
-  if (status >= 500) {
-    log.error({ requestId, route: c.get('route'), code: error.code, err: failure }, 'request failed');
-  }
+  if (status >= 500) c.set('failure', { code: error.code, err: failure });
   const problem: Problem = {
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Error',

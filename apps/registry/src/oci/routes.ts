@@ -85,7 +85,7 @@ export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
       return response;
     } catch (error) {
       await discardBody(c);
-      return refusalResponse(c, error, deps);
+      return refusalResponse(c, error);
     }
   };
   app.all(PREFIX, handle);
@@ -147,11 +147,9 @@ async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Pro
  * Returns any failure as an error of distribution-spec ("Error Codes"). Clients show the message, so it
  * includes the hint.
  */
-function refusalResponse(c: RegistryContext, failure: unknown, { log }: OciDeps): Response {
+function refusalResponse(c: RegistryContext, failure: unknown): Response {
   const { code, status, message, hint, detail, headers } = asRefusal(failure);
-  if (status >= 500) {
-    log.error({ requestId: c.get('requestId'), route: c.get('route'), code, err: failure }, 'request failed');
-  }
+  if (status >= 500) c.set('failure', { code, err: failure });
   const text = hint === undefined ? message : `${message}. ${hint}`;
   const body = errorBody(code, text.slice(0, SERVER_LIMITS.maxDetailLength), detail);
   return c.body(body, status as ContentfulStatusCode, {

@@ -6,6 +6,7 @@ import type { TrustedProxySettings } from '../http/client-address.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { commonHeaders, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
+import type { RequestLog } from '../auth/request-log.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import { blobHeaders } from './blobs.js';
@@ -16,6 +17,7 @@ interface Deps {
   artifacts: Pick<BlobStore, 'open'>;
   metrics: Pick<Metrics, 'request'>;
   log: Log;
+  requestLog: Pick<RequestLog, 'write'>;
   config: PublicAddress & TrustedProxySettings;
 }
 
@@ -36,7 +38,7 @@ const MAX_FREE = 16;
  * same way.
  */
 export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener {
-  const { log, metrics, config } = deps;
+  const { log, requestLog, metrics, config } = deps;
   const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
   const common = { ...commonHeaders(config.publicUrl), ...READ_HEADERS, ...OCI_API_VERSION };
   const free: Buffer[] = [];
@@ -70,12 +72,9 @@ export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener 
       await open.close();
       const seconds = (performance.now() - started) / 1000;
       metrics.request('GET', OCI_TEMPLATES.blob, status, seconds);
-      if (log.isLevelEnabled('info')) {
-        const client = clientAddress(request, proxies);
-        const method = 'GET';
-        const route = OCI_TEMPLATES.blob;
-        log.info({ requestId, client, method, route, path: url, status, seconds }, 'request');
-      }
+      const client = clientAddress(request, proxies);
+      const route = OCI_TEMPLATES.blob;
+      requestLog.write('info', { requestId, client, method: 'GET', route, path: url, status, seconds });
     }
   };
 

@@ -99,7 +99,7 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
 
 function record(
   c: RegistryContext,
-  { log, metrics }: Pick<OpenRegistry, 'log' | 'metrics'>,
+  { requestLog, metrics }: Pick<OpenRegistry, 'requestLog' | 'metrics'>,
   seconds: number,
 ): void {
   const { method } = c.req;
@@ -107,11 +107,17 @@ function record(
   const route = c.get('route');
   metrics.request(KNOWN_METHODS.has(method) ? method : 'other', route, status, seconds);
   const level = status >= 500 ? 'error' : QUIET_ROUTES.has(route) ? 'debug' : 'info';
-  const [requestId, client] = [c.get('requestId'), c.get('client')];
-  log[level](
-    { requestId, client, method, route, path: c.req.path.slice(0, 500), status, seconds },
-    'request',
-  );
+  const failure = c.get('failure');
+  requestLog.write(level, {
+    requestId: c.get('requestId'),
+    client: c.get('client'),
+    method,
+    route,
+    path: c.req.path,
+    status,
+    seconds,
+    ...(failure === undefined ? {} : { failure }),
+  });
 }
 
 /** Methods in metrics. Clients choose method names, so an unknown one must not create a time series. */

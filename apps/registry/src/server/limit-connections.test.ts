@@ -28,7 +28,7 @@ it('refuses connections above the limit, and logs it once', async () => {
   const second = await ask();
   expect([first.received, second.received]).toEqual(Array(2).fill(expect.stringContaining('answered')));
   expect([(await ask()).received, (await ask()).received]).toEqual(['', '']);
-  expect(warnings).toEqual([{ refused: 1, maxConnections: 2 }]);
+  expect(warnings).toEqual([{ count: 1, maxConnections: 2 }]);
   first.socket.destroy();
   await once(first.socket, 'close');
   await expect.poll(async () => (await ask()).received).toContain('answered');

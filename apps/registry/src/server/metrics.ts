@@ -6,6 +6,8 @@ export interface MetricsOptions {
   countFunctions: () => Promise<number>;
   sources: () => Promise<SourceRecord[]>;
   clock: () => Date;
+  /** Returns the log lines so far that could not be written. */
+  unwrittenLogLines?: () => number;
   /** Adds the process metrics of prom-client: memory, event loop, garbage collection. */
   process: boolean;
 }
@@ -55,6 +57,18 @@ export function createMetrics(options: MetricsOptions): Metrics {
     help: 'Duration of a snapshot build.',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120],
     registers: [register],
+  });
+  let unwritten = 0;
+  const droppedLines: Counter<'reason'> = new Counter({
+    name: 'krmhub_log_lines_dropped_total',
+    help: 'Log lines dropped: they could not be written, or one client sends too many requests.',
+    labelNames: ['reason'],
+    registers: [register],
+    collect() {
+      const now = options.unwrittenLogLines?.() ?? 0;
+      droppedLines.inc({ reason: 'unwritable' }, now - unwritten);
+      unwritten = now;
+    },
   });
   const functions = new Gauge({
     name: 'krmhub_catalog_functions',
@@ -130,6 +144,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     catalogFunctions: (catalog, count) => functions.set({ catalog }, count),
     signatureExpires: (catalog, at) => expiries.set({ catalog }, at / 1_000),
+    logLineDropped: () => droppedLines.inc({ reason: 'client-quota' }),
     refresh: (catalog, source, outcome) => refreshes.inc({ catalog, source, outcome }),
     render: () => register.metrics(),
     contentType: register.contentType,

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
+import { RequestLog } from '../auth/request-log.js';
 import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
 import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
 import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
@@ -39,6 +40,8 @@ export type OpenConfig = Pick<Config, 'dataFolder' | 'snapshotValidDays'> &
 
 export interface OpenOptions {
   log: Log;
+  /** Returns the log lines so far that could not be written, for the metrics. */
+  unwrittenLogLines?: () => number;
   /** Absent for the system clock, which worker threads always use. */
   clock?: () => Date;
   /**
@@ -94,6 +97,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       sources: () => store.sources(),
       clock,
       process: inThread === undefined,
+      ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
     });
     const renditionBlobs = await openBlobs(paths.renditions);
     const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
@@ -202,6 +206,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       renewal,
       clock,
       log,
+      requestLog: new RequestLog({ log, clock, onDrop: () => metrics.logLineDropped() }),
       metrics,
       readiness: readinessChecks({ store, blobs, artifacts, snapshotBuilder, log }),
       config,
