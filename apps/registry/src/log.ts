@@ -28,7 +28,9 @@ export function createLog(level: LogLevel, destination: DestinationStream): Log 
 }
 
 /** What a log needs of a stream. Those of the process can be written again after an error. */
-export type LogStream = Pick<Writable, 'on' | 'write' | 'writableLength'>;
+export interface LogStream extends Pick<Writable, 'write' | 'writableLength'> {
+  on(event: 'error', listener: () => void): unknown;
+}
 
 /**
  * A stream for log lines. A line that cannot be written is dropped and counted, because the registry must not stop

@@ -174,9 +174,13 @@ export const Token = z
   .openapi('Token');
 
 export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList');
+/** No control characters, and none that reorder or hide text: a name is shown on terminals and in logs. */
+const TOKEN_NAME =
+  /^[^\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]*$/;
+
 export const CreateTokenRequest = z
   .object({
-    name: z.string().min(1).max(100),
+    name: z.string().min(1).max(100).regex(TOKEN_NAME, 'contains a control character or an invisible one'),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
     groups: z
       .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))

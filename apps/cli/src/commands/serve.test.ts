@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runProgram } from '../program.js';
 import { runTest, type TestIo, testIo } from '../testing/command-line.js';
@@ -95,6 +98,8 @@ it('says that the port is in use, and what to do', async () => {
   expect(other.exitCode).toBe(5);
   expect(other.err()).toContain(`127.0.0.1:${port}`);
   expect(other.err()).toContain('--port');
+  // A start that fails leaves no folder with an admin token and a key behind.
+  expect(existsSync(path.join(folder, 'b'))).toBe(false);
   const same = await runTest(['serve', '--port', '0', '--data', 'a'], { cwd: folder });
   expect(same.exitCode).toBe(5);
   expect(same.err()).not.toContain('fault of krmhub');
@@ -113,3 +118,56 @@ it('says that the data folder cannot be made', async () => {
     expect(io.err()).not.toContain('fault of krmhub');
   }
 });
+
+it('keeps every file private in a folder that others can read', async () => {
+  const data = path.join(folder, 'data');
+  await mkdir(data, { mode: 0o755 });
+  const before = process.umask(0o022);
+  try {
+    const io = Object.assign(testIo({ cwd: folder }), { setUmask: (mask: number) => process.umask(mask) });
+    const running = runProgram(['serve', '--port', '0', '--data', data], io);
+    await started(io, running);
+    const names = await readdir(data, { recursive: true });
+    expect(names).toEqual(expect.arrayContaining(['registry.db', 'registry.db-wal', 'blobs/sha256/00']));
+    const modes = await Promise.all(names.map(async (name) => (await stat(path.join(data, name))).mode));
+    expect(names.filter((_, at) => (modes[at]! & 0o077) !== 0)).toEqual([]);
+    io.stop();
+    await running;
+  } finally {
+    process.umask(before);
+  }
+});
+
+it('goes on while its log and its messages cannot be written', async () => {
+  const io = testIo({ cwd: folder });
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  const isFull = { write: (_chunk: unknown, _encoding: unknown, done: (error: Error) => void) => done(full) };
+  io.stdout = new Writable(isFull);
+  io.stderr = Object.assign(
+    new Writable(isFull).on('error', () => undefined),
+    { isLossy: true },
+  );
+  const port = String(await freePort());
+  const running = runProgram(['serve', '--port', port, '--data', 'data'], io);
+  await expect
+    .poll(() =>
+      fetch(`http://127.0.0.1:${port}/no-such-path`).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    .toBe(404);
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+  io.stop();
+  await running;
+  expect(io.exitCode).toBe(0);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

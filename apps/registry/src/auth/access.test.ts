@@ -154,6 +154,17 @@ describe('tokens', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 
+  it('have names that do not change a terminal or hide text', async () => {
+    const { secret: admin } = await registry.token({});
+    for (const name of ['a\nb', '\u001b[2J', '\u009b31m', 'a\u202eb', 'a\u200bb']) {
+      const response = await send('POST', '/api/v1/tokens', admin, { name, scopes: ['publish'] });
+      expect(response.status).toBe(400);
+      expect(((await response.json()) as Problem).detail).toContain('name: contains a control character');
+    }
+    const named = await send('POST', '/api/v1/tokens', admin, { name: 'Büro 日本 CI', scopes: ['publish'] });
+    expect(named.status).toBe(201);
+  });
+
   it('are created, listed without secrets, used and revoked', async () => {
     const { secret: admin } = await registry.token({});
     const response = await send('POST', '/api/v1/tokens', admin, { name: 'ci', scopes: ['publish'] });

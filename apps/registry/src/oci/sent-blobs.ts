@@ -2,11 +2,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { BlobStore, OpenBlob } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
+import type { RequestLog } from '../auth/request-log.js';
 import type { TrustedProxySettings } from '../http/client-address.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { commonHeaders, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
-import type { RequestLog } from '../auth/request-log.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import { blobHeaders } from './blobs.js';

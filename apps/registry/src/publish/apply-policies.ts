@@ -50,11 +50,11 @@ export async function applyPolicies(
   const stored = await store.policies();
   const result = { dryRun, policies: policies.length };
   const before = trust.policies;
+  if (!remove) refuseRemovals(before, policies);
   if (stored?.text === text) {
     const { coverage } = await changesOf(deps, before, before);
     return { outcome: 'unchanged', ...result, changes: [], changed: 0, coverage };
   }
-  if (!remove) refuseRemovals(before, policies);
   if (!dryRun) {
     const at = clock().toISOString();
     try {
@@ -117,7 +117,12 @@ async function changesOf(
 function refuseRemovals(before: readonly SigningPolicy[], after: readonly SigningPolicy[]): void {
   const names = new Set(after.map(({ name }) => name));
   const gone = before.map(({ name }) => name).filter((name) => !names.has(name));
-  if (gone.length === 0) return;
+  if (gone.length === 0) {
+    if (after.length > 0) return;
+    throw new KrmhubError('invalid-document', 'the text contains no signing policy', {
+      hint: 'Write at least one SigningPolicy. To have none, use `remove=true` (`--remove`).',
+    });
+  }
   throw new KrmhubError('conflict', `this would remove policies: ${gone.join(', ')}`, {
     hint: 'Nothing was changed. Use `remove=true` (`--remove`) to remove them. `krmhub policy list --text` prints the current ones.',
   });

@@ -185,6 +185,14 @@ describe('a group with a signing policy', () => {
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
 
+  it('refuses policies without a policy, unless all are to be removed', async () => {
+    expect((await applyPolicies('', '?remove=true')).status).toBe(200);
+    for (const text of ['', '# nothing\n', '---\n---\n']) {
+      const refused = await applyPolicies(text);
+      expect([refused.status, refused.body.code]).toEqual([422, 'invalid-document']);
+    }
+  });
+
   it('refuses an unsigned release also after the policy was removed', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     expect((await applyPolicies('')).status).toBe(409);

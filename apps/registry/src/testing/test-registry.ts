@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
 import type { BlobStore } from '@krmhub/catalog';
-import { pino } from 'pino';
 import { createToken } from '../auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
-import type { Log } from '../log.js';
+import { createLog } from '../log.js';
 import type { Planner } from '../publish/planner.js';
 import { createApp } from '../server/app.js';
 import { type OpenConfig, type OpenRegistry, openRegistry } from '../server/open-registry.js';
@@ -59,7 +58,7 @@ export async function openTestRegistry(
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await makeDataFolder());
   const logged: string[] = [];
-  const log: Log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
+  const log = createLog('debug', { write: (line: string) => void logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
   const { config, sources, wrapStore, wrapBlobs, start = true, planner, folder: _, ...cacheSizes } = options;

@@ -273,6 +273,12 @@ export function translateFileError(folder: string, error: unknown): unknown {
       cause: error,
     });
   }
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return new KrmhubError('unavailable', `cannot use the blobs in ${folder}: too many files are open`, {
+      hint: 'Raise the limit of open files: `ulimit -n 65536`, or LimitNOFILE= of a systemd unit.',
+      cause: error,
+    });
+  }
   return new KrmhubError('unavailable', `cannot use the blobs in ${folder}: ${code} (${syscall})`, {
     hint: 'Check that the folder exists, belongs to this user, and that its disk works.',
     cause: error,
