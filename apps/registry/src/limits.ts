@@ -88,7 +88,7 @@ export const SERVER_LIMITS = {
   maxPipelinedRequests: 1_000,
   /** Time after which a connection without progress is closed, for example when the client does not read the response. */
   stalledMilliseconds: 120_000,
-  /** Connections at once; more are refused and logged. */
+  /** Connections at once, a quarter of them of one client address; more are refused and logged. */
   maxConnections: 10_000,
   /** Files that the process must be able to open, half of them for connections: an idle registry has about 70. */
   minOpenFiles: 256,

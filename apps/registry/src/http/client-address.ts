@@ -99,7 +99,7 @@ export function rateLimitKey(address: string): string {
 }
 
 /** `::ffff:192.0.2.1` is 192.0.2.1 on a socket that listens on both families. */
-function plainAddress(address: string): string {
+export function plainAddress(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone(address);
 }

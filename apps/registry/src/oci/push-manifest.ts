@@ -31,7 +31,8 @@ export async function putManifest(
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
   const token = await deps.access.authorize(c, repository, 'push');
   const bytes = await receiveManifest(c);
-  const pushed = checkedManifest(bytes, c.req.header('content-type'), reference);
+  const contentType = c.req.header('content-type');
+  const pushed = await deps.turns.run(() => checkedManifest(bytes, contentType, reference));
   const { record } = pushed;
   const byDigest = isOciDigest(reference);
   const tags = byDigest ? requestedTags(c) : [reference];

@@ -13,6 +13,7 @@ import type { SignedRelease } from '@krmhub/signing';
 import type { Artifact, ArtifactStore } from '../artifacts/artifact-store.js';
 import { functionRepository } from '../artifacts/repositories.js';
 import type { RwLock } from '../isolation/rw-lock.js';
+import type { Turns } from '../isolation/turns.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { FindStore } from '../store/find-record.js';
 import { findDisplayedRelease, findRelease } from '../store/find-record.js';
@@ -26,6 +27,7 @@ export interface AttachDeps {
     Pick<ManifestStore, 'manifest' | 'countBytes'> &
     Pick<PolicyStore, 'policies'>;
   trust: SigningTrust;
+  turns: Pick<Turns, 'run'>;
   bytesLock: Pick<RwLock, 'read'>;
   artifacts: Pick<BlobStore, 'put'>;
   clock: () => Date;
@@ -82,14 +84,14 @@ async function refuseFull({ store, config }: AttachDeps, artifact: Artifact | un
 }
 
 async function plan(
-  { store, trust, clock }: AttachDeps,
+  { store, trust, turns, clock }: AttachDeps,
   fn: FunctionRecord,
   release: ReleaseRecord,
   given: SubmittedBundle,
   by: string,
 ): Promise<{ change?: FunctionChange; artifact?: Artifact }> {
   const { signed, subject } = await signedRelease(store, release);
-  const found = verifySubmittedBundle(trust, signed, given);
+  const found = await turns.run(() => verifySubmittedBundle(trust, signed, given));
   const label = `${release.group}/${release.kind}@${release.release}`;
   if ('problem' in found) {
     throw new KrmhubError('untrusted', `cannot attach the bundle to ${label}: ${found.problem}`, {

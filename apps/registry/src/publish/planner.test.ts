@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PublishInput } from '@krmhub/catalog';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { builtEntry } from '../isolation/built-entry.js';
@@ -56,6 +57,22 @@ function input(bytes: number): PublishInput {
 const LIMIT = SERVER_LIMITS.maxPlannedInlineBytes;
 
 describe('Planner', () => {
+  it('plans one small definition per turn of the event loop', async () => {
+    planner = new Planner();
+    let planned = 0;
+    const all = Promise.all(
+      Array.from({ length: 5 }, () => planner.plan(input(100)).then(() => (planned += 1))),
+    );
+    const perTurn: number[] = [];
+    while (planned < 5) {
+      const before = planned;
+      await nextTurn();
+      perTurn.push(planned - before);
+    }
+    await all;
+    expect(Math.max(...perTurn)).toBe(1);
+  });
+
   it('uses the process only above the size limit', async () => {
     plannerThat(`answer({ plan: { outcome: 'invalid', diagnostics: [], from: 'process' } })`);
     expect(await planner.plan(input(LIMIT))).toMatchObject({ outcome: 'created' });

@@ -1,19 +1,25 @@
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { ProcessEnded } from '../isolation/bounded-process.js';
+import { Turns } from '../isolation/turns.js';
 import { WarmProcess } from '../isolation/warm-process.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { PlanResult } from './plan-process.js';
 
 /**
  * Plans releases. Checking a definition of a megabyte takes a second and would block other requests. So large
- * definitions are planned in a separate process: one at a time, in bounded time and memory.
+ * definitions are planned in a separate process: one at a time, in bounded time and memory. Others take a few
+ * milliseconds, each in its own turn of the event loop.
  */
 export class Planner {
   readonly #warmProcess: WarmProcess;
+  readonly #turns: Pick<Turns, 'run'>;
   #waiting = 0;
 
-  constructor(options: { module?: string; milliseconds?: number; megabytes?: number } = {}) {
+  constructor(
+    options: { module?: string; milliseconds?: number; megabytes?: number; turns?: Pick<Turns, 'run'> } = {},
+  ) {
+    this.#turns = options.turns ?? new Turns();
     const { milliseconds = SERVER_LIMITS.planMilliseconds, megabytes = SERVER_LIMITS.maxPlanMegabytes } =
       options;
     this.#warmProcess = new WarmProcess({
@@ -35,7 +41,8 @@ export class Planner {
    * takes too long.
    */
   async plan(input: PublishInput): Promise<PublishPlan> {
-    if (bytesOf(input) <= SERVER_LIMITS.maxPlannedInlineBytes) return planPublish(input);
+    if (bytesOf(input) <= SERVER_LIMITS.maxPlannedInlineBytes)
+      return this.#turns.run(() => planPublish(input));
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
       throw new KrmhubError('unavailable', 'too many large definitions are waiting to be checked', {
         hint: 'Publish again in a moment.',

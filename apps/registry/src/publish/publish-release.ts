@@ -2,6 +2,7 @@ import type { BlobStore, FunctionStore, PolicyStore } from '@krmhub/catalog';
 import type { Artifact, ArtifactStore } from '../artifacts/artifact-store.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { RwLock } from '../isolation/rw-lock.js';
+import type { Turns } from '../isolation/turns.js';
 import type { Metrics } from '../metrics.js';
 import type { Planner } from './planner.js';
 import type { SigningTrust } from './signing-trust.js';
@@ -44,6 +45,7 @@ export interface PublishDeps {
   artifacts: Pick<BlobStore, 'put'>;
   planner: Pick<Planner, 'plan'>;
   trust: SigningTrust;
+  turns: Pick<Turns, 'run'>;
   /** Locked for reading while bytes are stored and their rows are not. */
   bytesLock: Pick<RwLock, 'read'>;
   snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
@@ -130,7 +132,7 @@ export async function publishRelease(
 
 /** Adds the bundles to the change if they satisfy the policies. */
 async function signed(
-  { trust }: Pick<PublishDeps, 'trust'>,
+  { trust, turns }: Pick<PublishDeps, 'trust' | 'turns'>,
   planned: FunctionChange,
   current: FunctionRecord | undefined,
   { readme, bundles: given = [], bundlesMayFail = false }: Submission,
@@ -145,7 +147,7 @@ async function signed(
       readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
     );
   const { found, problems } = await verifySubmittedBundles(
-    trust,
+    { trust, turns },
     {
       group: release.group,
       kind: release.kind,

@@ -7,7 +7,6 @@
  * needs no migration. Bundles by unknown keys are verified again when policies name new keys.
  */
 
-import { setImmediate } from 'node:timers/promises';
 import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
@@ -22,6 +21,7 @@ import {
 } from '@krmhub/signing';
 import type { Artifact } from '../artifacts/artifact-store.js';
 import { functionRepository } from '../artifacts/repositories.js';
+import type { Turns } from '../isolation/turns.js';
 import type { SigningTrust } from './signing-trust.js';
 
 /** A received bundle; `manifest` is its manifest, if the repository has it already. */
@@ -39,16 +39,15 @@ export interface VerifiedBundles {
   problems: string[];
 }
 
-/** Verifies bundles against a release; other requests run between two of them. */
+/** Verifies bundles against a release, each in its own turn of the event loop. */
 export async function verifySubmittedBundles(
-  trust: SigningTrust,
+  { trust, turns }: { trust: SigningTrust; turns: Pick<Turns, 'run'> },
   release: SignedRelease,
   given: readonly SubmittedBundle[],
 ): Promise<VerifiedBundles> {
   const result: VerifiedBundles = { found: [], problems: [] };
   for (const bundle of given) {
-    await setImmediate();
-    const one = verifySubmittedBundle(trust, release, bundle);
+    const one = await turns.run(() => verifySubmittedBundle(trust, release, bundle));
     if ('problem' in one) result.problems.push(one.problem);
     else if (!result.found.some(({ digest }) => digest === one.digest)) result.found.push(one);
   }

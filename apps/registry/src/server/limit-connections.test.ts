@@ -1,29 +1,44 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
-import { expect, it } from 'vitest';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { readTrustedProxies } from '../http/client-address.js';
 import { limitConnections } from './limit-connections.js';
 
-it('refuses connections above the limit, and logs it once', async () => {
-  const warnings: object[] = [];
-  const server = createServer((_, response) => response.end('answered'));
-  limitConnections(server, 2, { warn: (line: object) => void warnings.push(line) });
+let server: Server;
+let warnings: object[];
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function listen(max: number, trusted: string[]): Promise<void> {
+  warnings = [];
+  server = createServer((_, response) => response.end('answered'));
+  const log = { warn: (line: object) => void warnings.push(line) };
+  limitConnections(server, { max, proxies: readTrustedProxies(trusted).proxies, log });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+}
+
+/** Sends a request on a new connection from an address of this machine, and keeps the connection. */
+async function ask(localAddress = '127.0.0.1'): Promise<{ socket: Socket; received: string }> {
   const { port } = server.address() as AddressInfo;
-  const ask = async () => {
-    const socket = connect(port, '127.0.0.1');
-    let received = '';
-    const ended = once(socket, 'close');
-    socket
-      .on('error', () => undefined)
-      .on('data', (data) => {
-        received += data;
-      });
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await Promise.race([once(socket, 'data').catch(() => undefined), ended]);
-    return { socket, received };
-  };
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  let received = '';
+  const ended = once(socket, 'close');
+  socket
+    .on('error', () => undefined)
+    .on('data', (data) => {
+      received += data;
+    });
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await Promise.race([once(socket, 'data').catch(() => undefined), ended]);
+  return { socket, received };
+}
+
+it('refuses connections above the limit, and logs it once', async () => {
+  await listen(2, ['127.0.0.1']);
   const first = await ask();
   const second = await ask();
   expect([first.received, second.received]).toEqual(Array(2).fill(expect.stringContaining('answered')));
@@ -32,6 +47,22 @@ it('refuses connections above the limit, and logs it once', async () => {
   first.socket.destroy();
   await once(first.socket, 'close');
   await expect.poll(async () => (await ask()).received).toContain('answered');
-  server.closeAllConnections();
-  server.close();
+});
+
+// Linux has all of 127.0.0.0/8 on the loopback interface.
+it.skipIf(process.platform !== 'linux')('one address cannot take all connections', async () => {
+  await listen(8, []);
+  const first = await ask();
+  expect(first.received).toContain('answered');
+  expect((await ask()).received).toContain('answered');
+  expect([(await ask()).received, (await ask()).received]).toEqual(['', '']);
+  expect(warnings).toEqual([{ count: 1, address: '127.0.0.1', maxConnections: 2 }]);
+  expect((await ask('127.0.0.2')).received).toContain('answered');
+  first.socket.destroy();
+  await expect.poll(async () => (await ask()).received).toContain('answered');
+});
+
+it('a trusted proxy may have all connections: they are of many clients', async () => {
+  await listen(8, ['127.0.0.0/8']);
+  for (let at = 0; at < 8; at++) expect((await ask()).received).toContain('answered');
 });

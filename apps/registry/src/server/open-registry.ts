@@ -1,13 +1,14 @@
 import { rm } from 'node:fs/promises';
 import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
-import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { RequestLog } from '../auth/request-log.js';
+import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
 import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
 import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/snapshot-builder-thread.js';
 import { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { RwLock } from '../isolation/rw-lock.js';
+import { Turns } from '../isolation/turns.js';
 import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
@@ -77,7 +78,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const database = await openSqliteStore(paths.database);
   const searching = inThread === undefined ? withSearchThreads(database, paths.database, log) : database;
   const store = options.wrapStore?.(searching) ?? searching;
-  const { planner = new Planner() } = options;
+  const turns = new Turns();
+  const { planner = new Planner({ turns }) } = options;
   const openBlobs = async (folder: string): Promise<BlobStore> => {
     const blobs = await openBlobFolder(folder);
     return options.wrapBlobs?.(blobs, folder) ?? blobs;
@@ -198,6 +200,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       refresher,
       copies,
       planner,
+      /** Work of requests on this thread. */
+      turns,
       functionLocks: new KeyedMutex(),
       bytesLock,
       trust,

@@ -44,11 +44,10 @@ async function checkReadiness({
       ? failing.map(({ catalog, message }) => `${catalog}: ${message}`).join('; ')
       : 'catalogs are being built for the first time since startup');
   const checks: Readiness['checks'] = [
-    await attempt('store', () => store.check()),
-    await attempt('blobs', async () => {
-      await blobs.check();
-      await artifacts.check();
-    }),
+    ...(await Promise.all([
+      attempt('store', () => store.check()),
+      attempt('blobs', async () => void (await Promise.all([blobs.check(), artifacts.check()]))),
+    ])),
     {
       name: 'catalogs',
       status: caughtUp && failure === undefined ? 'ok' : 'failing',

@@ -11,6 +11,7 @@ import { getRequestListener } from '@hono/node-server';
 import { KrmhubError } from '@krmhub/schema';
 import { ensureAdminToken } from '../auth/tokens.js';
 import { storedResponses } from '../catalogs/stored-responses.js';
+import { readTrustedProxies } from '../http/client-address.js';
 import { requestTarget } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { sentBlobs } from '../oci/sent-blobs.js';
@@ -69,7 +70,12 @@ export async function startRegistry(
       requestTarget(config),
     );
     server = listening;
-    limitConnections(listening, maxConnections, log);
+    limitConnections(listening, {
+      max: maxConnections,
+      proxies: readTrustedProxies(config.trustedProxies).proxies,
+      log,
+    });
+    listening.on('connection', () => registry.turns.postpone());
     if (maxConnections < SERVER_LIMITS.maxConnections) {
       log.warn({ openFiles, maxConnections }, 'fewer connections than usual: the limit of open files is low');
     }

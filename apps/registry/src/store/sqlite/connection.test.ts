@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { TokenStore } from '@krmhub/catalog';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
@@ -220,6 +220,24 @@ describe('concurrent writes', () => {
     const again = await openSqliteStore(file);
     expect(await ids(again)).toEqual(['a', 'b', 'c', 'd']);
     await again.close();
+  });
+
+  it('leave turns of the event loop between them to other requests', async () => {
+    const store = await openSqliteStore(file);
+    let stored = 0;
+    const all = Promise.all(
+      Array.from({ length: 50 }, (_, at) => create(store, String(at)).then(() => (stored += 1))),
+    );
+    const perTurn: number[] = [];
+    while (stored < 50) {
+      const before = stored;
+      await nextTurn();
+      perTurn.push(stored - before);
+    }
+    await all;
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(8);
+    expect(await ids(store)).toHaveLength(50);
+    await store.close();
   });
 
   it('report individually whether they were stored when the disk is full', async () => {

@@ -17,6 +17,8 @@ const WRITE_BUSY_TIMEOUT_MS = 5;
 const WRITE_RETRY_MS = 10;
 /** Milliseconds after which a write fails: committing a large snapshot holds the lock for some seconds. */
 const WRITE_PATIENCE_MS = 10_000;
+/** Writes of one transaction, whose thread is blocked meanwhile. More would hardly be faster: the disk is synced once. */
+const MAX_WRITES_TOGETHER = 8;
 /** Milliseconds after which a check reports that the database cannot be written. */
 const CHECK_PATIENCE_MS = 3_000;
 
@@ -141,7 +143,7 @@ interface PendingWrite {
 
 /** Runs writes in one transaction, each in its own savepoint, so that one can fail without the others. */
 function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
-  let pending: PendingWrite[] = [];
+  const pending: PendingWrite[] = [];
   let running = false;
 
   const runAll = (writes: readonly PendingWrite[]): (() => void)[] =>
@@ -163,8 +165,7 @@ function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
   const run = async (): Promise<void> => {
     running = true;
     while (pending.length > 0) {
-      const writes = pending;
-      pending = [];
+      const writes = pending.splice(0, MAX_WRITES_TOGETHER);
       try {
         for (const settle of await whenFree(WRITE_PATIENCE_MS, () => runAll(writes))) settle();
       } catch (error) {
