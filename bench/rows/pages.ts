@@ -89,7 +89,7 @@ async function measurePages(
       ours: percentiles(ours),
       against: `node:http with the finished pages ${percentiles(theirs)}`,
       ratio: ratio(rounds.krmhub, rounds.node),
-      beside: `${list.length} pages, ${ours.count} requests; the largest ${bytes(largest)} on the wire`,
+      beside: `${list.length} ${list.length === 1 ? 'page' : 'pages'}, ${ours.count} requests; the largest ${bytes(largest)} on the wire`,
       target: {
         text: `p99 < ${TARGET_P99_MILLISECONDS} ms, < ${bytes(TARGET_BYTES)}`,
         met: ours.p99 < TARGET_P99_MILLISECONDS && largest < TARGET_BYTES,

@@ -59,7 +59,7 @@ function getCertificates({ verificationMaterial: { content } }: Bundle): Uint8Ar
 function findDerProblem(what: string, all: readonly Uint8Array[], maxBytes: number): string | undefined {
   for (const bytes of all) {
     if (bytes.byteLength > maxBytes) {
-      return `a ${what} has ${bytes.byteLength} bytes, the limit is ${maxBytes}`;
+      return `a ${what} has ${bytes.byteLength} bytes; the limit is ${maxBytes}`;
     }
     if (exceedsDepth(bytes, SIGNING_LIMITS.maxAsn1Levels)) {
       return `a ${what} has more than ${SIGNING_LIMITS.maxAsn1Levels} levels`;
@@ -89,7 +89,7 @@ function findListProblem(json: object): string | undefined {
   const long = lists.find(([, list, most]) => Array.isArray(list) && list.length > most);
   if (long !== undefined) {
     const [what, list, most] = long;
-    return `it has ${(list as unknown[]).length} ${what}, the limit is ${most}`;
+    return `it has ${(list as unknown[]).length} ${what}; the limit is ${most}`;
   }
   const signatures = at(at(json, 'dsseEnvelope'), 'signatures');
   return Array.isArray(signatures) && signatures.length > 1 ? ONE_SIGNATURE : undefined;

@@ -12,7 +12,7 @@ export interface TrustedRoot {
   /** Name in messages. */
   name: string;
   root: Root;
-  /** Evidence that keyless signatures need: what the instance has, even if its entries are unusable. */
+  /** Evidence that keyless signatures must have: one for each kind of log that the instance lists, even if unusable. */
   requires: { log: boolean; certificateLog: boolean };
 }
 

@@ -191,7 +191,7 @@ const write = async (name: string, text: string) => writeFile(path.join(folder, 
 describe('catalog diff', () => {
   const covered = new Set<string>(['signer-changed', 'signature-removed', 'signature-added']);
 
-  it('tells what releases of a registry change, in one diff', async () => {
+  it('lists the changes of releases of a registry, in one diff', async () => {
     const of = (index: number, content: Partial<FunctionDefinition>) => definition(`Fn${index}`, content);
     for (const [index, [before]] of released.entries()) await publish('1.0.0', of(index, before));
     const from = (await client.catalog('default')).newest!.serial;
@@ -395,7 +395,7 @@ ${GROUP}/Chosen
     expect((await run(['single', '1'])).err()).toBe('no differences\n');
   });
 
-  it('are passed over where they were withdrawn, and not given where they are named', async () => {
+  it('are skipped if they are withdrawn, and fail if given by serial', async () => {
     await publish('1.0.0', definition('Gone'));
     await apply(recipe('gone', 'Gone'));
     await publish('1.1.0', definition('Gone', { publisher: 'Malware Co' }));
@@ -449,7 +449,7 @@ describe('files', () => {
     expect((await run(['-', './json.json'], { stdin: pulled.out() })).exitCode).toBe(1);
   });
 
-  it('act on no terminal', async () => {
+  it('cannot inject terminal escapes', async () => {
     const bad = '\u009b31m\u202e"';
     const one = definition('A', { publisher: `x${bad}`, versions: [version('v1', { license: bad })] });
     // YAML itself takes no control characters, but in escapes.
@@ -609,7 +609,7 @@ describe('what a registry answers', () => {
     ]);
   });
 
-  it('is held against digests, and not compared where it has others', async () => {
+  it('is checked against digests, and not compared if they differ', async () => {
     const other = (text: string) => text.replace('Example Co', 'Malware Co');
     const wrong: Parameters<typeof answering>[2][] = [
       { catalog: other },

@@ -481,7 +481,7 @@ describe('catalog verify --offline', () => {
     answers.clear();
   });
 
-  it('verifies what was written, and asks nobody', async () => {
+  it('verifies the written files without a network request', async () => {
     const io = await verify('default', ...KEY, '--offline', 'kept', '-o', 'json');
     expect([io.exitCode, JSON.parse(io.out())]).toMatchObject([0, { verified: true, serial: 3 }]);
     expect(asked).toEqual([]);

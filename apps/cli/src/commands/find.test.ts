@@ -148,7 +148,7 @@ describe('show', () => {
     expect(release).toEqual(await (await fetch(`${url}/releases/1.1.0`)).json());
   });
 
-  it('names what comes near where there is no such function or release', async () => {
+  it('suggests similar names for an unknown function or release', async () => {
     for (const name of [
       'SetLables',
       'setlabel',
@@ -178,7 +178,7 @@ describe('show', () => {
 describe('yank, unyank and deprecate', () => {
   const reference = 'functions.example.com/SetLabels@2.0.0';
 
-  it('says what was done, and what was done already', async () => {
+  it('report the change, or that nothing changed', async () => {
     const yanked = await run(['yank', reference, '--reason', 'drops labels', '-o', 'json']);
     expect(yanked.exitCode).toBe(0);
     expect(JSON.parse(yanked.out())).toMatchObject({ release: '2.0.0', yanked: { reason: 'drops labels' } });

@@ -83,7 +83,7 @@ describe('policy apply and publish', () => {
     expect(again.err()).not.toContain('signed');
   });
 
-  it('takes a bundle that `sign --release` made, and adds attestations later', async () => {
+  it('publishes with a bundle from `sign --release`, and adds attestations later', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
     await run(['sign', definition, '--key', 'team.key', '--release', '2.0.0', '--output', 'release.json']);
     expect((await publish('--bundle', 'release.json')).exitCode).toBe(0);
@@ -110,7 +110,7 @@ describe('policy apply and publish', () => {
     expect((await run(['show', NAME])).out()).toContain(`attestation  ${type}`);
   });
 
-  it('refuses to attach what speaks of something else', async () => {
+  it('refuses to attach a bundle of another subject', async () => {
     await publish();
     await put('other.txt', 'other bytes');
     await run(['sign', 'other.txt', '--key', 'team.key']);
@@ -251,7 +251,7 @@ spec:
     expect((await run(['policy', 'list'])).err()).toContain('no signing policies');
   });
 
-  it('removes nothing by a file that is empty, and warns of what covers nothing', async () => {
+  it('refuses to remove policies with an empty file, and warns of policies that cover no function', async () => {
     const first = await run(['policy', 'apply', await policyFor('team')]);
     expect(first.err()).toContain('policy team covers no function of this registry yet');
     await put('empty.yaml', '# nothing\n');

@@ -44,7 +44,7 @@ async function put(name: string, text: string | Uint8Array): Promise<string> {
   return name;
 }
 
-it('shows what the registry alone can refuse, and no warning twice', async () => {
+it('shows refusals of the registry, and each warning once', async () => {
   const group = 'cased.example.com';
   await put('case.yaml', await definition(group));
   expect((await run(['case.yaml'])).exitCode).toBe(0);
@@ -58,7 +58,7 @@ it('shows what the registry alone can refuse, and no warning twice', async () =>
   expect(io.err().match(/image\/unpinned-release/g)).toHaveLength(1);
 });
 
-it('takes the definition of a file of a folder that holds something else too, and of that file alone it does not', async () => {
+it('skips other documents of a file in a folder, but not of a file given by name', async () => {
   const text = `apiVersion: apps/v1\nkind: Deployment\n---\n${await definition('beside.example.com')}`;
   await put('beside/all.yaml', text);
   expect((await run(['beside/all.yaml'])).exitCode).toBe(1);
@@ -415,7 +415,7 @@ describe('the release before', () => {
     expect((await run(['before'])).exitCode).toBe(0);
   });
 
-  it('may be one that fills a gap: it keeps to its own line', async () => {
+  it('is in the same line if a patch of an older line is published', async () => {
     const text = await definition('gap.example.com');
     const put2 = (name: string, version: string, change: (text: string) => string = (same) => same) =>
       put(name, change(text.replaceAll('set-labels:v2.0.0', `set-labels:v${version}`)));
@@ -430,8 +430,8 @@ describe('the release before', () => {
   });
 });
 
-describe('a registry that takes only so many at once', () => {
-  it('is waited for, with a word on it, until everything is published', async () => {
+describe('a registry with a rate limit', () => {
+  it('makes publish wait, with one message, until everything is published', async () => {
     const slow = await testRegistry({ KRMHUB_WRITES_PER_MINUTE: '60' });
     try {
       const files: string[] = [];

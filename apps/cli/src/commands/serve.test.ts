@@ -107,7 +107,7 @@ it('says that the port is in use, and what to do', async () => {
   await running;
 });
 
-it('says that the data folder cannot be made', async () => {
+it('reports that the data folder cannot be created', async () => {
   await writeFile(path.join(folder, 'file'), '');
   const elsewhere = existsSync('/proc/self') ? ['/proc/x/data'] : [];
   for (const data of ['file', 'file/data', ...elsewhere]) {

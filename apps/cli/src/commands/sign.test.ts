@@ -179,7 +179,7 @@ describe('artifacts', () => {
     await ends(2, 'sign', tag, '--key', 'krmhub.key', '--release', '1.0.0');
   });
 
-  it('that are not there are neither signed nor verified', async () => {
+  it('cannot be signed or verified if they do not exist', async () => {
     const tag = `${host}/team/nothing:v1`;
     await ends(3, 'sign', tag, '--key', 'krmhub.key');
     await ends(3, 'verify', tag, '--key', 'krmhub.pub');

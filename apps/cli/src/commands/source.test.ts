@@ -55,8 +55,8 @@ afterAll(async () => {
 const run = (args: string[], options: TestIoOptions = {}) =>
   runTest(args, { cwd: folder, env: registry.env, ...options });
 
-describe('a recipe over catalogs elsewhere', () => {
-  it('is applied once its sources were asked, and each of them is told', async () => {
+describe('a recipe with upstream catalogs', () => {
+  it('is applied after its sources are synced, and reports each of them', async () => {
     const applied = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
     expect(applied.exitCode, applied.err()).toBe(0);
     expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 invalid$/m);
@@ -117,7 +117,7 @@ describe('sources', () => {
     expect((await run(['source', 'list', 'nothing'])).exitCode).toBe(3);
   });
 
-  it('are asked on demand, those named or all, and a failure is an exit code', async () => {
+  it('are synced on demand, by name or all, and a failure sets the exit code', async () => {
     server.served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel', 'Slice']));
     const one = await run(['source', 'refresh', 'platform', 'banana'], { tty: true });
     expect(one.exitCode, one.err()).toBe(0);

@@ -19,7 +19,7 @@ const run = (args: readonly string[], options: TestIoOptions = {}) =>
   runTest(args, { env: registry.env, ...options });
 
 describe('takedown', () => {
-  it('tells what would go, then takes it down and tells what went', async () => {
+  it('reports the effect in a dry run, then takes the release down', async () => {
     const rehearsed = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '--dry-run']);
     expect([rehearsed.exitCode, rehearsed.out()]).toEqual([0, '']);
     expect(rehearsed.err()).toContain(`would take down ${NAME}@2.0.0`);
@@ -45,7 +45,7 @@ describe('takedown', () => {
     expect(result.catalogs[0]!.serial).toBeGreaterThan(result.withdrawn.at(-1)!.serial);
   });
 
-  it('is told by show, history and publish', async () => {
+  it('is reported by show, history and publish', async () => {
     const before = JSON.parse((await run(['catalog', 'history', 'default', '-o', 'json'])).out()) as {
       snapshots: { serial: number }[];
     };
@@ -67,7 +67,7 @@ describe('takedown', () => {
     expect(refused.err()).toContain('its name cannot be used again');
   });
 
-  it('of every release is told by show, and publish refuses each again', async () => {
+  it('of every release is reported by show, and publish refuses each', async () => {
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) {
       expect((await run(['takedown', `${NAME}@${version}`, '--reason', 'malware'])).exitCode).toBe(0);
     }

@@ -86,7 +86,7 @@ it.each([
   expect(io.err()).toContain(part);
 });
 
-it('revokes nothing that is not meant', async () => {
+it('rejects unknown and too short token IDs', async () => {
   expect((await run(['token', 'revoke', 'zzzz'])).exitCode).toBe(3);
   expect((await run(['token', 'revoke', 'zzz'])).exitCode).toBe(2);
   expect((await run(['token', 'revoke', ''])).exitCode).toBe(2);
@@ -106,7 +106,7 @@ function visibleLength(line: string): number {
   return line.replace(/\u001b\[\d+m/g, '').length;
 }
 
-it('ends a token that leaked, whoever has it, and says the same of any other', async () => {
+it('revokes a leaked token for any client, with the same output for unknown tokens', async () => {
   const secret = (await run(['token', 'create', 'leaky', '--scope', 'publish'])).out().trim();
   const report = (stdin: string) =>
     runTest(['token', 'report-leak'], { stdin, env: { KRMHUB_REGISTRY: registry.url } });

@@ -22,7 +22,7 @@ export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: 
   if (layer.size > maxBytes) {
     throw new KrmhubError(
       'too-large',
-      `cannot read ${name}: it has ${layer.size} bytes, the limit is ${maxBytes}`,
+      `cannot read ${name}: it has ${layer.size} bytes; the limit is ${maxBytes}`,
     );
   }
   return client.withRetries(async () => {

@@ -59,7 +59,7 @@ const snippets = (all: UsageSection[], topic: UsageTopic) =>
   all.find((section) => section.topic === topic)!.parts.flatMap(({ snippet }) => snippet ?? []);
 
 describe('configRows', () => {
-  it('names nested fields, lists and maps, those that are required first, with all that is said of them', () => {
+  it('lists nested fields, lists and maps with their descriptions, required ones first', () => {
     const { fields, notes } = configRows(describeConfig(definition, 'v1'));
     expect(notes).toEqual([]);
     expect(fields).toEqual([

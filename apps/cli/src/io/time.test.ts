@@ -18,7 +18,7 @@ describe('relative time', () => {
   });
 });
 
-describe('spans of days', () => {
+describe('durations in days', () => {
   it.each([
     ['90d', 90],
     ['90', 90],

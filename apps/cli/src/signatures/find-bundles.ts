@@ -135,7 +135,7 @@ async function readBlob(
   if (layer.size > maxBytes) {
     throw new KrmhubError(
       'too-large',
-      `layer ${layer.digest} has ${layer.size} bytes, the limit is ${maxBytes}`,
+      `layer ${layer.digest} has ${layer.size} bytes; the limit is ${maxBytes}`,
     );
   }
   return client.withRetries(async () => {

@@ -138,7 +138,7 @@ async function layerBytes(
   if (blob.size > maxBytes) {
     throw new OciError(
       'MANIFEST_INVALID',
-      `layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, the limit is ${maxBytes}`,
+      `layer ${mediaType.slice(0, 100)} has ${blob.size} bytes; the limit is ${maxBytes}`,
     );
   }
   const bytes = await readBlobBytes(deps, repository, blob);

@@ -101,7 +101,7 @@ describe('a pushed manifest', () => {
     expect((await put(imageManifest([], { layers: foreign }))).status).toBe(201);
   });
 
-  it('is known by its sha512 digest if it was put by that', async () => {
+  it('is served by its sha512 digest if it was pushed by that digest', async () => {
     const { computeDigest } = await import('@krmhub/oci');
     const bytes = new TextEncoder().encode(JSON.stringify(imageManifest([])));
     const digest = computeDigest(bytes, `sha512:${'0'.repeat(128)}`);

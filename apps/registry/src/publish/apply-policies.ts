@@ -173,7 +173,7 @@ async function recognizeRelease(
           by: 'krmhub',
           ...name,
           digest: release.digest,
-          reason: 'judged again by the new policies',
+          reason: 'evaluated again with the new policies',
         },
       });
       return;

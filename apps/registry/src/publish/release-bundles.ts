@@ -63,7 +63,7 @@ export function verifySubmittedBundle(
   const { bytes } = given;
   if (bytes.byteLength > BUNDLE_LIMITS.maxBytes) {
     return {
-      problem: `a bundle has ${bytes.byteLength} bytes, the limit is ${BUNDLE_LIMITS.maxBytes}`,
+      problem: `a bundle has ${bytes.byteLength} bytes; the limit is ${BUNDLE_LIMITS.maxBytes}`,
     };
   }
   const verification = verifyBundle(bytes, { digests: releaseDigests(release) }, trust);

@@ -1,6 +1,6 @@
 import { FACET_NAMES } from '@krmhub/api/model';
 
-/** Paths of the pages, below the path of the registry; `Site.at` makes links of them. */
+/** Paths of the pages, below the path of the registry; `Site.at` turns them into links. */
 
 export const HOME = '/';
 export const CATALOGS = '/catalogs';

@@ -313,7 +313,7 @@ describe('the comparison of catalogs', () => {
   const named = (kind: string, overrides: Partial<FunctionDefinition> = {}) =>
     functionDefinition({ names: { kind }, ...overrides });
 
-  it('tells nothing of a catalog and itself, whatever the order of functions and fields', () => {
+  it('finds no difference if only the order of functions or fields differs', () => {
     const turned = JSON.parse(JSON.stringify(functionDefinition()), (_, value) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).reverse())
@@ -367,13 +367,13 @@ describe('the comparison of catalogs', () => {
     ]);
   });
 
-  it('asks both sides for what their snapshots say', () => {
+  it('compares releases, sources and signers only if both sides have them', () => {
     const { entries: _, ...file } = provided({ signedBy: 'a' });
     expect(compareCatalogs(provided({ signedBy: 'b', release: '9.0.0' }), file)).toEqual([]);
     expect(compareCatalogs(file, provided({ source: 'theirs' }))).toEqual([]);
   });
 
-  it('tells a schema of thousands of changes in a few of them, and counts the rest', () => {
+  it('lists a few changes of a schema with thousands, and counts the rest', () => {
     const wide = (type: string) =>
       withField({
         type: 'object',

@@ -304,7 +304,7 @@ describe('the comparison', () => {
     expect(rules(functionDefinition(), functionDefinition())).toEqual([]);
   });
 
-  it('takes what every functionConfig has for declared', () => {
+  it('treats the standard fields of a functionConfig as declared', () => {
     const plain = withField(text);
     const declared = withSchema(
       object(
@@ -362,7 +362,7 @@ describe('the comparison', () => {
     });
   });
 
-  it('holds what a new API version may do against the most preferred one before', () => {
+  it('compares the capabilities of a new API version with the previously preferred one', () => {
     const before = functionDefinition({ versions: [functionVersion('v1beta1'), functionVersion('v1')] });
     const container = { image: 'registry.example.com/functions/set-labels:v2.0.0', requireNetwork: true };
     const after = functionDefinition({

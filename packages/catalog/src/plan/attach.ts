@@ -34,8 +34,8 @@ export type AttachPlan =
   | { outcome: 'unchanged'; release: ReleaseRecord };
 
 /**
- * Adds a bundle to a release that stands. A signature by somebody whom the policies do not trust is refused with
- * `untrusted`: a release would be "signed" by anybody. Throws `conflict` where the release has too many.
+ * Adds a bundle to an existing release. A signature by an untrusted signer is refused with
+ * `untrusted`: otherwise anyone could "sign" a release. Throws `conflict` if the release has too many bundles.
  */
 export function planAttach(input: AttachInput): AttachPlan {
   const { current, release, bundle, policies, now, by } = input;
@@ -101,7 +101,7 @@ export function planAttach(input: AttachInput): AttachPlan {
   };
 }
 
-/** Reports whether a signature was made no later than another, as far as somebody testifies it: times bound what is believed. */
+/** Reports whether a signature is at least as old as another, by their verified times. */
 function isNotLater({ signedAt }: ReleaseBundle, other: ReleaseBundle): boolean {
   return other.signedAt === undefined || (signedAt !== undefined && signedAt <= other.signedAt);
 }

@@ -16,7 +16,7 @@ import { PUBLISH_LIMITS, type PublishCode, publishDiagnostic } from './publish-c
 
 export interface Submission {
   name: FunctionName;
-  /** The kind is in lower case, and stands for every spelling. */
+  /** The kind is in lower case and matches every spelling. */
   kindFolded?: boolean;
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
@@ -100,7 +100,7 @@ function checkContent(
     const { length } = renderEntry(definition).yaml;
     const { maxEntryLength } = PUBLISH_LIMITS;
     if (length > maxEntryLength) {
-      const message = `the catalog entry would have ${length} characters, the limit is ${maxEntryLength}`;
+      const message = `the catalog entry would have ${length} characters; the limit is ${maxEntryLength}`;
       problems.push({ code: 'publish/entry-size', path: ['spec', 'versions'], message });
     }
   }
@@ -112,7 +112,7 @@ function checkContent(
   );
 }
 
-/** Of strings and names of fields that cannot be written, at most as many as diagnostics are told. */
+/** Returns the paths of strings and field names that cannot be written, up to the limit of diagnostics. */
 function unwritablePaths(root: unknown, at: Path): Path[] {
   const found: Path[] = [];
   const visit = (value: unknown, path: Path): void => {

@@ -23,8 +23,8 @@ export function newestByRelease<Release extends { release: string }>(
 }
 
 /**
- * The release that stands for a function in search and on its page: the newest that is not yanked,
- * and where every one is, the newest. Throws a RangeError for an empty list: a function has a release.
+ * Returns the release that represents a function in search and on its page: the newest that is not yanked,
+ * or the newest if all are yanked. Throws a RangeError for an empty list.
  */
 export function displayedRelease(releases: readonly ReleaseSummary[]): ReleaseSummary {
   const displayed =
@@ -34,9 +34,9 @@ export function displayedRelease(releases: readonly ReleaseSummary[]): ReleaseSu
 }
 
 /**
- * The release that a new one is compared with: the newest of those that come before it and are not yanked, a
- * pre-release only where nothing else does. Later releases say nothing about it, so one that fills a gap is held
- * against its own line. Undefined where there is none.
+ * Returns the release that a new one is compared with: the newest lower release that is not yanked, a
+ * pre-release only if there is no other. Higher releases are ignored, so a patch of an older line is compared
+ * with that line. Undefined if there is none.
  */
 export function findPredecessor(
   current: { releases: readonly { release: string; yanked?: LifecycleRecord | undefined }[] } | undefined,
@@ -49,7 +49,7 @@ export function findPredecessor(
   )?.release;
 }
 
-/** What is known of who signed a release; what speaks of something else than the release is left out. */
+/** Returns the signatures of a release by known signers, without attestations. */
 export function releaseSignatures({ bundles = [] }: Pick<ReleaseSummary, 'bundles'>): ReleaseSignature[] {
   return bundles.flatMap(({ digest, claim, signer, signedAt, receivedAt }) =>
     claim === 'signature' && signer !== undefined
@@ -92,7 +92,7 @@ const ENTRY_TEXT_LIMITS = {
 
 /**
  * What search finds a function by that only upstream catalogs have: all but the release, and what is known of it.
- * Long text is cut; long tags and licenses are left out, since by half of one no one should find anything.
+ * Truncates long text. Omits long tags and licenses, because half of one must not match a search.
  */
 export function upstreamSearchDocument(
   definition: FunctionDefinition,

@@ -45,7 +45,7 @@ const NEW = described('2.0.0');
 const YANKED = described('2.0.0', { yanked: lifecycleRecord('broken') });
 
 describe('a yank', () => {
-  it('marks the release, is an event, and search shows the newest that stands', () => {
+  it('marks the release, emits an event, and displays the newest release that is not yanked', () => {
     expect(changed('yank', '2.0.0', [OLD, NEW])).toEqual({
       group: 'example.com',
       kind: 'SetLabels',
@@ -66,7 +66,7 @@ describe('a yank', () => {
     });
   });
 
-  it('of the last release that stands says that all are yanked', () => {
+  it('of the last active release marks the function as yanked', () => {
     expect(changed('yank', '1.0.0', [OLD, YANKED]).search).toMatchObject({ release: '2.0.0', yanked: true });
     expect(changed('yank', '1.0.0', [OLD]).search).toMatchObject({ release: '1.0.0', yanked: true });
   });

@@ -139,7 +139,7 @@ describe('a new release', () => {
     });
   });
 
-  it('is what search shows where it is the newest, else the newest stays', () => {
+  it('is displayed in search if it is the newest', () => {
     const shown = (release: string, releases: ReleaseRecord[]) =>
       created({ release, standing: releases, currentRelease: undefined }).change.search;
     expect(shown('2.0.0', [standing('1.5.0')])).toMatchObject({
@@ -166,7 +166,7 @@ describe('a new release', () => {
   });
 });
 
-describe('a release that stands', () => {
+describe('an existing release', () => {
   const withReadme = { ...publishedBytes, readme: sha256(README) };
 
   it('with the same bytes is unchanged, with or without its README, yanked or not', () => {
@@ -180,7 +180,7 @@ describe('a release that stands', () => {
     expect(plan({ standing: [withReadme], readme: README }).outcome).toBe('unchanged');
   });
 
-  it('with other bytes, or another or an added README, is a conflict that says what stands and what to do', () => {
+  it('with other bytes, or another or an added README, is a conflict that reports the existing digest and a fix', () => {
     const conflicts = [
       [plan({ standing: [standing('1.0.0')] }), standing('1.0.0').digest],
       [plan({ standing: [publishedBytes], readme: README }), 'without a README'],
@@ -196,14 +196,14 @@ describe('a release that stands', () => {
   });
 });
 
-describe('a release that stands in other bytes', () => {
+describe('an existing release with other bytes', () => {
   const hint = (bytes: Uint8Array) => {
     const result = plan({ standing: [publishedBytes], bytes });
     if (result.outcome !== 'conflict') throw new Error(result.outcome);
     return result.error.hint;
   };
 
-  it('is said to say the same where only the layout differs', () => {
+  it('has a hint if only the formatting differs', () => {
     expect(hint(encode(`# A comment.\n${new TextDecoder().decode(BYTES)}`))).toContain(
       'Only the formatting of the definition differs',
     );
@@ -283,7 +283,7 @@ describe('what is refused', () => {
     expect(errors({ mediaType: 'application/json' })).toEqual(['publish/media-type']);
   });
 
-  it('half a surrogate pair, which no reader of the catalog could be told', () => {
+  it('an unpaired surrogate, which a catalog cannot represent', () => {
     const document = {
       apiVersion: 'config.kubernetes.io/v1alpha1',
       kind: 'KRMFunctionDefinition',
@@ -338,7 +338,7 @@ describe('what is refused', () => {
   });
 });
 
-it('whatever bytes come, nothing is thrown, and what is taken renders to what lint reads as the same', () => {
+it('never throws for random bytes, and accepted definitions survive a round trip', () => {
   const marks = encode('{}[]:-&*!|>"\'# \n\t%@`0yn~');
   const outcomes = new Set<string>();
   for (let seed = 0; seed < 600; seed++) {
@@ -376,7 +376,7 @@ describe('the release before', () => {
   const before = releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b')));
   const next = { release: '2.0.0', currentRelease: undefined };
 
-  it('is broken by no release unless that is allowed, a new major one included', () => {
+  it('cannot be broken without permission, not even by a new major release', () => {
     const bytes = bytesOf(version('v1', 'a', 'c'));
     const place = 'spec.versions[0].schema.openAPIV3Schema.properties';
     expect(errors({ ...next, standing: [before], bytes })).toEqual([`publish/breaking ${place}`]);
@@ -426,7 +426,7 @@ describe('the release before', () => {
     expect(created({ ...next, standing: [before], bytes }).diagnostics).toEqual([]);
   });
 
-  it('is told of new capabilities, another registry and another license', () => {
+  it('leads to diagnostics about new capabilities, another registry and another license', () => {
     const bytes = bytesOf({
       ...version('v1', 'a', 'b'),
       license: 'MIT',
@@ -447,14 +447,14 @@ describe('the release before', () => {
     ]);
   });
 
-  it('tells at most as many changes as diagnostics are told, breaking ones first', () => {
+  it('limits the reported changes, breaking ones first', () => {
     const names = Array.from({ length: 500 }, (_, index) => `f${index}`);
     const many = releaseRecord('1.0.0', definitionOf(version('v1', ...names)));
     const bytes = bytesOf({ ...version('v1', 'f0'), license: 'MIT' });
     expect(errors({ ...next, standing: [many], bytes })).toHaveLength(DOCUMENT_LIMITS.maxDiagnostics);
   });
 
-  it('has to be handed in', () => {
+  it('must be passed in', () => {
     expect(() => plan({ ...next, standing: [before], predecessor: undefined })).toThrow(RangeError);
   });
 

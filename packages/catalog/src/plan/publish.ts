@@ -59,7 +59,7 @@ export interface PublishInput {
 export type PublishPlan =
   /** `blobs` are to be durable before the change is committed: the definition's bytes and the README's. */
   | { outcome: 'created'; change: FunctionChange; diagnostics: Diagnostic[]; blobs: Uint8Array[] }
-  /** The release stands with these bytes already; it is not linted again, for rules change and releases do not. */
+  /** The release already exists with these bytes. It is not linted again: rules change, releases do not. */
   | { outcome: 'unchanged'; release: ReleaseRecord; diagnostics: Diagnostic[] }
   | { outcome: 'conflict'; error: KrmhubError }
   | { outcome: 'invalid'; diagnostics: Diagnostic[] };

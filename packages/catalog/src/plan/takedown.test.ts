@@ -55,7 +55,7 @@ describe('a takedown', () => {
     expect(plan(again, [NEW, again])).not.toHaveProperty('search');
   });
 
-  it('burns what does not stand here', () => {
+  it('creates a tombstone for a release that does not exist', () => {
     expect(plan(NEW, [])).toEqual({
       ...NAME,
       expectedRevision: 0,
@@ -65,7 +65,7 @@ describe('a takedown', () => {
     expect(plan(NEW, [OLD])).toMatchObject({ takedowns: [takedownOf(NEW)], search: { release: '1.0.0' } });
   });
 
-  it('is refused where the name stands for other bytes', () => {
+  it('is refused if the release has other bytes', () => {
     const other = described('2.0.0', 'something else');
     expect(() => plan(NEW, [other])).toThrow(KrmhubError);
     expect(() => plan(NEW, [other])).toThrow(other.digest);

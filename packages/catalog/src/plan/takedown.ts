@@ -3,7 +3,7 @@ import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } 
 import { displayedRelease, searchDocument } from './displayed-release.js';
 
 export interface TakedownInput {
-  /** The function as it stands; undefined where nothing of it does. */
+  /** The current function; undefined if it does not exist. */
   current: FunctionRecord | undefined;
   /** The release to take down, its digest, and who does it when and why. */
   takedown: Takedown;
@@ -23,9 +23,9 @@ export function displayedReleaseAfterTakedown(
 }
 
 /**
- * Decides what goes when a release is taken down. Bytes are what is dangerous, so every release of the function
- * with the same bytes goes with it. A release that does not stand here is taken down all the same: its name and
- * digest are burnt, as when a backup is older than the release. Throws `conflict` where the name stands for other bytes.
+ * Decides what a takedown removes. The bytes are what is dangerous, so every release of the function
+ * with the same bytes is removed, too. A release that does not exist can be taken down, too: its name and
+ * digest get a tombstone, for example after restoring an older backup. Throws `conflict` if the name has other bytes.
  */
 export function planTakedown({ current, takedown, token, displayed }: TakedownInput): FunctionTakedown {
   const name = { group: current?.group ?? takedown.group, kind: current?.kind ?? takedown.kind };

@@ -16,10 +16,10 @@ import type {
 import { releaseSignatures } from './displayed-release.js';
 
 /**
- * What publishing a release does with the bundles that came with it, or the error `untrusted` where it may not be
- * published by who signed it. Where a policy covers it, somebody whom it trusts has signed. Elsewhere a function that
- * was signed once is never unsigned again, and not signed by others: for that a policy is needed first, which an
- * administrator applies.
+ * Plans what publishing a release does with its bundles, or returns the error `untrusted` if its signers may not
+ * publish it. If a policy covers the release, a trusted signer must have signed it. Otherwise, a function that
+ * was signed once stays signed by the same signers. To change that, apply a policy first, as an
+ * administrator.
  */
 export function planTrust(input: {
   /** The plan of the publish, without bundles. */
@@ -79,8 +79,8 @@ function checkTrust({
 }
 
 /**
- * Where no policy says who may sign: why these are not by one who has signed the function before. Whom any policy revokes
- * is believed nowhere.
+ * Returns why none of the signers has signed the function before, for functions without a policy. A signer that any
+ * policy revokes is never trusted.
  */
 export function signerMismatch(
   current: FunctionRecord | undefined,

@@ -15,7 +15,7 @@ import type { Danger } from './dangers.js';
 import { DNS_LABEL, FieldReader, isMapping } from './document-fields.js';
 import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
-/** What documents that say whom to trust have in common. */
+/** Common parts of signing policies and trust files. */
 
 export type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
 

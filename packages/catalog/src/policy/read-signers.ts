@@ -3,7 +3,7 @@ import { exactDangers, groupDangers, issuerDangers, patternDangers } from './dan
 import { type PolicyFields, readKey, readValidity, reportDangers, VALIDITY_FIELDS } from './fields.js';
 import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
-/** For which groups a policy speaks, and whom it trusts: of SigningPolicies and of the policies in recipes. */
+/** Reads the groups and signers of a SigningPolicy, or of a policy in a recipe. */
 
 /** Characters that a glob over groups can have (Kubernetes, "DNS Subdomain Names", and `*`). */
 const GROUP_GLOB = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;

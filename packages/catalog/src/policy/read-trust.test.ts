@@ -66,7 +66,7 @@ describe('a file of trust', () => {
     expect(codes(...documents)).toContain(code);
   });
 
-  it('tells where', () => {
+  it('reports the position of a problem', () => {
     const [diagnostic] = read(`${text(policy())}${text(catalog('default', { url: 'no' }))}`).diagnostics;
     expect(diagnostic).toMatchObject({ path: 'spec.url', range: { start: { line: 23 } } });
   });

@@ -20,7 +20,7 @@ import {
 
 /**
  * Reads SigningPolicies and TrustedCatalogs, one to a YAML document, and finds everything that is wrong with them. The
- * trust is there where nothing is; a file with comments alone trusts no one. Nothing of a document is ignored.
+ * trust is undefined if there are errors; a file of comments only trusts no one. Unknown fields are errors.
  */
 export function readTrust(bytes: Uint8Array, file: string): { trust?: Trust; diagnostics: Diagnostic[] } {
   const trust: Trust = { policies: [], catalogs: [] };

@@ -86,7 +86,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('holds identities exactly, by issuer too', () => {
+  it('matches identities exactly, including the issuer', () => {
     const trusts = [policy([{ issuer: WORKFLOW.issuer, subject: WORKFLOW.subject }])];
     const of = (more: Partial<typeof WORKFLOW>) =>
       evaluateSignatures(trusts, NAME, [signature({ ...WORKFLOW, ...more } as Signer)])?.trusted;
@@ -119,7 +119,7 @@ describe('a verdict', () => {
     expect(evaluateSignatures([policy([trustsKey(times)])], NAME, [signature(KEY)])?.trusted).toBe(trusted);
   });
 
-  it('believes the time that is testified before the time of arrival', () => {
+  it('prefers the verified time of signing to the time of arrival', () => {
     const trusts = [policy([trustsKey({ validUntil: '2030-01-01T00:00:00.000Z' })])];
     const early = signature(KEY, { signedAt: '2029-12-31T00:00:00.000Z' });
     expect(evaluateSignatures(trusts, NAME, [early])?.trusted).toBe(true);
@@ -128,7 +128,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('lets a revocation hold, whatever else is said of the signer and wherever it is said', () => {
+  it('applies a revocation in any policy, even if another policy trusts the signer', () => {
     const revoked = trustsKey({ revoked: 'stolen' });
     for (const policies of [
       [policy([trustsKey(), revoked])],
@@ -228,7 +228,7 @@ describe('policies in a file', () => {
     for (const { hint, range } of diagnostics) expect([hint, range]).not.toContain(undefined);
   });
 
-  it('have no more patterns than are compiled while everybody waits, counted before that', () => {
+  it('are limited in patterns, counted before any is compiled', () => {
     const text = (documents: number) =>
       Array.from({ length: documents }, (_, at) => {
         const patterns = Array.from(

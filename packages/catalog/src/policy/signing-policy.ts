@@ -45,14 +45,14 @@ export type TrustedSigner = (
   validFrom?: Time;
   /** Signatures before then. */
   validUntil?: Time;
-  /** Why no signature is believed any more, whenever it was made. */
+  /** Reason why none of its signatures is trusted, whenever it was made. */
   revoked?: string;
 };
 
-/** Never just "signed": by whom, and who says that this is who should have. */
+/** Names the signer and the policy that trusts it, never just "signed". */
 export type Verdict =
   | { trusted: true; signer: Signer; policy: string }
-  /** A policy wants a signature that is not there. */
+  /** A policy requires a signature that is missing. */
   | { trusted: false; reason: string; policy: string };
 
 /** Policies that say something about a release. */
@@ -68,7 +68,7 @@ export function applicablePolicies(
 }
 
 /**
- * Reports whether a release is signed by one whom a policy that covers it names; undefined where none covers it. One good
+ * Reports whether a signer that a covering policy names signed a release; undefined if no policy covers it. One valid
  * signature is enough, since anyone who can add bundles could otherwise spoil a release with a bad one.
  */
 export function evaluateSignatures(
@@ -103,7 +103,7 @@ export function evaluateSignatures(
   return { trusted: false, policy, reason: `it is not signed, but the policy ${policy} requires ${wanted}` };
 }
 
-/** Why nothing that somebody signed is believed, whichever policy says so; undefined where none does. */
+/** Returns why a signer is revoked, by any policy; undefined if it is not. */
 export function revocationReason(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
   for (const { name, signers } of policies) {
     const found = signers.find((trusted) => trusted.revoked !== undefined && matchesSigner(trusted, signer));
@@ -133,7 +133,7 @@ function evaluateSignature(
   return { reason, isStranger: matching.length === 0 };
 }
 
-/** Reports whether a policy names who signed, and none revokes it; when it was signed is not asked. */
+/** Reports whether a policy names the signer and none revokes it. Ignores the time of signing. */
 export function isNamedSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
   return (
     revocationReason(policies, signer) === undefined &&

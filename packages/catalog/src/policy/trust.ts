@@ -22,7 +22,7 @@ export interface TrustedCatalog {
   keys: PinnedKey[];
 }
 
-/** Whom somebody who uses functions trusts. Names are unique among both. */
+/** The trust policies of a user. Names are unique among policies and catalogs. */
 export interface Trust {
   policies: SigningPolicy[];
   catalogs: TrustedCatalog[];

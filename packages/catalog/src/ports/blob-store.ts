@@ -2,7 +2,7 @@ import type { Digest } from '@krmhub/schema';
 
 /** Immutable bytes by their digest. Every implementation passes test/contracts/blob-store.ts. */
 export interface BlobStore {
-  /** Resolves once the bytes survive a power cut. Storing what is there already is no error. */
+  /** Resolves once the bytes survive a power cut. Storing an existing blob is not an error. */
   put(bytes: Uint8Array): Promise<Digest>;
   /** Undefined where there is no such blob; rejects with `internal` where the bytes no longer match the digest. */
   get(digest: Digest): Promise<Uint8Array | undefined>;
@@ -15,11 +15,11 @@ export interface BlobStore {
    */
   read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
   /**
-   * For parts of big blobs: opened now, so that a delete meanwhile takes nothing from who reads, and not checked
+   * Opens a blob to read parts of it. A concurrent delete does not affect the reader. The bytes are not checked
    * against the digest. Undefined where there is no such blob.
    */
   open(digest: Digest): Promise<OpenBlob | undefined>;
-  /** Removing what is not there is no error. */
+  /** Deleting a missing blob is not an error. */
   delete(digest: Digest): Promise<void>;
   /** Every blob there is, in no order. */
   list(): AsyncIterable<Digest>;
@@ -35,7 +35,7 @@ export interface OpenBlob {
   read(start: number, end: number): AsyncIterable<Uint8Array>;
   /** Puts bytes from a place on into a buffer, and gives how many; 0 at the end. */
   readInto(buffer: Uint8Array, position: number): Promise<number>;
-  /** For who does not use `read`. */
+  /** Needed only if `read` is not used. */
   close(): Promise<void>;
 }
 

@@ -10,14 +10,14 @@ export interface EntryFilter {
   catalog: string;
   /** Places as of this serial. One more than that of the newest snapshot has what waits for the next one, too. */
   serial: number;
-  /** Functions that the catalog holds, or those of which its report has something to say. */
+  /** Functions in the catalog, or functions with this remark in its report. */
   of: 'held' | ReportRemark;
 }
 
 export interface EntryQuery extends EntryFilter {
   /** Part of `group/kind`, whatever its case. */
   text?: string;
-  /** Of functions that the catalog holds: the source of the first API version. */
+  /** Source of the first API version; only for functions in the catalog. */
   source?: string;
   /** The last function of the page before. */
   after?: FunctionName;

@@ -37,7 +37,7 @@ export interface FunctionStore {
   allTakedowns(): Promise<Takedown[]>;
   /**
    * Applies a planned takedown: the releases and everything that repeats their content are gone from every answer,
-   * and cuts that were planned before are refused. `dryRun` gives the same and changes nothing. Rejects with a
+   * and builds that were planned before are refused. `dryRun` returns the same and changes nothing. Rejects with a
    * RevisionConflict as commitFunction does.
    */
   commitTakedown(takedown: FunctionTakedown, options?: { dryRun: boolean }): Promise<TakedownResult>;

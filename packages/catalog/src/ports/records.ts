@@ -18,14 +18,14 @@ export type Signer =
   | { type: 'key'; fingerprint: Digest }
   | { type: 'identity'; issuer: string; subject: string };
 
-/** A signature of a release that holds; whether it is trusted is what policies say. */
+/** A valid signature of a release. Policies decide whether it is trusted. */
 export interface ReleaseSignature {
   /** Digest of the bundle. */
   bundle: Digest;
   signer: Signer;
   /** When it was signed, where a log or an authority testifies that. */
   signedAt?: Time;
-  /** When this registry, or who asks, first saw it. */
+  /** When this registry, or the client, first saw it. */
   receivedAt: Time;
 }
 
@@ -35,13 +35,13 @@ export interface ReleaseBundle {
   digest: Digest;
   /** Bytes. */
   size: number;
-  /** Digest of the manifest that holds it as a referrer of the release's. */
+  /** Digest of the manifest that contains it, a referrer of the release's manifest. */
   manifest: string;
-  /** What is said of the release: that it is signed, or something beside that. */
+  /** Whether it is a signature of the release, or an attestation about it. */
   claim: 'signature' | 'attestation';
   /** Of the in-toto statement. */
   predicateType: string;
-  /** Absent where no one here knew the key when it was last looked at. */
+  /** Absent if the key was unknown when it was last verified. */
   signer?: Signer;
   /** When it was signed, where a log or an authority testifies that. */
   signedAt?: Time;
@@ -178,22 +178,22 @@ export interface Event extends NewEvent {
   sequence: number;
 }
 
-/** One change of one function: what a plan asks a store to do in one transaction. */
+/** One planned change of one function, which a store commits in one transaction. */
 export interface FunctionChange extends FunctionName {
   /** The revision on which it was planned; 0 for a function that does not exist yet. */
   expectedRevision: number;
   /** The revision of the signing policies by which it was judged, 0 for none; absent where it was not. */
   expectedPolicies?: number;
-  /** A new release, or new marks and bundles on an existing one. */
+  /** A new release, or changed lifecycle and bundles of an existing one. */
   action: 'insert' | 'update';
   release: ReleaseRecord;
   search: SearchDocument;
   event: NewEvent;
 }
 
-/** What a plan asks a store to remove in one transaction. */
+/** A planned takedown, which a store commits in one transaction. */
 export interface FunctionTakedown extends FunctionName {
-  /** The revision on which it was planned; 0 for a function of which nothing stands. */
+  /** The revision on which it was planned; 0 for a function without releases. */
   expectedRevision: number;
   /** Every release of the function with these bytes. */
   takedowns: Takedown[];
@@ -207,7 +207,7 @@ export interface FunctionTakedown extends FunctionName {
 export interface TakedownResult {
   /** Sequence of its last event. */
   event: number;
-  /** Snapshots that held an entry with something of these releases. */
+  /** Snapshots with an entry that contained content of these releases. */
   withdrawn: { catalog: string; serial: number; digest: Digest }[];
   /** Bytes of definitions and READMEs, and the releases for which they stay all the same. */
   blobs: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
@@ -279,19 +279,19 @@ export interface CatalogEntryRow extends Selection {
   entry?: Digest;
 }
 
-/** What a cut asks a store to do in one transaction. */
+/** A planned snapshot, which a store commits in one transaction. */
 export interface SnapshotBuild {
   catalog: string;
-  /** The event sequence that the catalog had been cut through when this was planned. */
+  /** Sequence of the last event that the catalog included when this was planned. */
   expectedThroughEvent: number;
   throughEvent: number;
-  /** Functions whose place changed. */
+  /** Entry rows that changed. */
   changed: CatalogEntryRow[];
   /** New rendered entries that `changed` names. */
   entries: RenderedEntry[];
   /** Absent where no entry changed: then only the reports of the next snapshot do. */
   snapshot?: SnapshotRecord;
-  /** Of the snapshot: there is never one without the other, but for what older programs have cut. */
+  /** Signature of the snapshot. Absent only in snapshots of older versions. */
   signature?: SnapshotSignature;
   event?: NewEvent;
 }
@@ -319,10 +319,10 @@ export interface SearchQuery {
   publisher?: string[];
   runtime?: string[];
   license?: string[];
-  /** Whose signature of the release holds, as `describeSigner` names them; a policy need not trust them. */
+  /** Signers with a valid signature of the release, as in `describeSigner`; not necessarily trusted. */
   signedBy?: string[];
   catalog?: string[];
-  /** Absent for `relevance`, which is `name` if there is no text. What is wholly yanked comes last in each. */
+  /** Absent for `relevance`, which is `name` if there is no text. Fully yanked functions come last in each. */
   sort?: SearchOrder;
   /** At most 100. */
   limit: number;

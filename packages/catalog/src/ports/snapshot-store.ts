@@ -18,7 +18,7 @@ import type {
 export interface SnapshotStore {
   catalogs(): Promise<CatalogRecord[]>;
   catalog(name: string): Promise<CatalogRecord | undefined>;
-  /** Names of the catalogs whose newest snapshot holds the function, its kind equal but for case. */
+  /** Names of the catalogs whose newest snapshot contains the function; the case of the kind is ignored. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
   /**
    * What newest snapshots have from upstream catalogs of the function whose kind is equal but for case; by catalog,
@@ -26,10 +26,10 @@ export interface SnapshotStore {
    */
   servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
   /**
-   * Stores a recipe; the catalog is then to be cut again as a whole, which `throughEvent: 0` says, by the time `at`.
+   * Stores a recipe and marks the catalog for a full rebuild (`throughEvent: 0`) at the time `at`.
    * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
-   * Its sources are all to be asked at once. What is known of a source stays while its name does;
-   * the copy of another address is used until the new one answers, and binds it to nothing.
+   * All its sources become due. A source keeps its state if its name stays the same;
+   * the copy of a former URL is used until the new URL responds, and does not restrict what it may serve.
    */
   applyRecipe(input: {
     name: string;
@@ -41,7 +41,7 @@ export interface SnapshotStore {
     by: string;
     event: NewEvent;
   }): Promise<Event>;
-  /** Places in the newest state of a catalog, pending report changes included. */
+  /** Entry rows in the newest state of a catalog, including pending report changes. */
   latestEntryRows(
     name: string,
     names?: readonly { group: string; kind: string }[],
@@ -49,42 +49,42 @@ export interface SnapshotStore {
   /** The entry that the newest state of a catalog has for a function, its kind as it is spelled; else undefined. */
   latestEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
   /**
-   * A signature is stored with its snapshot, or not at all. Rejects with a RevisionConflict where the catalog was cut or
+   * Stores a signature only with its snapshot. Rejects with a RevisionConflict if the catalog was built or
    * applied by another party meanwhile.
    */
   commitSnapshot(cut: SnapshotBuild): Promise<void>;
   /** Newest first. */
   snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
-  /** Undefined where the snapshot was withdrawn, or cut by a program that signed none. */
+  /** Undefined if the snapshot was withdrawn, or built by a version that did not sign. */
   snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
-  /** Replaces the signature of a snapshot; false where there is no such snapshot, or where it was withdrawn. */
+  /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
   renewSignature(signature: SnapshotSignature): Promise<boolean>;
   /** The bundle of this digest that a snapshot of the catalog has now. */
   signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
   /** Reports whether any snapshot of any catalog is signed. */
   hasSignatures(): Promise<boolean>;
-  /** Places as of a serial, by group and kind in code unit order. */
+  /** Entry rows as of a serial, by group and kind in code unit order. */
   snapshotEntryRows(name: string, serial: number): Promise<CatalogEntryRow[]>;
-  /** A page of the places of a catalog; others have their turn while much is passed over. */
+  /** A page of the entry rows of a catalog. Yields to other requests while it skips many rows. */
   entryPage(query: EntryQuery): Promise<EntryPage>;
-  /** How many places there are, by the source of the first API version; under `''` where the catalog holds none. */
+  /** Counts entry rows by the source of the first API version; `''` is for functions without an entry. */
   countEntries(filter: EntryFilter): Promise<Map<string, number>>;
   /**
-   * Functions whose place after the serial `from` and up to `to` became another one, by group and kind in code unit
-   * order; at most `limit`, and then `isAll` is false. A place that became what it was is among them.
+   * Functions whose entry row changed after the serial `from` and up to `to`, by group and kind in code unit
+   * order; at most `limit`, and then `isAll` is false. Includes rows that changed and changed back.
    */
   changedEntries(
     name: string,
     serials: { from: number; to: number },
     limit: number,
   ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
-  /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */
+  /** Entry rows with their entries in the newest state of a catalog, by group and kind in code unit order. */
   latestEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
-  /** The same places with the sizes of their entries, none of which is read. */
+  /** The same rows with the sizes of their entries. Reads no entry. */
   latestEntrySizes(name: string): AsyncIterable<EntrySize>;
-  /** Entries are durable before a cut names them. */
+  /** Stores entries durably, before a build references them. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
-  /** Rendered entries by digest; every digest asked for is answered, or it rejects with `internal`. */
+  /** Rendered entries by digest; rejects with `internal` if one is missing. */
   entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
 }

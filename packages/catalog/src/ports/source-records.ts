@@ -19,7 +19,7 @@ export interface VersionFacts {
 /** A signature of what a source gives, whether or not anybody trusts it. */
 export type SourceSignature = Omit<ReleaseSignature, 'bundle'>;
 
-/** An entry of an upstream catalog, as it stands there. */
+/** An entry of an upstream catalog, unchanged. */
 export interface UpstreamEntry extends FunctionName {
   /** Digest of the entry in normal form (`RenderedEntry.digest`), before anything is rewritten. */
   definition: Digest;
@@ -98,21 +98,21 @@ export interface SourceRecord {
   highest?: { serial: number; digest: Digest };
 }
 
-/** What a look at a source asks a store to do in one transaction. */
+/** The changes of a refresh, which a store commits in one transaction. */
 export interface SourceRefresh {
   /** The record on which it was planned. */
   expected: SourceRecord;
   /** The record afterwards. */
   record: SourceRecord;
-  /** Entries that are new or back; one that stood there before keeps for how long that was. Their rendered entries are stored. */
+  /** Entries that are new or returned; a returned entry keeps its age. Their rendered entries are stored. */
   put: UpstreamEntry[];
   /** Entries that the source does not have any more. */
   removed: UpstreamEntryName[];
-  /** All entries are to be judged again: who signed them has changed. */
+  /** Whether all entries must be evaluated again, because the signers changed. */
   reevaluate: boolean;
-  /** Entries that went before then are forgotten, unless the one in their place came after. */
+  /** Entries that were removed before this time are deleted, unless their replacement is newer. */
   purgeGoneBefore: Time;
-  /** Absent where nothing changed that anybody has to know. */
+  /** Absent if nothing changed that consumers need to know. */
   event?: NewEvent;
 }
 
@@ -122,8 +122,8 @@ export interface UpstreamEntryName extends FunctionName {
 }
 
 /**
- * What the sources of a catalog have of a function, by the source's name: the entry that stands there, and those that
- * it took the place of, the latest first. What stands there no more is not among them.
+ * The entries of a function in the sources of a catalog, by source name: the current entry, then those that
+ * it replaced, latest first. Removed entries are not included.
  */
 export interface UpstreamCandidates extends FunctionName {
   candidates: Map<string, UpstreamEntry[]>;

@@ -12,8 +12,8 @@ export interface SourceStore {
   /** What the source has now, by group and kind in code unit order. */
   sourceEntries(catalog: string, source: string): Promise<UpstreamEntryName[]>;
   /**
-   * Applies a planned look at a source and gives its event. Rejects with a RevisionConflict where the source was
-   * applied again or asked by another party meanwhile, and where a rendered entry is not stored.
+   * Commits a planned refresh of a source and returns its event. Rejects with a RevisionConflict if the source was
+   * applied or refreshed concurrently, or if a rendered entry is not stored.
    */
   commitRefresh(refresh: SourceRefresh): Promise<Event | undefined>;
 
@@ -21,17 +21,17 @@ export interface SourceStore {
   upstreamCandidates(catalog: string, names: readonly FunctionName[]): Promise<UpstreamCandidates[]>;
   /**
    * Every function that a source of the catalog has, each once, by group and kind in code unit order. Where sources
-   * spell its kind differently, the first of the spellings in that order stands for all.
+   * spell its kind differently, the first spelling in that order is used for all.
    */
   allUpstreamCandidates(catalog: string): AsyncIterable<UpstreamCandidates>;
-  /** Those of the groups of which this registry holds a release, or held one that was taken down. */
+  /** The groups in which this registry has a release, or had one that was taken down. */
   ownedGroups(groups: readonly string[]): Promise<Set<string>>;
   /** Functions of a group that a source of the catalog has, as they are spelled, in code unit order. */
   upstreamFunctionNames(catalog: string, group: string): Promise<FunctionName[]>;
 
   /**
-   * Moves the catalog's clock on to `now`; the entries that come of age by that change with the event, and without
-   * any there is no event. Ages are seconds by the source's name. Nothing happens where the clock is there already.
+   * Advances the catalog's clock to `now`. Entries that reach their minimum age change with the event; without
+   * such entries there is no event. Ages are in seconds, by source name. Does nothing if the clock is not behind.
    */
   advanceCatalogClock(input: {
     catalog: string;

@@ -20,15 +20,15 @@ export interface ProfileWriter {
 
 export interface ProfileEntry {
   text: string;
-  /** Reports whether anything of the function stands there. */
+  /** Whether the function is in the document. */
   written: boolean;
   losses: ProfileLoss[];
 }
 
-/** Says what is not said of the definition that is being written. */
+/** Reports an unsupported field of the definition that is written. */
 export type ReportLoss = (loss: Omit<ProfileLoss, 'group' | 'kind'>) => void;
 
-/** What a definition becomes: no item where it is left out, which is to be said by a loss without a field. */
+/** Translates a definition to items. Without items, it reports a loss without a field. */
 export type Translate = (definition: FunctionDefinition, lose: ReportLoss) => JsonObject[];
 
 /** A catalog document of the KEP whose entries are other than ours. */
@@ -67,7 +67,7 @@ export function translateDefinition(
   return { items, losses };
 }
 
-/** Says that nothing of a function is there; each of its API versions has said why. */
+/** Reports that a function is omitted, after a reason for each API version. */
 export function omitFunction(lose: ReportLoss): [] {
   lose({ message: 'omitted: none of its API versions can be represented' });
   return [];

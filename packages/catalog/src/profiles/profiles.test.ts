@@ -144,7 +144,7 @@ describe.each(PROFILES)('the profile %s', (profile) => {
     expect(nothing).toMatchObject({ functions: 0, omitted: 0, losses: [] });
   });
 
-  it('leaves nothing out in silence: what is not written is told as a loss without a field', () => {
+  it('reports every omitted function as a loss without a field', () => {
     for (const definition of DEFINITIONS) {
       const { report: its } = rendered(profile, [definition]);
       const whole = its.losses.filter(({ field, version }) => field === undefined && version === undefined);
@@ -204,7 +204,7 @@ describe('kep', () => {
 describe('kep-schema', () => {
   const { text, report } = rendered('kep-schema');
 
-  it('takes whom the license lets choose, and leaves out whom it does not', () => {
+  it('includes functions that can be used under Apache-2.0, and omits others', () => {
     const license = (text: string) => {
       const definition = one('Licensed', [functionVersion('v1', { license: text })]);
       return lossesOf('kep-schema', definition).map(([version, field]) => [version, field]);
@@ -221,7 +221,7 @@ describe('kep-schema', () => {
     expect(license('no expression')).toEqual(leftOut);
   });
 
-  it('keeps the API versions that can be said', () => {
+  it('includes the supported API versions', () => {
     const moved = linted(bytesOf(text)).find(({ names }) => names.kind === 'Moved');
     expect(moved?.versions.map(({ name }) => name)).toEqual(['v2', 'v1', 'v1beta1']);
     expect(report.losses).toContainEqual(expect.objectContaining({ kind: 'Moved', version: 'v1alpha1' }));

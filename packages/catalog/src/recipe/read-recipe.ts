@@ -22,8 +22,8 @@ const LABEL_NAME = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 /**
- * Reads a CatalogRecipe, YAML or JSON, and finds everything that is wrong with it. The recipe is there
- * where nothing is. Nothing of a recipe is ignored: what no one knows is an error. Files that it names are not read.
+ * Reads a CatalogRecipe, YAML or JSON, and reports every problem. The recipe is undefined
+ * if there are errors. Unknown fields are errors. Files that the recipe names are not read.
  */
 export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; diagnostics: Diagnostic[] } {
   const { maxBytes } = RECIPE_LIMITS;

@@ -51,7 +51,7 @@ function referenceProblem(reference: string): string | undefined {
   return image.ok ? undefined : image.reason;
 }
 
-/** Reports whether it steps back up a path, however that is written: what a mirror has elsewhere is no copy of this. */
+/** Reports whether a reference contains `..` in any encoding, which could leave the mirror's path. */
 function hasParentSegment(reference: string): boolean {
   const plain = reference.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/');
   return plain.split(/[\\/]/).includes('..');

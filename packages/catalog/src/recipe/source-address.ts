@@ -20,10 +20,10 @@ const OCI = 'Write oci://host/repository:tag or oci://host/repository@sha256:…
 /** What git takes as a ref and nothing else can misread: no refspec, no option (git-check-ref-format). */
 const REF = /^(?![-./+])(?!@$)(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)|[./]$))[A-Za-z0-9._/@+-]{1,255}$/;
 const REPOSITORY_SCHEMES = ['https:', 'http:', 'ssh:'];
-/** git takes percent signs in a host for what they stand for, and hands it to other programs. */
+/** Without percent signs: git decodes them, and passes the host to other programs. */
 const REPOSITORY_HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9a-f:.]+\])$/i;
 const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
-/** Parameters by which anyone who knows the address may do what others may not. */
+/** Query parameters that contain credentials. */
 const SECRET_PARAMETER =
   /^(?:access_?token|private_?token|auth_?token|token|api_?key|password|secret|sig|signature|x-(?:amz|goog)-signature)$/i;
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
@@ -47,7 +47,7 @@ export function readSourceAddress(text: string): ReadAddress {
   );
 }
 
-/** Reports whether anyone who stands between can change what comes; no one stands between a machine and itself. */
+/** Reports whether a network attacker can change the response. Loopback addresses are secure. */
 export function isInsecure(address: SourceAddress): boolean {
   if (address.type !== 'http' && address.type !== 'git') return false;
   const { protocol, hostname } = new URL(address.type === 'http' ? address.url : address.repository);

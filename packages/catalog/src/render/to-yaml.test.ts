@@ -159,7 +159,7 @@ empty: ""
 `);
   });
 
-  it('quotes lines whose ends cannot be seen', () => {
+  it('quotes strings with trailing whitespace or line breaks', () => {
     expect(toYaml({ a: 'b \nc', d: 'e\n\n' })).toBe('a: "b \\nc"\nd: "e\\n\\n"\n');
   });
 
@@ -167,7 +167,7 @@ empty: ""
     expect(toYamlItem({ a: [1], b: 'x\ny' }, 2)).toBe('  - a:\n    - 1\n    b: |-\n      x\n      y\n');
   });
 
-  it('shows what cannot be seen', () => {
+  it('escapes invisible characters', () => {
     expect(toYaml('a\u202eb\u001b[31m\u200b')).toBe('"a\\u202eb\\u001b[31m\\u200b"\n');
   });
 
@@ -180,7 +180,7 @@ empty: ""
     }
   });
 
-  it('refuses what not every reader can be told', () => {
+  it('rejects values that some readers cannot represent', () => {
     for (const text of ['\ud800', 'a\udc00b', '\udc00\ud800', 'a\n\ud83d']) {
       expect(isWritable(text)).toBe(false);
       expect(() => toYaml(text)).toThrow(TypeError);

@@ -131,7 +131,7 @@ describe('precedence', () => {
     expect(refusals(selection)).toEqual(['b v2 kind-case', 'b v1 kind-case']);
   });
 
-  it('is of the order in the recipe and of nothing else', () => {
+  it('depends only on the order in the recipe', () => {
     const [a, b] = [entry(definition({ description: 'a' })), entry(definition({ description: 'b' }))];
     const of = recipe([upstream('b'), upstream('a')]);
     expect(select(of, { upstream: { a, b } })).toEqual(select(of, { upstream: { b, a } }));
@@ -155,14 +155,14 @@ describe('a group', () => {
     );
   });
 
-  it('is nobody’s to claim although its owner does not have the function', () => {
+  it('cannot be claimed by another source, even if its owner lacks the function', () => {
     const of = recipe([upstream('banana', { match: [{ group: 'banana.co' }] }), upstream('melon')]);
     const selection = select(of, { upstream: { melon: theirs } });
     expect(selection.versions).toEqual([]);
     expect(refusals(selection)).toEqual(['melon v1 claim']);
   });
 
-  it('belongs to this registry where no match names it and the registry holds something of it', () => {
+  it('belongs to this registry if no match names it and the registry has a release of it', () => {
     const of = recipe([upstream('banana'), ours()]);
     const selection = select(of, { upstream: { banana: theirs }, releases: [release] });
     expect(selection.versions).toMatchObject([{ source: 'ours', release: '1.0.0' }]);
@@ -171,7 +171,7 @@ describe('a group', () => {
     expect(unheld.versions).toMatchObject([{ source: 'banana' }]);
   });
 
-  it('belongs to every source that names it: the recipe has said so', () => {
+  it('belongs to every source whose match names it', () => {
     const match = [{ group: 'banana.co' }];
     const of = recipe([upstream('mirror', { match }), upstream('banana', { match })]);
     expect(select(of, { upstream: { banana: theirs } }).versions).toMatchObject([{ source: 'banana' }]);
@@ -191,7 +191,7 @@ describe('a minimum age', () => {
     goneAt: fresh.firstSeen,
   };
 
-  it('keeps what is new waiting, and says until when', () => {
+  it('refuses a new entry, and reports when it reaches the minimum age', () => {
     const selection = select(of(2 * HOUR), { upstream: { a: fresh } });
     expect(selection.versions).toEqual([]);
     expect(selection.refused).toEqual([
@@ -209,7 +209,7 @@ describe('a minimum age', () => {
     expect(select(of(HOUR), { upstream: { a: fresh } }).versions).toHaveLength(1);
   });
 
-  it('serves meanwhile what stood there before', () => {
+  it('serves the previous entry meanwhile', () => {
     const selection = select(of(2 * HOUR), { upstream: { a: [fresh, old] } });
     expect(selection.versions).toEqual([{ name: 'v1', source: 'a', definition: old.definition }]);
     expect(refusals(selection)).toEqual(['a v1 minimum-age']);
@@ -218,7 +218,7 @@ describe('a minimum age', () => {
     ]);
   });
 
-  it('never serves what was put right before it came of age', () => {
+  it('never serves an entry that was replaced before it reached the minimum age', () => {
     const wrong = {
       ...entry(definition({ description: 'wrong' }), '2030-01-02T09:30:00.000Z'),
       goneAt: fresh.firstSeen,
@@ -236,7 +236,7 @@ describe('a policy', () => {
   const policed = (policy: RecipePolicy, of = pinned, context: Partial<SelectionContext> = {}) =>
     select(recipe([upstream('a')], policy), { upstream: { a: entry(of) }, context });
 
-  it('wants digests of images and scripts, in the reference or beside it', () => {
+  it('requires digests of images and scripts, in the reference or a separate field', () => {
     const policy = { requireDigest: true };
     expect(policed(policy).versions).toHaveLength(1);
     expect(refusals(policed(policy, definition({}, 'banana.gcr.io/split:v1.0.0')))).toEqual(['a v1 digest']);
@@ -276,7 +276,7 @@ describe('a policy', () => {
     ]);
   });
 
-  it('keeps out what needs the network or storage', () => {
+  it('refuses functions that need the network or storage', () => {
     const needy = definition({
       versions: [
         functionVersion('v1', {
@@ -321,7 +321,7 @@ describe('a policy', () => {
     expect(`${digest}${license}`.length).toBeLessThan(1_000);
   });
 
-  it('lets nothing in by another spelling of its kind', () => {
+  it('cannot be bypassed with another spelling of the kind', () => {
     const spelt = entry(definition({ names: { kind: 'SPLIT' } }));
     const known = { kind: 'SPLIT', upstream: { a: spelt } };
     const denied = select(recipe([upstream('a')], { deny: [{ kind: 'Split' }] }), known);
@@ -332,7 +332,7 @@ describe('a policy', () => {
     expect(matched.versions).toEqual([]);
   });
 
-  it('wants a signature of those whom it names, of a catalog or of a release', () => {
+  it('requires a signature by a named signer, of the catalog or the release', () => {
     const [good, bad] = [sha256('good'), sha256('bad')];
     const wanted: SigningPolicy[] = [
       { name: 'banana', groups: ['banana.*'], signers: [{ key: 'PEM', fingerprint: good }] },
@@ -365,7 +365,7 @@ describe('a policy', () => {
     expect(selection.refused).toMatchObject([{ release: '1.1.0', reasons: [{ code: 'signature' }] }]);
   });
 
-  it('tells everything that is against an API version, and lets a later source provide it', () => {
+  it('reports every refusal of an API version, and lets a later source provide it', () => {
     const of = recipe([upstream('a'), upstream('b')], {
       requireDigest: true,
       deny: [{ publisher: 'Mallory' }],
@@ -383,7 +383,7 @@ describe('a policy', () => {
     expect(selection.refused).toBeUndefined();
   });
 
-  it('needs the facts of releases, and fails loudly without them', () => {
+  it('throws if the facts of releases are missing', () => {
     const of = recipe([ours()], { requireDigest: true });
     expect([
       needsFacts(of),
@@ -423,7 +423,7 @@ describe('rewriting', () => {
     ],
   });
 
-  it('changes what stands before, keeps digests, and says that it did', () => {
+  it('replaces the prefix, keeps digests, and marks the entry as rewritten', () => {
     const rules = recipe([upstream('a', { rewrite })]);
     const one = entry(of);
     const selection = select(rules, { upstream: { a: one } });
@@ -460,7 +460,7 @@ describe('rewriting', () => {
     expect(select(recipe([upstream('a')]), { upstream: { a: climbing } }).versions).toHaveLength(1);
   });
 
-  it('refuses what is no reference any more, and nothing else', () => {
+  it('refuses only entries whose rewritten reference is invalid', () => {
     const long = definition({}, `banana.gcr.io/${'a/'.repeat(125)}b:v1`);
     const selection = select(recipe([upstream('a', { rewrite })]), { upstream: { a: entry(long) } });
     expect(refusals(selection)).toEqual(['a v1 rewrite']);

@@ -99,7 +99,7 @@ describe('a catalog that is made whole', () => {
     }
   });
 
-  it('gives a place in the report alone to what is refused altogether', () => {
+  it('lists fully refused functions only in the report', () => {
     const policy = { deny: [{ group: 'banana.co' }] };
     const built = buildCatalog({ ...recipe, policy }, inputs({ theirs: source([]) }, [own]));
     expect(built.count).toBe(0);
@@ -107,7 +107,7 @@ describe('a catalog that is made whole', () => {
     expect(renderReport({ ...built, serial: 1 }, built.functions)).toContain('"code":"denied"');
   });
 
-  it('takes what stood there before while what stands there is too new, and nothing of what was removed', () => {
+  it('uses the previous entry while the current one is too young, and no removed entry', () => {
     const young = upstream('theirs', {
       catalog: { url: 'https://theirs.example/c.yaml', refreshSeconds: 3_600, minimumAgeSeconds: 86_401 },
     });
@@ -124,7 +124,7 @@ describe('a catalog that is made whole', () => {
     expect([...builtCatalogPieces(built, 'catalog.yaml')].join('')).toContain('before');
   });
 
-  it('wants to know what each source has', () => {
+  it('throws if the entries of a source are missing', () => {
     expect(() => buildCatalog(recipe, inputs({}))).toThrow(RangeError);
   });
 });

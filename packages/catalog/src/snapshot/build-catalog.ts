@@ -40,9 +40,9 @@ export interface KnownEntry extends Pick<ReadEntry, 'facts'> {
 
 /** What is known of a source that is an upstream catalog. */
 export interface BuildSource {
-  /** What stands there, each function once. */
+  /** The current entries, each function once. */
   entries: readonly KnownEntry[];
-  /** What stood there before: of each function the latest first. */
+  /** Earlier entries: the latest of each function first. */
   former: readonly KnownEntry[];
   /** Of the catalog as a whole: those that hold. */
   signatures: readonly SourceSignature[];
@@ -70,7 +70,7 @@ export interface BuiltCatalog extends Pick<SnapshotRecord, 'catalog' | 'labels' 
 }
 
 /**
- * Makes a catalog whole: the same selections, entries and bytes that a registry cuts piece by piece. Depends on nothing but
+ * Builds a complete catalog: the same entries and bytes as a registry's incremental builds. Depends only on
  * its arguments, and not on the order of functions, sources and entries. Throws a RangeError where a source is missing.
  */
 export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {

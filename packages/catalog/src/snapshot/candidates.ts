@@ -9,7 +9,7 @@ export function functionKey({ group, kind }: FunctionName): string {
   return `${group}/${kind.toLowerCase()}`;
 }
 
-/** A function of this registry, as cuts look at it. */
+/** A function of this registry, as builds see it. */
 export interface RegistryFunction extends FunctionName {
   releases: readonly ReleaseSummary[];
   /** By name of the release; needed where `needsFacts(recipe)`. */

@@ -38,7 +38,7 @@ export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly Cat
 }
 
 /**
- * `report.json`: what the cut left out, and why. What only catalogs with sources elsewhere or policies have is absent
+ * Renders `report.json`: the omitted entries with reasons. Fields for upstream sources or policies are absent
  * from others.
  */
 export function renderReport(

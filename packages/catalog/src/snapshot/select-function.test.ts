@@ -79,7 +79,7 @@ describe('what each API version takes', () => {
     expect(selection.yanked).toEqual([{ release: '1.0.0', source: 'all' }]);
   });
 
-  it('stands in the range of its source, where pre-releases are in a range that names one', () => {
+  it('is in the release range of its source, which must name a pre-release to match one', () => {
     const releases = [
       serving('1.0.0', ['v1']),
       serving('1.9.0', ['v1']),
@@ -192,7 +192,7 @@ describe('over seeded random releases', () => {
     }
   });
 
-  it('cutting only the functions that changed gives what cutting all gives', () => {
+  it('an incremental build gives the same result as a full build', () => {
     const random = new Random(7);
     const kinds = ['A', 'B', 'C', 'D', 'E', 'F'];
     for (const cut of cuts) {
@@ -234,7 +234,7 @@ describe('the entry of several releases', () => {
     }),
   );
 
-  it('says of the function what the newest release says', () => {
+  it('takes function fields from the newest release', () => {
     const releases = [older(), newer];
     const entry = entryDefinition(selectFunction(EVERYTHING, functionRecord(releases)), releases);
     expect(entry).toMatchObject({
@@ -257,7 +257,7 @@ describe('the entry of several releases', () => {
     expect(maintainersOf(older({ maintainers: ['new@example.com'] }))).toBeUndefined();
   });
 
-  it('is not made of releases that are not there, nor of nothing', () => {
+  it('throws for missing releases and for an empty selection', () => {
     const selection = selectFunction(EVERYTHING, functionRecord([newer]));
     expect(() => entryDefinition(selection, [older()])).toThrow(/the definition of API version v1/);
     expect(() => entryDefinition({ ...selection, versions: [] }, [newer])).toThrow(RangeError);

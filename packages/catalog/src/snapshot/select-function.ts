@@ -27,13 +27,13 @@ export interface FunctionCandidates extends FunctionName {
   /** By name of the release; needed where `needsFacts(recipe)`. */
   facts?: ReadonlyMap<string, readonly VersionFacts[]>;
   /**
-   * Of upstream catalogs, by name of the source: the entry that stands there, and those that it took the place of,
+   * Entries of upstream catalogs, by source name: the current entry, then those that it replaced,
    * the latest first. One that was removed is not offered.
    */
   upstream?: ReadonlyMap<string, readonly UpstreamEntry[]>;
 }
 
-/** What a cut knows beside the functions. */
+/** Context of a build besides the functions. */
 export interface SelectionContext {
   /** By which minimum ages are judged. */
   clock: Time;
@@ -43,7 +43,7 @@ export interface SelectionContext {
   signatures: ReadonlyMap<string, readonly SourceSignature[]>;
 }
 
-/** For recipes that take nothing from elsewhere. */
+/** For recipes without upstream sources. */
 export const NO_UPSTREAMS: SelectionContext = { clock: '', ownsGroup: () => true, signatures: new Map() };
 
 /** Reports whether what is known of releases does not suffice, and the facts of their definitions are needed. */
@@ -202,8 +202,8 @@ class SelectionBuilder {
   }
 
   /**
-   * The entry that stands in a catalog; while it is too young, also the latest of those before it that came of age where
-   * they stood: one that was put right in time must not come back when its own time would have come.
+   * The current entry of a catalog and, while that is too young, the latest earlier entry that reached the minimum
+   * age while it was current. An entry that was replaced before it reached that age must not return later.
    */
   #entries(source: RecipeSource, { minimumAgeSeconds }: UpstreamCatalog): Candidate[] {
     const known = this.#candidates.upstream?.get(source.name) ?? [];

@@ -101,7 +101,7 @@ describe('a copy', () => {
     expect(judge(record, [{ signer: key('b') }])).toMatchObject({ accepted: {} });
   });
 
-  it('is not bound by who is not named any more, or revoked', () => {
+  it('need not be signed by a signer that is revoked or no longer named', () => {
     const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
     const revoked = {
       ...POLICY,

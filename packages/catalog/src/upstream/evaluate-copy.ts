@@ -3,7 +3,7 @@ import { describeSigner, isNamedSigner, isSameSigner, type SigningPolicy } from 
 import type { Signer, Time } from '../ports/records.js';
 import type { SourceCopy, SourceRecord, SourceSignature } from '../ports/source-records.js';
 
-/** A signature over exactly the bytes of a copy that holds, anyone who made it. */
+/** A valid signature of the exact bytes of a copy, by any signer. */
 export interface VerifiedSignature {
   signer: Signer;
   /** When it was signed, where a log or an authority testifies that. */
@@ -28,9 +28,9 @@ export interface Refusal {
 export type AcceptedCopy = Pick<SourceCopy, 'signatures' | 'snapshot'> & Pick<SourceRecord, 'highest'>;
 
 /**
- * Reports whether a copy may follow the last good one: who was signed by somebody whom the policies name stays signed so, serials
- * of snapshots only grow, one serial has one content, and what was signed has not expired. Signers whom no policy names
- * bind no one: anyone who changes the bytes could have signed them too.
+ * Decides whether a copy may replace the last good one: a catalog that was signed by a named signer stays signed, serials
+ * only increase, a serial has only one digest, and the signature has not expired. Signers that no policy names
+ * have no effect: an attacker who changes the bytes could sign them, too.
  */
 export function evaluateCopy(input: {
   record: SourceRecord;

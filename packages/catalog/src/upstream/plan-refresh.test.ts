@@ -90,7 +90,7 @@ function plan(
   });
 }
 
-describe('a look at a source', () => {
+describe('a refresh of a source', () => {
   it('takes the first copy', () => {
     const invalid = [{ entry: 2, message: 'it has no kind' }];
     expect(plan(fresh, fetched([entryOf('A'), entryOf('B')], { invalid, invalidEntries: 7 }))).toEqual({
@@ -212,7 +212,7 @@ describe('a look at a source', () => {
     expect(plan(failing, fetched([])).event?.type).toBe('source.changed');
   });
 
-  it('has all entries judged anew where others have signed', () => {
+  it('evaluates all entries again if the signers change', () => {
     const signer = { type: 'key' as const, fingerprint: sha256('key') };
     const policies = [
       {

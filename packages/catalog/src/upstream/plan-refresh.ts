@@ -17,7 +17,7 @@ import { readingDigest } from './reading.js';
 export const REFRESH_LIMITS = {
   /** Seconds until the second try; twice as many each time, up to the source's own interval. */
   firstRetrySeconds: 60,
-  /** By how much of itself an interval is longer or shorter, so that many registries do not ask at once. */
+  /** Fraction by which an interval varies, so that many registries do not poll at the same time. */
   jitter: 0.1,
   /** Days for which an entry that is gone keeps when it was first seen, or the minimum age where that is longer. */
   retentionDays: 90,
@@ -25,7 +25,7 @@ export const REFRESH_LIMITS = {
   maxMessageLength: 1_000,
 } as const;
 
-/** What a look at a source has found. */
+/** The result of polling a source. */
 export type PollOutcome =
   | ({
       outcome: 'failed';
@@ -62,7 +62,7 @@ export interface RefreshInput {
   jitter: number;
 }
 
-/** What a look at a source changes. A failure changes nothing of what was taken before. */
+/** Plans the changes after polling a source. A failure keeps the last good copy. */
 export function planRefresh(input: RefreshInput): SourceRefresh {
   const { record, outcome, now } = input;
   const remembered = Math.max(REFRESH_LIMITS.retentionDays * 86_400, input.upstream.minimumAgeSeconds ?? 0);

@@ -26,7 +26,7 @@ const named = (kind: string, versions = ['v1'], description = kind) =>
     versions: versions.map((name) => functionVersion(name)),
   });
 
-describe('a catalog of somebody else', () => {
+describe('an upstream catalog', () => {
   it('that this program wrote is read as what it was made from', () => {
     const definitions = [named('Peel'), named('Split', ['v1', 'v1beta1'])];
     for (const form of ['catalog.yaml', 'catalog.json', 'krmfunctioncatalog.yaml'] as const) {
@@ -126,7 +126,7 @@ describe('a catalog of somebody else', () => {
 });
 
 describe('entries that cannot be used', () => {
-  it('spoil no others, and each says which it is and why', () => {
+  it('are reported with reasons, and do not affect other entries', () => {
     const { publisher: _, ...anonymous } = named('Anonymous');
     const { entries, invalid, invalidEntries } = entriesOf(
       catalog([
@@ -232,13 +232,13 @@ describe('what is no catalog', () => {
     expect(problem(text)).toMatch(expected);
   });
 
-  it('has more entries than anybody reads', () => {
+  it('has more entries than the limit', () => {
     expect(problem(catalog(Array.from({ length: UPSTREAM_LIMITS.maxEntries + 1 }, () => 0)))).toMatch(
       /20001 entries/,
     );
   });
 
-  it('has more API versions than anybody reads', () => {
+  it('has more API versions than the limit', () => {
     const [version] = named('Many').versions;
     const versions = Array.from({ length: 50 }, (_, at) => ({ ...version!, name: `v${at + 1}` }));
     const { versions: _, ...rest } = named('Many');
@@ -253,7 +253,7 @@ describe('what is no catalog', () => {
     });
   }, 60_000);
 
-  it('is small, and would be written as a great one', () => {
+  it('is small but would exceed the size limit when rendered', () => {
     let deep: unknown = Array.from({ length: 8_300 }, () => 'x');
     for (let depth = 0; depth < 50; depth++) deep = { a: deep };
     const { versions, ...rest } = named('Deep');

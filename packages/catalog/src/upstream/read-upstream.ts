@@ -25,7 +25,7 @@ export const UPSTREAM_LIMITS = {
   maxAllVersions: 60_000,
   /** Unusable entries, and completed ones, that are told one by one; the rest is counted. */
   maxInvalidReported: 100,
-  /** UTF-16 code units of what is told of each. */
+  /** UTF-16 code units of the message for each. */
   maxMessageLength: 500,
 } as const;
 
@@ -59,7 +59,7 @@ export function readUpstreamCatalog(
 ): ReadUpstream | { problem: string } {
   const read = readCatalog(bytes, file, defaults);
   if ('problem' in read) return read;
-  const { maxEntries, maxInvalidReported: maxInvalidTold, maxMessageLength } = UPSTREAM_LIMITS;
+  const { maxEntries, maxInvalidReported, maxMessageLength } = UPSTREAM_LIMITS;
   if (read.entries.length > maxEntries) {
     return { problem: `it has ${read.entries.length} entries; the limit is ${maxEntries}` };
   }
@@ -70,7 +70,7 @@ export function readUpstreamCatalog(
   let completedEntries = 0;
   const refuse = (entry: number, message: string, name: { group?: string; kind?: string }): void => {
     invalidEntries += 1;
-    if (invalid.length < maxInvalidTold)
+    if (invalid.length < maxInvalidReported)
       invalid.push({ entry, ...name, message: message.slice(0, maxMessageLength) });
   };
   for (const [at, entry] of read.entries.entries()) {
@@ -149,7 +149,7 @@ function readEntry(definition: FunctionDefinition): ReadEntry | string {
   }
   const bytes = Buffer.byteLength(rendered.yaml);
   if (bytes > DOCUMENT_LIMITS.maxDefinitionBytes) {
-    return `it has ${bytes} bytes in normal form, the limit is ${DOCUMENT_LIMITS.maxDefinitionBytes}`;
+    return `it has ${bytes} bytes in normal form; the limit is ${DOCUMENT_LIMITS.maxDefinitionBytes}`;
   }
   return { definition, rendered, facts: entryFacts(definition, rendered.digest) };
 }
@@ -190,7 +190,7 @@ function referencesOf({ runtime: { container, exec, starlark } }: FunctionVersio
   ];
 }
 
-/** What is written where a digest should stand, and is none, pins nothing: anyone who runs it may pass over it. */
+/** Returns the references without a valid digest. An invalid digest pins nothing: runtimes may ignore it. */
 function unpinnedReferences({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
   const unpinned: string[] = [];
   if (container !== undefined) {
@@ -205,7 +205,7 @@ function unpinnedReferences({ runtime: { container, exec, starlark } }: Function
   return unpinned;
 }
 
-/** 64 hexadecimal digits, and not the zeros that stand where one is to be put. */
+/** Reports whether it has 64 hexadecimal digits and is not the placeholder of zeros. */
 function isDigest(sha256: string | undefined): boolean {
   return sha256 !== undefined && /^(?!0{64}$)[a-f0-9]{64}$/.test(sha256);
 }

@@ -8,7 +8,7 @@ export interface Choice {
   values: JsonValue[];
 }
 
-/** `undefined` where the words are not known; an empty list where nothing is said that is not said elsewhere. */
+/** Returns undefined for unsupported keywords, and an empty list if there is nothing more to describe. */
 export function describeChoices(schema: JsonObject): Choice[] | undefined {
   const choices: Choice[] = [];
   for (const name of ['anyOf', 'oneOf'] as const) {

@@ -353,7 +353,7 @@ describe('exampleConfig', () => {
     });
   });
 
-  it('tells of rules that the check does not look at', () => {
+  it('reports rules that the check ignores', () => {
     expect(example({ properties: { a: { type: 'string' } } }).partial).toBe(false);
     const spec = { type: 'object', 'x-kubernetes-validations': [{ rule: 'false' }] };
     expect(example(ofSpec(spec))).toMatchObject({ check: 'valid', partial: true });

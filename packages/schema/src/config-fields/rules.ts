@@ -26,7 +26,7 @@ export const FURTHER_RULES = 'further rules are in the schema';
 const MAX_VALUES = 40;
 const MAX_VALUE_LENGTH = 300;
 const MAX_EXPRESSIONS = 30;
-/** Keywords that readers of Kubernetes schemas do not follow, and those that are told by `describeChoices` or elsewhere. */
+/** Keywords that readers of Kubernetes schemas do not follow, and those that are described elsewhere. */
 const UNDESCRIBED_KEYWORDS = ['$ref', 'dependencies', 'patternProperties', 'additionalItems'] as const;
 const VALIDATIONS = 'x-kubernetes-validations';
 
@@ -139,7 +139,7 @@ function addExpressions(part: JsonObject, add: Add): boolean {
   return validations.length <= MAX_EXPRESSIONS;
 }
 
-/** Reports whether a schema has keywords that no rule tells of, or known ones with values that readers ignore. */
+/** Reports whether a schema has keywords that no rule describes, or keywords with values that readers ignore. */
 function hasUndescribedKeywords(part: JsonObject): boolean {
   if (UNDESCRIBED_KEYWORDS.some((name) => keyword(part, name) !== undefined)) return true;
   return Object.keys(part).some((name) => {

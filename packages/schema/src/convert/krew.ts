@@ -193,10 +193,7 @@ function readBin(entry: JsonObject, path: readonly (string | number)[], report: 
     const copied = to === '' || to === '.' ? base : `${to}/${base}`;
     if ((copied === bin || to === bin) && !from.includes('*')) return from;
   }
-  report.add('convert/bin', `where ${shorten(bin)} lies in the archive is not known for sure`, [
-    ...path,
-    'bin',
-  ]);
+  report.add('convert/bin', `cannot determine the path of ${shorten(bin)} in the archive`, [...path, 'bin']);
   return bin;
 }
 

@@ -18,7 +18,7 @@ export interface Dialect {
   drafts: Draft[];
   /** Undefined for every other kind of document, with an error among the diagnostics. */
   kind: 'KRMFunctionDefinition' | CatalogKind | undefined;
-  /** The document belongs to another tool, beyond doubt. */
+  /** The document certainly belongs to another tool. */
   foreign?: true;
   /** Of a catalog that has a name. */
   catalog?: { name: string; labels?: Record<string, string> };

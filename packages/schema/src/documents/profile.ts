@@ -1,6 +1,6 @@
 import type { Digest } from '../digests/digest.js';
 
-/** The dialects that other tools read, beside the two kinds of the KEP: what each is, is said in the documents. */
+/** Output dialects for other tools, and the two kinds of the KEP. See the documentation for each. */
 export const PROFILES = ['kep', 'kep-schema', 'kustomize-prototype', 'porch', 'kpt-list'] as const;
 export type Profile = (typeof PROFILES)[number];
 
@@ -21,7 +21,7 @@ export interface ProfileLoss {
   version?: string;
   /** Path of a field, below the API version where one is named. Absent: all of it is left out. */
   field?: string;
-  /** Why, and what stands there instead. */
+  /** The reason, and the replacement if there is one. */
   message: string;
 }
 

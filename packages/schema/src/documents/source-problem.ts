@@ -1,25 +1,25 @@
 /** Why a source could not be refreshed, or why what it gave is refused. */
 export const SOURCE_PROBLEMS = [
-  /** Nobody answers, the name is unknown, the connection broke. */
+  /** No response, an unknown host name, or a broken connection. */
   'unreachable',
-  /** It takes too long to connect, stands still, or takes too long altogether. */
+  /** A connect, idle or total timeout. */
   'too-slow',
   'too-large',
-  /** An address that may not be asked: private, of the machine itself, of another protocol. */
+  /** A forbidden address: private, loopback, or of an unsupported protocol. */
   'forbidden-address',
   'too-many-redirects',
   'not-found',
-  /** It wants credentials, or others. */
+  /** Credentials are missing or wrong. */
   'unauthorized',
-  /** It answers something else than what was asked for. */
+  /** An unexpected response. */
   'bad-answer',
-  /** What it gives is no catalog, or takes too much time or memory to read. */
+  /** The content is not a catalog, or takes too much time or memory to read. */
   'invalid-catalog',
-  /** It was signed before and is not any more, or its signature does not hold. */
+  /** The signature is missing although the last copy was signed, or it is invalid. */
   'signature',
   /** A serial below the highest that was seen. */
   'rollback',
-  /** What was signed says that it has expired. */
+  /** The signature has expired. */
   'frozen',
   /** The serial that was seen, with another digest. */
   'equivocation',
@@ -27,7 +27,7 @@ export const SOURCE_PROBLEMS = [
 ] as const;
 export type SourceProblem = (typeof SOURCE_PROBLEMS)[number];
 
-/** The way out, for who administers the registry that asks; what a registry itself says of it stays in its log. */
+/** Hints for the administrator of the registry that syncs. Details stay in its log. */
 export const SOURCE_PROBLEM_HINTS: Record<SourceProblem, string> = {
   unreachable: 'Check that the registry can reach this URL and trusts its certificate.',
   'too-slow': 'Use a mirror closer to the registry.',

@@ -1,6 +1,6 @@
 import type { Digest } from '../digests/digest.js';
 
-/** What is left of a release that was taken down: its name and its digest are burnt, its bytes are gone. */
+/** What is left of a release that was taken down: a tombstone with its name and digest. Its bytes are deleted. */
 export interface Takedown {
   group: string;
   kind: string;

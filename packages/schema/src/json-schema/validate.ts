@@ -29,7 +29,7 @@ export function validateEach(schemas: JsonObject, values: JsonObject, patterns: 
   return check.errors ?? [];
 }
 
-/** The most telling error for each value; what says only that null or a branch did not match tells least. */
+/** Returns the most specific error for each value. Errors about null or an unmatched branch rank last. */
 export function firstErrors(
   errors: readonly ErrorObject[],
 ): Map<number, { path: string[]; message: string }> {

@@ -3,7 +3,7 @@ import { isLicenseExpression } from './expressions.js';
 
 /**
  * Reports whether software under a license may be used by who allows these: of `A OR B` one is enough, `A AND B` needs both.
- * A license with an exception is allowed where it stands among the allowed as it is written. What is no expression is
+ * A license with an exception is allowed only if the list contains it literally. An invalid expression is
  * not allowed.
  */
 export function allowsLicense(allowed: readonly string[], expression: string): boolean {

@@ -51,7 +51,7 @@ function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
       hint: `The reference says \`${digest}\`.`,
     });
   }
-  // A digest that is written but malformed has been told already.
+  // A malformed digest was already reported.
   const pinned = digest !== undefined || (field(runtime, 'sha256') ?? null) !== null;
   if (!pinned) reportUnpinned(reference.tag, at, report);
 }
@@ -74,7 +74,7 @@ function reportUnpinned(tag: string | undefined, path: Path, report: Report): vo
   }
 }
 
-/** Reports of a digest that is not 64 lower-case hexadecimal digits. */
+/** Reports a digest that is not 64 lower-case hexadecimal digits. */
 export function checkDigest(
   sha256: string,
   path: Path,
@@ -86,12 +86,12 @@ export function checkDigest(
     return;
   }
   if (SHA256_PATTERN.test(sha256) || sha256.trim() === '') return;
-  const mended = sha256
+  const fixed = sha256
     .trim()
     .replace(/^sha256:/i, '')
     .toLowerCase();
-  const hint = SHA256_PATTERN.test(mended)
-    ? `Write \`${mended}\`.`
+  const hint = SHA256_PATTERN.test(fixed)
+    ? `Write \`${fixed}\`.`
     : `It has ${sha256.length} characters; a digest has 64, each 0-9 or a-f.`;
   report(code, path, `${quote(sha256)} is not a SHA-256 digest`, { hint });
 }

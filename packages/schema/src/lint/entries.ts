@@ -7,7 +7,7 @@ import type { Report } from './rule.js';
 /** What entries of one catalog must not have in common. `at` is the number of the entry that is looked at. */
 export type EntryCheck = (draft: Draft, at: number, report: Report) => void;
 
-/** Remembers the entries of one catalog and tells what each repeats of those before it. */
+/** Reports what each entry of a catalog repeats of earlier entries. */
 export function createEntryCheck(): EntryCheck {
   const versions = new Map<string, number>();
   const kinds = new Map<string, { kind: string; entry: number }>();

@@ -10,10 +10,10 @@ type Counts = Record<Severity, number>;
 export class Findings {
   readonly #stored: Diagnostic[] = [];
   readonly #counts: Counts = { error: 0, warning: 0, info: 0 };
-  /** Reports whether something was not looked at because there were errors enough. */
+  /** Whether checks were skipped because there were too many errors. */
   incomplete = false;
 
-  /** Reports whether there are more errors than anybody mends before linting again. */
+  /** Reports whether there are too many errors to store. */
   get isFull(): boolean {
     return this.#counts.error >= MAX_STORED;
   }
@@ -24,7 +24,7 @@ export class Findings {
     }
   }
 
-  /** In the order of the file, and no more than the limit: the worst are told, the rest is counted. */
+  /** Returns the worst findings up to the limit, in the order of the file, and counts the rest. */
   limited(limit: number, file: string): Diagnostic[] {
     const all = limitDiagnostics(this.#stored, limit, file, this.#counts);
     const more = all.at(-1);
@@ -33,7 +33,7 @@ export class Findings {
   }
 }
 
-/** In the order of the file, and no more than the limit: the worst are told, the rest of `counts` is counted. */
+/** Returns the worst findings up to the limit, in the order of the file, and counts the rest of `counts`. */
 export function limitDiagnostics(
   diagnostics: readonly Diagnostic[],
   limit: number,

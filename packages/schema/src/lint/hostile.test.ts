@@ -63,7 +63,7 @@ describe('hostile definitions', () => {
     ).toBeLessThan(2);
   });
 
-  it('more parts than the limit are told and not looked at', () => {
+  it('more parts than the limit are reported and not checked', () => {
     const schema = {
       type: 'object',
       properties: properties(21_000, () => ({ type: 'string', description: 'x' })),
@@ -90,7 +90,7 @@ describe('hostile definitions', () => {
     expect(seconds(() => expect(codes({ versions })).toContain('schema/default-unchecked'))).toBeLessThan(3);
   });
 
-  it('thousands of faults are told up to a limit', () => {
+  it('thousands of problems are reported up to a limit', () => {
     const schema = { type: 'object', properties: properties(10_000, () => ({ type: 'bool', wrong: 1 })) };
     expect(found(withSchema(schema)).length).toBeLessThanOrEqual(2_000);
     expect(codes(withSchema(schema))).toContain('schema/unknown-type');

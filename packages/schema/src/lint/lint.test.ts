@@ -83,7 +83,7 @@ describe('lint', () => {
     expect(documents).toEqual([]);
   });
 
-  it('tells no more than the limit', () => {
+  it('reports no more than the limit', () => {
     const text = document('SetLabels', `tags: [${'a, '.repeat(30)}a]\noops: 1\n`);
     const { diagnostics } = run(text, { maxDiagnostics: 5 });
     expect(diagnostics).toHaveLength(6);
@@ -129,7 +129,7 @@ const official = fileURLToPath(
 );
 
 describe.skipIf(!existsSync(official))('the official definition (only where shared/data is there)', () => {
-  it('is told its real faults', () => {
+  it('gets diagnostics for its real problems', () => {
     const { diagnostics } = lint(readFileSync(official), { file: 'render-helm-chart.yaml' });
     const told = diagnostics.map(
       ({ severity, code, range, hint }) => `${severity} ${code} ${range?.start.line} ${hint}`,

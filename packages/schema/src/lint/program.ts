@@ -77,7 +77,7 @@ function checkScript(script: string, path: Path, report: Report): void {
   }
   checkCredentials(url, path, report);
   if (!PIN.test(url)) {
-    report('starlark/unpinned', path, `nothing in ${quote(script)} pins the script`, {
+    report('starlark/unpinned', path, `${quote(script)} is not pinned`, {
       hint: 'Name a commit, a digest or a release in the reference.',
     });
   }

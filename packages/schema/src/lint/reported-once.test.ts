@@ -40,7 +40,7 @@ const told = (text: string, options = {}) =>
       `${range?.start.line}:${range?.start.column} ${severity} ${code} ${path} | ${hint}`,
   );
 
-it('tells of a misspelled field once, where it stands', () => {
+it('reports a misspelled field once, at its position', () => {
   expect(told(DEFINITION.replace('publisher:', 'publishr:'))).toEqual([
     '7:3 error shape/unknown-field spec.publishr | Did you mean publisher?',
   ]);
@@ -146,7 +146,7 @@ describe('documents of other tools', () => {
       expect(codesOf(document)).toEqual([['dialect/misspelled-document'], 0]);
   });
 
-  it('keep nothing back of the definitions beside them', () => {
+  it('do not hide problems of the definitions in the same file', () => {
     const broken = DEFINITION.replace('license: Apache-2.0', 'license: Mine').replace('true', '0644');
     const codes = (text: string) => run(text, { skipForeign: true }).diagnostics.map(({ code }) => code);
     expect(codes(broken).length).toBeGreaterThan(1);

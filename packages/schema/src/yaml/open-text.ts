@@ -28,7 +28,7 @@ export function openText(
     const reporter = refuse();
     reporter.report(
       'yaml/too-large',
-      `the file has ${input.byteLength} bytes, the limit is ${limits[maxBytes]}`,
+      `the file has ${input.byteLength} bytes; the limit is ${limits[maxBytes]}`,
     );
     return { limits, reporter, source: undefined };
   }

@@ -9,15 +9,15 @@ import type { FetcherOptions } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { SourceFetcher } from '../fetcher.js';
 
-/** Default options for tests: localhost is allowed, timeouts are short. */
+/** Default options for tests: localhost is allowed, timeouts are long, also for a busy machine. */
 export const TEST_OPTIONS: Omit<FetcherOptions, 'temporaryFolder'> = {
   userAgent: 'krmhub/test',
   allowedAddresses: ['127.0.0.1'],
   protocols: ['https', 'http', 'ssh'],
   limits: {
-    connectMilliseconds: 3_000,
-    idleMilliseconds: 3_000,
-    totalMilliseconds: 20_000,
+    connectMilliseconds: 60_000,
+    idleMilliseconds: 60_000,
+    totalMilliseconds: 120_000,
     firstRetryMilliseconds: 10,
   },
 };

@@ -81,7 +81,7 @@ describe('from the functions of a registry', () => {
   });
 });
 
-describe('from catalogs elsewhere', () => {
+describe('from upstream catalogs', () => {
   const NOBODY = { KRMHUB_REGISTRY: 'http://127.0.0.1:9' };
 
   it('takes the first source that has a function, and reports the rest', async () => {
@@ -124,7 +124,7 @@ describe('from catalogs elsewhere', () => {
     expect(built.err()).toContain('platform: 1 function; 1 refused (denied), 1 shadowed, 1 invalid');
   });
 
-  it('does not depend on when, and leaves files with the same bytes alone', async () => {
+  it('is reproducible, and does not rewrite files with the same bytes', async () => {
     await put('melon.yaml', catalogText('melon.co', ['Split', 'Peel']));
     await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml')));
     await run(['recipe.yaml', '--out', 'same.yaml'], { env: NOBODY });
@@ -134,14 +134,14 @@ describe('from catalogs elsewhere', () => {
     expect((await stat(path.join(folder, 'same.yaml'))).ino).toBe(before.ino);
   });
 
-  it('takes what a registry holds for its own where the registry is asked', async () => {
+  it('refuses upstream entries in groups of the registry', async () => {
     served.set('/theirs.yaml', catalogText('example.com', ['SetLabels', 'Other']));
     await put('recipe.yaml', recipe(`${upstream('theirs', `${origin}/theirs.yaml`)}${OUR_FUNCTIONS}`));
     const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json'], { env: registry.env });
     expect(JSON.parse(built.out())).toMatchObject({ functions: 2, refused: { claim: 2 } });
   });
 
-  it('tells every source that fails, and writes nothing', async () => {
+  it('reports every source that fails, and writes nothing', async () => {
     served.set('/fine.yaml', catalogText('fine.co', ['Split']));
     served.set('/page.html', '<html>hello</html>');
     const sources = [
@@ -242,7 +242,7 @@ describe('from signed catalogs', () => {
     expect(JSON.parse(await read('r.json')).sources[0].serial).toBe(7);
   });
 
-  it('refuses what nobody has signed, or somebody else, entry by entry', async () => {
+  it('refuses entries that are unsigned or signed by another key', async () => {
     const others = await signed(LATER, newKeys());
     for (const bundle of [undefined, others]) {
       served.delete('/banana/snapshot.sigstore.json');

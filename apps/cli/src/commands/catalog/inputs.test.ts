@@ -126,7 +126,7 @@ it('completes the entries of a source as the registry did', async () => {
   expect(JSON.parse((await read('completed.json')).toString())).toEqual(report);
 });
 
-it('exports what stood in a source before, too', async () => {
+it('exports earlier entries of a source, too', async () => {
   server.served.set('/young.yaml', catalogText('young.co', ['Split'], { description: 'Another one.' }));
   await client.refreshSource('platform', 'young');
   server.served.set('/melon.yaml', catalogText('banana.co', ['Split'], { description: 'Another one.' }));
@@ -139,7 +139,7 @@ it('exports what stood in a source before, too', async () => {
   expect(sha256(await read('c.yaml'))).toBe((await client.catalog('platform')).newest!.digest);
 });
 
-it('builds what stood there before where what stands there is too new, by the clock of the registry', async () => {
+it('uses the previous entry while the current one is too young, by the clock of the registry', async () => {
   const ageing = recipeText(sourceText('old', `${server.origin}/old.yaml`, ', minimumAge: 4s'), '', 'ageing');
   server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The old one.' }));
   await writeFile(path.join(folder, 'ageing.yaml'), ageing);
@@ -160,7 +160,7 @@ it('builds what stood there before where what stands there is too new, by the cl
   expect((await read('ageing.out.yaml')).toString()).toContain('The old one.');
 }, 40_000);
 
-it('builds what the registry has cut piece by piece, whatever changed', async () => {
+it('gives the same result as the incremental builds of the registry', async () => {
   const { served, origin } = server;
   const put = (name: string, group: string, kinds: string[], description?: string) =>
     served.set(`/${name}.yaml`, catalogText(group, kinds, description === undefined ? {} : { description }));

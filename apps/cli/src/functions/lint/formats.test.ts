@@ -254,7 +254,7 @@ describe('GitHub annotations', () => {
     );
   });
 
-  it('let no document and no name of a file give a command of its own', async () => {
+  it('cannot contain commands from a document or a file name', async () => {
     const name = 'a,line=1::x\n::stop-commands::t\r%0A::add-mask::b.yaml';
     await put(name, definition.replace('type: bool', '"::set-output name=a::b\\n::error::c%0A::d": e'));
     const io = await lint([name, '--format', 'github']);

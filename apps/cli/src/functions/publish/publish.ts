@@ -89,7 +89,7 @@ async function readSubmissions(
   const submissions = assignReleases(definitions, options.release);
   if (options.readme !== undefined && submissions.length !== 1) {
     throw new KrmhubError('usage', `--readme requires a single definition, got ${submissions.length}`, {
-      hint: 'Publish the definition of the README separately.',
+      hint: 'Publish the definition with the README in a separate command.',
     });
   }
   await printWarnings(io, diagnostics, sources);

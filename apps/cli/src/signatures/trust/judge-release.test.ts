@@ -84,7 +84,7 @@ describe('what has to be signed', () => {
     expect(planJudgement(policies, subject).judge).toBe(judge);
   });
 
-  it('is anything for a policy that is named, and a definition only of its groups', () => {
+  it('can be any artifact if a policy is given, but a definition must be in its groups', () => {
     const other = policy({ name: 'other', groups: ['other.org'] });
     expect(plan({ definitions: [] }, [policy(), other], { policy: 'other' }).judge).toBe('bytes');
     expect(plan({}, [policy(), other], { policy: 'other' }).judge).toBe('refused');
@@ -148,14 +148,14 @@ describe('whether it is signed', () => {
     });
   });
 
-  it('holds the time of signing against the policy, and now where nobody testifies it', () => {
+  it('checks the time of signing against the policy, or the current time if it is not verified', () => {
     const ended = policy({}, { validUntil: '2026-01-01T00:00:00.000Z' });
     expect(judged([ended], [good])).toMatchObject({ trusted: false });
     const early = bundle(releaseStatement(NAME, DIGESTS), KEY, { signedAt: '2025-06-01T00:00:00.000Z' });
     expect(judged([ended], [early]).trusted).toBe(true);
   });
 
-  it('believes nobody whom any policy revokes, though another one is named', () => {
+  it('rejects a signer that any policy revokes, even if another policy is given', () => {
     const revoking = policy({ name: 'revoking', groups: ['other.org'] }, { revoked: 'lost' });
     for (const options of [{}, { policy: 'team' }]) {
       expect(judged([policy(), revoking], [good], SUBJECT, options)).toMatchObject({
@@ -165,7 +165,7 @@ describe('whether it is signed', () => {
     }
   });
 
-  it('holds bytes against the named policy alone', () => {
+  it('checks bytes against the given policy only', () => {
     const script: Subject = { definitions: [], manifests: [{ digest: MANIFEST, version: undefined }] };
     const plain = bundle(signatureStatement({ manifest: MANIFEST }));
     const other = policy({ name: 'other', signers: [{ key: 'PEM', fingerprint: digest('2') }] });

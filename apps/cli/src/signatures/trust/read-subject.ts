@@ -68,7 +68,7 @@ export async function readSubject(
   for (const layer of files) {
     if (layer.size > DOCUMENT_LIMITS.maxDefinitionBytes) {
       if (layer === main)
-        unreadable = `its definition has ${layer.size} bytes, the limit is ${DOCUMENT_LIMITS.maxDefinitionBytes}`;
+        unreadable = `its definition has ${layer.size} bytes; the limit is ${DOCUMENT_LIMITS.maxDefinitionBytes}`;
       continue;
     }
     const bytes = await readLayer(client, reference, layer);

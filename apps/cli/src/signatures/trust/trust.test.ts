@@ -100,7 +100,7 @@ describe('krmhub trust add', () => {
     ).toEqual(['ci', 'copied', 'piped', '']);
   });
 
-  it('changes whom a name trusts only where that is said, and says what changes', async () => {
+  it('replaces a policy only on request, and reports the change', async () => {
     await does('add', 'example', '--group', 'example.com', '--key', 'a.pub');
     const before = read();
     expect((await does('add', 'example', '--group', 'example.com', '--key', 'a.pub')).err()).toContain(
@@ -147,7 +147,7 @@ describe('krmhub trust add', () => {
     expect(await fails(2, 'add', 'example', '--group', 'example.com', ...args)).toContain(message);
   });
 
-  it('keeps what somebody wrote by hand', async () => {
+  it('keeps manual edits', async () => {
     await does('add', 'first', '--group', 'example.com', '--key', 'a.pub');
     writeFileSync(file, `# ours\n${read()}\n# why: a friend\n`);
     await does('add', 'second', '--group', 'example.com', '--key', 'b.pub');
@@ -196,7 +196,7 @@ describe('the file', () => {
     await fails(1, 'add', 'more', '--group', 'example.com', '--key', 'a.pub');
   });
 
-  it('is not believed where it is damaged, and is told by its place', async () => {
+  it('is rejected with a position if it is damaged', async () => {
     await does('add', 'example', '--group', 'example.com', '--key', 'a.pub');
     writeFileSync(file, read().replace('signers:', 'signer:'));
     expect(await fails(1, 'list')).toMatch(/trust\.yaml:\d+:\d+/);
@@ -206,7 +206,7 @@ describe('the file', () => {
     await fails(1, 'list');
   });
 
-  it('stays a link to where it is kept', async () => {
+  it('stays a symbolic link', async () => {
     const kept = path.join(cwd, 'kept.yaml');
     writeFileSync(kept, '# mine\n', { mode: 0o600 });
     mkdirSync(path.dirname(file), { recursive: true });

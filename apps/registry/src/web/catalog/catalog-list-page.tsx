@@ -94,10 +94,10 @@ export function StateLabel({ view }: { view: CatalogView }) {
     return <Label>{view.catalog.newest === undefined ? 'not built yet' : 'being built'}</Label>;
   const failing = failingSources(view).length;
   if (failing === 0) return null;
+  const upstreams = view.sources.filter(({ record }) => record !== undefined).length;
   return (
     <Label tone="warning">
-      {failing} of {counted(view.sources.filter(({ record }) => record !== undefined).length, 'catalog')}{' '}
-      upstream copies out of date
+      {failing} of {upstreams} upstream {upstreams === 1 ? 'copy' : 'copies'} out of date
     </Label>
   );
 }

@@ -122,7 +122,7 @@ describe('the list of catalogs', () => {
     const words = wordsOf(text);
     expect(words).toContain('default');
     expect(words).toContain('Functions of this registry.');
-    expect(words).toMatch(/1 of 3 catalogs upstream copies out of date/);
+    expect(words).toMatch(/1 of 3 upstream copies out of date/);
     expect(words).toContain(`theirs ( ${new URL(upstream.origin).host} )`);
     expect(words).toContain('stage : production');
     expect(words).toMatch(/5 functions snapshot \d+ built \d{4}-/);

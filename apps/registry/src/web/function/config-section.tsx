@@ -31,7 +31,7 @@ export function ConfigFields({ description, schema }: { description: ConfigDescr
       )}
       {complete ? null : (
         <p class="quiet">
-          The schema is too large to show in full: <a href={schema}>the schema itself</a> has everything.
+          The schema is too large to show in full. See <a href={schema}>the complete schema</a>.
         </p>
       )}
     </>

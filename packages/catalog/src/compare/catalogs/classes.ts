@@ -2,8 +2,8 @@ import type { FunctionName } from '@krmhub/schema';
 import type { CompatibilityRule } from '../rules.js';
 
 /**
- * What a change asks of those who read a catalog: `breaking` files are refused or not served any more; after a `review`
- * somebody should have looked, for who provides a function or what it may do has moved; `quiet` is told and no more.
+ * Impact of a change on consumers of a catalog: `breaking` rejects existing files or removes a function; `review` needs
+ * a human check, because the provider or the permissions of a function changed; `quiet` needs no action.
  */
 export const CATALOG_CHANGE_IMPACTS = ['breaking', 'review', 'quiet'] as const;
 export type CatalogChangeImpact = (typeof CATALOG_CHANGE_IMPACTS)[number];
@@ -18,7 +18,7 @@ export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: 
   quiet: { label: 'quiet', meaning: 'No action is required.' },
 };
 
-/** Every class of change between two catalogs, in the order in which they are told: docs/compatibility.md is made from this table. */
+/** Every class of change between two catalogs, in report order. docs/compatibility.md is generated from this table. */
 export const CATALOG_CHANGE_CLASSES = {
   'function-removed': { weight: 'breaking', summary: 'A function is no longer in the catalog.' },
   'function-added': { weight: 'quiet', summary: 'A function is added to the catalog.' },

@@ -58,7 +58,7 @@ function checkRootMetadata(schema: JsonObject, path: Path, report: Report): void
   for (const name of Object.keys(metadata)) {
     if (metadata[name] === null || name === 'type' || name === 'description' || name === 'properties')
       continue;
-    const message = `\`metadata\` at the root cannot have \`${name}\`, only the properties name and generateName`;
+    const message = `\`metadata\` at the root cannot have \`${name}\`: only the properties name and generateName are allowed`;
     report('schema/meta-restriction', [...at, name], message, { target: 'key' });
   }
   for (const name of Object.keys(propertiesOf(metadata))) {
