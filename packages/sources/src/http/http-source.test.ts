@@ -318,7 +318,7 @@ describe('a response that is too large', () => {
 
 describe('a slow server', () => {
   // Only the tested limit is short: on a busy machine another one might be reached first.
-  const limited = (limits: FetcherOptions['limits']) => testFetcher(folder, { limits });
+  const limited = (limits: NonNullable<FetcherOptions['limits']>) => testFetcher(folder, { limits });
   const impatient = limited({ idleMilliseconds: 300 });
 
   it('fails at the idle timeout without a response', async () => {
