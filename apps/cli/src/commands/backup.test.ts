@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions } from '../testing/command-line.js';
+import { firstSnapshot, runTest, type TestIoOptions } from '../testing/command-line.js';
 
 let folder: string;
 let cwd: string;
@@ -18,6 +18,7 @@ beforeAll(async () => {
     config: readConfig({}, { host: '127.0.0.1', port: '0', data }),
     log: createLog('silent', { write: () => undefined }),
   });
+  await firstSnapshot(registry.url);
   const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
   const readme = path.join(folder, 'README.md');
   await writeFile(readme, '# SetLabels\n');

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { PROFILES, type ProfileReport, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { firstSnapshot, runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const FIXTURES = new URL('../../../../test/fixtures/functions/', import.meta.url);
 
@@ -16,6 +16,7 @@ let client: RegistryClient;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-profile-'));
   registry = await testRegistry();
+  await firstSnapshot(registry.url);
   client = new RegistryClient(registry);
   for (const [file, group, kind, release] of [
     ['set-labels/2.0.0.yaml', 'functions.example.com', 'SetLabels', '2.0.0'],

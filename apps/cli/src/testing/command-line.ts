@@ -3,7 +3,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import { RegistryClient } from '@krmhub/api/client';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
+import { expect } from 'vitest';
 import type { Input, Io, Output } from '../io/io.js';
 import { runProgram } from '../program.js';
 
@@ -93,6 +95,12 @@ export interface TestRegistry {
   /** The environment in which commands talk to it as its administrator. */
   env: { KRMHUB_REGISTRY: string; KRMHUB_TOKEN: string };
   close(): Promise<void>;
+}
+
+/** Waits for the first snapshot of `default`, so that the first publish is in the second one. */
+export async function firstSnapshot(url: string): Promise<void> {
+  const client = new RegistryClient({ url });
+  await expect.poll(async () => (await client.snapshots('default')).snapshots.length).toBeGreaterThan(0);
 }
 
 /** A real registry on a free port of the loopback interface, with a folder of its own and settings of `env`. */

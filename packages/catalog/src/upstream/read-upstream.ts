@@ -91,7 +91,7 @@ export function readUpstreamCatalog(
       found.set(key, { at: earlier?.at ?? at, definition: merged });
       if (fields === undefined) continue;
       completedEntries += 1;
-      if (completed.length < maxInvalidTold) completed.push({ entry: at, ...name, fields });
+      if (completed.length < maxInvalidReported) completed.push({ entry: at, ...name, fields });
     }
   }
   const entries: ReadEntry[] = [];
