@@ -40,6 +40,9 @@ export function functionContract(store: () => RegistryStore): void {
       const release = await store().release('example.com', 'setlabels', '1.0.0');
       expect(release).toEqual(change.release);
       expect(JSON.stringify(release!.definition)).toBe(JSON.stringify(change.release.definition));
+      const json = await store().definitionJson('example.com', 'setlabels', '1.0.0');
+      expect(JSON.parse(new TextDecoder().decode(json))).toEqual(release?.definition);
+      expect(await store().definitionJson('example.com', 'SetLabels', '1.0.1')).toBeUndefined();
       expect(await store().release('example.com', 'SetLabels', '1.0.1')).toBeUndefined();
       expect(await store().release('example.com', 'Other', '1.0.0')).toBeUndefined();
     });

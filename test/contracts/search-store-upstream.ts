@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FunctionChange, FunctionTakedown, SearchQuery } from '@krmhub/catalog';
 import { RevisionConflict, renderEntry } from '@krmhub/catalog';
+import type { FunctionDefinition } from '@krmhub/schema';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import type { RegistryStoreHarness } from './registry-store.js';
@@ -111,7 +112,12 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       await cut('another', [{ ...PEEL, description: 'As we like it.' }]);
       const served = await store().servedEntries(GROUP, 'peelBANANA');
       expect(
-        served.map(({ catalog, serial, definition }) => [catalog, serial, definition.description]),
+        await Promise.all(
+          served.map(async ({ catalog, serial, entry }) => {
+            const { json } = (await store().entries([entry])).get(entry)!;
+            return [catalog, serial, (JSON.parse(json) as FunctionDefinition).description];
+          }),
+        ),
       ).toEqual([
         ['another', 1, 'As we like it.'],
         ['platform', 1, 'Peels every banana of a package.'],
@@ -123,7 +129,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
         kind: 'PeelBanana',
         catalog: 'platform',
         serial: 1,
-        definition: sampleDefinition(PEEL),
+        entry: digest,
         versions: [{ name: 'v1', source: 'banana', definition: digest }],
       });
       const { items } = await search({ kind: ['PeelBanana'] });

@@ -106,7 +106,7 @@ export const SERVER_LIMITS = {
   maxRenditionCacheBytes: 67_108_864,
   /** Memory for cached single catalog entries. */
   maxEntryCacheBytes: 16_777_216,
-  /** Memory for cached HTML of definitions and READMEs. */
+  /** Memory for cached pages, schemas, and reports; the thread that derives them caches as much. */
   maxPageCacheBytes: 33_554_432,
   /** Size of a rendition that is compressed before its snapshot is published: that takes about 50 ms. */
   maxCompressedFirstBytes: 1_048_576,

@@ -1,7 +1,7 @@
-import { sha256 } from '@krmhub/schema';
+import { type Digest, sha256 } from '@krmhub/schema';
 import type { Coding } from './content-coding.js';
 import type { RegistryContext } from './context.js';
-import { NegotiatedDocument, type ServedDocument } from './negotiated-document.js';
+import { type DerivedTag, NegotiatedDocument, type ServedDocument } from './negotiated-document.js';
 
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 /** For content that may be a minute old. */
@@ -12,7 +12,7 @@ export const CACHE_REVALIDATE = 'no-cache';
 /** Bytes in memory, or a stream with its size in bytes. */
 export type Body = Uint8Array | { size: number; pieces: AsyncIterable<Uint8Array> };
 
-export interface BytesResponse extends ServedDocument {
+export interface BytesResponse extends ServedDocument<Digest | DerivedTag> {
   /** Returns the bytes in the coding, or uncompressed if they do not exist in it. Not called for a 304. */
   find(coding: Coding): Promise<{ coding: Coding; body: Body }>;
 }

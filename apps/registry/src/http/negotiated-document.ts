@@ -1,10 +1,13 @@
 import type { Digest } from '@krmhub/schema';
 import { CODINGS, type Coding, negotiateCoding } from './content-coding.js';
 
+/** The tag of bytes that are not hashed for each response: a hash of everything that they are derived from. */
+export type DerivedTag = `derived:${string}`;
+
 /** Bytes that a digest identifies, and how to serve them. */
-export interface ServedDocument {
-  /** Digest of the uncompressed bytes, for the ETag. */
-  digest: Digest;
+export interface ServedDocument<Tag extends Digest | DerivedTag = Digest> {
+  /** Digest of the uncompressed bytes, for the ETag; for derived bytes, their tag. */
+  digest: Tag;
   mediaType: string;
   cacheControl: string;
   headers?: Record<string, string>;
@@ -30,14 +33,14 @@ export interface ResponseHead {
 export class NegotiatedDocument {
   /** The preferred coding of the bytes. */
   readonly coding: Coding;
-  readonly #document: ServedDocument;
+  readonly #document: ServedDocument<Digest | DerivedTag>;
   /** The preferred coding is first. */
   readonly #tags: readonly string[];
   readonly #common: Readonly<Record<string, string>>;
   readonly #notModified = new Map<string, ResponseHead>();
   #ok: { coding: Coding; size: number; head: ResponseHead } | undefined;
 
-  constructor(document: ServedDocument, acceptEncoding: string | undefined) {
+  constructor(document: ServedDocument<Digest | DerivedTag>, acceptEncoding: string | undefined) {
     const { digest, cacheControl, coded = false, headers = {} } = document;
     this.#document = document;
     this.coding = coded ? negotiateCoding(acceptEncoding) : 'identity';
@@ -78,7 +81,7 @@ export class NegotiatedDocument {
 }
 
 /** RFC 9110: different bytes need different tags, so the tag of a coding has a suffix. */
-function entityTag(digest: Digest, coding: Coding): string {
+function entityTag(digest: Digest | DerivedTag, coding: Coding): string {
   return coding === 'identity' ? `"${digest}"` : `"${digest}-${coding}"`;
 }
 

@@ -5,7 +5,7 @@ import {
   type Event,
   evaluateSignatures,
   type ReleaseBundle,
-  type ReleaseRecord,
+  type ReleaseHead,
   type ReleaseSignature,
   type ReleaseSummary,
   releaseSignatures,
@@ -65,19 +65,22 @@ export function bundleDetail({ signer, ...bundle }: ReleaseBundle): api.Bundle {
   return { ...bundle, ...(signer === undefined ? {} : { signer: describeSigner(signer) }) };
 }
 
-export function bundleList(policies: readonly SigningPolicy[], release: ReleaseRecord): api.BundleList {
+export function bundleList(policies: readonly SigningPolicy[], release: ReleaseHead): api.BundleList {
   return {
     bundles: (release.bundles ?? []).map(bundleDetail),
     signature: verdict(policies, release, releaseSignatures(release)),
   };
 }
 
-export function releaseDetail(policies: readonly SigningPolicy[], release: ReleaseRecord): api.Release {
+/** Without the definition: responses contain it as it is stored. */
+export function releaseDetail(
+  policies: readonly SigningPolicy[],
+  release: ReleaseHead,
+): Omit<api.Release, 'definition'> {
   return {
     ...releaseSummary(policies, release, release),
     group: release.group,
     kind: release.kind,
-    definition: { ...release.definition },
     readme: release.readme !== undefined,
     bundles: (release.bundles ?? []).map(bundleDetail),
   };
@@ -106,31 +109,29 @@ const NO_RELEASE: api.Verdict = {
   reason: 'only upstream catalogs have this function; this registry has no release of it',
 };
 
+/** Without the newest release and the entries, which contain definitions. */
 export function functionDetail(
   policies: readonly SigningPolicy[],
   known: {
     name: FunctionName;
-    newest?: ReleaseRecord;
     releases: readonly ReleaseSummary[];
     takedowns: readonly api.Takedown[];
     catalogs: string[];
-    entries: readonly ServedEntry[];
   },
-): api.FunctionDetail {
-  const { name, newest, releases, takedowns, catalogs, entries } = known;
+): Omit<api.FunctionDetail, 'newest' | 'entries'> {
+  const { name, releases, takedowns, catalogs } = known;
   return {
     group: name.group,
     kind: name.kind,
-    ...(newest === undefined ? {} : { newest: releaseDetail(policies, newest) }),
     releases: releases.map((one) => releaseSummary(policies, name, one)),
     ...(takedowns.length === 0 ? {} : { takedowns: [...takedowns] }),
     catalogs,
-    ...(entries.length === 0 ? {} : { entries: entries.map(servedEntry) }),
   };
 }
 
-function servedEntry({ catalog, serial, definition, versions }: ServedEntry): api.ServedEntry {
-  return { catalog, serial, definition: { ...definition }, versions };
+/** Without the definition. */
+export function servedEntry({ catalog, serial, versions }: ServedEntry): Omit<api.ServedEntry, 'definition'> {
+  return { catalog, serial, versions };
 }
 
 export function event(record: Event): api.Event {

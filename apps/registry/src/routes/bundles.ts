@@ -15,21 +15,23 @@ import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import type { AttachDeps } from '../publish/attach-bundle.js';
 import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey } from '../publish/publish-release.js';
-import { findRelease } from '../store/find-record.js';
+import { type FindHeadStore, findReleaseHead } from '../store/find-record.js';
 
 /** The routes of signatures and attestations of releases. */
-type BundleDeps = AttachDeps & StoredBlobDeps & Authority & { functionLocks: KeyedMutex };
+type BundleDeps = AttachDeps &
+  StoredBlobDeps &
+  Authority & { store: FindHeadStore; functionLocks: KeyedMutex };
 
 export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
   const { store, trust } = deps;
 
   serveRoute(app, ROUTES.bundles, async (c, { params }) => {
-    const { release } = await findRelease(store, params);
+    const { release } = await findReleaseHead(store, params);
     return c.json(bundleList(trust.policies, release));
   });
 
   serveRoute(app, ROUTES.bundle, async (c, { params }) => {
-    const { fn, release } = await findRelease(store, params);
+    const { fn, release } = await findReleaseHead(store, params);
     const bundle = release.bundles?.find(({ digest }) => digest === params.digest);
     if (bundle === undefined) {
       throw new KrmhubError(

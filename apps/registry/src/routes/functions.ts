@@ -1,22 +1,27 @@
-import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
+import type { SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { SearchStore } from '@krmhub/catalog';
+import type { SearchStore, ServedEntry } from '@krmhub/catalog';
 import { displayedRelease, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
-import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
-import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
+import { type Digest, functionConfigSchema, KrmhubError } from '@krmhub/schema';
+import type { Derivation } from '../derive/derivation.js';
+import type { DerivedDocuments } from '../derive/derived-documents.js';
+import { readDefinition, type StoredDefinition } from '../derive/stored-definition.js';
+import { CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { functionDetail, searchItem } from '../http/presentation.js';
+import { functionDetail, releaseDetail, searchItem, servedEntry } from '../http/presentation.js';
+import { jsonArray, type StoredJson, storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
 import type { SigningTrust } from '../publish/signing-trust.js';
 import { searchQuery } from '../search/search-query.js';
-import { findFunction, findRelease } from '../store/find-record.js';
+import { definitionJson, findFunction, findReleaseHead } from '../store/find-record.js';
 
 interface FunctionDeps {
   store: FunctionStore & SnapshotStore & Pick<SearchStore, 'search'>;
   trust: Pick<SigningTrust, 'policies'>;
+  derived: DerivedDocuments;
 }
 
-export function functionRoutes(app: RegistryApp, { store, trust }: FunctionDeps): void {
+export function functionRoutes(app: RegistryApp, { store, trust, derived }: FunctionDeps): void {
   serveRoute(app, ROUTES.search, async (c, { query }) => {
     const page = await store.search(searchQuery(query));
     const result: SearchResult = {
@@ -33,29 +38,52 @@ export function functionRoutes(app: RegistryApp, { store, trust }: FunctionDeps)
     // The store reports what is known about a function that does not exist.
     const name = fn ?? entries[0] ?? (await findFunction(store, params));
     const newest =
-      fn && (await findRelease(store, { ...fn, release: displayedRelease(fn.releases).release })).release;
-    const result: FunctionDetail = functionDetail(trust.policies, {
+      fn && (await findReleaseHead(store, { ...fn, release: displayedRelease(fn.releases).release })).release;
+    const detail = functionDetail(trust.policies, {
       name,
-      ...(newest === undefined ? {} : { newest }),
       releases: fn?.releases ?? [],
       takedowns: await store.takedowns(group, kind),
       catalogs: await store.catalogsContaining(group, kind),
-      entries,
     });
-    return c.json(result);
+    const newestDetail = newest && releaseDetail(trust.policies, newest);
+    return storedJsonResponse(c, [detail, newestDetail, entries], async () => {
+      let json = toJson(detail);
+      if (entries.length > 0) json = withMember(json, 'entries', await entriesJson(store, entries));
+      if (newestDetail === undefined) return json;
+      const definition = [await definitionJson(store, newestDetail)];
+      return withMember(json, 'newest', withMember(toJson(newestDetail), 'definition', definition));
+    });
   });
 
-  serveRoute(app, ROUTES.functionConfigSchema, async (c, { params }) => {
-    const definition = await definitionOf(store, params);
-    const text = `${JSON.stringify(functionConfigSchema(definition, params.version), undefined, 2)}\n`;
-    const bytes = new TextEncoder().encode(text);
-    return bytesResponse(c, {
-      digest: sha256(bytes),
-      mediaType: 'application/schema+json',
-      cacheControl: CACHE_REVALIDATE,
-      find: async () => uncompressed(bytes),
-    });
-  });
+  serveRoute(app, ROUTES.functionConfigSchema, async (c, { params }) =>
+    derived.respond(
+      c,
+      CONFIG_SCHEMA,
+      { definition: await definitionOf(store, params), version: params.version },
+      { mediaType: 'application/schema+json', cacheControl: CACHE_REVALIDATE },
+    ),
+  );
+}
+
+/** The JSON Schema of the functionConfig of an API version. */
+export const CONFIG_SCHEMA: Derivation<{ definition: StoredDefinition; version: string }> = {
+  name: 'config-schema',
+  async derive(deps, { definition, version }) {
+    const schema = functionConfigSchema(await readDefinition(deps, definition), version);
+    return new TextEncoder().encode(`${JSON.stringify(schema, undefined, 2)}\n`);
+  },
+};
+
+async function entriesJson(
+  store: Pick<SnapshotStore, 'entries'>,
+  entries: readonly ServedEntry[],
+): Promise<StoredJson> {
+  const stored = await store.entries([...new Set<Digest>(entries.map(({ entry }) => entry))]);
+  return jsonArray(
+    entries.map((entry) =>
+      withMember(toJson(servedEntry(entry)), 'definition', [Buffer.from(stored.get(entry.entry)!.json)]),
+    ),
+  );
 }
 
 /**
@@ -64,12 +92,12 @@ export function functionRoutes(app: RegistryApp, { store, trust }: FunctionDeps)
 async function definitionOf(
   store: FunctionStore & SnapshotStore,
   { group, kind, version }: { group: string; kind: string; version: string },
-): Promise<FunctionDefinition> {
+): Promise<StoredDefinition> {
   const entries =
     (await store.function(group, kind)) === undefined ? await store.servedEntries(group, kind) : [];
   if (entries.length > 0) {
     const served = entries.find(({ versions }) => versions.some(({ name }) => name === version));
-    if (served !== undefined) return served.definition;
+    if (served !== undefined) return { entry: served.entry };
     const names = new Set(entries.flatMap(({ versions }) => versions.map(({ name }) => name)));
     throw new KrmhubError('not-found', `no catalog has ${group}/${kind} with API version ${version}`, {
       hint: `They have ${[...names].join(', ')}.`,
@@ -87,6 +115,6 @@ async function definitionOf(
       { hint: `Its API versions are ${versions.join(', ')}.` },
     );
   }
-  const { release } = await findRelease(store, { ...fn, release: displayedRelease(serving).release });
-  return release.definition;
+  const { release, digest } = displayedRelease(serving);
+  return { group: fn.group, kind: fn.kind, release, digest };
 }

@@ -50,7 +50,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
       const release = await deps.functionLocks.run(functionLockKey(params), () =>
         setLifecycle(deps, action, params, reason, by),
       );
-      return c.json(releaseDetail(deps.trust.policies, release));
+      return c.json({ ...releaseDetail(deps.trust.policies, release), definition: release.definition });
     });
   }
 }

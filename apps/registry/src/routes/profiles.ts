@@ -1,15 +1,18 @@
 import { fillPath } from '@krmhub/api/paths';
-import { type RenderedEntry, renderProfile, type SnapshotRecord } from '@krmhub/catalog';
-import type { FunctionDefinition, Profile } from '@krmhub/schema';
+import type { SnapshotRecord } from '@krmhub/catalog';
+import type { Digest, Profile } from '@krmhub/schema';
 import type { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
 import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
-import { bytesResponse, CACHE_REVALIDATE, textResponse } from '../http/bytes-response.js';
+import { ENTRY_PROFILE } from '../catalogs/snapshot-documents.js';
+import type { DerivedDocuments } from '../derive/derived-documents.js';
+import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
 
 export interface ProfileDeps {
   profileRenditions: ProfileRenditions;
+  derived: DerivedDocuments;
   config: PublicAddress;
 }
 
@@ -20,7 +23,7 @@ export interface ProfileResponses {
     c: RegistryContext,
     snapshot: SnapshotRecord,
     profile: Profile,
-    entries: readonly RenderedEntry[],
+    entries: readonly Digest[],
   ): Promise<Response>;
   report(c: RegistryContext, snapshot: SnapshotRecord, profile: Profile): Promise<Response>;
 }
@@ -29,7 +32,11 @@ export interface ProfileResponses {
  * Responds with snapshots in the dialects of other tools. Another version of the registry may render a snapshot
  * differently, so caches must revalidate.
  */
-export function profileResponses({ profileRenditions: profiles, config }: ProfileDeps): ProfileResponses {
+export function profileResponses({
+  profileRenditions: profiles,
+  derived,
+  config,
+}: ProfileDeps): ProfileResponses {
   const links = ({ catalog, serial }: SnapshotRecord, profile: Profile): string => {
     const row = { name: catalog, snapshot: String(serial) };
     const own = publicAddress(config, fillPath('snapshotCatalogYaml', row));
@@ -50,9 +57,8 @@ export function profileResponses({ profileRenditions: profiles, config }: Profil
       });
     },
     async respondWithEntry(c, snapshot, profile, entries) {
-      const definitions = entries.map(({ json }) => JSON.parse(json) as FunctionDefinition);
-      const { text } = renderProfile(profile, catalogHeader(snapshot), definitions);
-      return textResponse(c, text, {
+      const input = { header: catalogHeader(snapshot), profile, entries };
+      return derived.respond(c, ENTRY_PROFILE, input, {
         mediaType: 'application/yaml',
         cacheControl: CACHE_REVALIDATE,
         headers: { Link: links(snapshot, profile) },

@@ -12,13 +12,14 @@ import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
+import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
 import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import type { AttachDeps } from '../publish/attach-bundle.js';
 import { attachBundle } from '../publish/attach-bundle.js';
 import type { PublishDeps } from '../publish/publish-release.js';
 import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
-import { findRelease } from '../store/find-record.js';
+import { definitionJson, findReleaseHead } from '../store/find-record.js';
 
 /** An uploaded file must not run in a browser on the registry's origin. */
 const UPLOADED = {
@@ -29,7 +30,9 @@ const UPLOADED = {
 type ReleaseDeps = PublishDeps &
   AttachDeps &
   Authority & {
-    store: Pick<FunctionStore, 'releaseFiles'> & SnapshotStore & Pick<EventStore, 'lastEvent'>;
+    store: Pick<FunctionStore, 'releaseFiles' | 'definitionJson'> &
+      SnapshotStore &
+      Pick<EventStore, 'lastEvent'>;
     blobs: Pick<BlobStore, 'get'>;
     functionLocks: KeyedMutex;
     snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
@@ -40,8 +43,11 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   const { store, blobs } = deps;
 
   serveRoute(app, ROUTES.release, async (c, { params }) => {
-    const { release } = await findRelease(store, params);
-    return c.json(releaseDetail(deps.trust.policies, release));
+    const { release } = await findReleaseHead(store, params);
+    const detail = releaseDetail(deps.trust.policies, release);
+    return storedJsonResponse(c, detail, async () =>
+      withMember(toJson(detail), 'definition', [await definitionJson(store, release)]),
+    );
   });
 
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
@@ -68,7 +74,7 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   /** The error of a missing file says why it is missing. */
   const filesOf = async (name: FunctionName & { release: string }): Promise<ReleaseFiles> =>
     (await store.releaseFiles(name.group, name.kind, name.release)) ??
-    (await findRelease(store, name)).release;
+    (await findReleaseHead(store, name)).release;
 
   serveRoute(app, ROUTES.definition, async (c, { params }) => {
     const release = await filesOf(params);

@@ -1,8 +1,7 @@
 import type { SnapshotList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
-import { renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
+import type { FunctionStore, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import { type CatalogKind, KrmhubError, type Profile } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
@@ -16,10 +15,13 @@ import {
   newestLink,
   snapshotCatalog,
 } from '../catalogs/served-catalog.js';
-import { bytesResponse, CACHE_FOREVER, textResponse, uncompressed } from '../http/bytes-response.js';
+import { SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/snapshot-documents.js';
+import { BytesCache } from '../http/bytes-cache.js';
+import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { snapshotSummary } from '../http/presentation.js';
+import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
 import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
@@ -33,6 +35,10 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
   const { store, renditions: forms, config } = deps;
   const { newestSnapshot, currentSnapshot: standingSnapshot, namedSnapshot } = snapshotFinder(deps);
   const profiles = profileResponses(deps);
+  /** Hashing a large entry for each response would delay other requests. */
+  const entryDocuments = new BytesCache<ReturnType<typeof newestEntries> & { byteLength: number }>(
+    SERVER_LIMITS.maxEntryCacheBytes,
+  );
 
   serveRoute(app, ROUTES.catalogYaml, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
@@ -82,9 +88,16 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
         },
       );
     }
-    const entries = await store.entries([row.entry]);
-    if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [...entries.values()]);
-    const { document, bytes } = newestEntries(config, snapshot, { kind, entries: entries.values() });
+    if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [row.entry]);
+    const name = `${snapshot.catalog} ${snapshot.digests['catalog.yaml']} ${row.entry} ${kind}`;
+    let own = entryDocuments.get(name);
+    if (own === undefined) {
+      const entries = await store.entries([row.entry]);
+      const { document, bytes } = newestEntries(config, snapshot, { kind, entries: entries.values() });
+      own = { document, bytes, byteLength: bytes.byteLength };
+      entryDocuments.set(name, own);
+    }
+    const { document, bytes } = own;
     return bytesResponse(c, { ...document, find: async () => uncompressed(bytes) });
   });
 
@@ -97,8 +110,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
 
   serveRoute(app, ROUTES.snapshotJson, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
-    const functions = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
-    return textResponse(c, renderSnapshot(snapshot, functions), {
+    return deps.derived.respondWithDigest(c, SNAPSHOT_DOCUMENT, snapshot, {
       mediaType: CATALOG_MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,
       headers: { Link: newestLink(config, snapshot) },
@@ -107,9 +119,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
 
   serveRoute(app, ROUTES.snapshotReport, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
-    const functions = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
-    const text = renderReport(snapshot, functions);
-    return textResponse(c, text, {
+    return deps.derived.respond(c, SNAPSHOT_REPORT, snapshot, {
       mediaType: CATALOG_MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,
       headers: { Link: newestLink(config, snapshot) },

@@ -1,12 +1,14 @@
 import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { BlobStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
-import { renderReport, reportSources } from '@krmhub/catalog';
+import type { BlobStore, SourceStore } from '@krmhub/catalog';
+import { reportSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
+import { CATALOG_REPORT } from '../catalogs/snapshot-documents.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
-import { bytesResponse, CACHE_REVALIDATE, textResponse, uncompressed } from '../http/bytes-response.js';
+import type { DerivedDocuments } from '../derive/derived-documents.js';
+import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { sourceDetail } from '../http/presentation.js';
@@ -17,7 +19,8 @@ import { syncSource } from '../upstreams/sync-source.js';
 /** Routes of the upstream catalogs that recipes use. Their state is public: it explains the content of a catalog. */
 type SourceDeps = Authority &
   SyncSourceDeps & {
-    store: SourceStore & Pick<SnapshotStore, 'latestEntryRows'>;
+    store: SourceStore;
+    derived: DerivedDocuments;
     /** Copies of the upstream catalogs. */
     copies: Pick<BlobStore, 'get'>;
   };
@@ -59,7 +62,11 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
     const records = await store.sources(name);
     const sources = records.length === 0 ? {} : { sources: reportSources(storedRecipe(catalog), records) };
     const state = { catalog: name, serial: catalog.newest?.serial ?? 0, ...sources };
-    const text = renderReport(state, await store.latestEntryRows(name));
-    return textResponse(c, text, { mediaType: 'application/json', cacheControl: CACHE_REVALIDATE });
+    return deps.derived.respond(
+      c,
+      CATALOG_REPORT,
+      { state, throughEvent: catalog.throughEvent },
+      { mediaType: 'application/json', cacheControl: CACHE_REVALIDATE },
+    );
   });
 }

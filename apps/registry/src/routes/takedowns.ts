@@ -5,6 +5,7 @@ import type { FunctionName } from '@krmhub/schema';
 import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { DerivedDocuments } from '../derive/derived-documents.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
@@ -21,6 +22,7 @@ type TakedownRoutesDeps = TakedownDeps &
     store: FindStore & Pick<SnapshotStore, 'catalog'> & Pick<EventStore, 'lastEvent'>;
     functionLocks: KeyedMutex;
     snapshotBuilder: Pick<CatalogBuilder, 'wake' | 'waitFor'>;
+    derived: Pick<DerivedDocuments, 'clear'>;
   };
 
 export function takedownRoutes(app: RegistryApp, deps: TakedownRoutesDeps): void {
@@ -46,6 +48,7 @@ export function takedownRoutes(app: RegistryApp, deps: TakedownRoutesDeps): void
     // Builds that were planned earlier are refused now, so nothing they left survives the deletion.
     await deps.snapshotBuilder.waitFor(await deps.store.lastEvent());
     response.catalogs = await newestSnapshots(deps, new Set(result.withdrawn.map(({ catalog }) => catalog)));
+    deps.derived.clear();
     response.erased = await finishTakedowns(deps);
     return c.json(response);
   });

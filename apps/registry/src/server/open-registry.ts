@@ -6,6 +6,10 @@ import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js'
 import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
 import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/snapshot-builder-thread.js';
+import { deriveHere } from '../derive/derivation.js';
+import { DerivedDocuments } from '../derive/derived-documents.js';
+import { deriverThread } from '../derive/deriver-thread.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { RwLock } from '../isolation/rw-lock.js';
 import { Turns } from '../isolation/turns.js';
@@ -103,6 +107,20 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     });
     const renditionBlobs = await openBlobs(paths.renditions);
     const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
+    const { derive, close: closeDeriver } =
+      inThread === undefined
+        ? deriverThread(
+            {
+              database: paths.database,
+              blobsFolder: paths.blobs,
+              renditionsFolder: paths.renditions,
+              config: pickPublicUrl(config),
+            },
+            log,
+          )
+        : { derive: deriveHere({ store, blobs, renditionBlobs, config }), close: async () => undefined };
+    stopping.add(closeDeriver);
+    const derived = new DerivedDocuments(derive);
     const newestSnapshots = new NewestSnapshots(store);
     const bytesLock = new RwLock();
     const artifacts = await openBlobs(paths.artifacts);
@@ -194,7 +212,10 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         blobs: renditionBlobs,
         renditions,
         bytesLock,
+        derive,
       }),
+      derive,
+      derived,
       newestSnapshots,
       snapshotBuilder,
       refresher,
@@ -222,6 +243,10 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     await stopping.stop();
     throw error;
   }
+}
+
+function pickPublicUrl({ publicUrl }: PublicAddress): PublicAddress {
+  return publicUrl === undefined ? {} : { publicUrl };
 }
 
 /** Functions to call on stop, in reverse order. */

@@ -4,6 +4,7 @@ import {
   displayedRelease,
   type FunctionRecord,
   type FunctionStore,
+  type ReleaseHead,
   type ReleaseRecord,
   type ServedEntry,
   type SnapshotStore,
@@ -16,12 +17,15 @@ import { KrmhubError, type Takedown } from '@krmhub/schema';
 export type FindStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
   Pick<SnapshotStore, 'servedEntries'>;
 
+/** Stores for looking up a release without its definition. */
+export type FindHeadStore = Omit<FindStore, 'release'> & Pick<FunctionStore, 'releaseFiles'>;
+
 /**
  * Returns a function, ignoring the case of its kind. Rejects with `not-found`, also if only upstream catalogs have
  * it, and with `gone` if all its releases were taken down.
  */
 export async function findFunction(
-  store: FindStore,
+  store: Omit<FindStore, 'release'>,
   { group, kind }: { group: string; kind: string },
 ): Promise<FunctionRecord> {
   const fn = await store.function(group, kind);
@@ -45,10 +49,32 @@ export async function findRelease(
   const fn = await findFunction(store, name);
   const release = await store.release(fn.group, fn.kind, name.release);
   if (release !== undefined) return { fn, release };
-  const takedown = (await store.takedowns(fn.group, fn.kind)).find((one) => one.release === name.release);
-  if (takedown !== undefined) throw takenDownError([takedown]);
-  const newest = fn.releases.slice(0, 5).map((one) => one.release);
-  throw new KrmhubError('not-found', `${fn.group}/${fn.kind} has no release ${name.release}`, {
+  throw await missingRelease(store, fn, name.release);
+}
+
+/** Returns what `findRelease` returns without the definition, for reads: parsing a large one delays other requests. */
+export async function findReleaseHead(
+  store: FindHeadStore,
+  name: { group: string; kind: string; release: string },
+): Promise<{ fn: FunctionRecord; release: ReleaseHead }> {
+  const fn = await findFunction(store, name);
+  const { group, kind } = fn;
+  const summary = fn.releases.find(({ release }) => release === name.release);
+  const files = summary && (await store.releaseFiles(group, kind, summary.release));
+  if (summary !== undefined && files !== undefined)
+    return { fn, release: { group, kind, ...summary, ...files } };
+  throw await missingRelease(store, fn, name.release);
+}
+
+async function missingRelease(
+  store: Pick<FindStore, 'takedowns'>,
+  { group, kind, releases }: FunctionRecord,
+  release: string,
+): Promise<KrmhubError> {
+  const takedown = (await store.takedowns(group, kind)).find((one) => one.release === release);
+  if (takedown !== undefined) return takenDownError([takedown]);
+  const newest = releases.slice(0, 5).map((one) => one.release);
+  return new KrmhubError('not-found', `${group}/${kind} has no release ${release}`, {
     hint: `Its newest releases are ${newest.join(', ')}.`,
   });
 }
@@ -103,5 +129,17 @@ export async function findSource(
   if (record !== undefined) return record;
   throw new KrmhubError('not-found', `catalog ${name} has no upstream source ${source}`, {
     hint: 'List sources with GET /api/v1/sources.',
+  });
+}
+
+/** Returns the stored definition of a release. Rejects with `unavailable` if it was taken down meanwhile. */
+export async function definitionJson(
+  store: Pick<FunctionStore, 'definitionJson'>,
+  { group, kind, release }: { group: string; kind: string; release: string },
+): Promise<Uint8Array> {
+  const json = await store.definitionJson(group, kind, release);
+  if (json !== undefined) return json;
+  throw new KrmhubError('unavailable', `${group}/${kind}@${release} was removed just now`, {
+    hint: 'Try again in a moment.',
   });
 }

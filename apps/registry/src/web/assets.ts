@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_FOREVER, CACHE_SHORT } from '../http/bytes-response.js';
+import { codedBody } from '../http/coded-body.js';
 import type { Coding } from '../http/content-coding.js';
 import type { RegistryApp } from '../http/context.js';
-import { codedBody } from './coded-body.js';
 import { servePage } from './serve-page.js';
 
 /** Files that pages load, from the folder `assets` of this app. */

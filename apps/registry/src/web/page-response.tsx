@@ -1,10 +1,12 @@
 import { sha256 } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Derivation } from '../derive/derivation.js';
+import type { DerivedDocuments } from '../derive/derived-documents.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
+import { codedBody } from '../http/coded-body.js';
 import { negotiateCoding } from '../http/content-coding.js';
 import type { RegistryContext } from '../http/context.js';
-import { codedBody } from './coded-body.js';
 import { Layout, type PageHead } from './layout.js';
 import { type Site, SiteProvider } from './site.js';
 
@@ -34,17 +36,35 @@ export interface Page {
 
 const HTML = 'text/html; charset=utf-8';
 
+/** Responds with a page that is rendered once. If the client has it, nothing is rendered. */
+export function derivedPageResponse<Input extends { isIndexed: boolean }>(
+  c: RegistryContext,
+  derived: DerivedDocuments,
+  derivation: Derivation<Input>,
+  input: Input,
+): Promise<Response> {
+  return derived.respond(c, derivation, input, {
+    mediaType: HTML,
+    cacheControl: CACHE_REVALIDATE,
+    headers: pageHeaders(input),
+    coded: true,
+  });
+}
+
+/** The same URL responds to programs with a problem, and to browsers with a page. */
+function pageHeaders({ isIndexed }: { isIndexed?: boolean }): Record<string, string> {
+  return {
+    'Content-Security-Policy': PAGE_POLICY,
+    Vary: 'Accept',
+    ...(isIndexed === false ? { 'X-Robots-Tag': 'noindex' } : {}),
+  };
+}
+
 /** Responds with a page, with its policy and ETag, in the coding that the client prefers. */
 export async function pageResponse(c: RegistryContext, site: Site, page: Page): Promise<Response> {
   const { status = 200, cacheControl = CACHE_REVALIDATE } = page;
   const bytes = renderPage(site, page);
-  // The same URL responds to programs with a problem, and to browsers with a page.
-  const headers = {
-    ...page.headers,
-    'Content-Security-Policy': PAGE_POLICY,
-    Vary: 'Accept',
-    ...(page.head.isIndexed === false ? { 'X-Robots-Tag': 'noindex' } : {}),
-  };
+  const headers = { ...page.headers, ...pageHeaders(page.head) };
   if (status === 200) {
     return bytesResponse(c, {
       digest: sha256(bytes),

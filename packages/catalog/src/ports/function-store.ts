@@ -23,6 +23,8 @@ export interface FunctionStore {
   /** How many functions there are. */
   countFunctions(): Promise<number>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
+  /** The definition of a release as JSON, in normal form and not parsed. */
+  definitionJson(group: string, kind: string, release: string): Promise<Uint8Array | undefined>;
   /** Which blobs a release has; reads nothing else. */
   releaseFiles(group: string, kind: string, release: string): Promise<ReleaseFiles | undefined>;
   /**

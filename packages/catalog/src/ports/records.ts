@@ -88,6 +88,9 @@ export interface ReleaseRecord extends ReleaseSummary, FunctionName {
   readme?: Digest;
 }
 
+/** A release without its definition, which can be large. */
+export type ReleaseHead = Omit<ReleaseRecord, 'definition'>;
+
 /** The blobs of a release. */
 export type ReleaseFiles = Pick<ReleaseRecord, 'digest' | 'mediaType' | 'readme'>;
 
@@ -137,8 +140,8 @@ export interface SearchResult extends Omit<SearchDocument, 'release'> {
 export interface ServedEntry extends FunctionName {
   catalog: string;
   serial: number;
-  /** The entry as it is served, in normal form. */
-  definition: FunctionDefinition;
+  /** Digest of the entry as it is served, in normal form; `SnapshotStore.entries` has it. */
+  entry: Digest;
   versions: EntryVersion[];
 }
 

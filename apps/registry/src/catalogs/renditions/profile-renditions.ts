@@ -1,24 +1,18 @@
-import { setImmediate } from 'node:timers/promises';
-import {
-  type BlobStore,
-  PROFILE_DIALECTS,
-  profileReportPieces,
-  type SnapshotRecord,
-  type SnapshotStore,
-} from '@krmhub/catalog';
-import { type Digest, type FunctionDefinition, KrmhubError, type Profile } from '@krmhub/schema';
+import { type BlobStore, PROFILE_DIALECTS, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
+import { type Digest, KrmhubError, type Profile } from '@krmhub/schema';
+import type { Derive } from '../../derive/derivation.js';
 import type { Coding } from '../../http/content-coding.js';
 import { KeyedMutex } from '../../isolation/keyed-mutex.js';
 import type { RwLock } from '../../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { takenDownError } from '../../store/find-record.js';
 import type { ProfileRendition, RenditionStore } from '../../store/rendition-store.js';
-import { PieceWriter, storedEntries } from './assemble.js';
-import { catalogHeader, type SnapshotRenditions, type StoredRendition } from './snapshot-renditions.js';
+import type { SnapshotRenditions, StoredRendition } from './snapshot-renditions.js';
+import { WRITE_PROFILE } from './write-profile.js';
 
 /**
  * Snapshots in the dialects of other tools. Each profile is written on its first request, from the stored entries,
- * one profile at a time and in small steps. It is stored with its report next to the renditions, and evicted with
+ * one profile at a time and in a thread of its own. It is stored with its report next to the renditions, and evicted with
  * them.
  */
 export class ProfileRenditions {
@@ -26,6 +20,7 @@ export class ProfileRenditions {
   readonly #blobs: BlobStore;
   readonly #renditions: SnapshotRenditions;
   readonly #bytesLock: RwLock;
+  readonly #derive: Derive;
   readonly #maxOldBytes: number;
   readonly #locks = new KeyedMutex();
   readonly #inProgress = new Map<string, Promise<ProfileRendition>>();
@@ -38,12 +33,14 @@ export class ProfileRenditions {
     blobs: BlobStore;
     renditions: SnapshotRenditions;
     bytesLock: RwLock;
+    derive: Derive;
     maxRegeneratedBytes?: number;
   }) {
     this.#store = deps.store;
     this.#blobs = deps.blobs;
     this.#renditions = deps.renditions;
     this.#bytesLock = deps.bytesLock;
+    this.#derive = deps.derive;
     this.#maxOldBytes = deps.maxRegeneratedBytes ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 
@@ -96,53 +93,21 @@ export class ProfileRenditions {
     const { catalog, serial, digests } = snapshot;
     const withdrawn = (await this.#store.snapshot(catalog, serial))?.withdrawn;
     if (withdrawn !== undefined) throw takenDownError([withdrawn]);
-    const { revision, unsupportedFields, writer } = PROFILE_DIALECTS[profile];
-    const document = writer(catalogHeader(snapshot));
-    const head = { catalog, snapshot: digests['catalog.yaml'], profile };
-    const reports = profileReportPieces(head, unsupportedFields);
-    const files = [await this.#blobs.write(), await this.#blobs.write()] as const;
-    try {
-      const [text, report] = [new PieceWriter(files[0]), new PieceWriter(files[1])];
-      let functions = 0;
-      let omitted = 0;
-      for await (const definition of this.#definitions(snapshot)) {
-        const entry = document.entry(definition);
-        if (entry.written) functions += 1;
-        else omitted += 1;
-        await text.write(entry.text);
-        await report.write(reports.losses(entry.losses));
-        if ((functions + omitted) % SERVER_LIMITS.profileBatch === 0) await setImmediate();
-      }
-      await text.write(document.end());
-      await text.flush();
-      const digest = files[0].digest();
-      await report.write(reports.end({ digest, functions, omitted }));
-      await report.flush();
-      const rendition = { snapshot: head.snapshot, profile, revision, digest, report: files[1].digest() };
-      for (const file of files) await file.commit();
-      const newest = await this.#isNewest(snapshot);
-      for (const [digest, { size }] of [
-        [rendition.digest, text],
-        [rendition.report, report],
-      ] as const) {
-        const compressed = newest && size <= SERVER_LIMITS.maxProfileCompressedBytes;
-        await this.#renditions.cacheAlongside(digest, { compressed });
-      }
-      for (const blob of await this.#store.recordProfileRendition(rendition)) await this.#blobs.delete(blob);
-      if (!newest) await this.#trackOld(rendition.snapshot, text.size + report.size);
-      return rendition;
-    } catch (error) {
-      await Promise.all(files.map((file) => file.discard()));
-      throw error;
+    const written = await this.#derive(WRITE_PROFILE, { snapshot, profile });
+    const { digest, report } = written;
+    const { revision } = PROFILE_DIALECTS[profile];
+    const rendition = { snapshot: digests['catalog.yaml'], profile, revision, digest, report };
+    const newest = await this.#isNewest(snapshot);
+    for (const [digest, size] of [
+      [rendition.digest, written.size],
+      [rendition.report, written.reportSize],
+    ] as const) {
+      const compressed = newest && size <= SERVER_LIMITS.maxProfileCompressedBytes;
+      await this.#renditions.cacheAlongside(digest, { compressed });
     }
-  }
-
-  async *#definitions({ catalog, serial }: SnapshotRecord): AsyncIterable<FunctionDefinition> {
-    const rows = await this.#store.snapshotEntryRows(catalog, serial);
-    const digests = rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-    for await (const { json } of storedEntries(this.#store, digests)) {
-      yield JSON.parse(json) as FunctionDefinition;
-    }
+    for (const blob of await this.#store.recordProfileRendition(rendition)) await this.#blobs.delete(blob);
+    if (!newest) await this.#trackOld(rendition.snapshot, written.size + written.reportSize);
+    return rendition;
   }
 
   async #isNewest({ catalog, digests }: SnapshotRecord): Promise<boolean> {

@@ -5,7 +5,9 @@ import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord 
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
+import type { Derive } from '../../derive/derivation.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
+import { codedBody } from '../../http/coded-body.js';
 import type { RegistryApp } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { findCatalog } from '../../store/find-record.js';
@@ -16,7 +18,6 @@ import {
   catalogReportPath,
   compareSnapshotsPath,
 } from '../addresses.js';
-import { codedBody } from '../coded-body.js';
 import { counted } from '../counted.js';
 import { ATOM_MEDIA_TYPE } from '../feeds/atom.js';
 import { pageResponse } from '../page-response.js';
@@ -111,12 +112,12 @@ const OVERVIEW_FUNCTIONS = 10;
 
 export type CatalogPageDeps = ReadCatalogDeps &
   ReadSignatureDeps &
-  SnapshotFinderDeps & { store: SnapshotStore; site: Site };
+  SnapshotFinderDeps & { store: SnapshotStore; derive: Derive; site: Site };
 
 export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void {
   const { store, site } = deps;
   const counts = new CachedCounts(store);
-  const comparer = new SnapshotComparer(store);
+  const comparer = new SnapshotComparer(deps.derive);
   const { currentSnapshot: standingSnapshot } = snapshotFinder(deps);
 
   servePage(app, CATALOG_PAGE_ROUTES.catalogsPage, {}, async (c, { query: { after } }) => {

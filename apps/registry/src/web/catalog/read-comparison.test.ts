@@ -1,6 +1,7 @@
 import { type ChangedEntry, renderEntry, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, sha256 } from '@krmhub/schema';
 import { expect, it } from 'vitest';
+import { type DeriveDeps, deriveHere } from '../../derive/derivation.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { SnapshotComparer } from './read-comparison.js';
 
@@ -53,7 +54,7 @@ function changing(count: number, length: number) {
       return new Map(digests.map((digest) => [digest, entries.get(digest)!]));
     },
   };
-  return { comparer: new SnapshotComparer(store as SnapshotStore), read };
+  return { comparer: new SnapshotComparer(deriveHere({ store } as unknown as DeriveDeps)), read };
 }
 
 it('compares all of a few functions, and caches the result', async () => {

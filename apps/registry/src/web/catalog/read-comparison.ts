@@ -8,6 +8,7 @@ import {
   type SnapshotStore,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName, SnapshotEntry } from '@krmhub/schema';
+import type { Derivation, Derive } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { countChanges, type SnapshotChanges } from './cached-counts.js';
@@ -24,15 +25,15 @@ export interface SnapshotComparison {
   uncompared: number;
 }
 
-/** Compares snapshots for pages. Reads only the changed entries, yields between functions, and caches the result. */
+/** Compares snapshots for pages, and caches the results. */
 export class SnapshotComparer {
-  readonly #store: SnapshotStore;
+  readonly #derive: Derive;
   readonly #cache = new BytesCache<{ value: SnapshotComparison; byteLength: number }>(
     SERVER_LIMITS.maxComparisonCacheBytes,
   );
 
-  constructor(store: SnapshotStore) {
-    this.#store = store;
+  constructor(derive: Derive) {
+    this.#derive = derive;
   }
 
   /** Compares two snapshots. Neither may be withdrawn, because its entries are incomplete. */
@@ -40,15 +41,22 @@ export class SnapshotComparer {
     const name = `${from.catalog} ${from.serial} ${to.serial}`;
     const cached = this.#cache.get(name);
     if (cached !== undefined) return cached.value;
-    const value = await this.#read(from, to);
+    const value = await this.#derive(SNAPSHOT_COMPARISON, { from, to });
     this.#cache.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
     return value;
   }
+}
 
-  async #read(from: SnapshotRecord, to: SnapshotRecord): Promise<SnapshotComparison> {
+/** Reads only the changed entries. */
+export const SNAPSHOT_COMPARISON: Derivation<
+  { from: SnapshotRecord; to: SnapshotRecord },
+  SnapshotComparison
+> = {
+  name: 'snapshot-comparison',
+  async derive({ store }, { from, to }) {
     const isForward = from.serial <= to.serial;
     const serials = isForward ? { from: from.serial, to: to.serial } : { from: to.serial, to: from.serial };
-    const read = await this.#store.changedEntries(from.catalog, serials, SERVER_LIMITS.maxComparedEntries);
+    const read = await store.changedEntries(from.catalog, serials, SERVER_LIMITS.maxComparedEntries);
     const rows = isForward ? read.changed : read.changed.map(turned);
     const differing = rows.filter(isDifferent);
     const counts = { ...countChanges(rows), isAll: read.isAll };
@@ -59,33 +67,37 @@ export class SnapshotComparer {
         result.uncompared = differing.length - index;
         break;
       }
-      const size = await this.#compareOne(row, result);
+      const size = await compareOne(store, row, result);
       bytes += size;
       // A function takes some milliseconds at most; other requests run between two of them.
       await setImmediate();
     }
     return result;
-  }
+  },
+};
 
-  /** Returns the number of compared bytes. */
-  async #compareOne(row: ChangedEntry, result: SnapshotComparison): Promise<number> {
-    const { group, kind, before, after } = row;
-    const digests = [before?.entry, after?.entry].filter((entry) => entry !== undefined);
-    const entries = await this.#store.entries([...new Set(digests)]);
-    const size = [...entries.values()].reduce((sum, { json }) => sum + json.length, 0);
-    if (size > SERVER_LIMITS.maxComparedEntryBytes) {
-      result.tooLarge.push({ group, kind });
-      return size;
-    }
-    const side = (at: CatalogEntryRow | undefined) => {
-      const entry = at?.entry === undefined ? undefined : entries.get(at.entry);
-      const functions = entry === undefined ? [] : [JSON.parse(entry.json) as FunctionDefinition];
-      const provenance: SnapshotEntry[] = at === undefined ? [] : [{ group, kind, versions: at.versions }];
-      return { functions, entries: provenance };
-    };
-    result.changes.push(...compareCatalogs(side(before), side(after)));
+/** Returns the number of compared bytes. */
+async function compareOne(
+  store: Pick<SnapshotStore, 'entries'>,
+  row: ChangedEntry,
+  result: SnapshotComparison,
+): Promise<number> {
+  const { group, kind, before, after } = row;
+  const digests = [before?.entry, after?.entry].filter((entry) => entry !== undefined);
+  const entries = await store.entries([...new Set(digests)]);
+  const size = [...entries.values()].reduce((sum, { json }) => sum + json.length, 0);
+  if (size > SERVER_LIMITS.maxComparedEntryBytes) {
+    result.tooLarge.push({ group, kind });
     return size;
   }
+  const side = (at: CatalogEntryRow | undefined) => {
+    const entry = at?.entry === undefined ? undefined : entries.get(at.entry);
+    const functions = entry === undefined ? [] : [JSON.parse(entry.json) as FunctionDefinition];
+    const provenance: SnapshotEntry[] = at === undefined ? [] : [{ group, kind, versions: at.versions }];
+    return { functions, entries: provenance };
+  };
+  result.changes.push(...compareCatalogs(side(before), side(after)));
+  return size;
 }
 
 function turned({ group, kind, before, after }: ChangedEntry): ChangedEntry {

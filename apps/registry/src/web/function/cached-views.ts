@@ -3,7 +3,7 @@ import {
   type Change,
   compareDefinitions,
   functionUsage,
-  type ReleaseRecord,
+  type ReleaseHead,
   type Usage,
 } from '@krmhub/catalog';
 import {
@@ -51,13 +51,19 @@ export class CachedViews {
   }
 
   /** Returns the changes between two releases; undefined if the definitions are too large to compare for a page. */
-  changes(before: ReleaseRecord, after: ReleaseRecord): Change[] | undefined {
+  async changes(
+    before: ReleaseHead,
+    after: ReleaseHead,
+    read: (release: ReleaseHead) => Promise<FunctionDefinition>,
+  ): Promise<Change[] | undefined> {
+    // Equal definitions need no comparison, whatever their size.
+    if (before.digest === after.digest) return [];
+    const definitions = [await read(before), await read(after)] as const;
     return this.#cached(`changes ${before.digest} ${after.digest}`, () => {
-      // Equal definitions need no comparison, whatever their size.
-      if (before.digest === after.digest) return { changes: [] };
-      const bytes = [before, after].reduce((sum, one) => sum + JSON.stringify(one.definition).length, 0);
-      if (bytes > SERVER_LIMITS.maxComparedEntryBytes) return {};
-      return { changes: compareDefinitions(before.definition, after.definition) };
+      const bytes = definitions.reduce((sum, one) => sum + JSON.stringify(one).length, 0);
+      return bytes > SERVER_LIMITS.maxComparedEntryBytes
+        ? {}
+        : { changes: compareDefinitions(...definitions) };
     }).changes;
   }
 

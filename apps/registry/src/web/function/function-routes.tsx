@@ -1,17 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
-import type { BlobStore } from '@krmhub/catalog';
 import { displayedRelease, findPredecessor } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
+import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
-import { findFunction, findRelease } from '../../store/find-record.js';
-import { compareReleasesPath, functionFeedPath, functionPath, releasePath } from '../addresses.js';
-import { pageResponse } from '../page-response.js';
+import { findFunction, findReleaseHead } from '../../store/find-record.js';
+import { compareReleasesPath, functionPath, releasePath } from '../addresses.js';
+import { derivedPageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
-import { CachedViews } from './cached-views.js';
-import { ComparePage } from './compare-page.js';
-import { FunctionPage } from './function-page.js';
+import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from './function-document.js';
 import type { ReadFunctionDeps } from './read-function.js';
 import { readFunction } from './read-function.js';
 
@@ -44,14 +42,12 @@ export const FUNCTION_PAGE_ROUTES = {
 } as const;
 
 export interface FunctionPageDeps extends ReadFunctionDeps {
-  /** Definitions and READMEs. */
-  blobs: Pick<BlobStore, 'get'>;
+  derived: DerivedDocuments;
   site: Site;
 }
 
 export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): void {
-  const { site, store, trust } = deps;
-  const views = new CachedViews(deps.blobs);
+  const { site, store, trust, derived } = deps;
 
   servePage(app, FUNCTION_PAGE_ROUTES.functionPage, {}, (c, { params, query }) =>
     response(c, { ...params, ...query }, functionPath(params)),
@@ -66,27 +62,21 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
     asked: string,
   ): Promise<Response> {
     const { version, ...rest } = wanted;
-    const view = await readFunction(deps, views, version === undefined ? rest : { ...rest, version });
-    const { name, known, definition } = view;
-    const path = functionPath(name);
-    const right = wanted.release === undefined ? path : releasePath({ ...name, release: wanted.release });
+    const reading = await readFunction(deps, version === undefined ? rest : { ...rest, version });
+    const { name } = reading;
+    const right =
+      wanted.release === undefined ? functionPath(name) : releasePath({ ...name, release: wanted.release });
     // Kinds and releases have one canonical spelling, and pages one URL.
     if (right !== asked || decodeURI(c.req.path) !== decodeURI(right)) {
       return c.redirect(site.at(right) + new URL(c.req.url).search, 302);
     }
-    const title = `${name.group}/${name.kind}`;
-    return pageResponse(c, site, {
-      head: {
-        title: wanted.release === undefined ? title : `${title} ${known?.release.release}`,
-        description: definition.description,
-        path,
-        section: 'functions',
-        isIndexed: wanted.release === undefined && version === undefined,
-        ...(known === undefined
-          ? {}
-          : { feeds: [{ title: `Releases of ${title}`, path: functionFeedPath(name) }] }),
-      },
-      body: <FunctionPage view={view} policies={trust.policies} />,
+    const ofRelease = wanted.release !== undefined;
+    const isIndexed = !ofRelease && version === undefined;
+    return derivedPageResponse(c, derived, FUNCTION_DOCUMENT, {
+      reading,
+      policies: trust.policies,
+      ofRelease,
+      isIndexed,
     });
   }
 
@@ -110,27 +100,14 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
       return c.redirect(site.at(compareReleasesPath(fn, { from, to })), 302);
     }
     const [before, after] = [
-      await findRelease(store, { ...fn, release: from }),
-      await findRelease(store, { ...fn, release: to }),
+      await findReleaseHead(store, { ...fn, release: from }),
+      await findReleaseHead(store, { ...fn, release: to }),
     ];
-    const title = `${fn.group}/${fn.kind}: ${from} to ${to}`;
-    return pageResponse(c, site, {
-      head: {
-        title,
-        description: `What changes for users of ${fn.group}/${fn.kind} from ${from} to ${to}.`,
-        path: compareReleasesPath(fn, { from, to }),
-        section: 'functions',
-        isIndexed: false,
-      },
-      body: (
-        <ComparePage
-          name={fn}
-          releases={fn.releases}
-          from={before.release}
-          to={after.release}
-          changes={views.changes(before.release, after.release)}
-        />
-      ),
+    return derivedPageResponse(c, derived, COMPARE_DOCUMENT, {
+      fn,
+      from: before.release,
+      to: after.release,
+      isIndexed: false,
     });
   });
 }

@@ -1,16 +1,14 @@
-import { fillPath } from '@krmhub/api/paths';
 import type { SnapshotStore } from '@krmhub/catalog';
 import {
   displayedRelease,
   findPredecessor,
-  type ReleaseRecord,
+  type ReleaseHead,
   type ReleaseSummary,
   type ServedEntry,
 } from '@krmhub/catalog';
 import type { ManifestStore, OciDigest } from '@krmhub/oci';
 import {
   compareApiVersions,
-  type Digest,
   type EntryVersion,
   type FunctionDefinition,
   type FunctionName,
@@ -18,19 +16,22 @@ import {
   type Takedown,
 } from '@krmhub/schema';
 import { functionRepository } from '../../artifacts/repositories.js';
-import type { PublicAddress } from '../../http/public-address.js';
+import type { StoredDefinition } from '../../derive/stored-definition.js';
 import type { SigningTrust } from '../../publish/signing-trust.js';
-import type { FindStore } from '../../store/find-record.js';
-import { findFunction, findRelease, takenDownError } from '../../store/find-record.js';
+import type { FindHeadStore } from '../../store/find-record.js';
+import { findFunction, findReleaseHead, takenDownError } from '../../store/find-record.js';
 import type { RenderedMarkdown } from '../markdown.js';
-import type { CachedViews, VersionView } from './cached-views.js';
+import type { VersionView } from './cached-views.js';
 import { type SignatureState, signatureStates } from './signature-states.js';
 
-/** A function with one of its releases, or as upstream catalogs have it. */
-export interface FunctionView {
+/**
+ * What is known about a function with one of its releases, or as upstream catalogs have it. It names definition and
+ * README by their digests, so it is small, and the page depends on nothing else.
+ */
+export interface FunctionReading {
   name: FunctionName;
   /** Of the release; without one, as the first catalog serves it. */
-  definition: FunctionDefinition;
+  stored: StoredDefinition;
   /** Absent for a function that only upstream catalogs have. */
   known?: KnownRelease;
   /** Newest first. */
@@ -38,14 +39,21 @@ export interface FunctionView {
   takedowns: Takedown[];
   catalogs: CatalogMembership[];
   entries: ServedEntry[];
-  /** The displayed API version. */
-  version: VersionView;
+  /** Name of the displayed API version. */
+  version: string;
   /** Names of all API versions, the preferred one first. */
   versions: string[];
 }
 
+/** A reading with what is derived from the definition and the README. Components are functions of it. */
+export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'> {
+  definition: FunctionDefinition;
+  known?: KnownRelease & { readme?: RenderedMarkdown };
+  version: VersionView;
+}
+
 export interface KnownRelease {
-  release: ReleaseRecord;
+  release: ReleaseHead;
   /** The displayed release. */
   shown: string;
   /** The release to compare with; absent for the first. */
@@ -53,8 +61,6 @@ export interface KnownRelease {
   /** Digest of its manifest in the function's repository; absent if an older version of the program published it. */
   manifest?: string;
   signatures: SignatureState[];
-  /** Absent if it has none. */
-  readme?: RenderedMarkdown;
 }
 
 export interface CatalogMembership {
@@ -67,11 +73,10 @@ const MAX_CATALOGS = 50;
 const MAX_REFERRERS = 20;
 
 export interface ReadFunctionDeps {
-  store: FindStore &
+  store: FindHeadStore &
     Pick<SnapshotStore, 'catalogsContaining' | 'latestEntryRows'> &
     Pick<ManifestStore, 'manifestDescriptor' | 'referrers'>;
   trust: Pick<SigningTrust, 'policies'>;
-  config: PublicAddress;
 }
 
 /**
@@ -79,9 +84,8 @@ export interface ReadFunctionDeps {
  */
 export async function readFunction(
   deps: ReadFunctionDeps,
-  views: CachedViews,
   wanted: FunctionName & { release?: string; version?: string },
-): Promise<FunctionView> {
+): Promise<FunctionReading> {
   const { store } = deps;
   const { group, kind } = wanted;
   const fn = await store.function(group, kind);
@@ -97,35 +101,33 @@ export async function readFunction(
   const name = fn ?? first!;
   const known =
     fn &&
-    (await readRelease(deps, views, {
+    (await readRelease(deps, {
       name: fn,
       releases: fn.releases,
       release: wanted.release ?? displayedRelease(fn.releases).release,
     }));
-  const definition = known?.release.definition ?? first!.definition;
-  const digest = known?.release.digest ?? first!.versions[0]!.definition;
+  const versions = known?.release.versions ?? first!.versions.map((version) => version.name);
   return {
     name: { group: name.group, kind: name.kind },
-    definition,
+    stored: known === undefined ? { entry: first!.entry } : storedDefinition(known.release),
     ...(known === undefined ? {} : { known }),
     releases: fn?.releases ?? [],
     takedowns,
     catalogs: await readMemberships(deps, name),
     entries,
-    ...readVersion(deps, views, { digest, definition, name, ...pickRelease(wanted.version) }),
+    ...pickVersion(name, versions, wanted.version),
   };
 }
 
-function pickRelease(version: string | undefined): { version?: string } {
-  return version === undefined ? {} : { version };
+function storedDefinition({ group, kind, release, digest }: ReleaseHead): StoredDefinition {
+  return { group, kind, release, digest };
 }
 
 async function readRelease(
   { store, trust }: ReadFunctionDeps,
-  views: CachedViews,
   { name, releases, release: wanted }: { name: FunctionName; releases: ReleaseSummary[]; release: string },
 ): Promise<KnownRelease> {
-  const { release } = await findRelease(store, { group: name.group, kind: name.kind, release: wanted });
+  const { release } = await findReleaseHead(store, { group: name.group, kind: name.kind, release: wanted });
   const predecessor = findPredecessor({ releases }, release.release);
   const repository = functionRepository(release);
   const manifest = await store.manifestDescriptor(repository, release.release);
@@ -142,7 +144,6 @@ async function readRelease(
     ...(predecessor === undefined ? {} : { predecessor }),
     ...(manifest === undefined ? {} : { manifest: manifest.digest }),
     signatures: signatureStates(trust.policies, release, others),
-    ...(release.readme === undefined ? {} : { readme: await views.readme(release.readme) }),
   };
 }
 
@@ -159,27 +160,15 @@ async function readMemberships(
   return rows;
 }
 
-function readVersion(
-  { config }: ReadFunctionDeps,
-  views: CachedViews,
-  {
-    digest,
-    definition,
-    name: { group, kind },
-    version: wanted,
-  }: { digest: Digest; definition: FunctionDefinition; name: FunctionName; version?: string },
-): Pick<FunctionView, 'version' | 'versions'> {
-  const versions = definition.versions.map(({ name }) => name).sort(compareApiVersions);
-  const shown = wanted ?? versions[0];
-  const version = definition.versions.find(({ name }) => name === shown);
-  if (version === undefined) {
-    throw new KrmhubError('not-found', `${group}/${kind} has no API version ${shown}`, {
-      hint: `It has ${versions.join(', ')}.`,
-    });
-  }
-  const schemaUrl =
-    config.publicUrl === undefined
-      ? undefined
-      : config.publicUrl + fillPath('functionConfigSchema', { group, version: version.name, kind });
-  return { version: views.version(digest, definition, version, schemaUrl), versions };
+function pickVersion(
+  { group, kind }: FunctionName,
+  names: readonly string[],
+  wanted: string | undefined,
+): Pick<FunctionReading, 'version' | 'versions'> {
+  const versions = [...names].sort(compareApiVersions);
+  const version = wanted ?? versions[0]!;
+  if (versions.includes(version)) return { version, versions };
+  throw new KrmhubError('not-found', `${group}/${kind} has no API version ${version}`, {
+    hint: `It has ${versions.join(', ')}.`,
+  });
 }

@@ -21,7 +21,14 @@ import { policyRevision } from './policies.js';
 
 export type FunctionRows = Pick<
   RegistryStore,
-  'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'releaseFiles' | 'commitFunction'
+  | 'function'
+  | 'functions'
+  | 'allFunctions'
+  | 'countFunctions'
+  | 'release'
+  | 'definitionJson'
+  | 'releaseFiles'
+  | 'commitFunction'
 >;
 
 /** Functions per read; other work runs between two pages. */
@@ -56,6 +63,12 @@ export function functionRows(connection: Connection): FunctionRows {
       ),
     )
     .prepare();
+  const definitionOf = connection.client
+    .prepare<[string, string, string], Uint8Array>(
+      `SELECT CAST(release.definition AS BLOB) FROM release JOIN function ON function.id = function_id
+       WHERE group_name = ? AND kind_folded = ? AND release.release = ?`,
+    )
+    .pluck();
   const filesOf = db
     .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
     .from(releases)
@@ -132,6 +145,9 @@ export function functionRows(connection: Connection): FunctionRows {
         const row = fn && releaseOf.get({ functionId: fn.id, release });
         return fn && row && releaseRecord(fn, row);
       }),
+
+    definitionJson: (group, kind, release) =>
+      read(() => definitionOf.get(group, kind.toLowerCase(), release)),
 
     releaseFiles: (group, kind, release) =>
       read(() => {

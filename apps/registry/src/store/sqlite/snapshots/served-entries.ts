@@ -1,5 +1,5 @@
 import type { ServedEntry, SnapshotStore, UpstreamOrigin } from '@krmhub/catalog';
-import { type Digest, type EntryVersion, KrmhubError } from '@krmhub/schema';
+import type { Digest, EntryVersion } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 
@@ -45,23 +45,17 @@ export function servedEntries({
     kind: string;
     serial: number;
     versions: string;
-    json: string | null;
     entry: Digest;
   }
   const all = client.prepare<[string, string], Row>(
     `SELECT catalog, group_name AS "group", kind, selection ->> '$.versions' AS versions, entry,
-       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial,
-       (SELECT json FROM entry WHERE digest = place.entry) AS json ${OF_FUNCTION}`,
+       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial ${OF_FUNCTION}`,
   );
   return (wantedGroup, wantedKind) =>
     read(() =>
       all
         .all(wantedGroup, wantedKind.toLowerCase())
-        .map(({ catalog, group, kind, serial, versions, json, entry }): ServedEntry => {
-          if (json === null) throw new KrmhubError('internal', `rendered entry ${entry} is missing`);
-          const definition = JSON.parse(json) as ServedEntry['definition'];
-          return { catalog, group, kind, serial, definition, versions: readVersions(versions) };
-        }),
+        .map(({ versions, ...row }): ServedEntry => ({ ...row, versions: readVersions(versions) })),
     );
 }
 

@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { BytesResponse } from '../http/bytes-response.js';
-import type { Coding } from '../http/content-coding.js';
+import type { Coding } from './content-coding.js';
 
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);
@@ -10,12 +9,12 @@ const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 5;
 
 /**
- * Returns the bytes of a page in a content coding, for `BytesResponse.find`. Compresses outside of the main thread.
+ * Returns the bytes of a document in a content coding, for `BytesResponse.find`. Compresses outside of the main thread.
  */
 export async function codedBody(
   bytes: Uint8Array,
   coding: Coding,
-): Promise<Awaited<ReturnType<BytesResponse['find']>>> {
+): Promise<{ coding: Coding; body: Uint8Array }> {
   if (coding === 'identity') return { coding, body: bytes };
   if (coding === 'gzip') return { coding, body: await gzipped(bytes, { level: GZIP_LEVEL }) };
   const params = {

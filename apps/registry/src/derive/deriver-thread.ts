@@ -1,0 +1,34 @@
+import type { PublicAddress } from '../http/public-address.js';
+import { startWorker } from '../isolation/start-worker.js';
+import { Thread } from '../isolation/thread.js';
+import type { Log } from '../log.js';
+import type { Derive } from './derivation.js';
+
+export interface DeriveThreadInput {
+  database: string;
+  blobsFolder: string;
+  renditionsFolder: string;
+  config: PublicAddress;
+}
+
+export interface DeriverThread {
+  derive: Derive;
+  close(): Promise<void>;
+}
+
+/** Derives documents in a worker thread. It starts with the first one: many registries serve only catalogs. */
+export function deriverThread(workerData: DeriveThreadInput, log: Log): DeriverThread {
+  let thread: Thread | undefined;
+  const started = (): Thread => {
+    thread ??= new Thread({
+      name: 'derive-thread',
+      start: () => startWorker('derive-thread', { workerData }),
+      log,
+    });
+    return thread;
+  };
+  return {
+    derive: async ({ name }, input) => (await started().call(name, input)) as never,
+    close: async () => thread?.close(),
+  };
+}

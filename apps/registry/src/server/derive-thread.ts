@@ -1,0 +1,45 @@
+import { constants, platform, setPriority } from 'node:os';
+import { workerData } from 'node:worker_threads';
+import { WRITE_PROFILE } from '../catalogs/renditions/write-profile.js';
+import {
+  CATALOG_REPORT,
+  ENTRY_PROFILE,
+  SNAPSHOT_DOCUMENT,
+  SNAPSHOT_REPORT,
+} from '../catalogs/snapshot-documents.js';
+import type { Derivation, DeriveDeps } from '../derive/derivation.js';
+import type { DeriveThreadInput } from '../derive/deriver-thread.js';
+import { handleCalls } from '../isolation/handle-calls.js';
+import { CONFIG_SCHEMA } from '../routes/functions.js';
+import { blobsIn } from '../store/blobs/folder.js';
+import { openSecondSqliteStore } from '../store/sqlite/store.js';
+import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
+import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
+
+const DERIVATIONS: readonly Derivation<never, unknown>[] = [
+  CONFIG_SCHEMA,
+  FUNCTION_DOCUMENT,
+  COMPARE_DOCUMENT,
+  SNAPSHOT_DOCUMENT,
+  SNAPSHOT_REPORT,
+  CATALOG_REPORT,
+  ENTRY_PROFILE,
+  WRITE_PROFILE,
+  SNAPSHOT_COMPARISON,
+];
+
+/** Derives documents from the database and the blobs that another thread of this process serves. */
+const { database, blobsFolder, renditionsFolder, config } = workerData as DeriveThreadInput;
+
+// Stored bytes come before derived ones. Only on Linux this is the priority of the thread, not of the process.
+if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+
+const deps: DeriveDeps = {
+  store: openSecondSqliteStore(database),
+  blobs: blobsIn(blobsFolder),
+  renditionBlobs: blobsIn(renditionsFolder),
+  config,
+};
+handleCalls(
+  Object.fromEntries(DERIVATIONS.map(({ name, derive }) => [name, (input: never) => derive(deps, input)])),
+);
