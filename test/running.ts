@@ -24,6 +24,8 @@ export interface RunOptions {
   stdin?: string;
   /** The system ends a command that uses more. */
   maxProcessorSeconds?: number;
+  /** Files that the command may have open. */
+  maxOpenFiles?: number;
 }
 
 /**
@@ -37,8 +39,11 @@ export function cleanEnvironment(home: string, extra: Record<string, string> = {
 }
 
 export async function krmhub(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const limited = `ulimit -t ${options.maxProcessorSeconds}; exec "$@"`;
-  const sh = options.maxProcessorSeconds === undefined ? [] : ['sh', '-c', limited, 'sh'];
+  const limits = [
+    ...(options.maxProcessorSeconds === undefined ? [] : [`ulimit -t ${options.maxProcessorSeconds}`]),
+    ...(options.maxOpenFiles === undefined ? [] : [`ulimit -n ${options.maxOpenFiles}`]),
+  ];
+  const sh = limits.length === 0 ? [] : ['sh', '-c', [...limits, 'exec "$@"'].join('; '), 'sh'];
   const [program, ...rest] = [...sh, process.execPath, command, ...args];
   const child = spawn(program!, rest, {
     cwd: options.cwd ?? root,

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { FAILED } from './io/exit-code.js';
 import type { Io } from './io/io.js';
 import { runProgram } from './program.js';
 
@@ -32,5 +33,14 @@ const io: Io = {
     }),
 };
 
-await runProgram(process.argv.slice(2), io);
-process.exitCode = io.exitCode;
+try {
+  await runProgram(process.argv.slice(2), io);
+  process.exitCode = io.exitCode;
+} catch (error) {
+  // Too few even for the file that prints errors.
+  if ((error as NodeJS.ErrnoException).code !== 'EMFILE') throw error;
+  process.stderr.write(
+    'error: cannot load krmhub: too many open files\n  hint: Raise the limit: ulimit -n 65536\n',
+  );
+  process.exitCode = FAILED;
+}

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { cleanEnvironment, command, temporaryFolder } from '../running.js';
+import { cleanEnvironment, command, krmhub, temporaryFolder } from '../running.js';
 
 const FULL = '/dev/full';
 
@@ -38,3 +38,23 @@ it.skipIf(!existsSync(FULL))('a registry goes on while the disk under its log is
     remove();
   }
 });
+
+it.skipIf(process.platform !== 'linux').each([60, 100])(
+  'a registry that may open %i files says so, and writes nothing',
+  async (files) => {
+    const { folder, remove } = temporaryFolder();
+    try {
+      const data = path.join(folder, 'data');
+      const { code, stderr } = await krmhub(['serve', '--port', '0', '--data', data], {
+        maxOpenFiles: files,
+      });
+      expect(code).toBe(5);
+      expect(stderr).toMatch(/^error: cannot .*open files/);
+      expect(stderr).toContain('ulimit -n');
+      expect(stderr.split('\n')).toHaveLength(3);
+      expect(existsSync(data)).toBe(false);
+    } finally {
+      remove();
+    }
+  },
+);
