@@ -224,6 +224,12 @@ describe('a group that a policy of the user covers', () => {
     await isRefused('team/disguised:1.0.0', 'it is not signed');
   });
 
+  it('is a definition however its kind is written', async () => {
+    write('escaped.star', definition.replace('KRMFunctionDefinition', '"KRM\\x46unctionDefinition"'));
+    await does(['push', 'escaped.star', `${host}/team/escaped:1.0.0`]);
+    await isRefused('team/escaped:1.0.0', 'it is not signed');
+  });
+
   it('lists the files that the signature of the definition does not cover', async () => {
     const body = new FormData();
     body.append('definition', new Blob([definition], { type: 'application/yaml' }));

@@ -5,9 +5,10 @@ import {
   type ImageManifest,
   MEDIA_TYPES,
   type OciClient,
+  TITLE,
   VERSION,
 } from '@krmhub/oci';
-import { DOCUMENT_LIMITS, sha256 } from '@krmhub/schema';
+import { DOCUMENT_LIMITS, readMachineYaml, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { readSubject } from './read-subject.js';
 
@@ -24,6 +25,7 @@ interface Layer {
   text: string;
   mediaType?: string;
   size?: number;
+  title?: string;
 }
 
 /** What is read of an artifact with these layers. */
@@ -37,10 +39,11 @@ async function subjectOf(
   }: { repository?: string; tag?: string; version?: string; artifactType?: string } = {},
 ) {
   const blobs = new Map(layers.map(({ text }) => [computeDigest(Buffer.from(text)), Buffer.from(text)]));
-  const files: Descriptor[] = layers.map(({ text, mediaType = OWN, size = text.length }) => ({
+  const files: Descriptor[] = layers.map(({ text, mediaType = OWN, size = text.length, title }) => ({
     mediaType,
     digest: computeDigest(Buffer.from(text)),
     size,
+    ...(title === undefined ? {} : { annotations: { [TITLE]: title } }),
   }));
   const image: ImageManifest = {
     schemaVersion: 2,
@@ -86,6 +89,49 @@ describe('what an artifact says that it is', () => {
       artifactType: 'application/x',
     });
     expect(subject.definitions).toEqual([NAME]);
+  });
+
+  const disguised = (text: string, more: Partial<Layer> = {}) =>
+    subjectOf([{ text, mediaType: 'application/octet-stream', ...more }], {
+      artifactType: 'application/x',
+    });
+
+  it.each([
+    ['an escape', DEFINITION.replace('KRMFunctionDefinition', '"KRM\\x46unctionDefinition"')],
+    ['an escape in its key', DEFINITION.replace('kind:', '"k\\u0069nd":')],
+    ['a folded line', DEFINITION.replace('KRMFunctionDefinition', '"KRMFunction\\\n  Definition"')],
+    ['an alias', DEFINITION.replace('kind: ', 'metadata: {name: &k KRMFunctionDefinition}\nkind: *k #')],
+    ['JSON', `\ufeff${JSON.stringify(readMachineYaml(Buffer.from(DEFINITION), { file: 'x' }).documents[0])}`],
+    ['a list', `kind: List\nitems:\n- ${DEFINITION.trimEnd().replaceAll('\n', '\n  ')}\n`],
+  ])('is a definition whose kind is written with %s, whatever its type says', async (_, text) => {
+    const { subject } = await disguised(text);
+    expect(subject.definitions).toEqual([NAME]);
+  });
+
+  it.each<[string, string]>([
+    ['a merge key', '<<: {kind: KRMFunctionDefinition}\nspec: {group: example.com}\n'],
+    ['duplicate keys', '{"kind":"KRMFunctionDefinition","kind":"ConfigMap"}'],
+    ['a tag', 'kind: !!binary S1JNRnVuY3Rpb25EZWZpbml0aW9u\n'],
+    ['an apiVersion of its own', DEFINITION.replace('config.kubernetes.io', 'example.com')],
+    ['half of a definition', 'kind: KRMFunctionDefinition: [\n'],
+  ])('cannot be read where a file that tools read as YAML has %s', async (_, text) => {
+    for (const named of [{ title: 'x.yaml' }, { title: 'X.JSON' }, { mediaType: 'application/yaml' }]) {
+      expect((await disguised(text, named)).subject.unreadable).toBeDefined();
+    }
+  });
+
+  it('is what it is beside files that are no YAML, and beside YAML of another kind', async () => {
+    for (const [title, text] of [
+      ['function.star', 'def transform(r):\n\tfor x in r: [\n'],
+      ['function', '\u007fELF\u0000'],
+      ['values.yaml', 'kind: ConfigMap\n'],
+      ['empty.yaml', '# nothing\n'],
+    ]) {
+      const { subject } = await disguised(text!, { title: title! });
+      expect([subject.definitions, subject.unreadable]).toEqual([[], undefined]);
+    }
+    const large = { title: 'big.yaml', size: DOCUMENT_LIMITS.maxCatalogBytes + 1 };
+    expect((await disguised('a: 1\n', large)).subject.unreadable).toContain('big.yaml');
   });
 
   it('is not what a README beside it speaks of', async () => {

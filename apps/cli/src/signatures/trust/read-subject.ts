@@ -14,9 +14,9 @@ import {
   canonicalRelease,
   DOCUMENT_LIMITS,
   type FunctionName,
-  hasErrors,
+  type JsonValue,
   readDialect,
-  readYaml,
+  readMachineYaml,
   sha256,
 } from '@krmhub/schema';
 import type { Subject } from './judge-release.js';
@@ -49,8 +49,11 @@ export function isDocumentLayer({ mediaType, annotations }: Descriptor): boolean
   return annotations?.[TITLE] !== undefined || mediaType === ARTIFACT_MEDIA_TYPES.definition.layer;
 }
 
-/** The prefix of every spelling of the kind of a definition. */
-const KIND = 'KRMFunction';
+/** Names and media types of files that tools read as YAML. */
+const DOCUMENT_TITLE = /\.(?:ya?ml|json)$/i;
+const DOCUMENT_TYPE = /[/.+-](?:yaml|json)(?:$|[;+.])/i;
+/** What a definition can be taken for: any spelling of its kind, with any apiVersion. */
+const DEFINITION_KIND = /^\s*krm-?functions?(?:definition)?\s*$/i;
 
 /**
  * Reads what an artifact claims to be. It checks every file, because a definition can be pushed with another artifact type.
@@ -66,17 +69,21 @@ export async function readSubject(
   const definitions: { name: FunctionName; layer: Descriptor; bytes: Uint8Array }[] = [];
   let unreadable: string | undefined;
   for (const layer of files) {
-    if (layer.size > DOCUMENT_LIMITS.maxDefinitionBytes) {
-      if (layer === main)
-        unreadable = `its definition has ${layer.size} bytes; the limit is ${DOCUMENT_LIMITS.maxDefinitionBytes}`;
+    const isDocument = layer === main || isDocumentFile(layer);
+    const maxBytes = isDocument ? DOCUMENT_LIMITS.maxCatalogBytes : DOCUMENT_LIMITS.maxDefinitionBytes;
+    if (layer.size > (layer === main ? DOCUMENT_LIMITS.maxDefinitionBytes : maxBytes)) {
+      // No tool reads the others as a definition.
+      if (isDocument) unreadable ??= tooLargeReason(layer, layer === main);
       continue;
     }
     const bytes = await readLayer(client, reference, layer);
     const found = findDefinitions(bytes);
     definitions.push(...found.names.map((name) => ({ name, layer, bytes })));
-    // Other files, for example a README, can mention definitions.
     if (layer === main && (found.nameless || found.names.length === 0)) {
       unreadable = 'its definition has no readable group and kind';
+    } else if (found.nameless && isDocument) {
+      // What cannot be read here may be a definition for another tool.
+      unreadable ??= `its file ${fileName(layer)} cannot be read, so it may be a definition`;
     }
   }
   const [only] = definitions;
@@ -97,15 +104,20 @@ export async function readSubject(
   return { subject, ...(only === undefined || definitions.length > 1 ? {} : { layer: only.layer }) };
 }
 
-/** Returns the names of the definitions in a file; `nameless` if one has no readable group and kind. */
+/**
+ * Returns the names of the definitions in a file; `nameless` if one has no readable group and kind, or if the file cannot be
+ * parsed. The text is parsed, not searched: a kind can be written with escapes.
+ */
 export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nameless: boolean } {
-  if (!Buffer.from(bytes).includes(KIND)) return { names: [], nameless: false };
-  const { documents, diagnostics } = readYaml(bytes, { file: 'definition' });
+  // With a line before it, JSON is read as YAML is: with an error for duplicate keys, of which tools see different ones.
+  const text = hasByteOrderMark(bytes) ? bytes.subarray(BYTE_ORDER_MARK.byteLength) : bytes;
+  const { documents, diagnostics } = readMachineYaml(Buffer.concat([NEWLINE, text]), { file: 'definition' });
   const names: FunctionName[] = [];
-  let nameless = hasErrors(diagnostics);
-  for (const document of documents) {
-    const { kind, drafts } = readDialect(document, 'definition');
-    if (kind !== 'KRMFunctionDefinition') continue;
+  let nameless = diagnostics.some(({ code, severity }) => severity === 'error' && code !== 'yaml/empty');
+  for (const [index, value] of documents.flatMap(unwrapList).entries()) {
+    if (!isDefinition(value)) continue;
+    const { kind, drafts } = readDialect({ value, index, locate: () => undefined }, 'definition');
+    if (kind !== 'KRMFunctionDefinition' || drafts.length === 0) nameless = true;
     for (const { spec } of drafts) {
       const { group, names: own } = spec;
       const named = typeof own === 'object' && own !== null && !Array.isArray(own) ? own.kind : undefined;
@@ -114,6 +126,39 @@ export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nam
     }
   }
   return { names, nameless };
+}
+
+const NEWLINE = Buffer.from('\n');
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+function hasByteOrderMark(bytes: Uint8Array): boolean {
+  return Buffer.compare(bytes.subarray(0, BYTE_ORDER_MARK.byteLength), BYTE_ORDER_MARK) === 0;
+}
+
+/** Returns a document and the items of a List or ResourceList, which tools read as documents. */
+function unwrapList(value: JsonValue): JsonValue[] {
+  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const items = isMapping ? value.items : undefined;
+  return [value, ...(Array.isArray(items) ? items.flatMap(unwrapList) : [])];
+}
+
+function isDefinition(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return typeof value.kind === 'string' && DEFINITION_KIND.test(value.kind);
+}
+
+function isDocumentFile({ annotations, mediaType }: Descriptor): boolean {
+  return DOCUMENT_TITLE.test(annotations?.[TITLE] ?? '') || DOCUMENT_TYPE.test(mediaType);
+}
+
+function fileName({ annotations, digest }: Descriptor): string {
+  return annotations?.[TITLE] ?? digest;
+}
+
+function tooLargeReason(layer: Descriptor, isMain: boolean): string {
+  const limit = isMain ? DOCUMENT_LIMITS.maxDefinitionBytes : DOCUMENT_LIMITS.maxCatalogBytes;
+  const what = isMain ? 'definition' : `file ${fileName(layer)}`;
+  return `its ${what} has ${layer.size} bytes; the limit is ${limit}`;
 }
 
 /** Parses the repository of a function in a krmhub registry: `functions/GROUP/KIND`. */
