@@ -1,23 +1,20 @@
 import type { SourceAddress } from '@krmhub/catalog';
 import {
   ARTIFACT_MEDIA_TYPES,
-  bundleLayer,
   type Credentials,
   type Descriptor,
   ForeignTokenService,
   getArtifactType,
   IDLE_TIMEOUT,
-  isManifestType,
   mainLayer,
   OciClient,
-  type OciDigest,
   parseReference,
   type Reference,
   readLimited,
+  readReferrerBundles,
   TooManyRedirects,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema/media-types';
 import { printable } from '@krmhub/schema/network-reason';
 import {
   credentialsFor,
@@ -62,7 +59,7 @@ export async function fetchOci(
       bytes = await readBlob(client, reference, layer, limits.maxCatalogBytes, onProgress);
       if (bytes === undefined) throw tooLargeFailure(printable(text), limits.maxCatalogBytes);
     }
-    const found = bundles ? await fetchBundles(client, reference, digest, context) : [];
+    const found = bundles ? await readReferrerBundles(client, reference, digest, limits) : [];
     return {
       ...(bytes === undefined ? {} : { bytes }),
       validators: { manifest: digest },
@@ -132,48 +129,6 @@ async function* countBytes(
     bytes += piece.byteLength;
     onProgress(bytes);
     yield piece;
-  }
-}
-
-/** Reads referrers with the artifact type of bundles first: anyone with push access can add other referrers. */
-async function fetchBundles(
-  client: OciClient,
-  { registry, repository }: Place,
-  digest: OciDigest,
-  { limits }: SourceContext,
-): Promise<Uint8Array[]> {
-  const place = { registry, repository };
-  const rank = ({ artifactType = '' }: Descriptor) => (artifactType === BUNDLE_MEDIA_TYPE ? 0 : 1);
-  const referrers = (await client.referrers(place, digest))
-    .filter(({ mediaType }) => isManifestType(mediaType))
-    .sort((a, b) => rank(a) - rank(b))
-    .slice(0, limits.maxReferrers);
-  const found: Uint8Array[] = [];
-  for (const referrer of referrers) {
-    if (found.length >= limits.maxBundles) break;
-    const bundle = await fetchBundle(client, place, referrer.digest, digest, limits.maxBundleBytes);
-    if (bundle !== undefined) found.push(bundle);
-  }
-  return found;
-}
-
-/** Ignores a broken referrer, but rejects if the registry fails. */
-async function fetchBundle(
-  client: OciClient,
-  place: Place,
-  referrer: OciDigest,
-  subject: OciDigest,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
-  const broken = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too-large'];
-  try {
-    const { manifest } = await client.manifest({ ...place, digest: referrer });
-    if (manifest.kind !== 'image' || manifest.image.subject?.digest !== subject) return undefined;
-    const layer = bundleLayer(manifest.image);
-    return layer && (await readBlob(client, place, layer, maxBytes));
-  } catch (error) {
-    if (error instanceof KrmhubError && broken.includes(error.code)) return undefined;
-    throw error;
   }
 }
 

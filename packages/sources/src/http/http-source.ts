@@ -70,6 +70,8 @@ async function fetchSiblingBundles(
   for (const name of siblingBundleNames(url.pathname.split('/').at(-1)!)) {
     const sibling = new URL(url);
     sibling.pathname = url.pathname.replace(/[^/]*$/, name);
+    // They choose a rendition of a krmhub registry. One bundle signs all of them.
+    for (const parameter of ['kind', 'profile']) sibling.searchParams.delete(parameter);
     const bundle = await fetchBundle(sibling, options);
     if (bundle !== undefined) found.push(bundle);
   }
