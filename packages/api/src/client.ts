@@ -282,6 +282,11 @@ export class RegistryClient {
     return this.#json('snapshotProfile', fillPath('snapshotProfile', { name, snapshot, profile }));
   }
 
+  /** The exact bytes of the report of a profile, which are signed. */
+  profileReportDocument(name: string, snapshot: string, profile: Profile): Promise<Document> {
+    return this.#document(fillPath('snapshotProfile', { name, snapshot, profile }), CATALOG_BYTES);
+  }
+
   /** The JSON Schema of a functionConfig, for editors. */
   functionConfigSchema(group: string, version: string, kind: string): Promise<Record<string, unknown>> {
     return this.#object(fillPath('functionConfigSchema', { group, version, kind }));

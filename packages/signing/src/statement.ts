@@ -1,4 +1,4 @@
-import type { Digest, FunctionName } from '@krmhub/schema';
+import { type Digest, type FunctionName, PROFILES, type Profile, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import { z } from 'zod';
 import { SIGNING_LIMITS } from './limits.js';
 
@@ -111,19 +111,32 @@ export interface SnapshotClaim {
   previous: string | null;
   /** RFC 3339: until then the snapshot may be trusted to be the newest one. */
   expires: string;
+  /** RFC 3339: when the registry stated that the snapshot is the newest one. Absent in older statements. */
+  signedAt?: string;
 }
 
-/** Builds the statement that a registry signs: `snapshot.json`, all renditions and the manifest, by name. */
+/** Names of a profile of a snapshot and of its report, in the subjects of the snapshot's statement. */
+export function profileSubjects(profile: Profile): { document: string; report: string } {
+  return { document: `profiles/${profile}`, report: `profiles/${profile}.json` };
+}
+
+/** Names of the subjects that are a catalog, in the words of this registry or of another tool. */
+export const CATALOG_SUBJECTS: readonly string[] = [
+  ...SNAPSHOT_RENDITIONS,
+  ...PROFILES.map((profile) => profileSubjects(profile).document),
+];
+
+/** Builds the statement that a registry signs: `snapshot.json`, renditions, profiles and the manifest, by name. */
 export function snapshotStatement(
   claim: SnapshotClaim,
   digests: Readonly<Record<string, string>>,
 ): Statement {
-  const { catalog, serial, previous, expires } = claim;
+  const { catalog, serial, previous, expires, signedAt } = claim;
   return {
     _type: STATEMENT_TYPE,
     subject: Object.entries(digests).map(([name, digest]) => subject(name, digest)),
     predicateType: SNAPSHOT_PREDICATE,
-    predicate: { catalog, serial, previous, expires },
+    predicate: { catalog, serial, previous, expires, ...(signedAt === undefined ? {} : { signedAt }) },
   };
 }
 
@@ -132,12 +145,13 @@ const SnapshotPredicate = z.strictObject({
   serial: z.int().min(1),
   previous: z.string().nullable(),
   expires: z.iso.datetime(),
+  signedAt: z.iso.datetime().optional(),
 });
 
 /** Returns the snapshot claim of a statement; undefined if it is invalid or another predicate. */
 export function readSnapshotClaim(statement: Statement): SnapshotClaim | undefined {
   if (statement.predicateType !== SNAPSHOT_PREDICATE) return undefined;
-  return SnapshotPredicate.safeParse(statement.predicate).data;
+  return SnapshotPredicate.safeParse(statement.predicate).data as SnapshotClaim | undefined;
 }
 
 /** Builds the statement of a plain signature, like `cosign sign`. */

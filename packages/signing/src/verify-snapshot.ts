@@ -54,6 +54,13 @@ export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): V
   return { checks, signed: { claim, digests, signer } };
 }
 
+/** Returns the digests in the statement of a bundle, by name, without verifying the signature. For own bundles only. */
+export function readSnapshotDigests(bytes: Uint8Array): ReadonlyMap<string, string> | undefined {
+  const bundle = readBundle(bytes);
+  const statement = typeof bundle === 'string' ? bundle : readBundleStatement(bundle);
+  return typeof statement === 'string' ? undefined : readSubjects(statement);
+}
+
 function readBundleStatement({ content }: Bundle): Statement | string {
   if (content.$case !== 'dsseEnvelope') return 'a plain signature does not name the snapshot';
   return readStatement(content.dsseEnvelope.payload);

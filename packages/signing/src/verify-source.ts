@@ -1,6 +1,7 @@
-import { type Digest, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
+import { type Digest, sha256 } from '@krmhub/schema';
 import { SIGNING_LIMITS } from './limits.js';
 import {
+  CATALOG_SUBJECTS,
   hasSubject,
   readSnapshotClaim,
   SIGNATURE_PREDICATE,
@@ -35,8 +36,8 @@ export interface SourceVerification {
 }
 
 /**
- * Verifies the bundles of an upstream catalog. A snapshot statement must contain these bytes with the name of a rendition,
- * or the manifest. A plain signature of the bytes or the manifest has no serial and no expiry. Never throws for invalid
+ * Verifies the bundles of an upstream catalog. A snapshot statement must contain these bytes with the name of a rendition
+ * or a profile, or the manifest. A plain signature of the bytes or the manifest has no serial and no expiry. Never throws for invalid
  * bundles.
  */
 export function verifySource(
@@ -88,7 +89,7 @@ function readClaim(
   if (claim === undefined) return 'a bundle has an invalid snapshot statement';
   const isRendition = statement.subject.some(
     (subject) =>
-      SNAPSHOT_RENDITIONS.some((form) => form === subject.name) &&
+      CATALOG_SUBJECTS.some((name) => name === subject.name) &&
       hasSubject({ ...statement, subject: [subject] }, [digest]),
   );
   if (isRendition || (manifest !== undefined && hasSubject(statement, [manifest]))) return claim;

@@ -21,7 +21,8 @@ export function signatureRoutes(app: RegistryApp, deps: SignatureDeps): void {
   const { newestSnapshot, currentSnapshot: standingSnapshot } = snapshotFinder(deps);
 
   serveRoute(app, ROUTES.snapshotBundle, async (c, { params }) =>
-    bundleResponse(c, await standingSnapshot(params), CACHE_SHORT),
+    // A profile that a client asks for first is added to it.
+    bundleResponse(c, await standingSnapshot(params), CACHE_REVALIDATE),
   );
 
   // The response says which snapshot it is of, so the client can read the rest by its serial.

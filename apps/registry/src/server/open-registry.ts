@@ -213,6 +213,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         renditions,
         bytesLock,
         derive,
+        signing: { store, signing },
       }),
       derive,
       derived,

@@ -8,7 +8,7 @@
  * everything else by the serial in it.
  *
  * renewal.ts signs a newest snapshot again when half of its time is over or its key was replaced; only the expiry
- * changes. registry-keys.ts makes a key at the first start only. If something was signed and no key is present, the
+ * changes. sign-profile.ts adds the digest of a profile when it is written first. registry-keys.ts makes a key at the first start only. If something was signed and no key is present, the
  * registry does not start.
  */
 
@@ -21,7 +21,7 @@ import {
 import { bundleManifest, type ManifestDescriptor, MEDIA_TYPES } from '@krmhub/oci';
 import { SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { keySigner, signStatement } from '@krmhub/signing/sign';
-import { SNAPSHOT_PREDICATE, snapshotStatement } from '@krmhub/signing/statement';
+import { SNAPSHOT_PREDICATE, type SnapshotClaim, snapshotStatement } from '@krmhub/signing/statement';
 import type { Artifact } from '../artifacts/artifact-store.js';
 import { catalogRepository } from '../artifacts/repositories.js';
 import type { RegistryKeys } from './registry-keys.js';
@@ -64,12 +64,35 @@ export async function signSnapshot(
   digests: Readonly<Record<string, string>>,
   manifest: Manifest,
 ): Promise<SignedSnapshot> {
-  const { privateKey, publicKey } = await keys.signing();
   const now = clock();
   const signedAt = now.toISOString();
   const expiresAt = new Date(now.getTime() + validDays * MILLISECONDS_PER_DAY).toISOString();
-  const statement = snapshotStatement({ catalog, serial, previous, expires: expiresAt }, digests);
-  const bytes = await signStatement(statement, keySigner(privateKey));
+  return sign(keys, { catalog, serial, previous, expires: expiresAt, signedAt }, digests, manifest);
+}
+
+/**
+ * Signs a snapshot again with more digests. All other claims stay: an old snapshot does not become newer because a client asked
+ * for a profile of it.
+ */
+export async function signMore(
+  { keys }: Pick<SigningDeps, 'keys'>,
+  { claim, digests }: { claim: SnapshotClaim; digests: ReadonlyMap<string, string> },
+  signedAt: string,
+  more: Readonly<Record<string, string>>,
+  manifest: Manifest,
+): Promise<SignedSnapshot> {
+  return sign(keys, { signedAt, ...claim }, { ...Object.fromEntries(digests), ...more }, manifest);
+}
+
+async function sign(
+  keys: RegistryKeys,
+  claim: SnapshotClaim & { signedAt: string },
+  digests: Readonly<Record<string, string>>,
+  manifest: Manifest,
+): Promise<SignedSnapshot> {
+  const { privateKey, publicKey } = await keys.signing();
+  const { catalog, serial, expires: expiresAt, signedAt } = claim;
+  const bytes = await signStatement(snapshotStatement(claim, digests), keySigner(privateKey));
   const bundle = new TextDecoder().decode(bytes);
   const signature = { catalog, serial, bundle, key: publicKey.fingerprint, signedAt, expiresAt };
   return { signature, artifact: signatureArtifact(signature, manifest) };

@@ -3,6 +3,7 @@ import type { RegistryKeyList } from '@krmhub/api/model';
 import { MEDIA_TYPES } from '@krmhub/oci';
 import {
   BUNDLE_MEDIA_TYPE,
+  PROFILES,
   type PublicKey,
   readPublicKey,
   SNAPSHOT_RENDITIONS,
@@ -175,11 +176,11 @@ describe('a signature', () => {
     expect(mounted.status).toBe(202);
   });
 
-  it('is served with its digest, a short cache time, and the current content', async () => {
+  it('is served with its digest, revalidated, and with the current content', async () => {
     const target = '/catalogs/default/snapshots/1/snapshot.sigstore.json';
     const first = await registry.request(target);
     expect(first.headers.get('content-type')).toBe(BUNDLE_MEDIA_TYPE);
-    expect(first.headers.get('cache-control')).toBe('public, max-age=60');
+    expect(first.headers.get('cache-control')).toBe('no-cache');
     const etag = first.headers.get('etag')!;
     expect(etag).toBe(`"${sha256(await first.text())}"`);
     const same = await registry.request(target, { headers: { 'If-None-Match': etag } });
@@ -197,6 +198,49 @@ describe('a signature', () => {
     }
   });
 
+  it('covers a profile and its report once a client asks for them, and states nothing else anew', async () => {
+    await registry.publish({ kind: 'One', release: '1.0.0' });
+    await registry.publish({ kind: 'Two', release: '1.0.0' });
+    registry.advance(20 * DAY);
+    for (const serial of [2, 3]) {
+      const base = `/catalogs/default/snapshots/${serial}`;
+      const bundle = `${base}/snapshot.sigstore.json`;
+      const before = await signed(bundle);
+      const profiles: Record<string, string> = {};
+      for (const profile of PROFILES) {
+        // The report first: each of them makes both.
+        const report = await text(`${base}/profiles/${profile}.json`);
+        profiles[`profiles/${profile}.json`] = sha256(report);
+        profiles[`profiles/${profile}`] = sha256(await text(`${base}/catalog.yaml?profile=${profile}`));
+      }
+      const after = await signed(bundle);
+      expect(after.claim).toEqual(before.claim);
+      expect(Object.fromEntries(after.digests)).toEqual({
+        ...Object.fromEntries(before.digests),
+        ...profiles,
+      });
+      expect(await referrers(serial)).toHaveLength(1);
+      // Nothing is signed again for what is covered.
+      await text(`${base}/catalog.yaml?profile=kep`);
+      expect(await text(bundle)).toBe(new TextDecoder().decode(after.bytes));
+    }
+    expect(await registry.renewal.renew()).toBe(1);
+    expect([...(await signed()).digests.keys()]).toContain('profiles/porch');
+    expect(await findings()).toEqual([]);
+  });
+
+  it('covers a stored profile again after the digests of the build were signed', async () => {
+    await registry.publish({ kind: 'One', release: '1.0.0' });
+    const { store } = registry.parts;
+    const target = '/catalogs/default/catalog.yaml?profile=kep';
+    const bare = (await store.snapshotSignature('default', 2))!;
+    const digest = sha256(await text(target));
+    expect(await store.renewSignature(bare)).toBe(true);
+    expect((await signed()).digests.has('profiles/kep')).toBe(false);
+    expect(sha256(await text(target))).toBe(digest);
+    expect((await signed()).digests.get('profiles/kep')).toBe(digest);
+  });
+
   it('is restored if its manifest was deleted', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const [referrer] = await referrers(2);
@@ -210,7 +254,7 @@ describe('a signature', () => {
 });
 
 describe('renewal', () => {
-  it('signs the newest snapshot again after half of the validity, and changes only the expiry', async () => {
+  it('signs the newest snapshot again after half of the validity, and changes only its times', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     await registry.publish({ kind: 'Two', release: '1.0.0' });
     const before = await signed();
@@ -222,7 +266,9 @@ describe('renewal', () => {
     expect(await registry.renewal.renew()).toBe(1);
     expect(await registry.renewal.renew()).toBe(0);
     const after = await signed();
-    expect({ ...after.claim, expires: '' }).toEqual({ ...before.claim, expires: '' });
+    const times = { expires: '', signedAt: '' };
+    expect({ ...after.claim, ...times }).toEqual({ ...before.claim, ...times });
+    expect(Date.parse(after.claim.signedAt!) - Date.parse(before.claim.signedAt!)).toBeGreaterThan(15 * DAY);
     expect(Date.parse(after.claim.expires) - Date.parse(before.claim.expires)).toBeGreaterThan(15 * DAY);
     expect([...after.digests]).toEqual([...before.digests]);
     expect((await registry.parts.store.snapshots('default', 10)).map(({ serial }) => serial)).toEqual([

@@ -5,6 +5,7 @@ import type { Coding } from '../../http/content-coding.js';
 import { KeyedMutex } from '../../isolation/keyed-mutex.js';
 import type { RwLock } from '../../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import { isProfileSigned, type ProfileSigningDeps, signProfile } from '../../signatures/sign-profile.js';
 import { takenDownError } from '../../store/find-record.js';
 import type { ProfileRendition, RenditionStore } from '../../store/rendition-store.js';
 import type { SnapshotRenditions, StoredRendition } from './snapshot-renditions.js';
@@ -22,6 +23,7 @@ export class ProfileRenditions {
   readonly #bytesLock: RwLock;
   readonly #derive: Derive;
   readonly #maxOldBytes: number;
+  readonly #signing: ProfileSigningDeps;
   readonly #locks = new KeyedMutex();
   readonly #inProgress = new Map<string, Promise<ProfileRendition>>();
   /** Sizes in bytes of profiles of older snapshots, by digest of the snapshot, the oldest first. */
@@ -34,6 +36,7 @@ export class ProfileRenditions {
     renditions: SnapshotRenditions;
     bytesLock: RwLock;
     derive: Derive;
+    signing: ProfileSigningDeps;
     maxRegeneratedBytes?: number;
   }) {
     this.#store = deps.store;
@@ -41,14 +44,25 @@ export class ProfileRenditions {
     this.#renditions = deps.renditions;
     this.#bytesLock = deps.bytesLock;
     this.#derive = deps.derive;
+    this.#signing = deps.signing;
     this.#maxOldBytes = deps.maxRegeneratedBytes ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 
-  /** Returns the stored profile of a snapshot, or writes it. Rejects with `gone` if the snapshot is withdrawn. */
+  /**
+   * Returns the stored profile of a snapshot, or writes it. The signature of the snapshot covers it. Rejects with `gone` if the
+   * snapshot is withdrawn.
+   */
   async get(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileRendition> {
     const known = await this.#store.profileRendition(snapshot.digests['catalog.yaml'], profile);
-    if (known?.revision === PROFILE_DIALECTS[profile].revision) return known;
-    return this.#make(snapshot, profile);
+    const isCurrent = known?.revision === PROFILE_DIALECTS[profile].revision;
+    const rendition = isCurrent ? known : await this.#make(snapshot, profile);
+    // Also if it is stored: the registry may have stopped before it signed, or have signed the digests of the build again.
+    if (!(await isProfileSigned(this.#signing, snapshot, rendition))) {
+      await this.#locks.run('the signatures of profiles', () =>
+        signProfile(this.#signing, snapshot, rendition),
+      );
+    }
+    return rendition;
   }
 
   /** Returns the bytes of a profile or of its report, in a coding or uncompressed. */

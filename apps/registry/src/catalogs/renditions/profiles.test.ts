@@ -180,16 +180,11 @@ describe('a stored profile', () => {
   });
 
   it('is evicted for old snapshots beyond a total size', async () => {
-    const { store, renditions, bytesLock, derive } = registry.parts;
+    const { store, renditions, bytesLock, derive, keys } = registry.parts;
     const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
-    const tight = new ProfileRenditions({
-      store,
-      blobs,
-      renditions,
-      bytesLock,
-      derive,
-      maxRegeneratedBytes: 0,
-    });
+    const signing = { store, signing: { keys } };
+    const deps = { store, blobs, renditions, bytesLock, derive, signing };
+    const tight = new ProfileRenditions({ ...deps, maxRegeneratedBytes: 0 });
     const [newest, second, third] = await store.snapshots('default', 3);
     await tight.get(newest!, 'kep');
     await tight.get(second!, 'kep');
