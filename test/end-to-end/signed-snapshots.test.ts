@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -137,13 +137,8 @@ it('continues to sign with the same keys after a restore', async () => {
   expect(await registry.stop()).toBe(0);
   const again = path.join(folder, 'again');
   expect((await run('restore', backup, '--data', again)).code).toBe(0);
-  const { port } = new URL(registry.url);
-  const url = registry.url;
+  // Its address is another one; the memory is by key and name.
   registry = await startRegistry(again);
-  const seen = path.join(home, '.config/krmhub/seen-catalogs.json');
-  const remembered = readFileSync(seen, 'utf8').replaceAll(url, registry.url);
-  expect(remembered).not.toContain(`:${port}/`);
-  writeFileSync(seen, remembered);
   const rolledBack = await verify('new.pub');
   expect([rolledBack.code, rolledBack.stderr]).toEqual([
     4,

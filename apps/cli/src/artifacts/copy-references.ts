@@ -5,6 +5,7 @@ import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
 import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { verifyPinnedArtifact } from '../trust/pinned-artifact.js';
 
 export interface CopyOptions {
   referrers: boolean;
@@ -22,8 +23,11 @@ export async function copyReferences(
   const [from, to] = [parseReference(source), parseReference(target)];
   const progress = new Progress(io);
   const client = connectOci(io, progress, options.plainHttp);
+  const { digest: named } = await client.manifest(from);
+  await verifyPinnedArtifact(io, client, from, named).finally(() => progress.clear());
   const copied = await copyArtifact(client, {
-    from,
+    // By its digest: the tag may move after the verification.
+    from: { ...from, digest: named },
     to,
     referrers: options.referrers,
     onProgress: ({ manifests, sentBytes, knownBytes }) =>

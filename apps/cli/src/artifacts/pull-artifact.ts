@@ -19,6 +19,7 @@ import {
   type StoredManifest,
   TITLE,
 } from '@krmhub/oci';
+import type { Digest } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import { writeChunksAtomically } from '../files/write-file.js';
@@ -35,9 +36,14 @@ import {
   type PullVerification,
   requireVerdict,
 } from '../signatures/trust/judge-artifact.js';
+import type { OpenArtifact } from '../signatures/trust/read-subject.js';
+import type { SnapshotLimits } from '../trust/judge-snapshot.js';
+import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
+import { NOT_PINNED, requireNoLimits } from '../trust/require-snapshot.js';
+import type { TrustStore } from '../trust/trust-file.js';
 import { isPlainFileName } from './artifact-source.js';
 
-export interface PullOptions {
+export interface PullOptions extends SnapshotLimits {
   out: string;
   platform?: Platform;
   overwrite?: boolean;
@@ -92,8 +98,13 @@ export async function pullArtifact(io: Io, text: string, options: PullOptions): 
   const name = formatReference(reference);
   const all = artifactFiles(image, type, name);
   const artifact = { reference, named, stored, image, files: all.map(({ layer }) => layer) };
-  const judged = await judgeArtifact(io, client, artifact, trust, options).finally(() => progress.clear());
-  const verification = await requireVerdict(io, name, judged, options);
+  const { judged, verification } = await judgePulled(
+    io,
+    client,
+    { ...artifact, type },
+    trust,
+    options,
+  ).finally(() => progress.clear());
   const { files, leftOut } = signedFiles(all, judged);
   const folder = path.resolve(io.cwd, options.out);
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
@@ -140,6 +151,37 @@ export async function pullArtifact(io: Io, text: string, options: PullOptions): 
     ...(leftOut.length === 0 ? {} : { leftOut }),
     files: pulled,
   });
+}
+
+/** Verifies a catalog by its pinned key, and everything else by the policies. A catalog that is pinned needs no policy. */
+async function judgePulled(
+  io: Io,
+  client: OciClient,
+  artifact: OpenArtifact & { type: ArtifactType | undefined },
+  trust: TrustStore,
+  options: PullOptions,
+): Promise<{ judged: JudgedArtifact; verification: PullVerification }> {
+  const { reference, named, type } = artifact;
+  const name = formatReference(reference);
+  const pinned = await verifyPinnedArtifact(io, client, reference, named.digest, options);
+  if (pinned === undefined) requireNoLimits(name, repositoryUrl(reference), options);
+  else if (options.policy === undefined) {
+    const { key: fingerprint, ...snapshot } = pinned;
+    return {
+      judged: { plan: { judge: 'nothing', reason: 'its key is pinned' }, evidence: [] },
+      verification: {
+        trusted: true,
+        signer: { type: 'key', fingerprint: fingerprint as Digest },
+        ...snapshot,
+      },
+    };
+  }
+  const judged = await judgeArtifact(io, client, artifact, trust, options);
+  const isCatalog = type === 'catalog' && judged.plan.judge === 'nothing';
+  const known: JudgedArtifact = isCatalog
+    ? { ...judged, plan: { judge: 'nothing', reason: NOT_PINNED } }
+    : judged;
+  return { judged: known, verification: await requireVerdict(io, name, known, options) };
 }
 
 type PulledFile = { title: string; layer: Descriptor };

@@ -8,13 +8,15 @@ import { printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
 import { withCatalogHint } from '../registry/catalog-name.js';
 import { connect } from '../registry/connection.js';
+import type { SnapshotLimits } from '../trust/judge-snapshot.js';
+import { openPinnedCatalog, type PinnedCatalogReader, reportUnverified } from '../trust/registry-snapshot.js';
 
 // As the schema package has them, which loads too much for a help text.
 export const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
 
 export const FORMATS = ['yaml', 'json'] as const;
 
-export interface PullOptions {
+export interface PullOptions extends SnapshotLimits {
   snapshot?: string;
   kind: (typeof KINDS)[number];
   format: (typeof FORMATS)[number];
@@ -32,16 +34,28 @@ export async function pullCatalog(io: Io, name: string, options: PullOptions): P
     });
   }
   const client = await connect(io, options.registry);
-  if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile });
-  const document = await withCatalogHint(
-    client.catalogDocument(name, { kind, format, ...(snapshot === undefined ? {} : { snapshot }) }),
-  );
+  const pinned = await openPinnedCatalog(io, client, name, options);
+  if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile }, pinned);
+  const get = async (at?: string) =>
+    withCatalogHint(
+      client.catalogDocument(name, { kind, format, ...(at === undefined ? {} : { snapshot: at }) }),
+    );
+  if (pinned !== undefined) {
+    let document: Document | undefined;
+    await pinned.read(async (serial) => {
+      document = await get(serial);
+      return { [`${kind.toLowerCase()}.${format}`]: document.bytes };
+    });
+    return writeDocument(io, document!, out);
+  }
+  const document = await get(snapshot);
   // A snapshot digest is that of catalog.yaml of the kind Catalog; other renditions have their own.
-  const pinned = snapshot?.startsWith('sha256:') && kind === 'Catalog' && format === 'yaml';
-  const problem = await digestProblem(document, pinned ? snapshot : document.digest);
+  const named = snapshot?.startsWith('sha256:') && kind === 'Catalog' && format === 'yaml';
+  const problem = await digestProblem(document, named ? snapshot : document.digest);
   if (problem !== undefined) {
     throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
   }
+  await reportUnverified(io, client, name);
   await writeDocument(io, document, out);
 }
 
@@ -51,17 +65,26 @@ async function pullProfile(
   client: RegistryClient,
   name: string,
   { snapshot, profile, losses, out }: PullOptions & { profile: Profile },
+  pinned: PinnedCatalogReader | undefined,
 ): Promise<void> {
-  const serial = snapshot ?? (await newestSerial(client, name));
-  const document = await withCatalogHint(client.catalogDocument(name, { snapshot: serial, profile }));
-  const report = await client.profileReport(name, serial, profile);
-  const problem =
-    (await digestProblem(document, document.digest)) ??
-    (await digestProblem(document, report.digest)) ??
-    snapshotProblem(report, serial);
-  if (problem !== undefined) {
-    throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
-  }
+  const get = async (serial: string) => ({
+    document: await withCatalogHint(client.catalogDocument(name, { snapshot: serial, profile })),
+    report: await client.profileReport(name, serial, profile),
+  });
+  let got: Awaited<ReturnType<typeof get>>;
+  if (pinned === undefined) {
+    const serial = snapshot ?? (await newestSerial(client, name));
+    got = await get(serial);
+    const problem =
+      (await digestProblem(got.document, got.document.digest)) ??
+      (await digestProblem(got.document, got.report.digest)) ??
+      snapshotProblem(got.report, serial);
+    if (problem !== undefined) {
+      throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
+    }
+    await reportUnverified(io, client, name);
+  } else got = await readPinnedProfile(client, name, profile, pinned);
+  const { document, report } = got;
   const { printUnsupportedFields: printLosses, reportText } = await import('../io/unsupported-fields.js');
   if (losses !== undefined) {
     const { writeFileAtomically } = await import('../files/write-file.js');
@@ -69,6 +92,28 @@ async function pullProfile(
   }
   await writeDocument(io, document, out);
   await printLosses(io, report, losses === undefined ? 'list them with --losses FILE' : `see ${losses}`);
+}
+
+/** Reads a profile and its report, whose exact bytes the registry signed. */
+async function readPinnedProfile(
+  client: RegistryClient,
+  name: string,
+  profile: Profile,
+  pinned: PinnedCatalogReader,
+): Promise<{ document: Document; report: ProfileReport }> {
+  const { profileSubjects } = await import('@krmhub/signing/statement');
+  const subjects = profileSubjects(profile);
+  let document: Document | undefined;
+  let report: Document | undefined;
+  await pinned.read(async (serial) => {
+    document = await withCatalogHint(client.catalogDocument(name, { snapshot: serial, profile }));
+    report = await client.profileReportDocument(name, serial, profile);
+    return { [subjects.document]: document.bytes, [subjects.report]: report.bytes };
+  });
+  return {
+    document: document!,
+    report: JSON.parse(new TextDecoder().decode(report!.bytes)) as ProfileReport,
+  };
 }
 
 async function newestSerial(client: RegistryClient, name: string): Promise<string> {

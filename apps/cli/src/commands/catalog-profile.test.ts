@@ -90,14 +90,15 @@ spec: {sources: [{name: ours, functions: {}}]}
 
 it('pulls the profile of a snapshot by serial and by digest', async () => {
   const { snapshots } = await client.snapshots('default');
-  const second = snapshots.find(({ serial }) => serial === 2)!;
-  const bySerial = await pull('default', '--profile', 'kep', '--snapshot', '2');
-  const byDigest = await pull('default', '--profile', 'kep', '--snapshot', second.digest);
+  // The first snapshot may be of the empty registry, or of the first function.
+  const { serial, digest } = snapshots[1]!;
+  const bySerial = await pull('default', '--profile', 'kep', '--snapshot', String(serial));
+  const byDigest = await pull('default', '--profile', 'kep', '--snapshot', digest);
   expect(bySerial.exitCode, bySerial.err()).toBe(0);
   expect(byDigest.out()).toBe(bySerial.out());
   expect(bySerial.out()).not.toContain('RequireLimits');
   // The KEP's prose says all of it.
-  expect(bySerial.err()).toBe('');
+  expect(bySerial.err()).toMatch(/^catalog default is not verified: .*\n$/);
 });
 
 it.each([

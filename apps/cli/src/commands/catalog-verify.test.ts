@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { sha256 } from '@krmhub/schema';
+import { readPublicKey, sha256 } from '@krmhub/schema';
 import { keySigner, releaseStatement, signStatement, snapshotStatement } from '@krmhub/signing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runTest, type TestIo } from '../testing/command-line.js';
@@ -13,7 +13,8 @@ import { runTest, type TestIo } from '../testing/command-line.js';
 
 const newKey = () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  return { privateKey, pem: String(publicKey.export({ type: 'spki', format: 'pem' })) };
+  const pem = String(publicKey.export({ type: 'spki', format: 'pem' }));
+  return { privateKey, pem, fingerprint: readPublicKey(pem, 'a key').fingerprint };
 };
 const ours = newKey();
 const strange = newKey();
@@ -29,20 +30,21 @@ interface Made {
 
 async function snapshot(
   serial: number,
-  more: { catalog?: string; expires?: string; key?: KeyObject; content?: string } = {},
+  more: { catalog?: string; expires?: string; signedAt?: string; key?: KeyObject; content?: string } = {},
 ): Promise<Made> {
   const {
     catalog = 'default',
     expires = inHours(24),
     key = ours.privateKey,
     content = `# ${serial}\n`,
+    signedAt,
   } = more;
   const files = {
     'snapshot.json': `{"catalog":"${catalog}","serial":${serial},"of":"${content.trim()}"}\n`,
     'catalog.yaml': content,
   };
   const statement = snapshotStatement(
-    { catalog, serial, previous: null, expires },
+    { catalog, serial, previous: null, expires, ...(signedAt === undefined ? {} : { signedAt }) },
     {
       'snapshot.json': sha256(files['snapshot.json']),
       'catalog.yaml': sha256(files['catalog.yaml']),
@@ -163,7 +165,7 @@ describe('catalog verify', () => {
     ]);
     expect(await readFile(path.join(folder, 'out/catalog.yaml'), 'utf8')).toBe(made['catalog.yaml']);
     expect(await seen()).toEqual({
-      [`${origin}/catalogs/default`]: {
+      [`${ours.fingerprint} default`]: {
         serial: 3,
         digest: sha256(made['snapshot.json']),
         at: expect.any(String),
@@ -208,7 +210,7 @@ describe('catalog verify', () => {
     show(await snapshot(3), 3);
     const io = await verify(origin + target, ...KEY);
     expect([io.exitCode, io.err()]).toEqual([0, expect.any(String)]);
-    expect(Object.keys(await seen())).toEqual([`${origin}/catalogs/default`]);
+    expect(Object.keys(await seen())).toEqual([`${ours.fingerprint} default`]);
   });
 
   it.each([
@@ -222,12 +224,12 @@ describe('catalog verify', () => {
     expect(asked).toEqual([]);
   });
 
-  it('takes a registry below a path, and remembers it as another', async () => {
+  it('takes a registry below a path', async () => {
     show(await snapshot(3), 3);
     for (const [target, answer] of [...answers]) answers.set(`/krm${target}`, answer);
     expect((await verify(`${origin}/krm/catalogs/default`, ...KEY)).exitCode).toBe(0);
     expect((await verify('default', '--registry', `${origin}/krm/`, ...KEY)).exitCode).toBe(0);
-    expect(Object.keys(await seen())).toEqual([`${origin}/krm/catalogs/default`]);
+    expect(Object.keys(await seen())).toEqual([`${ours.fingerprint} default`]);
   });
 
   it('gives the token of one registry to no other', async () => {
@@ -442,6 +444,41 @@ describe('catalog verify refuses', () => {
         'this snapshot 4 differs from the one that was verified',
       );
     }
+  });
+
+  it('an older snapshot, whatever the spelling of the URL and whichever of its keys signs', async () => {
+    show(await snapshot(4), 4);
+    expect((await verify('default', ...KEY)).exitCode).toBe(0);
+    show(await snapshot(3, { key: strange.privateKey }), 3);
+    await writeFile(path.join(folder, 'next.pub'), strange.pem);
+    const local = origin.replace('127.0.0.1', 'localhost');
+    const io = await verify(`${local}/catalogs/default`, ...KEY, '--key', 'next.pub', '--out', 'out');
+    await expectRefused(io, 'rollback', 'but snapshot 4 was verified');
+    expect(io.err()).toContain(`remove "${ours.fingerprint} default" from ${seenFile()}`);
+    // The catalog of a registry with only the other key is another one.
+    expect((await verify('default', '--key', 'next.pub')).exitCode).toBe(0);
+  });
+
+  it('what is older than a file of an earlier version remembers, by URL', async () => {
+    show(await snapshot(3), 3);
+    expect((await verify('default', ...KEY)).exitCode).toBe(0);
+    const at = new Date().toISOString();
+    const catalogs = { [`${origin}/catalogs/default`]: { serial: 4, digest: sha256('x'), at } };
+    await writeFile(seenFile(), JSON.stringify({ version: 1, catalogs }));
+    await expectRefused(await verify('default', ...KEY, '--out', 'out'), 'rollback', 'but snapshot 4');
+  });
+
+  it.each([
+    [['--min-serial', '5'], 'min-serial', 'snapshot 4, expected at least 5'],
+    [['--max-age', '30m'], 'max-age', 'signed at '],
+  ])('what is older than a new machine requires with %s', async (options, check, reason) => {
+    show(await snapshot(4, { signedAt: inHours(-1) }), 4);
+    await expectRefused(await verify('default', ...KEY, ...options, '--out', 'out'), check, reason);
+    const enough = await verify('default', ...KEY, '--min-serial', '4', '--max-age', '2h', '-o', 'json');
+    expect([enough.exitCode, JSON.parse(enough.out()).checks.length]).toEqual([0, 11]);
+    show(await snapshot(4), 4);
+    const io = await verify('default', ...KEY, '--max-age', '2h', '--out', 'out');
+    await expectRefused(io, 'max-age', 'does not state when it was made');
   });
 
   it('to go on where it cannot read what it has seen', async () => {

@@ -68,6 +68,26 @@ export function parseSerial(value: string): number {
   throw new InvalidArgumentError('Give the serial of a snapshot, for example 7.');
 }
 
+/** For commands that read a catalog: what a machine without an earlier verification can require. */
+export function withSnapshotLimits(command: Command): Command {
+  return command
+    .option('--min-serial <serial>', 'Refuse an older snapshot of a pinned catalog.', parseSerial)
+    .option(
+      '--max-age <duration>',
+      'Refuse a signature of a pinned catalog that is older, for example 30d.',
+      parseMaxAge,
+    );
+}
+
+const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
+
+/** Parses a duration as recipes have it, in seconds. */
+function parseMaxAge(value: string): number {
+  const [, count, unit] = /^([1-9]\d{0,8})([dhms])$/.exec(value) ?? [];
+  if (count !== undefined) return Number(count) * SECONDS[unit as keyof typeof SECONDS];
+  throw new InvalidArgumentError('Give a whole number and a unit, for example 30d, 12h or 90m.');
+}
+
 /** Adds the argument `<name>` for the name of a catalog. */
 export function withCatalogName(command: Command): Command {
   return command.argument('<name>', 'Name of the catalog.', parseCatalogName);

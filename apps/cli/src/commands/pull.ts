@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { PullOptions } from '../artifacts/pull-artifact.js';
 import type { Io } from '../io/io.js';
-import { parsePlatform, withOutput, withPlainHttp } from './options.js';
+import { parsePlatform, withOutput, withPlainHttp, withSnapshotLimits } from './options.js';
 
 export function registerPull(program: Command, io: Io): void {
-  withOutput(withPlainHttp(program.command('pull')))
+  withOutput(withSnapshotLimits(withPlainHttp(program.command('pull'))))
     .summary('Pull the files of an OCI artifact.')
     .description('Pull the files of an artifact from any OCI registry.')
     .argument('<reference>', 'HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST.')

@@ -84,23 +84,27 @@ export async function* readDocumentFiles(io: Io, names: readonly string[]): Asyn
   for (const file of (await findDocumentFiles(io, names)).files) yield await readDocumentFile(io, file);
 }
 
+/** What reading files needs. Artifacts need all of `Io`: their registry, and the keys that the user pinned. */
+type DocumentIo = Pick<Io, 'stdin' | 'cwd'> & Partial<Io>;
+
 /** Reads a file that was found. */
 export async function readDocumentFile(
-  io: Pick<Io, 'stdin' | 'cwd' | 'env'>,
+  io: DocumentIo,
   { name, explicit }: DocumentFileList['files'][number],
 ): Promise<DocumentFile> {
   return { name, bytes: await readBytes(io, name, DOCUMENT_LIMITS.maxSourceBytes), explicit };
 }
 
-async function readBytes(
-  io: Pick<Io, 'stdin' | 'cwd' | 'env'>,
-  name: string,
-  maxBytes: number,
-): Promise<Uint8Array> {
+async function readBytes(io: DocumentIo, name: string, maxBytes: number): Promise<Uint8Array> {
   if (name === STDIN_NAME) return readStdin(io, maxBytes);
   if (!name.startsWith(OCI_SCHEME)) return readFileUpTo(io, name, maxBytes);
+  if (!isWhole(io)) throw new TypeError(`a thread cannot read ${name}`);
   const { readArtifact } = await import('./read-artifact.js');
   return readArtifact(io, name, maxBytes);
+}
+
+function isWhole(io: DocumentIo): io is Io {
+  return io.env !== undefined && io.stderr !== undefined && io.now !== undefined;
 }
 
 async function walk(

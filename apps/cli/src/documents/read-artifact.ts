@@ -2,12 +2,17 @@ import { getArtifactType, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { createOciClient } from '../registry/connect-oci.js';
+import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js';
+import { reportNotPinned } from '../trust/require-snapshot.js';
 
-/** Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`. */
-export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: number): Promise<Uint8Array> {
+/**
+ * Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`, and `untrusted` for a catalog that is
+ * pinned and not signed by its key.
+ */
+export async function readArtifact(io: Io, name: string, maxBytes: number): Promise<Uint8Array> {
   const reference = parseReference(name);
   const client = createOciClient(io);
-  const { manifest } = await client.manifest(reference);
+  const { manifest, digest } = await client.manifest(reference);
   const type = getArtifactType(manifest);
   if (manifest.kind !== 'image' || (type !== 'catalog' && type !== 'definition')) {
     throw new KrmhubError(
@@ -18,6 +23,7 @@ export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: 
       },
     );
   }
+  const pinned = await verifyPinnedArtifact(io, client, reference, digest);
   const layer = mainLayer(manifest.image, type);
   if (layer.size > maxBytes) {
     throw new KrmhubError(
@@ -25,9 +31,13 @@ export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: 
       `cannot read ${name}: it has ${layer.size} bytes; the limit is ${maxBytes}`,
     );
   }
-  return client.withRetries(async () => {
+  const bytes = await client.withRetries(async () => {
     const pieces: Uint8Array[] = [];
     for await (const piece of await client.blob(reference, layer)) pieces.push(piece);
     return Buffer.concat(pieces);
   });
+  if (pinned === undefined && type === 'catalog') {
+    await reportNotPinned(io, name, repositoryUrl(reference));
+  }
+  return bytes;
 }

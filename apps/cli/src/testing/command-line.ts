@@ -20,6 +20,8 @@ export interface TestIoOptions {
   /** The whole environment, besides a HOME that is not there. */
   env?: Record<string, string>;
   cwd?: string;
+  /** The clock; that of the machine by default. */
+  now?: () => Date;
 }
 
 export interface TestIo extends Io {
@@ -33,7 +35,7 @@ export interface TestIo extends Io {
 }
 
 export function testIo(options: TestIoOptions = {}): TestIo {
-  const { tty = false, columns = 80, stdin = '', cwd = tmpdir() } = options;
+  const { tty = false, columns = 80, stdin = '', cwd = tmpdir(), now = () => new Date() } = options;
   const stdout = captured(tty, columns);
   const stderr = captured(tty, columns);
   let stop: () => void = () => undefined;
@@ -47,7 +49,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     env: { HOME: path.join(tmpdir(), `krmhub-no-home-${randomUUID()}`), ...options.env },
     cwd,
     exitCode: 0,
-    now: () => new Date(),
+    now,
     setUmask: () => undefined,
     waitForStop: () => stopped,
     out: () => stdout.bytes().toString('utf8'),

@@ -12,6 +12,7 @@ import { readPolicy } from './read-signing-policies.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS } from './signing-policy.js';
 import {
   canonicalCatalogUrl,
+  locateCatalog,
   type PinnedKey,
   TRUSTED_CATALOG_KIND,
   type Trust,
@@ -46,7 +47,9 @@ function readDocument(document: YamlDocument, fields: PolicyFields, { policies, 
     policies.push(entry);
     return;
   }
-  const same = catalogs.find(({ url }) => canonicalCatalogUrl(url) === canonicalCatalogUrl(entry.url));
+  const same = catalogs.find(
+    ({ url }) => locateCatalog(url)?.identity === locateCatalog(entry.url)?.identity,
+  );
   if (same !== undefined) {
     fields.report(
       'policy/catalog-url',

@@ -10,6 +10,8 @@ import { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
 import { withCatalogHint } from '../../registry/catalog-name.js';
 import { connect, connectExport } from '../../registry/connection.js';
+import { findPin } from '../../trust/pinned-catalogs.js';
+import { catalogUrl, PinnedCatalogReader } from '../../trust/registry-snapshot.js';
 import { InputsFolder } from './inputs-folder.js';
 
 export interface ExportOptions {
@@ -37,8 +39,15 @@ interface Exported {
 export async function exportInputs(io: Io, name: string, options: ExportOptions): Promise<void> {
   const client = await connect(io, options.registry);
   const exporter = await connectExport(io, options.registry);
+  const pin = await findPin(io, catalogUrl(client.url, name));
   const folder = new InputsFolder(path.resolve(io.cwd, options.out));
   const progress = new Progress(io);
+  const readSnapshot = async (serial: string): Promise<Uint8Array> => {
+    const get = async () => (await withCatalogHint(client.snapshotDocument(name, serial))).bytes;
+    if (pin === undefined) return get();
+    const reader = new PinnedCatalogReader(io, client, name, pin, { snapshot: serial });
+    return (await reader.read(async () => ({ 'snapshot.json': await get() }))).files['snapshot.json'];
+  };
   let exported: Exported | undefined;
   for (let attempt = 0; exported === undefined; attempt++) {
     if (attempt >= ATTEMPTS) {
@@ -50,7 +59,7 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
         },
       );
     }
-    exported = await exportOnce({ client, exporter, folder, progress }, name);
+    exported = await exportOnce({ client, exporter, folder, progress, readSnapshot }, name);
   }
   await progress.clear();
   await printData(io, options.output, exported, () => printExported(io, exported));
@@ -67,6 +76,8 @@ interface Parts {
   exporter: ExportClient;
   folder: InputsFolder;
   progress: Progress;
+  /** Reads snapshot.json, and verifies it if the catalog is pinned. */
+  readSnapshot(serial: string): Promise<Uint8Array>;
 }
 
 /** Exports once. Returns undefined if the registry changed during the export. */
@@ -105,8 +116,7 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
       await progress.tick(() => `exporting functions: ${functions}`);
     }),
   );
-  const document = await withCatalogHint(client.snapshotDocument(name, String(snapshot.serial)));
-  await folder.write(folder.path('snapshot'), document.bytes);
+  await folder.write(folder.path('snapshot'), await parts.readSnapshot(String(snapshot.serial)));
   const again = await exporter.catalogInputs(name);
   await again.entryLines.return(undefined);
   if (canonicalJson(again.inputs) !== canonicalJson(inputs)) return undefined;

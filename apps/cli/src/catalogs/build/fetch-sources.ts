@@ -17,10 +17,13 @@ import { KrmhubError, sha256 } from '@krmhub/schema';
 import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import type { Io } from '../../io/io.js';
+import { printLine } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
 import { plural } from '../../io/text.js';
 import { VERSION } from '../../io/version.js';
 import { trustedRoot } from '../../signatures/trusted-root-file.js';
+import { findSourcePin, verifyPinnedSource } from '../../trust/pinned-source.js';
+import { NOT_PINNED, type PinnedSnapshot } from '../../trust/require-snapshot.js';
 import type { SourceProgress } from '../source-progress.js';
 import { sourceCredentials } from './source-credentials.js';
 
@@ -55,13 +58,14 @@ export async function fetchSources(
   };
   const temporaryFolder = await mkdtemp(path.join(tmpdir(), 'krmhub-build-'));
   const failures: { source: string; error: KrmhubError }[] = [];
+  const unpinned: string[] = [];
   try {
     const fetcher = sourceFetcher(io, options.folder, temporaryFolder);
     await runInParallel(wanted, PARALLEL, async (source) => {
       const { name } = source;
       try {
         await progress.begin(name);
-        const fetched = await fetchSource(fetcher, source, policies.length > 0, progress);
+        const { fetched, verified } = await fetchPinned(io, fetcher, source, policies.length > 0, progress);
         const built = readSource(recipe, source, fetched, { trust, now: options.now });
         found.set(name, built);
         const { invalidEntries, completedEntries = 0 } = built.reported;
@@ -72,6 +76,7 @@ export async function fetchSources(
           name,
           `read ${plural(built.entries.length, 'entry', 'entries')}${completed}${invalid}, ${size}`,
         );
+        if (verified === undefined) unpinned.push(name);
       } catch (error) {
         if (!(error instanceof KrmhubError)) throw error;
         failures.push({ source: name, error });
@@ -82,6 +87,7 @@ export async function fetchSources(
     await rm(temporaryFolder, { recursive: true, force: true });
   }
   if (failures.length > 0) throw failureError(failures, wanted.length);
+  for (const name of unpinned.sort()) await printLine(io, `${name}: not verified: ${NOT_PINNED}`);
   return found;
 }
 
@@ -99,19 +105,40 @@ function sourceFetcher(io: Io, folder: string, temporaryFolder: string): SourceF
   });
 }
 
-async function fetchSource(
+/** Fetches a source, and verifies it if it is pinned. */
+async function fetchPinned(
+  io: Io,
   fetcher: SourceFetcher,
   { name, catalog }: UpstreamSource,
   bundles: boolean,
   progress: SourceProgress,
-): Promise<FetchedCatalog> {
+): Promise<{ fetched: FetchedCatalog; verified?: PinnedSnapshot }> {
   const read = readSourceAddress(catalog.url);
   if (!read.ok) throw new KrmhubError('invalid-document', `${catalog.url}: ${read.reason}`);
-  return fetcher.fetch({
-    address: read.address,
-    bundles,
-    onProgress: (bytes) => void progress.bytes(name, bytes),
-  });
+  const { address } = read;
+  const pin = await findSourcePin(io, catalog.url, address);
+  const fetch = () =>
+    fetcher.fetch({
+      address,
+      bundles: bundles || pin !== undefined,
+      onProgress: (bytes) => void progress.bytes(name, bytes),
+    });
+  const fetched = await fetch();
+  if (pin === undefined) return { fetched };
+  const verify = async (one: FetchedCatalog) => {
+    const { bytes, bundles, manifest } = one;
+    if (bytes === undefined) throw new TypeError('without validators there is always a catalog');
+    const source = { bytes, digest: sha256(bytes), bundles, ...(manifest === undefined ? {} : { manifest }) };
+    const verified = await verifyPinnedSource(io, pin, source);
+    return { fetched: one, ...(verified === undefined ? {} : { verified }) };
+  };
+  try {
+    return await verify(fetched);
+  } catch (error) {
+    // The registry may have built a snapshot between the catalog and its bundle.
+    if (address.type !== 'http' || !(error instanceof KrmhubError) || error.code !== 'untrusted') throw error;
+    return verify(await fetch());
+  }
 }
 
 function readSource(

@@ -76,16 +76,26 @@ async function readFiles(io: Io, before: string, after: string): Promise<Sides> 
 
 async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptions): Promise<Sides> {
   const { connect } = await import('../../registry/connection.js');
+  const { findPin } = await import('../../trust/pinned-catalogs.js');
+  const { catalogUrl, PinnedCatalogReader, reportUnverified } = await import(
+    '../../trust/registry-snapshot.js'
+  );
   const { chooseSnapshots, readSnapshot } = await import('./snapshot-sides.js');
   const client = await connect(io, options.registry);
+  const pin = await findPin(io, catalogUrl(client.url, name));
+  const readerOf = (snapshot: string | undefined) =>
+    pin && new PinnedCatalogReader(io, client, name, pin, snapshot === undefined ? {} : { snapshot });
   const chosen = await chooseSnapshots(client, name, from, to);
   if (chosen.skipped.length > 0) {
     await printLine(io, `skipped withdrawn snapshots: ${chosen.skipped.join(', ')}`);
   }
-  return {
-    before: await readSnapshot(client, name, chosen.from),
-    after: await readSnapshot(client, name, chosen.to),
+  const sides = {
+    before: await readSnapshot(client, name, chosen.from, readerOf(chosen.from)),
+    // The list of snapshots is not signed: that the newest one is the newest, only its signature says.
+    after: await readSnapshot(client, name, chosen.to, readerOf(to)),
   };
+  if (pin === undefined) await reportUnverified(io, client, name);
+  return sides;
 }
 
 /** Reports whether an argument is a file: no catalog and no snapshot has such a name. */

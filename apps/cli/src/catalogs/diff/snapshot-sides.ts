@@ -4,6 +4,7 @@ import type { Digest, Snapshot } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { withCatalogHint } from '../../registry/catalog-name.js';
+import type { PinnedCatalogReader } from '../../trust/registry-snapshot.js';
 import { parseFunctions } from './read-catalog.js';
 
 /** A snapshot of a catalog, after verification of its digest. */
@@ -43,23 +44,28 @@ export async function chooseSnapshots(
   return { from: last, to: String(newest.serial), skipped: skipped.map(({ serial }) => serial) };
 }
 
-/** Reads the functions and the `snapshot.json` of a snapshot. A digest reference is the digest of catalog.yaml. */
+/**
+ * Reads the functions and the `snapshot.json` of a snapshot. A digest reference is the digest of catalog.yaml. `pinned` reads
+ * only what the pinned key of the catalog signed.
+ */
 export async function readSnapshot(
   client: RegistryClient,
   name: string,
   reference: string,
+  pinned?: PinnedCatalogReader,
 ): Promise<{ side: SnapshotSide; catalog: ComparedCatalog }> {
+  if (pinned !== undefined) return readPinnedSnapshot(client, name, reference, pinned);
   const snapshot = await withCatalogHint(client.snapshot(name, reference));
   const { serial, digests, entries } = snapshot;
   const digest = digests['catalog.yaml'];
-  const pinned = reference.startsWith('sha256:');
-  if (snapshot.catalog !== name || (pinned ? digest : String(serial)) !== reference) {
+  const exact = reference.startsWith('sha256:');
+  if (snapshot.catalog !== name || (exact ? digest : String(serial)) !== reference) {
     throw mismatchError(
       `requested ${reference} of ${name}, got snapshot ${serial} of ${snapshot.catalog} (${digest})`,
     );
   }
   // JSON parses several times faster, but a digest reference covers only the YAML.
-  const format = pinned ? 'yaml' : 'json';
+  const format = exact ? 'yaml' : 'json';
   const { bytes } = await explainWithdrawal(
     client.catalogDocument(name, { snapshot: reference, format }),
     snapshot,
@@ -69,6 +75,28 @@ export async function readSnapshot(
     throw mismatchError(`digest mismatch of ${name}: expected ${expected}, got ${actual}`);
   }
   const functions = parseFunctions(bytes, `snapshot ${serial} of ${name}`);
+  return { side: { catalog: name, serial, digest }, catalog: { functions, entries } };
+}
+
+async function readPinnedSnapshot(
+  client: RegistryClient,
+  name: string,
+  reference: string,
+  pinned: PinnedCatalogReader,
+): Promise<{ side: SnapshotSide; catalog: ComparedCatalog }> {
+  const { files, serial } = await pinned.read(async (at) => ({
+    'snapshot.json': (await withCatalogHint(client.snapshotDocument(name, at))).bytes,
+    'catalog.json': (await client.catalogDocument(name, { snapshot: at, format: 'json' })).bytes,
+  }));
+  const where = `snapshot ${serial} of ${name}`;
+  const { digests, entries } = JSON.parse(new TextDecoder().decode(files['snapshot.json'])) as Snapshot;
+  const digest = digests['catalog.yaml'];
+  if (!reference.startsWith('sha256:') && Number(reference) > serial) {
+    throw mismatchError(
+      `the registry lists snapshot ${reference} as the newest, but its signature names ${serial}`,
+    );
+  }
+  const functions = parseFunctions(files['catalog.json'], where);
   return { side: { catalog: name, serial, digest }, catalog: { functions, entries } };
 }
 

@@ -1,7 +1,7 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
-import { fillPath } from '@krmhub/api/paths';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isCatalogName } from '../../registry/catalog-name.js';
+import { catalogUrl } from '../../trust/registry-snapshot.js';
 
 /** A catalog, and optionally one of its snapshots. */
 export interface CatalogAddress {
@@ -10,7 +10,7 @@ export interface CatalogAddress {
   name: string;
   /** Absent for the newest. */
   serial?: number;
-  /** URL of the catalog without the snapshot, the key in seen-catalogs.json. */
+  /** URL of the catalog without the snapshot. */
   url: string;
 }
 
@@ -42,7 +42,7 @@ export function catalogAddress(target: string, registry: string, snapshot?: numb
   return {
     registry: root,
     name,
-    url: `${root}${fillPath('catalogYaml', { name }).replace(/\/[^/]+$/, '')}`,
+    url: catalogUrl(root, name),
     ...(pinned === undefined ? {} : { serial: pinned }),
   };
 }

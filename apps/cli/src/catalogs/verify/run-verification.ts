@@ -8,12 +8,14 @@ import { type Io, paint } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { connect, registryUrl } from '../../registry/connection.js';
+import { pickLimits, type SnapshotLimits } from '../../trust/judge-snapshot.js';
+import { findPin } from '../../trust/pinned-catalogs.js';
+import { rememberSnapshot, seenCatalogs, seenCatalogsFile, seenKey } from '../../trust/seen-catalogs.js';
 import { type CatalogAddress, catalogAddress } from './address.js';
-import { rememberSnapshot, seenCatalogsFile, seenSnapshot } from './seen-catalogs.js';
 import { BUNDLE, folderFiles, registryFiles, SIGNED_FILES, type SnapshotFiles } from './snapshot-files.js';
 import { type CatalogVerdict, verifyCatalog } from './verify-catalog.js';
 
-export interface VerifyOptions {
+export interface VerifyOptions extends SnapshotLimits {
   key?: string[];
   snapshot?: number;
   registry?: string;
@@ -34,15 +36,16 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
   const verdict = await verifyCatalog({
     address,
     keys,
+    limits: pickLimits(options),
     files: await snapshotFiles(io, address, options),
     now: io.now(),
-    seen: await seenSnapshot(io, address.url),
+    seen: await seenCatalogs(io),
     seenFile: seenCatalogsFile(io),
   });
   const { checks, trusted, refusal } = verdict;
   const written: string[] = [];
   if (trusted !== undefined) {
-    await rememberSnapshot(io, address.url, trusted);
+    await rememberSnapshot(io, seenKey(trusted.key, address.name), trusted);
     if (out !== undefined) written.push(...(await writeFiles(path.resolve(io.cwd, out), trusted)));
   }
   const { name: catalog, url } = address;
@@ -80,16 +83,10 @@ async function snapshotFiles(
 /** Returns the keys of --key, else the pinned keys of the catalog. Never uses the keys that the registry serves. */
 async function findKeys(io: Io, { url }: CatalogAddress, { key = [] }: VerifyOptions): Promise<PublicKey[]> {
   if (key.length > 0) return Promise.all(key.map((file) => readKey(io, file)));
-  const { pinnedKeys } = await import('../../signatures/trust/pinned-keys.js');
-  const pinned = await pinnedKeys(io, url);
-  if (pinned === undefined) {
-    throw new KrmhubError('usage', `cannot verify ${url}: no key given and none pinned`, {
-      hint: `Use --key FILE.pub, or pin the key: krmhub trust add ${url} --key FILE.pub`,
-    });
-  }
-  if (pinned.keys.length > 0) return pinned.keys;
-  throw new KrmhubError('untrusted', `cannot verify ${url}: no pinned key of ${pinned.name} is valid now`, {
-    hint: 'Show the pinned keys: krmhub trust list',
+  const pin = await findPin(io, url);
+  if (pin !== undefined) return pin.keys;
+  throw new KrmhubError('usage', `cannot verify ${url}: no key given and none pinned`, {
+    hint: `Use --key FILE.pub, or pin the key: krmhub trust add ${url} --key FILE.pub`,
   });
 }
 

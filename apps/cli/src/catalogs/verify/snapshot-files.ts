@@ -1,10 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { type RegistryClient, RegistryError, UnexpectedResponse } from '@krmhub/api/client';
+import type { RegistryClient } from '@krmhub/api/client';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { SIGNING_LIMITS } from '@krmhub/signing/limits';
 import { diskError } from '../../files/read-file.js';
+import { fetchBundle, MISSING_HINT } from '../../trust/registry-snapshot.js';
 import type { CatalogAddress } from './address.js';
 
 export const BUNDLE = 'snapshot.sigstore.json';
@@ -19,23 +20,13 @@ export interface SnapshotFiles {
   file(name: SignedFile, serial: number): Promise<Uint8Array>;
 }
 
-const ABSENT =
-  'Nothing was written. Check the name with `krmhub catalog list` and the serial with `krmhub catalog history NAME`. If they are correct, ask the operator of the registry.';
 const NO_FOLDER = 'Give the folder of an earlier run: krmhub catalog verify CATALOG --out FOLDER';
 
 export function registryFiles(client: RegistryClient, { name, serial }: CatalogAddress): SnapshotFiles {
   return {
     async bundle() {
-      try {
-        return (await client.snapshotBundle(name, serial === undefined ? undefined : String(serial))).bytes;
-      } catch (error) {
-        // An attacker can return 404, so a missing bundle fails the verification.
-        const refused =
-          (error instanceof RegistryError && (error.code === 'not-found' || error.code === 'gone')) ||
-          (error instanceof UnexpectedResponse && (error.status === 404 || error.status === 410));
-        if (refused) return { missing: `no signature: ${error.message}`, hint: ABSENT };
-        throw error;
-      }
+      const bundle = await fetchBundle(client, name, serial === undefined ? undefined : String(serial));
+      return bundle instanceof Uint8Array ? bundle : { ...bundle, hint: MISSING_HINT };
     },
     file: async (file, at) =>
       file === 'snapshot.json'

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { PullOptions } from '../../catalogs/pull-catalog.js';
 import type { Io } from '../../io/io.js';
 import { isSnapshotReference } from '../../registry/catalog-name.js';
-import { withCatalogName, withRegistry } from '../options.js';
+import { withCatalogName, withRegistry, withSnapshotLimits } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.
 const KINDS: readonly PullOptions['kind'][] = ['Catalog', 'KRMFunctionCatalog'];
@@ -12,9 +12,9 @@ const FORMATS: readonly PullOptions['format'][] = ['yaml', 'json'];
 const PROFILE_COLUMNS = Math.max(...PROFILES.map(({ length }) => length)) + 2;
 
 export function registerCatalogPull(parent: Command, io: Io): void {
-  withRegistry(withCatalogName(parent.command('pull')))
+  withSnapshotLimits(withRegistry(withCatalogName(parent.command('pull'))))
     .summary('Download a catalog.')
-    .description('Download a catalog and verify its digest.')
+    .description('Download a catalog. Verify its digest, and its signature if you pinned a key.')
     .option(
       '--snapshot <snapshot>',
       'Serial or digest (sha256:…). Default: the newest snapshot.',
@@ -32,6 +32,10 @@ export function registerCatalogPull(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+If you pinned the key of the catalog with \`krmhub trust add URL\`, the command
+writes only what that key signed, in every format and profile (exit code 4).
+Otherwise it says that the catalog is not verified.
+
 Profiles. The command prints on stderr how many values a profile cannot express:
 ${PROFILES.map((profile) => `  ${profile.padEnd(PROFILE_COLUMNS)}${PROFILE_SUMMARIES[profile]}`).join('\n')}
 

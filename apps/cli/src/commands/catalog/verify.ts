@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { VerifyOptions } from '../../catalogs/verify/run-verification.js';
 import type { Io } from '../../io/io.js';
-import { collect, parseSerial, withOutput, withRegistry } from '../options.js';
+import { collect, parseSerial, withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 export function registerCatalogVerify(parent: Command, io: Io): void {
-  withOutput(withRegistry(parent.command('verify')))
+  withOutput(withRegistry(withSnapshotLimits(parent.command('verify'))))
     .summary('Verify the signature of a catalog.')
     .description('Verify that a catalog is signed by its registry, and show every check.')
     .argument('<catalog>', 'Name of a catalog, or URL of a catalog or of a snapshot.')
@@ -18,7 +18,8 @@ export function registerCatalogVerify(parent: Command, io: Io): void {
 The command refuses a missing or wrong signature, a signature of another catalog
 or snapshot, bytes that differ from the signed ones, an expired signature, and a
 snapshot older than one that you verified before. It stores the highest serial
-of each catalog in seen-catalogs.json, in the folder of \`krmhub login\`.
+of each catalog in seen-catalogs.json, in the folder of \`krmhub login\`, by the
+key and the name of the catalog. On a new machine, use --min-serial or --max-age.
 
 Without --key, the command uses the keys that you pinned with
 \`krmhub trust add URL\`. Get the fingerprint of the key from the operator of the

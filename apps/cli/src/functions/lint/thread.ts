@@ -7,7 +7,7 @@ import type { Batch, BatchResult, ThreadSetup } from './threads.js';
 
 /** A lint thread: processes batches until it is terminated. */
 const setup = workerData as ThreadSetup;
-const io = { cwd: setup.cwd, stdin: Readable.from([]), env: {} };
+const io = { cwd: setup.cwd, stdin: Readable.from([]) };
 
 parentPort!.on('message', (batch: Batch) => {
   void lintBatch(batch).then((result) => parentPort!.postMessage(result));

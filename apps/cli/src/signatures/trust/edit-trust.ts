@@ -1,17 +1,11 @@
-import {
-  canonicalCatalogUrl,
-  isTrustedCatalog,
-  readTrust,
-  type Trust,
-  type TrustEntry,
-} from '@krmhub/catalog';
+import { isTrustedCatalog, locateCatalog, readTrust, type Trust, type TrustEntry } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
+import { updateTrustStore } from '../../trust/trust-file.js';
 import { diffEntries, entryLines } from './describe-trust.js';
 import { createEntries, type EntryOptions } from './new-entry.js';
-import { updateTrustStore } from './trust-file.js';
 import { removeEntry, setEntry } from './trust-text.js';
 
 /** Adds entries to the trust file. An existing entry changes only with `replace`. */
@@ -93,7 +87,8 @@ function checkText(text: string, file: string, expected: readonly string[]): str
 function checkNotPinned(entry: TrustEntry, { catalogs }: Trust): void {
   if (!isTrustedCatalog(entry)) return;
   const other = catalogs.find(
-    ({ name, url }) => name !== entry.name && canonicalCatalogUrl(url) === canonicalCatalogUrl(entry.url),
+    ({ name, url }) =>
+      name !== entry.name && locateCatalog(url)?.identity === locateCatalog(entry.url)?.identity,
   );
   if (other === undefined) return;
   throw new KrmhubError('conflict', `cannot pin ${entry.url}: its keys are already pinned as ${other.name}`, {

@@ -5,6 +5,7 @@ import type { Signer, Trust } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { escapeControls, plural } from '../../io/text.js';
+import { requireTrustStore, type TrustStore } from '../../trust/trust-file.js';
 import { findBundles } from '../find-bundles.js';
 import type { FoundBundle } from '../found-bundle.js';
 import { trustedRoot } from '../trusted-root-file.js';
@@ -18,7 +19,6 @@ import {
   policyKeys,
 } from './judge-release.js';
 import { type OpenArtifact, readSubject } from './read-subject.js';
-import { requireTrustStore, type TrustStore } from './trust-file.js';
 
 export interface TrustOptions {
   /** Name of the required policy. */
@@ -39,6 +39,8 @@ export interface JudgedArtifact {
 export type PullVerification =
   /** `covers` is present if only the definition is signed, not the manifest of the reference. */
   | { trusted: true; signer: Signer; policy: string; covers?: 'definition' }
+  /** A snapshot of a pinned catalog. */
+  | { trusted: true; signer: Signer; catalog: string; serial: number }
   | { trusted: false; reason: string };
 
 /** Reads the trust file, which must contain the requested policy. Throws `untrusted` and `usage`. */

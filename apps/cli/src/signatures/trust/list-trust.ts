@@ -2,9 +2,9 @@ import { isTrustedCatalog, type PinnedKey, type TrustEntry, type TrustedSigner }
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
+import { readTrustStore } from '../../trust/trust-file.js';
 import { signerText } from './describe-trust.js';
 import { trustEntries } from './edit-trust.js';
-import { readTrustStore } from './trust-file.js';
 
 interface Row {
   name: string;

@@ -13,7 +13,7 @@ import { printDiagnostics } from '../../io/diagnostics.js';
 import type { Io } from '../../io/io.js';
 import { printLine, printWarning } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
-import { parseTrust } from './trust-file.js';
+import { parseTrust } from '../../trust/trust-file.js';
 
 /** The options of `trust add` that describe a signer. */
 export interface EntryOptions {

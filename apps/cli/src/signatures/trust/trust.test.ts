@@ -15,7 +15,7 @@ import path from 'node:path';
 import { type KrmhubError, readPublicKey } from '@krmhub/schema';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { runTest } from '../../testing/command-line.js';
-import { pinnedKeys } from './pinned-keys.js';
+import { findPin } from '../../trust/pinned-catalogs.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'krmhub-trust-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -225,14 +225,14 @@ describe('a catalog that is pinned', () => {
       file,
       `${read().trimEnd()}\n  - key: |\n${readFileSync(path.join(cwd, 'b.pub'), 'utf8').trimEnd().replace(/^/gm, '      ')}\n`,
     );
-    const at = (now: string) => pinnedKeys({ env: { HOME: cwd }, cwd, now: () => new Date(now) }, `${url}/`);
+    const at = (now: string) => findPin({ env: { HOME: cwd }, cwd, now: () => new Date(now) }, `${url}/`);
     const names = async (now: string) => (await at(now))?.keys.map((key) => key.fingerprint);
     expect(await names('2025-06-01T00:00:00Z')).toEqual([fingerprint('a'), fingerprint('b')]);
     expect(await names('2026-06-01T00:00:00Z')).toEqual([fingerprint('b')]);
     const io = { env: { HOME: cwd }, cwd, now: () => new Date() };
-    expect(await pinnedKeys(io, 'https://krm.example.com/catalogs/other')).toBeUndefined();
+    expect(await findPin(io, 'https://krm.example.com/catalogs/other')).toBeUndefined();
     writeFileSync(file, '');
-    await expect(pinnedKeys(io, url)).rejects.toMatchObject({
+    await expect(findPin(io, url)).rejects.toMatchObject({
       code: 'untrusted',
     } satisfies Partial<KrmhubError>);
   });

@@ -6,6 +6,7 @@ import { printData, printLine } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { escapeControls } from '../../io/text.js';
 import { connectOci } from '../../registry/connect-oci.js';
+import type { TrustStore } from '../../trust/trust-file.js';
 import { expectedSigner } from '../expected-signer.js';
 import { readFileBundle } from '../file-bundle.js';
 import { describeBundle } from '../judge-bundle.js';
@@ -25,7 +26,6 @@ import {
 } from './judge-artifact.js';
 import { judgeEvidence, planJudgement, type Subject } from './judge-release.js';
 import { openManifest } from './read-subject.js';
-import type { TrustStore } from './trust-file.js';
 
 const HINT = 'Do not use the artifact. List the trusted signers: krmhub trust list';
 

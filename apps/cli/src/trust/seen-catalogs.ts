@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
-import { configurationFolder } from '../../registry/credentials.js';
+import type { Io } from '../io/io.js';
+import { configurationFolder } from '../registry/credentials.js';
 
 /** The highest snapshot of a catalog that was verified on this machine. A registry that serves an older one is refused. */
 export interface SeenSnapshot {
@@ -13,43 +13,55 @@ export interface SeenSnapshot {
   at: string;
 }
 
-interface SeenCatalogs {
+/** By signing key and catalog name, since a URL has many spellings. Earlier versions: by URL. */
+export type SeenCatalogs = Readonly<Record<string, SeenSnapshot>>;
+
+interface SeenFile {
   version: 1;
-  /** By URL. */
-  catalogs: Record<string, SeenSnapshot>;
+  catalogs: SeenCatalogs;
 }
 
 export function seenCatalogsFile(io: Pick<Io, 'env'>): string {
   return path.join(configurationFolder(io), 'seen-catalogs.json');
 }
 
-/** Returns the highest verified snapshot. Rejects with `unavailable` if the file cannot be read, to keep rollback protection. */
-export async function seenSnapshot(io: Pick<Io, 'env'>, url: string): Promise<SeenSnapshot | undefined> {
-  const { catalogs } = await readSeen(io);
-  return Object.hasOwn(catalogs, url) ? catalogs[url] : undefined;
+export function seenKey(fingerprint: string, catalog: string): string {
+  return `${fingerprint} ${catalog}`;
 }
 
-/** Stores a snapshot, unless a higher one is stored. */
+/** Returns the verified snapshots. Rejects with `unavailable` if the file cannot be read, to keep rollback protection. */
+export async function seenCatalogs(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
+  return (await readSeen(io)).catalogs;
+}
+
+/** Stores a snapshot under its `seenKey`, unless a higher one is stored. */
 export async function rememberSnapshot(
-  io: Io,
-  url: string,
+  io: Pick<Io, 'env' | 'now'>,
+  key: string,
   snapshot: Omit<SeenSnapshot, 'at'>,
 ): Promise<void> {
-  const { withLock } = await import('../../files/with-lock.js');
+  const { catalogs } = await readSeen(io);
+  if (isKnown(catalogs, key, snapshot)) return;
+  const { withLock } = await import('../files/with-lock.js');
   const { makeFolder } = await import('@krmhub/sources/make-folder');
   await makeFolder(configurationFolder(io), 0o700);
   // Concurrent verifications must not overwrite each other.
-  await withLock(seenCatalogsFile(io), () => remember(io, url, snapshot));
+  await withLock(seenCatalogsFile(io), () => remember(io, key, snapshot));
 }
 
-async function remember(io: Io, url: string, { serial, digest }: Omit<SeenSnapshot, 'at'>): Promise<void> {
+async function remember(
+  io: Pick<Io, 'env' | 'now'>,
+  key: string,
+  snapshot: Omit<SeenSnapshot, 'at'>,
+): Promise<void> {
   const { catalogs } = await readSeen(io);
-  if (Object.hasOwn(catalogs, url) && catalogs[url]!.serial >= serial) return;
-  const seen: SeenCatalogs = {
+  if (isKnown(catalogs, key, snapshot)) return;
+  const { serial, digest } = snapshot;
+  const seen: SeenFile = {
     version: 1,
-    catalogs: { ...catalogs, [url]: { serial, digest, at: io.now().toISOString() } },
+    catalogs: { ...catalogs, [key]: { serial, digest, at: io.now().toISOString() } },
   };
-  const { writeFileAtomically } = await import('../../files/write-file.js');
+  const { writeFileAtomically } = await import('../files/write-file.js');
   await writeFileAtomically(seenCatalogsFile(io), `${JSON.stringify(seen, undefined, 2)}\n`, {
     overwrite: true,
     mode: 0o600,
@@ -57,7 +69,11 @@ async function remember(io: Io, url: string, { serial, digest }: Omit<SeenSnapsh
   });
 }
 
-async function readSeen(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
+function isKnown(catalogs: SeenCatalogs, key: string, { serial }: Pick<SeenSnapshot, 'serial'>): boolean {
+  return Object.hasOwn(catalogs, key) && catalogs[key]!.serial >= serial;
+}
+
+async function readSeen(io: Pick<Io, 'env'>): Promise<SeenFile> {
   const file = seenCatalogsFile(io);
   let text: string;
   try {
@@ -66,7 +82,7 @@ async function readSeen(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return { version: 1, catalogs: {} };
     }
-    const { diskError } = await import('../../files/read-file.js');
+    const { diskError } = await import('../files/read-file.js');
     throw diskError(error, `cannot read ${file}`);
   }
   const value = parseSeen(text);
@@ -76,9 +92,9 @@ async function readSeen(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
   });
 }
 
-function parseSeen(text: string): SeenCatalogs | undefined {
+function parseSeen(text: string): SeenFile | undefined {
   try {
-    const value = JSON.parse(text) as Partial<SeenCatalogs> | null;
+    const value = JSON.parse(text) as Partial<SeenFile> | null;
     if (value?.version !== 1 || typeof value.catalogs !== 'object' || value.catalogs === null)
       return undefined;
     const isValid = Object.values(value.catalogs).every(
@@ -90,7 +106,7 @@ function parseSeen(text: string): SeenCatalogs | undefined {
         'digest' in seen &&
         typeof seen.digest === 'string',
     );
-    return isValid ? (value as SeenCatalogs) : undefined;
+    return isValid ? (value as SeenFile) : undefined;
   } catch {
     return undefined;
   }

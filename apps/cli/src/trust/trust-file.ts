@@ -4,12 +4,12 @@ import path from 'node:path';
 import { POLICY_LIMITS, readTrust, type Trust } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { makeFolder } from '@krmhub/sources/make-folder';
-import { diskError, readFileUpTo } from '../../files/read-file.js';
-import { withLock } from '../../files/with-lock.js';
-import { writeFileAtomically } from '../../files/write-file.js';
-import type { Io } from '../../io/io.js';
-import { escapeControls } from '../../io/text.js';
-import { configurationFolder } from '../../registry/credentials.js';
+import { diskError, readFileUpTo } from '../files/read-file.js';
+import { withLock } from '../files/with-lock.js';
+import { writeFileAtomically } from '../files/write-file.js';
+import type { Io } from '../io/io.js';
+import { escapeControls } from '../io/text.js';
+import { configurationFolder } from '../registry/credentials.js';
 
 const UNREADABLE_HINT = 'Restore the file, or make it readable for the current user.';
 

@@ -1,0 +1,306 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { PROFILES } from '@krmhub/schema';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type CatalogServer, catalogServer, definitionText } from '../testing/catalog-build.js';
+import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+
+/** Every command that reads a catalog, against a registry whose key is pinned, wrongly pinned, or not pinned. */
+
+const NOT_VERIFIED = 'not verified: no key is pinned for this catalog';
+
+let root: string;
+let folder: string;
+let registry: TestRegistry;
+let client: RegistryClient;
+let host: string;
+let mirror: CatalogServer;
+/** Serial of the newest snapshot; there are older ones. */
+let newest: number;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'krmhub-pinned-'));
+  registry = await testRegistry();
+  client = new RegistryClient(registry);
+  host = new URL(registry.url).host;
+  mirror = await catalogServer();
+  for (const kind of ['SetLabels', 'SetNames', 'SetOwners']) {
+    const group = 'functions.example.com';
+    const definition = new TextEncoder().encode(definitionText({ group, kind }));
+    const release = { group, kind, release: '1.0.0', definition };
+    await client.publish({ ...release, mediaType: 'application/yaml', wait: true });
+  }
+  newest = (await client.catalog('default')).newest!.serial;
+  expect(newest).toBeGreaterThan(2);
+  const { keys } = await client.registryKeys();
+  await writeFile(path.join(root, 'right.pub'), keys[0]!.publicKey);
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  await writeFile(path.join(root, 'wrong.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+});
+afterAll(async () => {
+  mirror.close();
+  await registry.close();
+  await rm(root, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(root, 'user-'));
+  mirror.served.clear();
+});
+
+const run = (...args: string[]): Promise<TestIo> =>
+  runTest(args, { cwd: folder, env: { ...registry.env, HOME: folder } });
+
+async function pin(key: 'right' | 'wrong', url = `${registry.url}/catalogs/default`): Promise<void> {
+  const io = await run('trust', 'add', url, '--key', path.join(root, `${key}.pub`));
+  expect(io.exitCode, io.err()).toBe(0);
+}
+
+const exists = (name: string) =>
+  stat(path.join(folder, name)).then(
+    () => true,
+    () => false,
+  );
+
+async function recipe(url: string): Promise<void> {
+  await writeFile(
+    path.join(folder, 'recipe.yaml'),
+    `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ours}
+spec: {sources: [{name: theirs, catalog: {url: '${url}'}}]}
+`,
+  );
+}
+
+/** Ways to read the catalog, each with the file that it writes, if any. */
+const READS: [string, () => Promise<string[]>][] = [
+  ...(['Catalog', 'KRMFunctionCatalog'] as const).flatMap((kind) =>
+    (['yaml', 'json'] as const).map((format): [string, () => Promise<string[]>] => [
+      `catalog pull as ${kind} in ${format}`,
+      async () => ['catalog', 'pull', 'default', '--kind', kind, '--format', format, '--out', 'out'],
+    ]),
+  ),
+  ...PROFILES.map((profile): [string, () => Promise<string[]>] => [
+    `catalog pull in the profile ${profile}`,
+    async () => ['catalog', 'pull', 'default', '--profile', profile, '--losses', 'out', '--out', 'out'],
+  ]),
+  [
+    'catalog pull by a serial',
+    async () => ['catalog', 'pull', 'default', '--snapshot', `${newest}`, '--profile', 'kep', '--out', 'out'],
+  ],
+  [
+    'catalog pull by a digest',
+    async () => {
+      const { digest } = (await client.catalog('default')).newest!;
+      return ['catalog', 'pull', 'default', '--snapshot', digest, '--out', 'out'];
+    },
+  ],
+  ['pull over OCI', async () => ['pull', `${host}/catalogs/default:latest`, '--out', 'out']],
+  ['pull of a serial over OCI', async () => ['pull', `${host}/catalogs/default:${newest}`, '--out', 'out']],
+  ['copy', async () => ['copy', `${host}/catalogs/default:latest`, `${host}/team/copied:1`]],
+  ['catalog diff', async () => ['catalog', 'diff', 'default']],
+  [
+    'catalog diff over OCI',
+    async () => {
+      const name = `oci://${host}/catalogs/default:latest`;
+      return ['catalog', 'diff', name, name];
+    },
+  ],
+  [
+    'convert over OCI',
+    async () => ['convert', `oci://${host}/catalogs/default:${newest}`, '--to', 'porch', '--out', 'out'],
+  ],
+  [
+    'a source over HTTP',
+    async () => {
+      await recipe(`${registry.url}/catalogs/default/catalog.yaml`);
+      return ['catalog', 'build', 'recipe.yaml', '--out', 'out'];
+    },
+  ],
+  [
+    'a source over HTTP in a profile',
+    async () => {
+      await recipe(`${registry.url}/catalogs/default/catalog.yaml?profile=kep`);
+      return ['catalog', 'build', 'recipe.yaml', '--out', 'out'];
+    },
+  ],
+  [
+    'a source over OCI',
+    async () => {
+      await recipe(`oci://${host}/catalogs/default:latest`);
+      return ['catalog', 'build', 'recipe.yaml', '--out', 'out'];
+    },
+  ],
+];
+
+describe('a pinned catalog', () => {
+  it.each(READS)('is refused with exit code 4 if another key signed it: %s', async (_, args) => {
+    await pin('wrong');
+    const io = await run(...(await args()));
+    expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('signed by the key sha256:')]);
+    expect([await exists('out'), io.out()]).toEqual([false, '']);
+  });
+
+  it.each(READS)('is read if its key signed it: %s', async (_, args) => {
+    await pin('right');
+    const io = await run(...(await args()));
+    expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(`verified snapshot ${newest} of `)]);
+    expect(io.err()).not.toContain('not verified');
+  });
+
+  it.each(READS.filter(([name]) => name !== 'copy'))(
+    'says that it is not verified without a pin: %s',
+    async (_, args) => {
+      const io = await run(...(await args()));
+      expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(NOT_VERIFIED)]);
+    },
+  );
+
+  it('satisfies --require-trust', async () => {
+    const pull = () => run('pull', `${host}/catalogs/default:latest`, '--require-trust', '-o', 'json');
+    const refused = await pull();
+    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('no key is pinned')]);
+    await pin('right');
+    const io = await pull();
+    expect([io.exitCode, JSON.parse(io.out()).verification]).toMatchObject([
+      0,
+      { trusted: true, signer: { type: 'key' }, catalog: 'default', serial: newest },
+    ]);
+  });
+
+  it.each([
+    ['https', (url: string) => url.replace('http:', 'https:')],
+    ['a slash at the end', (url: string) => `${url}/`],
+    ['an escape', (url: string) => url.replace('default', 'd%65fault')],
+    ['the file', (url: string) => `${url}/catalog.json`],
+    ['one of its snapshots', (url: string) => `${url}/snapshots/1/catalog.yaml`],
+  ])('is pinned however its URL is spelled: with %s', async (_, spell) => {
+    await pin('wrong', spell(`${registry.url}/catalogs/default`));
+    expect((await run('catalog', 'pull', 'default', '--out', 'out')).exitCode).toBe(4);
+    expect((await run('pull', `${host}/catalogs/default:latest`, '--out', 'out')).exitCode).toBe(4);
+    expect(await exists('out')).toBe(false);
+  });
+
+  it('is refused as one entry, which no signature covers', async () => {
+    await pin('right');
+    await recipe(`${registry.url}/catalogs/default/functions/functions.example.com/SetLabels.yaml`);
+    const io = await run('catalog', 'build', 'recipe.yaml', '--out', 'out');
+    expect([io.exitCode, await exists('out')]).toEqual([4, false]);
+  });
+
+  it('is refused if the trust file cannot be read', async () => {
+    await pin('right');
+    await writeFile(path.join(folder, '.config/krmhub/trust.yaml'), '');
+    for (const args of [
+      ['catalog', 'pull', 'default'],
+      ['pull', `${host}/catalogs/default:latest`],
+    ]) {
+      const io = await run(...args);
+      expect([io.exitCode, io.out()]).toEqual([4, '']);
+    }
+  });
+
+  it('is refused over OCI if its signature was not copied, or the tag names another snapshot', async () => {
+    await run(
+      'copy',
+      `${host}/catalogs/default:${newest - 1}`,
+      `${host}/team/mirror:${newest}`,
+      '--no-referrers',
+    );
+    await pin('right', `https://${host}/team/mirror`);
+    const unsigned = await run('pull', `${host}/team/mirror:${newest}`, '--out', 'out');
+    expect([unsigned.exitCode, unsigned.err()]).toEqual([4, expect.stringContaining('it has no signature')]);
+    await run('copy', `${host}/catalogs/default:${newest - 1}`, `${host}/team/mirror:${newest}`);
+    const other = await run('pull', `${host}/team/mirror:${newest}`, '--out', 'out');
+    expect([other.exitCode, other.err()]).toEqual([4, expect.stringContaining(`expected ${newest}`)]);
+    expect(await exists('out')).toBe(false);
+  });
+});
+
+describe('a machine that has verified no snapshot', () => {
+  it.each([
+    ['--min-serial', () => `${newest + 1}`, 'min-serial: snapshot '],
+    ['--max-age', () => '1s', 'max-age: signed at'],
+  ])('refuses what is older than %s', async (option, value, reason) => {
+    const options = [option, value()];
+    const reads = [
+      ['catalog', 'pull', 'default', '--out', 'out', ...options],
+      ['pull', `${host}/catalogs/default:latest`, '--out', 'out', ...options],
+      ['catalog', 'verify', 'default', '--out', 'out', ...options],
+    ];
+    for (const args of reads.slice(0, 2)) {
+      const io = await run(...args);
+      expect([io.exitCode, io.err()]).toEqual([
+        4,
+        expect.stringContaining('no key is pinned for this catalog'),
+      ]);
+    }
+    await pin('right');
+    const later = { now: () => new Date(Date.now() + 5_000) };
+    for (const args of reads) {
+      const io = await runTest(args, { cwd: folder, env: { ...registry.env, HOME: folder }, ...later });
+      expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining(reason)]);
+      expect(await exists('out')).toBe(false);
+    }
+  });
+
+  it('takes what is new enough', async () => {
+    await pin('right');
+    const options = ['--min-serial', `${newest}`, '--max-age', '1d'];
+    expect((await run('catalog', 'pull', 'default', ...options)).exitCode).toBe(0);
+    expect((await run('pull', `${host}/catalogs/default:latest`, ...options)).exitCode).toBe(0);
+    expect((await run('catalog', 'pull', 'default', '--max-age', '1w')).exitCode).toBe(2);
+  });
+});
+
+describe('a file with its bundle', () => {
+  beforeEach(async () => {
+    await mkdir(path.join(folder, 'vendored'));
+    const io = await run(
+      ...['catalog', 'verify', 'default', '--key', path.join(root, 'right.pub'), '--out', 'vendored'],
+    );
+    expect(io.exitCode, io.err()).toBe(0);
+    await recipe('file:vendored/catalog.yaml');
+  });
+  const build = () => run('catalog', 'build', 'recipe.yaml', '--out', 'out');
+
+  it('is verified if a pinned key signed it, and refused if it was changed', async () => {
+    expect((await build()).err()).toContain(NOT_VERIFIED);
+    await pin('right');
+    const io = await build();
+    expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(`verified snapshot ${newest} of `)]);
+    await rm(path.join(folder, 'out'));
+    const file = path.join(folder, 'vendored/catalog.yaml');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('SetLabels', 'SetLabelz'));
+    const refused = await build();
+    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('does not cover')]);
+    expect(await exists('out')).toBe(false);
+  });
+});
+
+describe('the memory of verified snapshots', () => {
+  it('refuses an older snapshot at another address: it is kept by key and name', async () => {
+    await pin('right');
+    expect((await run('catalog', 'pull', 'default', '--out', 'new')).exitCode).toBe(0);
+    for (const name of ['snapshot.sigstore.json', 'snapshot.json', 'catalog.yaml']) {
+      const answer = await fetch(`${registry.url}/catalogs/default/snapshots/${newest - 1}/${name}`);
+      const body = new Uint8Array(await answer.arrayBuffer());
+      mirror.served.set(`/catalogs/default/snapshots/${newest - 1}/${name}`, body);
+      mirror.served.set(`/catalogs/default/${name}`, body);
+    }
+    await pin('right', `${mirror.origin}/catalogs/default`);
+    const io = await run('catalog', 'verify', `${mirror.origin}/catalogs/default`);
+    expect([io.exitCode, io.err()]).toEqual([
+      4,
+      expect.stringContaining(
+        `serves snapshot ${newest - 1} as the newest, but snapshot ${newest} was verified`,
+      ),
+    ]);
+    await recipe(`${mirror.origin}/catalogs/default/catalog.yaml`);
+    expect((await run('catalog', 'build', 'recipe.yaml', '--out', 'out')).exitCode).toBe(4);
+    expect(await exists('out')).toBe(false);
+  });
+});

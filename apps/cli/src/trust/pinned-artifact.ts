@@ -1,0 +1,61 @@
+import {
+  formatReference,
+  type OciClient,
+  type OciDigest,
+  type Reference,
+  readReferrerBundles,
+} from '@krmhub/oci';
+import { SOURCE_LIMITS } from '@krmhub/sources';
+import type { Io } from '../io/io.js';
+import { type ExpectedSnapshot, pickLimits, type SnapshotLimits } from './judge-snapshot.js';
+import { type CatalogPin, findPin } from './pinned-catalogs.js';
+import { acceptSnapshot, type PinnedSnapshot, requireSnapshot } from './require-snapshot.js';
+
+/** Returns the URL by which a repository is pinned. */
+export function repositoryUrl({ registry, repository }: Pick<Reference, 'registry' | 'repository'>): string {
+  return `https://${registry}/${repository}`;
+}
+
+/**
+ * Verifies that a pinned key signed the manifest of a catalog, by its digest. Returns undefined if the repository is not pinned.
+ * A serial as the tag, or a digest, names a snapshot of any age; every other tag is the newest.
+ */
+export async function verifyPinnedArtifact(
+  io: Io,
+  client: OciClient,
+  reference: Reference,
+  digest: OciDigest,
+  limits: SnapshotLimits = {},
+): Promise<PinnedSnapshot | undefined> {
+  const pin = await findPin(io, repositoryUrl(reference));
+  if (pin === undefined) return undefined;
+  const url = formatReference(reference);
+  const bundles = await readReferrerBundles(client, reference, digest, SOURCE_LIMITS);
+  const signed = await requireSnapshot(
+    io,
+    pin,
+    expectedSnapshot(reference, url, pin, limits),
+    bundles,
+    (one) =>
+      one.digests.get('manifest') === digest
+        ? undefined
+        : `the signed manifest is ${one.digests.get('manifest') ?? '(nothing)'}, got ${digest}`,
+  );
+  return acceptSnapshot(io, url, signed);
+}
+
+function expectedSnapshot(
+  { tag, digest }: Reference,
+  url: string,
+  { name }: CatalogPin,
+  limits: SnapshotLimits,
+): ExpectedSnapshot {
+  const serial = tag !== undefined && /^[1-9]\d{0,14}$/.test(tag) ? Number(tag) : undefined;
+  return {
+    url,
+    ...(name === undefined ? {} : { name }),
+    ...(serial === undefined ? {} : { serial }),
+    ...(serial === undefined && digest === undefined ? {} : { anyAge: true }),
+    ...pickLimits(limits),
+  };
+}

@@ -1,0 +1,56 @@
+import type { PinnedKey, TrustedCatalog } from '@krmhub/catalog';
+import { type PublicKey, readPublicKey } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { requireTrustStore } from './trust-file.js';
+
+export type TrustIo = Pick<Io, 'env' | 'cwd' | 'now'>;
+
+/** The keys that a user pinned for a catalog. */
+export interface CatalogPin {
+  /** Name of the entry in the trust file. */
+  entry: string;
+  /** Name of the catalog, if its URL has the layout of a registry. */
+  name?: string;
+  /** At least one, all valid now. */
+  keys: PublicKey[];
+}
+
+/**
+ * Returns the pin that covers an address, in any spelling; undefined if the catalog is not pinned. Throws `untrusted` if the
+ * trust file cannot be read, or no pinned key of the catalog is valid now.
+ */
+export async function findPin(io: TrustIo, address: string): Promise<CatalogPin | undefined> {
+  const { locateCatalog } = await import('@krmhub/catalog');
+  const { trust } = await requireTrustStore(io);
+  const identity = locateCatalog(address)?.identity;
+  const pinned = trust.catalogs.find(({ url }) => locateCatalog(url)?.identity === identity);
+  if (identity === undefined || pinned === undefined) return undefined;
+  const pin = validPin(pinned, io.now(), locateCatalog(pinned.url)?.name);
+  if (pin.keys.length > 0) return pin;
+  throw new KrmhubError('untrusted', `cannot verify ${address}: no pinned key of ${pin.entry} is valid now`, {
+    hint: 'Show the pinned keys: krmhub trust list',
+  });
+}
+
+/** Returns every pin with a valid key, for a catalog whose address says nothing about its registry, such as a file. */
+export async function allPins(io: TrustIo): Promise<CatalogPin[]> {
+  const { locateCatalog } = await import('@krmhub/catalog');
+  const { trust } = await requireTrustStore(io);
+  return trust.catalogs
+    .map((one) => validPin(one, io.now(), locateCatalog(one.url)?.name))
+    .filter(({ keys }) => keys.length > 0);
+}
+
+function validPin({ name: entry, keys }: TrustedCatalog, now: Date, name: string | undefined): CatalogPin {
+  const at = now.toISOString();
+  return {
+    entry,
+    ...(name === undefined ? {} : { name }),
+    keys: keys.filter((key) => isValidAt(key, at)).map(({ key }) => readPublicKey(key, entry)),
+  };
+}
+
+function isValidAt({ validFrom, validUntil }: PinnedKey, at: string): boolean {
+  return (validFrom === undefined || at >= validFrom) && (validUntil === undefined || at < validUntil);
+}

@@ -1,0 +1,102 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { printLine } from '../io/print.js';
+import { escapeControls } from '../io/text.js';
+import {
+  CHANGED,
+  type ExpectedSnapshot,
+  judgeSnapshot,
+  type SignedSnapshot,
+  type SnapshotLimits,
+  type SnapshotVerdict,
+} from './judge-snapshot.js';
+import type { CatalogPin } from './pinned-catalogs.js';
+import { rememberSnapshot, seenCatalogs, seenCatalogsFile, seenKey } from './seen-catalogs.js';
+
+/** What every command says about a catalog that no pinned key covers. */
+export const NOT_PINNED = 'no key is pinned for this catalog';
+
+/** A snapshot that a pinned key signed. */
+export interface PinnedSnapshot {
+  catalog: string;
+  serial: number;
+  /** Fingerprint. */
+  key: string;
+}
+
+/**
+ * Returns the snapshot that one of the bundles signs and that passes every check. Throws `untrusted` with the reason of the
+ * bundle that passed most checks. `problemOf` returns why the signed digests do not cover what was read.
+ */
+export async function requireSnapshot(
+  io: Pick<Io, 'env' | 'now'>,
+  pin: Pick<CatalogPin, 'keys'>,
+  expected: ExpectedSnapshot,
+  bundles: readonly Uint8Array[],
+  problemOf: (signed: SignedSnapshot) => string | undefined = () => undefined,
+): Promise<SignedSnapshot> {
+  const input = {
+    expected,
+    keys: pin.keys,
+    now: io.now(),
+    seen: await seenCatalogs(io),
+    seenFile: seenCatalogsFile(io),
+  };
+  let best: SnapshotVerdict | undefined;
+  for (const bundle of bundles) {
+    const verdict = judgeSnapshot(bundle, input);
+    const problem = verdict.signed === undefined ? undefined : problemOf(verdict.signed);
+    if (verdict.signed !== undefined && problem === undefined) return verdict.signed;
+    const refused: SnapshotVerdict =
+      problem === undefined
+        ? verdict
+        : { checks: [...verdict.checks], refusal: { message: problem, hint: CHANGED } };
+    if (best === undefined || refused.checks.length >= best.checks.length) best = refused;
+  }
+  const { message, hint } = best?.refusal ?? {
+    message: 'it has no signature',
+    hint: 'Nothing was written. Ask the operator of the registry why the catalog is not signed.',
+  };
+  throw untrustedCatalog(expected.url, message, hint);
+}
+
+/** Records a snapshot as the newest one of its catalog, and prints who signed it. */
+export async function acceptSnapshot(
+  io: Io,
+  url: string,
+  { claim: { catalog, serial }, digests, signer: { fingerprint } }: SignedSnapshot,
+): Promise<PinnedSnapshot> {
+  // Every signed snapshot names its snapshot.json; without it, a later fork of this serial could not be noticed.
+  const digest = digests.get('snapshot.json');
+  if (digest === undefined) throw untrustedCatalog(url, 'its signature does not name snapshot.json', CHANGED);
+  await rememberSnapshot(io, seenKey(fingerprint, catalog), { serial, digest });
+  await printLine(
+    io,
+    escapeControls(`verified snapshot ${serial} of ${url}: signed by the key ${fingerprint}`),
+  );
+  return { catalog, serial, key: fingerprint };
+}
+
+/** Says that a catalog, which was read, is not verified. `address` is the URL to pin. */
+export async function reportNotPinned(io: Io, name: string, address: string): Promise<void> {
+  await printLine(
+    io,
+    escapeControls(`${name} is not verified: ${NOT_PINNED}; to pin one, run: ${pinCommand(address)}`),
+  );
+}
+
+/** Throws `untrusted` if the user asked for what only a signature can show. */
+export function requireNoLimits(name: string, address: string, { minSerial, maxAge }: SnapshotLimits): void {
+  if (minSerial === undefined && maxAge === undefined) return;
+  const option = minSerial === undefined ? '--max-age' : '--min-serial';
+  const hint = escapeControls(`Pin the key of its registry: ${pinCommand(address)}`);
+  throw untrustedCatalog(name, `${NOT_PINNED}, and ${option} is set`, hint);
+}
+
+function pinCommand(address: string): string {
+  return `krmhub trust add ${address} --key FILE.pub`;
+}
+
+export function untrustedCatalog(name: string, reason: string, hint: string): KrmhubError {
+  return new KrmhubError('untrusted', escapeControls(`${name} is not trusted: ${reason}`), { hint });
+}
