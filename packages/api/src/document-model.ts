@@ -40,7 +40,7 @@ const platform = z.object({
   os: z.enum(OPERATING_SYSTEMS),
   arch: z.enum(ARCHITECTURES),
   uri: z.string(),
-  sha256: z.string(),
+  sha256: exactOptional(z.string()),
 } satisfies Fields<ExecPlatform>);
 
 const runtime = z.object({

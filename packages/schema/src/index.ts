@@ -21,7 +21,7 @@ export * from './documents/snapshot.js';
 export * from './documents/source-problem.js';
 export type { Takedown } from './documents/takedown.js';
 export type { ImageReference } from './images/image-reference.js';
-export { parseImageReference } from './images/image-reference.js';
+export { ociDigest, parseImageReference } from './images/image-reference.js';
 export {
   catalogJsonSchema,
   definitionJsonSchema,

@@ -1,5 +1,8 @@
 import {
+  type ExecPlatform,
+  type ExecRuntime,
   type FunctionDefinition,
+  type FunctionRuntime,
   type FunctionVersion,
   type JsonObject,
   permitsLicense,
@@ -43,12 +46,21 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
     });
     return false;
   }
-  if (runtime.container === undefined && runtime.exec === undefined) {
+  const exec = verifiedPlatforms(runtime.exec);
+  if (runtime.container === undefined && exec.length === 0) {
+    const message =
+      runtime.exec === undefined
+        ? 'omitted: its only runtime is Starlark, which the schema does not allow'
+        : 'omitted: the schema requires sha256 for executables';
+    lose({ version: name, message });
+    return false;
+  }
+  if (exec.length < (runtime.exec?.platforms.length ?? 0)) {
     lose({
       version: name,
-      message: 'omitted: its only runtime is Starlark, which the schema does not allow',
+      field: 'runtime.exec.platforms',
+      message: 'executables without sha256 are omitted: the schema requires it',
     });
-    return false;
   }
   if (license !== SPDX_LICENSE) {
     lose({
@@ -64,14 +76,20 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   return true;
 }
 
+/** Those with a digest of their own; others have one in their address. */
+function verifiedPlatforms(exec: ExecRuntime | undefined): ExecPlatform[] {
+  return exec?.platforms.filter(({ sha256 }) => sha256 !== undefined) ?? [];
+}
+
 function restrictToSchema({ configMap: _, ...version }: JsonObject): JsonObject {
-  const { container, exec } = version.runtime as { container?: JsonObject; exec?: JsonObject };
+  const { container, exec } = version.runtime as unknown as FunctionRuntime;
+  const platforms = verifiedPlatforms(exec).map((platform) => ({ ...platform }) as unknown as JsonObject);
   return {
     ...version,
     license: SCHEMA_LICENSE,
     runtime: {
-      ...(container === undefined ? {} : { container }),
-      ...(exec === undefined ? {} : { exec: { ...exec, platform: exec.platforms! } }),
+      ...(container === undefined ? {} : { container: { ...container } }),
+      ...(platforms.length === 0 ? {} : { exec: { platforms, platform: platforms } }),
     },
   };
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import {
+  type ExecPlatform,
   type FunctionDefinition,
   type JsonObject,
   lint,
@@ -203,6 +204,21 @@ describe('kep', () => {
 
 describe('kep-schema', () => {
   const { text, report } = rendered('kep-schema');
+
+  it('leaves out executables that only an OCI digest verifies', () => {
+    const platform = { bin: 'fn', os: 'linux', uri: `oci://a.example/fn@sha256:${'a'.repeat(64)}` } as const;
+    const own = { ...platform, arch: 'arm64', sha256: 'a'.repeat(64) } as const;
+    const exec = (...platforms: ExecPlatform[]) =>
+      one('Digested', [functionVersion('v1', { runtime: { exec: { platforms } }, license: 'Apache-2.0' })]);
+    const lost = (definition: FunctionDefinition) =>
+      lossesOf('kep-schema', definition).map(([version, field]) => [version, field]);
+    expect(lost(exec(own))).toEqual([]);
+    expect(lost(exec(own, { ...platform, arch: 'amd64' }))).toEqual([['v1', 'runtime.exec.platforms']]);
+    expect(lost(exec({ ...platform, arch: 'amd64' }))).toEqual([
+      ['v1', undefined],
+      [undefined, undefined],
+    ]);
+  });
 
   it('includes functions that can be used under Apache-2.0, and omits others', () => {
     const license = (text: string) => {

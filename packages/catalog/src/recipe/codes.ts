@@ -82,7 +82,7 @@ export const RECIPE_CODES = {
     severity: 'error',
     summary:
       'A rule of `rewrite` needs two prefixes of the same type, each with a trailing slash, and a `from` that no other rule has.',
-    fix: 'Write both as `host/path/` for images, or both as `https://host/path/` for files.',
+    fix: 'Write both as `host/path/` for images, or both as `https://`, `oci://`, or `git::https://` prefixes for files.',
   },
   'recipe/shadowed-rewrite': {
     severity: 'warning',

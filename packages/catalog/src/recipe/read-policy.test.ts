@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { evaluateSignatures, POLICY_LIMITS } from '../policy/signing-policy.js';
 import { readRecipe } from './read-recipe.js';
 import { RECIPE_LIMITS, type Recipe } from './recipe.js';
+import { rewriteReference } from './rewrite.js';
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const PEM = String(publicKey.export({ type: 'spki', format: 'pem' }));
@@ -226,7 +227,13 @@ describe('rules that rewrite references', () => {
     ['[{from: a.co/, to: a.co/../}]', 'recipe/rewrite spec.sources[0].rewrite[0].to 6:58', ''],
     ['[{from: a.co/, to: https://b.co/}]', 'recipe/rewrite spec.sources[0].rewrite[0].to 6:58', 'both'],
     ['[{from: https://a.co/, to: b.co/}]', 'recipe/rewrite spec.sources[0].rewrite[0].to 6:66', 'both'],
-    ['[{from: oci://a.co/, to: b.co/}]', 'recipe/rewrite spec.sources[0].rewrite[0].from 6:47', 'without'],
+    ['[{from: oci://a.co/, to: b.co/}]', 'recipe/rewrite spec.sources[0].rewrite[0].to 6:64', 'both'],
+    ['[{from: oci://a.co, to: oci://b.co/}]', 'recipe/rewrite spec.sources[0].rewrite[0].from 6:47', ''],
+    [
+      '[{from: "git::https://u:p@a.co/", to: "git::https://b.co/"}]',
+      'recipe/rewrite spec.sources[0].rewrite[0].from 6:47',
+      '',
+    ],
     [
       '[{from: https://A.co/x/../, to: https://b.co/}]',
       'recipe/rewrite spec.sources[0].rewrite[0].from 6:47',
@@ -257,6 +264,17 @@ describe('rules that rewrite references', () => {
     expect(problems(of(rules))).toEqual([problem]);
     expect(hintsOf(of(rules))).toContain(hint);
     expect(JSON.stringify(read(of(rules)))).not.toContain('u:p@');
+  });
+
+  it('may be of OCI artifacts and git repositories, as the references of programs are', () => {
+    const rules =
+      '[{from: oci://a.co/x/, to: oci://b.co/}, {from: "git::https://a.co/", to: "git::https://b.co/"}]';
+    expect(problems(of(rules))).toEqual([]);
+    const { rewrite } = read(of(rules)).recipe!.sources[0]!;
+    expect(rewriteReference(rewrite!, 'oci://a.co/x/fn:v1')).toBe('oci://b.co/fn:v1');
+    expect(rewriteReference(rewrite!, 'git::https://a.co/r.git//fn.star?ref=v1')).toBe(
+      'git::https://b.co/r.git//fn.star?ref=v1',
+    );
   });
 
   it('may except something from a later rule', () => {

@@ -3,9 +3,15 @@ import { parseUrl } from '@krmhub/schema/parse-url';
 import type { RecipeFields } from './fields.js';
 import { RECIPE_LIMITS, type RewriteRule } from './recipe.js';
 
-type Prefix = { ok: true; shape: 'image' | 'url' } | { ok: false; reason: string; hint?: string };
+type Shape = 'image' | 'url' | 'oci' | 'git';
+type Prefix = { ok: true; shape: Shape } | { ok: false; reason: string; hint?: string };
 
-const SHAPES = { image: 'of images', url: 'of URLs' } as const;
+const SHAPES: Record<Shape, string> = {
+  image: 'of images',
+  url: 'of URLs',
+  oci: 'of OCI artifacts',
+  git: 'of git repositories',
+};
 
 /** Rules that rewrite references, each a prefix and what stands in its place. */
 export function readRewrites(
@@ -48,7 +54,7 @@ function readPrefixAt(
   value: JsonValue | undefined,
   at: Path,
   fields: RecipeFields,
-): { text: string; shape: 'image' | 'url' } | undefined {
+): { text: string; shape: Shape } | undefined {
   if (value === undefined) return undefined;
   const text = fields.text(value, at, RECIPE_LIMITS.maxAddressLength);
   if (text === undefined) return undefined;
@@ -60,17 +66,26 @@ function readPrefixAt(
 
 function readPrefix(text: string): Prefix {
   if (/[\p{C}\p{Z}]/u.test(text)) return invalid('it contains a space or a control character');
+  if (text.startsWith('oci://')) return readImagePrefix(text, text.slice('oci://'.length), 'oci');
+  if (text.startsWith('git::')) {
+    const read = readUrlPrefix(text.slice('git::'.length));
+    return read.ok ? { ok: true, shape: 'git' } : read;
+  }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return readUrlPrefix(text);
+  return readImagePrefix(text, text, 'image');
+}
+
+function readImagePrefix(text: string, name: string, shape: 'image' | 'oci'): Prefix {
   if (!text.endsWith('/')) return missingSlash(text);
   // A name is put behind it, so that it is a reference whose grammar is known.
-  const reference = parseImageReference(`${text}x`);
+  const reference = parseImageReference(`${name}x`);
   if (!reference.ok) return invalid(`not a valid reference prefix: it ${reference.reason}`);
   // A tag or digest would be of the name that was put behind it.
   const { host } = reference;
   if (host === undefined || !/[.:]|^localhost$/.test(host)) {
     return invalid('it does not begin with a host', 'Add the registry, for example `docker.io/library/`.');
   }
-  return { ok: true, shape: 'image' };
+  return { ok: true, shape };
 }
 
 function readUrlPrefix(text: string): Prefix {

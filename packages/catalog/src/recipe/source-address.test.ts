@@ -56,6 +56,23 @@ describe('the address of a catalog', () => {
     expect(readSourceAddress(`file:${path}`)).toEqual({ ok: true, address: { type: 'file', path } });
   });
 
+  it.each([
+    ['./banana.yaml', 'banana.yaml'],
+    ['banana.yaml', 'banana.yaml'],
+    ['Banana.YML', 'Banana.YML'],
+    ['catalogs/banana.json', 'catalogs/banana.json'],
+    ['./banana.co/catalog', 'banana.co/catalog'],
+    ['../banana.yaml', '../banana.yaml'],
+  ])('%s is a file, without a word before it', (text, path) => {
+    expect(readSourceAddress(text)).toEqual({ ok: true, address: { type: 'file', path } });
+  });
+
+  it('says how to write a host, or a path that looks like one', () => {
+    expect(readSourceAddress('banana.co/catalog.yaml')).toMatchObject({
+      hint: 'Write https://banana.co/catalog.yaml, or ./banana.co/catalog.yaml for a file.',
+    });
+  });
+
   it('may be of unencrypted ways, which is told apart', () => {
     const open = (text: string) => {
       const read = readSourceAddress(text);
@@ -86,7 +103,12 @@ describe('the address of a catalog', () => {
 describe('what is no address', () => {
   it.each([
     ['nothing', '', 'no scheme'],
-    ['a relative path', 'catalog.yaml', 'no scheme'],
+    ['a host without a scheme', 'banana.co/catalog.yaml', 'no scheme'],
+    ['a host alone', 'banana.co', 'no scheme'],
+    ['an absolute path', '/srv/catalog.yaml', 'no scheme'],
+    ['a hidden file', '.catalog.yaml', 'no scheme'],
+    ['a name with backslashes', 'a\\b.yaml', 'no scheme'],
+    ['a folder without a file', './', 'the file is missing'],
     ['another scheme', 'ftp://host/c', '"ftp:" is not a supported scheme'],
     ['a script', 'javascript:alert(1)', 'is not a supported scheme'],
     ['data', 'data:text/yaml,a', 'is not a supported scheme'],

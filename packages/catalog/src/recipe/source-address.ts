@@ -14,7 +14,7 @@ export type SourceAddress =
 export type ReadAddress = { ok: true; address: SourceAddress } | { ok: false; reason: string; hint?: string };
 
 const SCHEMES =
-  'Write https://host/catalog.yaml, git::https://host/repository.git//path?ref=v1, oci://host/repository:tag or file:path.';
+  'Write https://host/catalog.yaml, git::https://host/repository.git//path?ref=v1, oci://host/repository:tag or ./catalog.yaml.';
 const GIT = 'Write git::https://host/repository.git//path/catalog.yaml?ref=v1.';
 const OCI = 'Write oci://host/repository:tag or oci://host/repository@sha256:….';
 /** What git takes as a ref and nothing else can misread: no refspec, no option (git-check-ref-format). */
@@ -26,11 +26,12 @@ const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** Query parameters that contain credentials. */
 const SECRET_PARAMETER =
   /^(?:access_?token|private_?token|auth_?token|token|api_?key|password|secret|sig|signature|x-(?:amz|goog)-signature)$/i;
+const FILE_NAME = /^[^.\\][^\\]*\.(?:ya?ml|json)$/i;
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 
 /**
- * Reads the address of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…` or
- * `file:path`. Addresses hold no credentials: those are the machine's, and recipes are read by everyone.
+ * Reads the address of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…`,
+ * `file:path` or a relative path. Addresses hold no credentials: those are the machine's, and recipes are read by everyone.
  */
 export function readSourceAddress(text: string): ReadAddress {
   const { maxAddressLength } = RECIPE_LIMITS;
@@ -41,10 +42,19 @@ export function readSourceAddress(text: string): ReadAddress {
   if (/^https?:\/\//i.test(text)) return readHttp(text);
   if (text.startsWith('file:')) return readFile(text.slice('file:'.length));
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0];
-  return invalid(
-    scheme === undefined ? 'it has no scheme' : `"${scheme}" is not a supported scheme`,
-    SCHEMES,
-  );
+  if (scheme !== undefined) return invalid(`"${scheme}" is not a supported scheme`, SCHEMES);
+  return readPath(text);
+}
+
+/** A relative path. What may as well be a URL without its scheme is refused: a file would be looked for in vain. */
+function readPath(text: string): ReadAddress {
+  const path = text.replace(/^(?:\.\/+)+/, '');
+  const isMarked = path !== text || text.startsWith('../');
+  const [first = '', ...rest] = path.split('/');
+  const isName = rest.length === 0 ? FILE_NAME.test(first) : first !== '' && !first.includes('.');
+  if (isMarked || isName) return readFile(path);
+  const hint = rest.length > 0 && first !== '' ? `Write https://${text}, or ./${text} for a file.` : SCHEMES;
+  return invalid('it has no scheme', hint);
 }
 
 /** Reports whether a network attacker can change the response. Loopback addresses are secure. */

@@ -134,7 +134,9 @@ function orderRuntime({ container, exec, starlark }: FunctionRuntime): JsonObjec
         requireStorageMount: container.requireStorageMount,
       }),
     exec: exec && {
-      platforms: exec.platforms.map(({ bin, os, arch, uri, sha256 }) => ({ bin, os, arch, uri, sha256 })),
+      platforms: exec.platforms.map(({ bin, os, arch, uri, sha256 }) =>
+        withoutUndefined({ bin, os, arch, uri, sha256 }),
+      ),
     },
     starlark,
   });

@@ -200,7 +200,7 @@ function kptSection(
 function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
   const parts: UsagePart[] = platforms.map(({ os, arch, bin, uri, sha256 }) => ({
     text: `${os}/${arch}, runs ${bin}:`,
-    snippet: `${uri}\nsha256:${sha256}\n`,
+    snippet: sha256 === undefined ? `${uri}\n` : `${uri}\nsha256:${sha256}\n`,
   }));
   const bins = [...new Set(platforms.map(({ bin }) => bin))];
   if (bins.length === 1) {

@@ -85,6 +85,25 @@ describe('an upstream catalog', () => {
     expect([result.completed!.length, result.completedEntries]).toEqual([100, 150]);
   });
 
+  it('pins an executable by an OCI digest in place of sha256, as KEP-2906 allows', () => {
+    const platform = { bin: 'fn', os: 'linux', arch: 'amd64' } as const;
+    const uris = [
+      `oci://a.example/fn@sha256:${'a'.repeat(64)}`,
+      `oci://a.example/fn:v1@sha256:${'a'.repeat(64)}`,
+    ];
+    for (const uri of uris) {
+      const text = catalog([
+        functionDefinition({
+          versions: [functionVersion('v1', { runtime: { exec: { platforms: [{ ...platform, uri }] } } })],
+        }),
+      ]);
+      const { entries, invalid } = entriesOf(text);
+      expect(invalid).toEqual([]);
+      expect(entries[0]!.facts.versions[0]).toMatchObject({ references: [uri], unpinned: [] });
+      expect(entries[0]!.rendered.yaml).not.toContain('sha256: ');
+    }
+  });
+
   it('gives what sources and policies choose by', () => {
     const of = functionDefinition({
       versions: [

@@ -2,7 +2,7 @@ import type { CompletedEntry, Digest, FunctionDefinition, FunctionVersion } from
 // Module by module: catalogs of others are read in processes of their own, each of which loads what is named here.
 import { runtimeKinds } from '@krmhub/schema/definition';
 import { compareApiVersions } from '@krmhub/schema/gvk';
-import { parseImageReference } from '@krmhub/schema/image-reference';
+import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readCatalog } from '@krmhub/schema/read-catalog';
 import type { RenderedEntry } from '../ports/records.js';
@@ -198,7 +198,9 @@ function unpinnedReferences({ runtime: { container, exec, starlark } }: Function
     const inside = reference.ok ? reference.digest?.slice('sha256:'.length) : undefined;
     if (!isDigest(container.sha256) && !isDigest(inside)) unpinned.push(container.image);
   }
-  for (const { uri, sha256 } of exec?.platforms ?? []) if (!isDigest(sha256)) unpinned.push(uri);
+  for (const { uri, sha256 } of exec?.platforms ?? []) {
+    if (!isDigest(sha256) && !isDigest(ociDigest(uri))) unpinned.push(uri);
+  }
   // A script has a digest only in its reference; in a query or fragment it says nothing of the script.
   const script = /^[^?#]*@sha256:(.*)$/.exec(starlark ?? '')?.[1];
   if (starlark !== undefined && !isDigest(script)) unpinned.push(starlark);

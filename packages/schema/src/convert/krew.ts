@@ -70,7 +70,7 @@ export function convertKrew(
   }
   const version = definedFields({
     name: CONVERTED_VERSION,
-    runtime: { exec: { platforms: platforms.map((platform) => ({ ...platform })) } },
+    runtime: { exec: { platforms: platforms.map((platform) => definedFields({ ...platform })) } },
     usage: page,
     examples: page === undefined ? undefined : [page],
     license: convertLicense(readLicense(document.value)),

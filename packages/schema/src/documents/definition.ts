@@ -75,9 +75,10 @@ export interface ExecPlatform {
   bin: string;
   os: OperatingSystem;
   arch: Architecture;
+  /** An https, git or oci reference to the executable (KEP-2906, "Proposal"). */
   uri: string;
-  /** Digest of what `uri` gives: 64 lower-case hexadecimal digits. */
-  sha256: string;
+  /** Digest of what `uri` gives: 64 lower-case hexadecimal digits. Absent only if `uri` has an OCI digest. */
+  sha256?: string;
 }
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;

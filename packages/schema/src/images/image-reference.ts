@@ -67,6 +67,13 @@ export function parseImageReference(text: string): ImageReference {
   };
 }
 
+/** The digest of an address `oci://HOST/REPOSITORY@sha256:…`, as hexadecimal digits; undefined for any other address. */
+export function ociDigest(address: string): string | undefined {
+  if (!address.startsWith('oci://')) return undefined;
+  const reference = parseImageReference(address.slice('oci://'.length));
+  return reference.ok && reference.host !== undefined ? reference.digest?.slice('sha256:'.length) : undefined;
+}
+
 function isHost(segment: string): boolean {
   return segment === 'localhost' || /[.:A-Z]/.test(segment);
 }

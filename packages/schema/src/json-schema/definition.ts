@@ -37,13 +37,21 @@ const container = object('The function as a container image.', ['image'], {
   requireStorageMount: flag('The function requires mounted files of the host.'),
 });
 
-const platform = object('The executable for one platform.', ['bin', 'os', 'arch', 'uri', 'sha256'], {
-  bin: text('The path of the executable in the file at `uri`.'),
-  os: text('The operating system.', { enum: [...OPERATING_SYSTEMS] }),
-  arch: text('The processor architecture.', { enum: [...ARCHITECTURES] }),
-  uri: text('Where to download the program from.', { pattern: '^https://' }),
-  sha256: text('The digest of the file at `uri`: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
-});
+const platform: JsonObject = {
+  ...object('The executable for one platform.', ['bin', 'os', 'arch', 'uri'], {
+    bin: text('The path of the executable in the file at `uri`.'),
+    os: text('The operating system.', { enum: [...OPERATING_SYSTEMS] }),
+    arch: text('The processor architecture.', { enum: [...ARCHITECTURES] }),
+    uri: text('Where to download the program from: an https, git or oci reference.', {
+      pattern: '^(?:git::)?(?:https|oci|git|ssh|git\\+https|git\\+ssh)://',
+    }),
+    sha256: text('The digest of the file at `uri`: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
+  }),
+  anyOf: [
+    { required: ['sha256'] },
+    { properties: { uri: { type: 'string', pattern: '^oci://[^@]+@sha256:[a-f0-9]{64}$' } } },
+  ],
+};
 
 const runtime: JsonObject = {
   ...object('How to run the function; at least one runtime.', [], {

@@ -110,6 +110,32 @@ const CASES: Case[] = [
   image('image/digest-form', `ghcr.io/acme/fn:v1.2.3\n      sha256: «sha256:${SHA}`),
   image('image/digest-mismatch', `ghcr.io/acme/fn@sha256:${'b'.repeat(64)}\n      sha256: «${SHA}`),
   platforms('exec/uri', PROGRAM.replace('https:', '«http:')),
+  platforms('exec/uri', PROGRAM.replace('https://', '«oci://user@')),
+  platforms('exec/uri', PROGRAM.replace('https://acme.example/', '«oci://acme/')),
+  platforms('exec/uri', PROGRAM.replace('https:', '«git::ext:')),
+  platforms('exec/no-digest', `«${PROGRAM.replace(`, sha256: ${SHA}`, '')}`),
+  platforms(
+    'exec/no-digest',
+    `«${PROGRAM.replace(`, sha256: ${SHA}`, '').replace('https:', 'oci:').replace('/fn}', '/fn:v1.0.0}')}`,
+  ),
+  platforms(
+    'exec/no-digest',
+    `«${PROGRAM.replace(`, sha256: ${SHA}`, '').replace('https://acme.example/fn', `https://acme.example/fn@sha256:${SHA}`)}`,
+  ),
+  platforms(
+    'placeholder/digest',
+    PROGRAM.replace(
+      `https://acme.example/fn, sha256: ${SHA}`,
+      `«"oci://acme.example/fn@sha256:${'0'.repeat(64)}"`,
+    ),
+  ),
+  {
+    ...platforms(
+      'exec/not-in-kep-schema',
+      PROGRAM.replace(`https://acme.example/fn, sha256: ${SHA}`, `«oci://acme.example/fn@sha256:${SHA}`),
+    ),
+    ruleset: 'kep',
+  },
   platforms('exec/bin', PROGRAM.replace('bin: fn', 'bin: «../fn')),
   platforms('exec/bin', PROGRAM.replace('bin: fn', 'bin: «/bin/sh')),
   platforms('exec/bin', PROGRAM.replace('bin: fn', String.raw`bin: «C:\fn`)),
@@ -117,6 +143,12 @@ const CASES: Case[] = [
   platforms('placeholder/digest', PROGRAM.replace(SHA, `«"${'0'.repeat(64)}"`)),
   image('placeholder/digest', `ghcr.io/acme/fn:v1.2.3\n      sha256: «"${'0'.repeat(64)}"`),
   platforms('exec/duplicate-platform', `${PROGRAM}\n      - «${PROGRAM}`),
+  runtime(
+    'starlark/reference',
+    'starlark: «oci://Acme.Example/Fn:v1',
+    'starlark: oci://acme.example/fn:v1.2.3',
+  ),
+  runtime('starlark/reference', 'starlark: «git::oci://acme.example/fn:v1.2.3'),
   runtime('starlark/reference', 'starlark: «./fn.star', 'starlark: https://acme.example/v1.2.3/fn.star'),
   runtime(
     'starlark/unpinned',

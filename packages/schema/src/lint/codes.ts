@@ -137,8 +137,19 @@ export const LINT_RULES = {
   },
   'exec/uri': {
     severity: 'error',
-    summary: 'The URI of the program is not an https URL.',
-    fix: 'Write an absolute https URL.',
+    summary: 'The URI of the program is not an https, git or oci reference.',
+    fix: 'Write `https://…`, `git::https://…//path?ref=…` or `oci://…`.',
+  },
+  'exec/no-digest': {
+    severity: 'error',
+    summary: 'No digest verifies the program: `sha256` is missing, and the URI has no OCI digest.',
+    fix: 'Add `sha256`, or write `oci://host/repository@sha256:…`.',
+  },
+  'exec/not-in-kep-schema': {
+    severity: 'off',
+    kep: 'warning',
+    summary: 'The text of KEP-2906 allows an OCI digest in place of `sha256`, but its schema does not.',
+    fix: 'Add `sha256` for readers that follow the schema.',
   },
   'exec/bin': {
     severity: 'error',

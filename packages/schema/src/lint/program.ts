@@ -1,13 +1,14 @@
 import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject } from '../documents/definition.js';
+import { ociDigest, parseImageReference } from '../images/image-reference.js';
 import { field, isObject, listField, objectField, textField, versionsOf } from '../json/access.js';
 import { parseUrl } from '../names/parse-url.js';
 import { checkDigest } from './container.js';
 import { checkCredentials } from './link.js';
 import type { Report, Rule } from './rule.js';
 
-const STARLARK = /^(?:https|oci|git|ssh|git\+https|git\+ssh):\/\/[^\s/?#]+[^\s]*$/;
+const REFERENCE = /^(?:https|oci|git|ssh|git\+https|git\+ssh):\/\/[^\s/?#]+[^\s]*$/i;
 /** A commit, a digest, or a release: what a reference can be pinned by. */
 const PIN = /(?:^|[^a-f0-9])(?:[a-f0-9]{40}|[a-f0-9]{64})(?![a-f0-9])|(?:^|[^\d.])v?\d+\.\d+\.\d+(?![\d.])/;
 
@@ -44,20 +45,52 @@ function checkPlatforms(runtime: JsonObject, path: Path, report: Report): void {
       }
     }
     const uri = textField(platform, 'uri');
-    if (uri !== undefined && uri.trim() !== '') checkUri(uri, [...at, 'uri'], report);
+    if (uri !== undefined && uri.trim() !== '') checkReference(uri, [...at, 'uri'], 'exec/uri', report);
     const bin = textField(platform, 'bin');
     if (bin !== undefined && bin.trim() !== '') checkBin(bin, [...at, 'bin'], report);
     const sha256 = textField(platform, 'sha256');
     if (sha256 !== undefined) checkDigest(sha256, [...at, 'sha256'], 'exec/digest-form', report);
+    else if (uri !== undefined) checkPinned(platform, uri, at, report);
   });
 }
 
-function checkUri(uri: string, path: Path, report: Report): void {
-  if (!/^https:\/\/[^\s/?#]+[^\s]*$/i.test(uri) || parseUrl(uri) === undefined) {
-    report('exec/uri', path, `${quote(uri)} is not an https URL`);
+/** An OCI digest in the reference verifies what a digest beside it would (KEP-2906, "Design Details"). */
+function checkPinned(platform: JsonObject, uri: string, at: Path, report: Report): void {
+  // A digest of another type has been told already.
+  if (field(platform, 'sha256') !== undefined) return;
+  const digest = ociDigest(uri);
+  if (digest === undefined) {
+    report('exec/no-digest', at, `no digest verifies ${quote(uri)}`);
     return;
   }
-  checkCredentials(uri, path, report);
+  checkDigest(digest, [...at, 'uri'], 'exec/digest-form', report);
+  const message = 'the schema of KEP-2906 requires sha256; its text also allows the digest in the reference';
+  report('exec/not-in-kep-schema', [...at, 'uri'], message);
+}
+
+/** Reports whether a text is a reference to a program: `https://…`, `oci://…` or `git::https://…//path?ref=…`. */
+function checkReference(
+  text: string,
+  path: Path,
+  code: 'exec/uri' | 'starlark/reference',
+  report: Report,
+): boolean {
+  const url = text.replace(/^git::/, '');
+  const isGit = url !== text;
+  if (!REFERENCE.test(url) || parseUrl(url) === undefined || (isGit && /^oci:/i.test(url))) {
+    report(code, path, `${quote(text)} is not an https, git or oci reference`);
+    return false;
+  }
+  if (/^oci:/i.test(url)) {
+    const reference = parseImageReference(url.slice('oci://'.length));
+    if (!reference.ok || reference.host === undefined) {
+      const reason = reference.ok ? 'has no registry' : reference.reason;
+      report(code, path, `the OCI reference ${quote(text)} ${reason}`);
+      return false;
+    }
+  }
+  checkCredentials(url, path, report);
+  return true;
 }
 
 function checkBin(bin: string, path: Path, report: Report): void {
@@ -70,13 +103,8 @@ function checkBin(bin: string, path: Path, report: Report): void {
 
 function checkScript(script: string, path: Path, report: Report): void {
   report('starlark/not-in-kep-schema', path, 'the schema of KEP-2906 has no Starlark runtime');
-  const url = script.replace(/^git::/, '');
-  if (!STARLARK.test(url) || parseUrl(url) === undefined) {
-    report('starlark/reference', path, `${quote(script)} is not an https, git or oci reference`);
-    return;
-  }
-  checkCredentials(url, path, report);
-  if (!PIN.test(url)) {
+  if (!checkReference(script, path, 'starlark/reference', report)) return;
+  if (!PIN.test(script)) {
     report('starlark/unpinned', path, `${quote(script)} is not pinned`, {
       hint: 'Name a commit, a digest or a release in the reference.',
     });

@@ -180,6 +180,15 @@ describe('from upstream catalogs', () => {
     ]);
   });
 
+  it('takes a plain relative path or file name as the address of a source', async () => {
+    await put('melon.yaml', catalogText('melon.co', ['Split']));
+    for (const url of ['./melon.yaml', 'melon.yaml']) {
+      await put('recipe.yaml', recipe(upstream('melon', url)));
+      const built = await run(['recipe.yaml', '--out', 'c.yaml'], { env: NOBODY });
+      expect([built.exitCode, built.err()]).toEqual([0, expect.stringContaining('platform: 1 function; ')]);
+    }
+  });
+
   it('warns that ages are not known here', async () => {
     await put('melon.yaml', catalogText('melon.co', ['Split']));
     await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml', ', minimumAge: 72h')));

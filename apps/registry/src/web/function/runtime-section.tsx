@@ -124,9 +124,13 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
                 </span>
               </td>
               <td>
-                <code class="digest">
-                  <Text value={sha256} max={80} />
-                </code>
+                {sha256 === undefined ? (
+                  'in the address'
+                ) : (
+                  <code class="digest">
+                    <Text value={sha256} max={80} />
+                  </code>
+                )}
               </td>
             </tr>
           ))}
