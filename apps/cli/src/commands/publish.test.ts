@@ -415,6 +415,32 @@ describe('the release before', () => {
     expect((await run(['before'])).exitCode).toBe(0);
   });
 
+  it('of a converted function may be improved as lint advises', async () => {
+    const metadata = `image: registry.example.com/fn/set-banana:v1.0.0
+sourceURL: https://example.com/fn/set-banana
+description: Sets bananas.
+license: Apache-2.0
+`;
+    const converted = await runTest(['convert', await put('converted/metadata.yaml', metadata)], {
+      cwd: folder,
+    });
+    expect(converted.exitCode).toBe(0);
+    await put('converted.yaml', converted.out());
+    expect((await run(['converted.yaml', '--release', '1.0.0'])).exitCode).toBe(0);
+    const improved = converted
+      .out()
+      .replace(
+        /^( *)x-kubernetes-preserve-unknown-fields: true$/m,
+        '$1properties: {color: {type: string, description: The color.}}\n$1required: [color]',
+      );
+    expect(improved).toContain('required: [color]');
+    await put('improved.yaml', improved);
+    const io = await run(['improved.yaml', '--release', '1.1.0']);
+    expect(io.err()).toMatch(/^warning\[publish\/review\]: .*\(schema-declared\)$/m);
+    expect(io.err()).not.toContain('publish/breaking');
+    expect(io.exitCode).toBe(0);
+  });
+
   it('is in the same line if a patch of an older line is published', async () => {
     const text = await definition('gap.example.com');
     const put2 = (name: string, version: string, change: (text: string) => string = (same) => same) =>
