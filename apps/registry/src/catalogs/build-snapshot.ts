@@ -28,8 +28,9 @@ export interface BuildSnapshotDeps {
 }
 
 /**
- * Includes in a catalog the events since its last build. Makes a snapshot if its bytes change; only changed entries
- * are rendered. Returns the new snapshot, or undefined if there is none.
+ * Includes in a catalog the events since its last build. Makes a snapshot if its bytes change, or the
+ * releases and sources that its entries come from; only changed entries are rendered. Returns the new snapshot, or
+ * undefined if there is none.
  */
 export async function buildSnapshot(
   deps: BuildSnapshotDeps,
@@ -54,7 +55,7 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) return undefined;
   const recipe = storedRecipe(catalog);
   const sources = await store.sources(name);
-  const { changed, entries, bytesChanged } = await findChangedEntries(store, catalog, recipe, {
+  const { changed, entries, snapshotChanged } = await findChangedEntries(store, catalog, recipe, {
     throughEvent,
     sources,
   });
@@ -69,7 +70,7 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
   // A takedown removes entry rows itself, so there may be no other change.
   const withdrawn = previous?.withdrawn !== undefined;
   const isFull = catalog.throughEvent === 0 || previous === undefined || withdrawn;
-  if (!isFull && !bytesChanged) {
+  if (!isFull && !snapshotChanged) {
     await store.commitSnapshot(cut);
     return undefined;
   }
@@ -81,7 +82,7 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
     (await renditions.assemble(header, changedEntries(store, name, changed, entries)));
   const { digests } = assembled;
   const same = SNAPSHOT_RENDITIONS.every((rendition) => previous?.digests[rendition] === digests[rendition]);
-  if (same && !withdrawn) {
+  if (same && !snapshotChanged && !withdrawn) {
     await assembled.discard();
     await store.commitSnapshot(cut);
     return undefined;

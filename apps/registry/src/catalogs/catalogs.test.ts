@@ -3,8 +3,10 @@ import type { ApplyResult, CatalogDetail, Problem, SnapshotList } from '@krmhub/
 import { DEFAULT_RECIPE_TEXT, RevisionConflict } from '@krmhub/catalog';
 import { type Snapshot, type SnapshotReport, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkRegistry } from '../check/check.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import {
+  definitionText,
   openTestRegistry,
   releasePath,
   type TestDefinition,
@@ -179,6 +181,45 @@ describe('snapshots', () => {
     expect((await (await post('/api/v1/catalogs/default/cut')).json()) as object).toMatchObject({
       newest: { serial: 2 },
     });
+  });
+
+  it('name the release that is selected where another one has the same bytes, and never a yanked one', async () => {
+    const named = async () => {
+      const [newest] = await history();
+      const { entries } = JSON.parse(
+        await text(`/catalogs/default/snapshots/${newest?.serial}/snapshot.json`),
+      ) as Snapshot;
+      return entries.flatMap(({ versions }) => versions.map(({ release }) => release));
+    };
+    const { secret } = await registry.token({});
+    const publishSame = (release: string) =>
+      registry.request(`${releasePath({ kind: 'SetLabels', release })}?wait=true`, {
+        method: 'PUT',
+        body: definitionText({ kind: 'SetLabels', release: '1.0.0' }),
+        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
+      });
+    await publishSame('1.0.0');
+    expect(await named()).toEqual(['1.0.0']);
+    const before = (await read(DEFAULT_YAML)).bytes;
+    await publishSame('1.1.0');
+    expect(await named()).toEqual(['1.1.0']);
+    expect((await read(DEFAULT_YAML)).bytes).toEqual(before);
+    await post(`${releasePath({ kind: 'SetLabels', release: '1.1.0' })}/yank`, { reason: 'broken' });
+    await registry.waitForCatalogs();
+    expect(await named()).toEqual(['1.0.0']);
+    expect((await checkRegistry(registry.folder, { startedAt: new Date() })).findings).toEqual([]);
+  });
+
+  it('name the sources of the recipe that was applied last', async () => {
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+    const first = recipe('platform', '{group: example.com}');
+    await apply('platform', first);
+    await registry.waitForCatalogs();
+    await apply('platform', first.replace('name: ours', 'name: mine'));
+    await registry.waitForCatalogs();
+    const [newest] = await history('platform');
+    const snapshot = await text(`/catalogs/platform/snapshots/${newest?.serial}/snapshot.json`);
+    expect((JSON.parse(snapshot) as Snapshot).entries[0]?.versions).toMatchObject([{ source: 'mine' }]);
   });
 
   it('describe their entries, the source of each, and the previous snapshot', async () => {

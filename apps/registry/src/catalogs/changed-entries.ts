@@ -12,6 +12,7 @@ import {
   hasRendering,
   isCandidate,
   isEmptySelection,
+  isSameProvenance,
   isSameSelection,
   needsFacts,
   type Recipe,
@@ -34,8 +35,8 @@ export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStor
 
 export interface ChangedEntries {
   changed: CatalogEntryRow[];
-  /** Whether an entry was added, changed or removed. */
-  bytesChanged: boolean;
+  /** Whether an entry was added, changed or removed, or comes from another release or source than before. */
+  snapshotChanged: boolean;
   /** Entries that `changed` names and that are not stored yet. */
   entries: Map<Digest, RenderedEntry>;
 }
@@ -57,7 +58,7 @@ export async function findChangedEntries(
 }
 
 class EntryComparison {
-  readonly result: ChangedEntries = { changed: [], bytesChanged: false, entries: new Map() };
+  readonly result: ChangedEntries = { changed: [], snapshotChanged: false, entries: new Map() };
   readonly #store: EntryStore;
   readonly #catalog: CatalogRecord;
   readonly #recipe: Recipe;
@@ -203,7 +204,7 @@ class EntryComparison {
     for (const selection of changed) {
       const row = rows.get(functionKey(selection))?.find(({ kind }) => kind === selection.kind);
       if (selection.versions.length === 0) {
-        if (row?.entry !== undefined) result.bytesChanged = true;
+        if (row?.entry !== undefined) result.snapshotChanged = true;
         result.changed.push(selection);
         continue;
       }
@@ -214,8 +215,9 @@ class EntryComparison {
       const entry = isStored ? rendered : renderEntry(definition);
       if (entry.digest === row?.entry && isSameSelection(selection, row)) continue;
       result.changed.push({ ...selection, entry: entry.digest });
+      // Another release may have the same bytes: `snapshot.json` still must name the one that is selected.
+      if (entry.digest !== row?.entry || !isSameProvenance(selection, row)) result.snapshotChanged = true;
       if (entry.digest === row?.entry) continue;
-      result.bytesChanged = true;
       if (!isStored) result.entries.set(entry.digest, entry);
     }
     if (result.entries.size < SERVER_LIMITS.buildBatch) return;
@@ -251,7 +253,7 @@ class EntryComparison {
   #emptyEntry(row: CatalogEntryRow): void {
     const { group, kind } = row;
     if (isEmptySelection(row)) return;
-    if (row.entry !== undefined) this.result.bytesChanged = true;
+    if (row.entry !== undefined) this.result.snapshotChanged = true;
     this.result.changed.push({ group, kind, versions: [], shadowed: [], yanked: [] });
   }
 }

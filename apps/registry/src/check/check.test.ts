@@ -288,6 +288,27 @@ describe('finds damage', () => {
       () => sql(`UPDATE entry SET json = replace(json, 'container', 'contained')`),
       /^snapshots: snapshot default 2: regenerated catalog\.json/,
     ],
+    [
+      'a snapshot with a yanked release',
+      () =>
+        sql(`UPDATE release SET yanked = '{"at":"2026-01-01T00:00:00.000Z","by":"a","reason":"bad"}'
+          WHERE release = '1.1.0' AND function_id = 1`),
+      /^provenance: snapshot default 7: it names release \S+@1\.1\.0, which is yanked$/,
+    ],
+    [
+      'a snapshot with a release that is missing',
+      () => sql(`UPDATE release SET release = '1.2.0' WHERE release = '1.1.0' AND function_id = 1`),
+      /^provenance: snapshot default 7: it names release \S+@1\.1\.0, which is missing/,
+    ],
+    [
+      'a snapshot that does not name the release that is selected',
+      () =>
+        sql(`UPDATE catalog_function SET to_serial = 8 WHERE kind = 'SetLabels' AND to_serial IS NULL;
+        INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
+          SELECT catalog, group_name, kind, 8, entry, replace(selection, '"1.1.0"', '"1.0.0"')
+          FROM catalog_function WHERE kind = 'SetLabels' AND to_serial = 8`),
+      /^provenance: snapshot default 7: it does not name the selected release or source of \S+\/SetLabels$/,
+    ],
     ['a missing entry', () => sql('DELETE FROM entry WHERE rowid = 1'), /^snapshots: .*cannot be read/],
     [
       'a missing snapshot',

@@ -6,13 +6,14 @@
 import { KrmhubError } from '@krmhub/schema';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { dataPaths } from '../store/data-folder.js';
-import { translateSqliteError } from '../store/sqlite/errors.js';
+import { isDamaged, translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite/state.js';
 import { checkArtifactBlobs, checkManifests } from './artifacts.js';
 import { checkDatabase } from './database.js';
 import { checkEvents } from './events.js';
 import { type Check, type CheckInput, damage, type Finding, FROM_BACKUP } from './finding.js';
 import { checkLeftovers } from './leftovers.js';
+import { checkProvenance } from './provenance.js';
 import { checkReleases } from './releases.js';
 import { checkRenditions } from './renditions.js';
 import { checkFullText, checkSearchRows } from './search.js';
@@ -30,6 +31,7 @@ const CHECKS: Record<string, Check> = {
   events: checkEvents,
   entries: checkEntries,
   snapshots: checkSnapshots,
+  provenance: checkProvenance,
   signatures: checkSignatures,
   forms: checkRenditions,
   manifests: checkManifests,
@@ -100,7 +102,7 @@ async function* finished(
     yield* check(input);
   } catch (failure) {
     const error = translateSqliteError(failure);
-    if (error instanceof KrmhubError && error.code !== 'internal') throw error;
+    if (error instanceof KrmhubError && error.code !== 'internal' && !isDamaged(error)) throw error;
     yield damage('registry.db', `the check ended early: ${(error as Error).message}`, FROM_BACKUP);
   }
 }

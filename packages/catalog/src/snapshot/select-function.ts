@@ -330,6 +330,13 @@ export function isSameSelection(a: Selection, b: Selection): boolean {
   return text(a) === text(b);
 }
 
+/** Reports whether a snapshot says the same of two selections: which release or entry provides each API version. */
+export function isSameProvenance(a: Selection, b: Selection): boolean {
+  const text = ({ group, kind, versions }: Selection) =>
+    canonicalJson({ group, kind, versions } as unknown as JsonObject);
+  return text(a) === text(b);
+}
+
 /** API versions that any of the candidates serves, most preferred first. */
 function apiVersions(candidates: readonly Candidate[]): string[] {
   return [...new Set(candidates.flatMap(({ versions }) => versions))].sort(compareApiVersions);

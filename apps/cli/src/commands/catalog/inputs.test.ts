@@ -126,6 +126,21 @@ it('completes the entries of a source as the registry did', async () => {
   expect(JSON.parse((await read('completed.json')).toString())).toEqual(report);
 });
 
+it('builds the same snapshot after a release was yanked whose bytes another release has', async () => {
+  await writeFile(path.join(folder, 'twins.yaml'), recipeText(OUR_FUNCTIONS, '', 'twins'));
+  expect((await run('apply', 'twins.yaml')).exitCode).toBe(0);
+  const definition = new TextEncoder().encode(definitionText({ kind: 'Twin' }));
+  for (const release of ['1.0.0', '1.1.0']) {
+    const name = { group: 'example.com', kind: 'Twin', release, mediaType: 'application/yaml' as const };
+    await client.publish({ ...name, definition, wait: true });
+  }
+  await client.yank('example.com', 'Twin', '1.0.0', 'bad');
+  const exported = await run('inputs', 'twins', '--out', 'twins');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  const built = await offline('twins', '--out', 'twins-catalog.yaml');
+  expect(built.exitCode, built.out() + built.err()).toBe(0);
+});
+
 it('exports earlier entries of a source, too', async () => {
   server.served.set('/young.yaml', catalogText('young.co', ['Split'], { description: 'Another one.' }));
   await client.refreshSource('platform', 'young');

@@ -1,3 +1,4 @@
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,6 +14,7 @@ import * as artifacts from './schema/artifacts.js';
 import * as catalogs from './schema/schema.js';
 import * as sources from './schema/sources.js';
 import * as upstream from './schema/upstream-functions.js';
+import { openDatabaseState } from './state.js';
 import { createStore, openSqliteStore } from './store.js';
 
 let folder: string;
@@ -173,7 +175,11 @@ describe('a database file', () => {
 
   it('that is not a database is left alone', async () => {
     await writeFile(file, 'this is a text, which somebody may want to keep\n'.repeat(100));
-    await expect(openSqliteStore(file)).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });
+    await expect(openSqliteStore(file)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the database is damaged: the file is not a database (SQLITE_NOTADB)',
+      hint: expect.stringContaining('krmhub fsck'),
+    });
   });
 });
 
@@ -186,6 +192,42 @@ describe('database errors', () => {
       code: 'storage-full',
     });
     close();
+  });
+
+  it('tell garbage in the pages of the database as damage, not as a fault of the registry', async () => {
+    const store = await openSqliteStore(file);
+    await store.createToken(token, 'h');
+    await store.close();
+    const client = new Database(file);
+    const pageSize = client.pragma('page_size', { simple: true }) as number;
+    const page = client.prepare(`SELECT rootpage FROM sqlite_schema WHERE name = 'token'`).pluck().get();
+    client.close();
+    const bytes = readFileSync(file);
+    bytes.fill(0xff, ((page as number) - 1) * pageSize, (page as number) * pageSize);
+    writeFileSync(file, bytes);
+    const readTokens = async () => {
+      const damaged = await openSqliteStore(file);
+      try {
+        return await damaged.tokens();
+      } finally {
+        await damaged.close();
+      }
+    };
+    await expect(readTokens()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/^the database is damaged: its pages contradict each other/),
+    });
+  });
+
+  it('tell a write-ahead log that was cut off from a database that is in use', async () => {
+    const connection = openConnection(file);
+    const store = createStore(connection);
+    for (const id of ['a', 'b', 'c', 'd']) await store.createToken({ ...token, id }, id);
+    truncateSync(`${file}-wal`, statSync(`${file}-wal`).size / 2);
+    expect(() => openDatabaseState(file)).toThrow(
+      /the database is damaged: the file or its write-ahead log \(-wal\) was cut off/,
+    );
+    await store.close();
   });
 
   it('pass through unrelated errors', async () => {

@@ -1,5 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 
+/** A retry does not help. SQLite pads a short read of the database, so it tells of the write-ahead log. */
+const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/;
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|CANTOPEN|IOERR|READONLY)/;
 
 /** Translates SQLite result codes (https://sqlite.org/rescode.html) to KrmhubError; returns other errors unchanged. */
@@ -12,6 +14,12 @@ export function translateSqliteError(error: unknown): unknown {
       cause: error,
     });
   }
+  if (DAMAGED.test(code)) {
+    return new KrmhubError('unavailable', `the database is damaged: ${describeDamage(code)} (${code})`, {
+      hint: 'Stop the registry, run `krmhub fsck`, then restore the registry from a backup.',
+      cause: error,
+    });
+  }
   if (UNAVAILABLE.test(code)) {
     return new KrmhubError('unavailable', `the database is unavailable: ${code}`, {
       hint: 'Try again. If the error persists, check whether another process locks the database or its disk fails.',
@@ -19,6 +27,17 @@ export function translateSqliteError(error: unknown): unknown {
     });
   }
   return error;
+}
+
+/** Reports whether SQLite says that the content of the files is wrong. */
+export function isDamaged(error: unknown): boolean {
+  return DAMAGED.test(sqliteCode(error) ?? '');
+}
+
+function describeDamage(code: string): string {
+  if (code.startsWith('SQLITE_NOTADB')) return 'the file is not a database';
+  if (code.startsWith('SQLITE_IOERR')) return 'the file or its write-ahead log (-wal) was cut off';
+  return 'its pages contradict each other';
 }
 
 /** Reports whether another connection holds the lock. */

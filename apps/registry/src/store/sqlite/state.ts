@@ -11,7 +11,7 @@ import {
   refuseUnknownMigrations,
 } from './connection.js';
 import { Database } from './driver.js';
-import { attempt, translateSqliteError } from './errors.js';
+import { attempt, isDamaged, translateSqliteError } from './errors.js';
 import { eventRows } from './events/events.js';
 import { type FunctionRows, functionRows } from './functions/functions.js';
 import { type CatalogRows, catalogRows } from './snapshots/catalogs.js';
@@ -49,7 +49,7 @@ export function openDatabaseState(file: string): DatabaseState {
     return databaseState(client);
   } catch (error) {
     client?.close();
-    throw asUnreadable(file, translateSqliteError(error));
+    throw asUnreadable(file, error);
   }
 }
 
@@ -89,8 +89,10 @@ function refuseMissingMigrations(client: BetterSqlite3.Database, file: string): 
 
 /** Translates SQLite errors for a file that is not a readable database. */
 function asUnreadable(file: string, error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError)) return error;
-  return new KrmhubError('unavailable', `cannot read ${file} as a database: ${error.code}`, {
+  const translated = translateSqliteError(error);
+  if (!isDamaged(error) && !(translated instanceof Database.SqliteError)) return translated;
+  const { message } = translated as Error;
+  return new KrmhubError('unavailable', `cannot read ${file} as a database: ${message}`, {
     hint: 'Restore the registry from a backup.',
     cause: error,
   });
