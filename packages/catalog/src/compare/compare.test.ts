@@ -232,6 +232,13 @@ const definitions: [before: FunctionDefinition, after: FunctionDefinition, ...ru
       'digest-removed',
       'download-changed',
     ],
+    [withPlatforms(platform()), withPlatforms(platform({ sha256: undefined })), 'digest-removed'],
+    [
+      withPlatforms(platform()),
+      withPlatforms(platform({ uri: 'https://tools.example.com/v2/fn.tar.gz', sha256: undefined })),
+      'digest-removed',
+      'download-changed',
+    ],
     [withSchema({ type: 'object', ...preserve }), withSchema(object({ a: text })), 'schema-declared'],
     [withSchema(declaredMetadata), withSchema(object({ a: text }, { required: ['a'] })), 'schema-declared'],
     [withSchema(object({ a: text }, preserve)), withSchema(object({ a: text })), 'preserve-unknown-removed'],
