@@ -1,3 +1,4 @@
+import { CONVERT_SOURCES } from '@krmhub/schema/documents/formats';
 import { PROFILES } from '@krmhub/schema/profile';
 import { type Command, Option } from 'commander';
 import type { ConvertFilesOptions } from '../functions/convert-files.js';
@@ -8,11 +9,13 @@ export function registerConvert(program: Command, io: Io): void {
   program
     .command('convert')
     .summary('Convert other formats to definitions.')
-    .description('Convert kpt function metadata, Krew plugins and older drafts of the KEP to definitions.')
+    .description(
+      'Convert function metadata and function lists of kpt, FunctionConfigs of Porch, Krew plugins and older drafts of the KEP to definitions.',
+    )
     .argument('<file...>', 'Files, folders with YAML and JSON, oci://… artifacts, or - for stdin.')
     .addOption(
       new Option('--from <source>', 'Type of the input files.')
-        .choices(['auto', 'kep', 'kpt-metadata', 'krew'])
+        .choices(['auto', ...CONVERT_SOURCES])
         .default('auto'),
     )
     .addOption(
@@ -42,6 +45,7 @@ Examples:
   krmhub convert metadata.yaml --release v0.3
   krmhub convert functions/ --out definitions
   krmhub convert plugin.yaml --group tools.example.com
+  krmhub convert catalog.json --from kpt-list --to catalog
   krmhub convert definitions/ --to catalog --name example > catalog.yaml
   krmhub convert definitions/ --to porch > functions.yaml`,
     )

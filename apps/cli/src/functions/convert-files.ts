@@ -79,7 +79,7 @@ export async function convertFiles(
   if (converted.length === 0) {
     if (errors.length > 0) return printLine(io, 'converted no files');
     throw new KrmhubError('not-found', `nothing to convert in ${names.join(', ')}`, {
-      hint: 'Give definitions, catalogs, kpt function metadata or Krew plugins.',
+      hint: 'Give definitions, catalogs, function metadata or lists of kpt, FunctionConfigs of Porch or Krew plugins.',
     });
   }
   const { files, report } =
@@ -175,7 +175,7 @@ function convertSource(
 ): void {
   const { documents, diagnostics } = readYaml(bytes, { file });
   const { from, release, group } = options;
-  const results = documents.map((document) =>
+  const results = documents.flatMap((document) =>
     convertDocument(document, {
       file,
       // A named file must have the requested type; a file in a folder is skipped if it has another type.

@@ -5,7 +5,7 @@ export const CONVERT_CODES = {
   'convert/unknown-document': {
     severity: 'error',
     summary: 'The type of the document is not supported, or differs from --from.',
-    fix: 'Give a KRM function definition or catalog, function metadata of kpt, or a Krew plugin.',
+    fix: 'Give a KRM function definition or catalog, function metadata or a function list of kpt, a FunctionConfig of Porch, or a Krew plugin.',
   },
   'convert/no-image': {
     severity: 'error',
@@ -44,12 +44,12 @@ export const CONVERT_CODES = {
   },
   'convert/no-group': {
     severity: 'error',
-    summary: 'No group can be derived from the home page or the download URL.',
+    summary: 'No group can be derived from a URL or the image.',
     fix: 'Name the group with --group.',
   },
   'convert/group': {
     severity: 'warning',
-    summary: 'The group is derived from the home page or the download URL.',
+    summary: 'The group is derived from a URL or the image.',
     fix: 'Check that the domain is yours, or name the group with --group.',
   },
   'convert/publisher': {
@@ -104,7 +104,7 @@ export const CONVERT_CODES = {
   },
   'convert/clash': {
     severity: 'error',
-    summary: 'Several files contain different definitions of one function, so none of them is written.',
+    summary: 'Different definitions of one function and release cannot all be written.',
     fix: 'Convert the file that you need by its name, or the others to another folder (--out).',
   },
   'convert/not-a-function': {

@@ -4,7 +4,7 @@ import { normalizeLicense } from '../licenses/spdx-identifiers.js';
 import { parseUrl } from '../names/parse-url.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
-import { completeDefinition } from './complete.js';
+import { completeDefinition, type EntryDefaults } from './complete.js';
 
 /** What a converter makes of one document; without a definition there is an error among the diagnostics. */
 export interface Conversion {
@@ -14,19 +14,42 @@ export interface Conversion {
   diagnostics: Diagnostic[];
 }
 
+/** What is known of a document besides what it says. */
+export interface ConversionOptions {
+  /** Name of the file in diagnostics; a folder of it may name the release. */
+  file: string;
+  /** Spelled as the image's tag is to be, such as `v0.3`. */
+  release?: string;
+  /** Where neither the document nor a folder names the release. */
+  fallbackRelease?: string;
+  /** Instead of the group that the converter would choose. */
+  group?: string;
+  /** Values for fields that the document lacks. */
+  defaults?: EntryDefaults;
+}
+
 /** Reports of what a converter could not know; paths are those of the converted document. */
 export class ConversionReport {
-  readonly diagnostics: Diagnostic[] = [];
+  readonly diagnostics: Diagnostic[];
   private readonly document: YamlDocument;
   private readonly file: string;
+  private readonly base: Path;
 
-  constructor(document: YamlDocument, file: string) {
+  constructor(document: YamlDocument, file: string, base: Path = [], diagnostics: Diagnostic[] = []) {
     this.document = document;
     this.file = file;
+    this.base = base;
+    this.diagnostics = diagnostics;
   }
 
-  add(code: ConvertCode, message: string, path: Path = []): void {
+  /** Adds to the same reports, with paths relative to `path`. */
+  within(path: Path): ConversionReport {
+    return new ConversionReport(this.document, this.file, [...this.base, ...path], this.diagnostics);
+  }
+
+  add(code: ConvertCode, message: string, at: Path = []): void {
     const { severity, fix } = CONVERT_CODES[code];
+    const path = [...this.base, ...at];
     // A field that is missing has no place of its own: the whole document would be underlined.
     const range = path.length === 0 ? undefined : this.document.locate(path);
     this.diagnostics.push({
@@ -45,8 +68,12 @@ export class ConversionReport {
 export const CONVERTED_VERSION = 'v1alpha1';
 
 /** Completes what a converter read, as definitions of others are completed: with a report of each field that it fills. */
-export function finishDefinition(read: JsonObject, report: ConversionReport): FunctionDefinition {
-  const { spec, filled } = completeDefinition(read);
+export function finishDefinition(
+  read: JsonObject,
+  report: ConversionReport,
+  defaults?: EntryDefaults,
+): FunctionDefinition {
+  const { spec, filled } = completeDefinition(read, defaults);
   // The document has other fields than a definition, so there is nothing to point at.
   for (const { code, message } of filled) report.add(code, message);
   return spec as unknown as FunctionDefinition;

@@ -7,7 +7,7 @@ import { CONVERT_CODES, type ConvertOptions, convertDocument, releaseFromPath } 
 function convert(text: string, options: Partial<ConvertOptions> = {}) {
   const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), { file: 'f.yaml' });
   expect(diagnostics).toEqual([]);
-  return convertDocument(documents[0]!, { file: 'f.yaml', ...options });
+  return convertDocument(documents[0]!, { file: 'f.yaml', ...options })[0]!;
 }
 const codes = ({ diagnostics }: { diagnostics: { code: string }[] }) =>
   diagnostics.map(({ code }) => code).sort();
@@ -355,7 +355,7 @@ describe.skipIf(!existsSync(DATA))('real files (skipped where ../shared/data is 
   const convertFile = (folder: string, name: string, options: { release?: string } = {}) => {
     const { documents, diagnostics } = readYaml(readFileSync(join(DATA, folder, name)), { file: name });
     expect(diagnostics).toEqual([]);
-    return convertDocument(documents[0]!, { file: name, ...options });
+    return convertDocument(documents[0]!, { file: name, ...options })[0]!;
   };
 
   it('converts the 75 of 77 kpt metadata files that name an image', () => {

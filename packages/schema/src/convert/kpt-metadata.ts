@@ -7,6 +7,7 @@ import { shorten } from '../yaml/scalars.js';
 import {
   CONVERTED_VERSION,
   type Conversion,
+  type ConversionOptions,
   ConversionReport,
   convertLicense,
   definedFields,
@@ -17,10 +18,8 @@ import {
   repositoryOf,
   stringItems,
 } from './conversion.js';
+import { KPT_GROUP } from './group.js';
 import { releaseFromPath } from './release-path.js';
-
-/** The group of the functions of the kpt function catalog. */
-export const KPT_GROUP = 'fn.kpt.dev';
 
 const KNOWN_FIELDS = new Set([
   'image',
@@ -39,10 +38,7 @@ const KNOWN_FIELDS = new Set([
  * else the tag of the image, else a folder of `file` that is named like one. It becomes the tag of an image that
  * has neither tag nor digest; without any release that is an error.
  */
-export function convertKptMetadata(
-  document: YamlDocument,
-  options: { file: string; release?: string; group?: string },
-): Conversion {
+export function convertKptMetadata(document: YamlDocument, options: ConversionOptions): Conversion {
   const report = new ConversionReport(document, options.file);
   const failed = (): Conversion => ({ diagnostics: report.diagnostics });
   if (!isObject(document.value)) {
@@ -72,20 +68,23 @@ export function convertKptMetadata(
     group: options.group ?? KPT_GROUP,
     names: { kind: image.kind },
     description: readDescription(metadata, image.name, report),
-    publisher: readPublisher(metadata, image.owner, report),
+    publisher: options.defaults?.publisher ?? readPublisher(metadata, image.owner, report),
     versions: [version],
     home,
     maintainers: maintainers.length === 0 ? undefined : maintainers,
     tags: tags.length === 0 ? undefined : tags,
   });
-  const definition = finishDefinition(read, report);
+  const definition = finishDefinition(read, report, options.defaults);
   const release = image.release;
   return { definition, ...(release === undefined ? {} : { release }), diagnostics: report.diagnostics };
 }
 
-interface Image {
+export interface Image {
   reference: string;
-  /** Digest in the reference. */
+  host: string | undefined;
+  /** Path below the host. */
+  repository: string;
+  /** Digest in the reference, or beside it. */
   sha256: string | undefined;
   /** Last segment of its path. */
   name: string;
@@ -95,9 +94,10 @@ interface Image {
   release: string | undefined;
 }
 
-function readImage(
+/** The field `image` of a mapping. Some formats write its digest beside it. */
+export function readImage(
   metadata: JsonObject,
-  options: { file: string; release?: string },
+  options: ConversionOptions & { digest?: string | undefined },
   report: ConversionReport,
 ): Image | undefined {
   const text = textField(metadata, 'image')?.trim();
@@ -117,7 +117,7 @@ function readImage(
 
   const ofTag =
     reference.tag !== undefined && canonicalRelease(reference.tag) !== undefined ? reference.tag : undefined;
-  const release = options.release ?? ofTag ?? releaseFromPath(options.file);
+  const release = options.release ?? ofTag ?? releaseFromPath(options.file) ?? options.fallbackRelease;
   const canonical = release === undefined ? undefined : canonicalRelease(release);
   if (release !== undefined && canonical === undefined) {
     report.add('convert/release', `the release ${shorten(release)} is not a SemVer version`);
@@ -127,7 +127,8 @@ function readImage(
     const message = `the release is ${release}, but the image tag is ${shorten(ofTag)}`;
     report.add('convert/release-differs', message, ['image']);
   }
-  const pinned = reference.tag !== undefined || reference.digest !== undefined;
+  const digest = options.digest ?? reference.digest;
+  const pinned = reference.tag !== undefined || digest !== undefined;
   if (!pinned && release === undefined) {
     report.add('convert/no-release', `the image ${shorten(text)} has no tag, and the release is unknown`, [
       'image',
@@ -138,7 +139,9 @@ function readImage(
   const owner = [reference.host, ...reference.repository.split('/').slice(0, -1)].filter(Boolean).join('/');
   return {
     reference: pinned ? text : `${text}:${release}`,
-    sha256: reference.digest?.slice('sha256:'.length),
+    host: reference.host,
+    repository: reference.repository,
+    sha256: digest?.replace(/^sha256:/, ''),
     name,
     kind,
     owner: owner === '' ? name : owner,

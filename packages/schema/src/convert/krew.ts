@@ -2,12 +2,12 @@ import type { Path } from '../diagnostics/diagnostic.js';
 import type { ExecPlatform, JsonObject, JsonValue } from '../documents/definition.js';
 import { canonicalRelease } from '../documents/release.js';
 import { field, isObject, listField, objectField, textField } from '../json/access.js';
-import { isGroup } from '../names/gvk.js';
 import type { YamlDocument } from '../yaml/read-yaml.js';
 import { shorten } from '../yaml/scalars.js';
 import {
   CONVERTED_VERSION,
   type Conversion,
+  type ConversionOptions,
   ConversionReport,
   convertLicense,
   definedFields,
@@ -17,20 +17,15 @@ import {
   pascalCase,
   repositoryOf,
 } from './conversion.js';
+import { groupOfLink } from './group.js';
 import { describeSelector, selectPlatforms } from './selector.js';
-
-/** Pages of an owner, whose domain is a group that only this owner can hold. */
-const PAGES: Readonly<Record<string, string>> = { 'github.com': 'github.io', 'gitlab.com': 'gitlab.io' };
 
 /**
  * A Krew plugin manifest as a definition with an exec runtime. The group is the one given, else the domain of the
  * owner's pages for a home page on GitHub or GitLab (`owner.github.io`), else the host of the home page. Without a home
  * page it is derived from the download URL.
  */
-export function convertKrew(
-  document: YamlDocument,
-  options: { file: string; release?: string; group?: string },
-): Conversion {
+export function convertKrew(document: YamlDocument, options: ConversionOptions): Conversion {
   const report = new ConversionReport(document, options.file);
   const failed = (): Conversion => ({ diagnostics: report.diagnostics });
   const spec = objectField(document.value, 'spec') ?? {};
@@ -42,7 +37,7 @@ export function convertKrew(
       'name',
     ]);
 
-  const release = options.release ?? textField(spec, 'version');
+  const release = options.release ?? textField(spec, 'version') ?? options.fallbackRelease;
   if (release === undefined || canonicalRelease(release) === undefined) {
     const what =
       release === undefined
@@ -79,11 +74,15 @@ export function convertKrew(
     group,
     names: { kind },
     description: readDescription(spec, name, report),
-    publisher: derivePublisher(link, report),
+    publisher: options.defaults?.publisher ?? derivePublisher(link, report),
     versions: [version],
     home: page,
   });
-  return { definition: finishDefinition(read, report), release, diagnostics: report.diagnostics };
+  return {
+    definition: finishDefinition(read, report, options.defaults),
+    release,
+    diagnostics: report.diagnostics,
+  };
 }
 
 /** What a manifest says of where the plugin comes from: its home page, or the first download if it has none. */
@@ -111,22 +110,10 @@ function readLink(spec: JsonObject, platforms: readonly ExecPlatform[]): PluginL
 }
 
 function deriveGroup({ url, page, path }: PluginLink, report: ConversionReport): string | undefined {
-  const origin = url === undefined ? undefined : parseOrigin(url);
-  const pages = origin === undefined ? undefined : PAGES[origin.host];
-  const group = (pages === undefined ? origin?.host : `${origin?.owner}.${pages}`)?.toLowerCase();
+  const group = url === undefined ? undefined : groupOfLink(url);
   const source = url === undefined || url === page ? 'the homepage' : 'the download URL';
-  // The host of a forge belongs to no one who publishes on it.
-  const shared = origin?.owner !== undefined && pages === undefined;
-  if (
-    group === undefined ||
-    shared ||
-    !isGroup(group) ||
-    (pages !== undefined && origin?.owner === undefined)
-  ) {
-    report.add('convert/no-group', `cannot derive a group from ${source}`, path);
-    return undefined;
-  }
-  report.add('convert/group', `the group ${group} is derived from ${source}`, path);
+  if (group === undefined) report.add('convert/no-group', `cannot derive a group from ${source}`, path);
+  else report.add('convert/group', `the group ${group} is derived from ${source}`, path);
   return group;
 }
 

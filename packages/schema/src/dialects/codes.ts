@@ -76,7 +76,8 @@ export const DIALECT_CODES = {
   },
   'dialect/storage-mount': {
     severity: 'info',
-    summary: 'requireFilesystem, from a user story of KEP-2906, is read as requireStorageMount.',
+    summary:
+      'requireFilesystem, from a user story of KEP-2906, or mounts, as kustomize writes it, is read as requireStorageMount.',
     fix: 'Write requireStorageMount.',
   },
   'dialect/network': {

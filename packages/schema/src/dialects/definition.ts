@@ -15,6 +15,18 @@ const MAX_VERSIONS_TO_FILL = 16;
 /** Names of a CustomResourceDefinition that a function has no use for. */
 const IGNORED_NAMES = ['plural', 'singular', 'shortNames', 'listKind', 'categories', 'scope'];
 
+/** Fields of a CustomResourceDefinition that say how a server stores and shows objects. */
+const IGNORED_FIELDS = ['scope', 'conversion', 'preserveUnknownFields'];
+const IGNORED_VERSION_FIELDS = [
+  'served',
+  'storage',
+  'subresources',
+  'additionalPrinterColumns',
+  'selectableFields',
+  'deprecated',
+  'deprecationWarning',
+];
+
 /** Reads one definition, the spec of a document or an entry of a catalog, which stands at `base`. */
 export function readDefinition(spec: JsonObject, base: Path, file: string, corrections: Corrections): Draft {
   const origins = new Origins(base);
@@ -45,7 +57,9 @@ class DefinitionReader {
     this.rename(spec, 'keywords', 'tags', 'dialect/tags');
     this.rename(spec, 'types', 'tags', 'dialect/tags');
     this.rename(spec, 'sourceURL', 'home', 'dialect/home');
-    if ('hidden' in spec) this.drop(spec, 'hidden', ['hidden'], 'dialect/ignored-field');
+    for (const name of ['hidden', ...IGNORED_FIELDS]) {
+      if (name in spec) this.drop(spec, name, [name], 'dialect/ignored-field');
+    }
     if (spec.versions !== undefined) spec.versions = this.readVersions(spec.versions);
     if (Array.isArray(spec.versions)) {
       for (const name of VERSION_FIELDS) this.moveIntoVersions(spec, spec.versions, name, name);
@@ -134,6 +148,9 @@ class DefinitionReader {
     if (!isObject(authored)) return authored;
     const version = { ...authored };
     const at = ['versions', index];
+    for (const name of IGNORED_VERSION_FIELDS) {
+      if (name in version) this.dropVersionField(version, name, at);
+    }
     if (isObject(version.runtime)) version.runtime = this.runtimes.read(version.runtime, [...at, 'runtime']);
     const license = version.license;
     const respelled = typeof license === 'string' ? normalizeLicense(license) : undefined;
@@ -157,6 +174,20 @@ class DefinitionReader {
   private drop(holder: JsonObject, name: string, at: Path, code: DialectCode): void {
     this.report(code, `${name} is omitted`, at);
     delete holder[name];
+  }
+
+  /** What means that the API version is not to be used is more than a setting of a server. */
+  private dropVersionField(version: JsonObject, name: string, at: Path): void {
+    const isWithdrawn =
+      (name === 'served' && version.served === false) ||
+      (name === 'deprecated' && version.deprecated === true);
+    if (!isWithdrawn) {
+      this.drop(version, name, [...at, name], 'dialect/ignored-field');
+      return;
+    }
+    const message = `${name}: ${String(version[name])} is omitted: an API version of a function has no state`;
+    this.report('dialect/dropped-field', message, [...at, name]);
+    delete version[name];
   }
 
   private report(code: DialectCode, message: string, at: Path, target?: 'value'): void {

@@ -1,10 +1,12 @@
 import { CATALOG_KINDS } from '../documents/catalog.js';
 import { type JsonValue, KRM_API_VERSION } from '../documents/definition.js';
+import type { ConvertSource } from '../documents/formats.js';
 import { field, isObject, textField } from '../json/access.js';
 import { suggest } from '../names/suggest.js';
 import { shorten } from '../yaml/scalars.js';
 
 export const KREW_GROUP = 'krew.googlecontainertools.github.com';
+const PORCH_GROUP = 'config.porch.kpt.dev';
 
 const CONVERT_HINT = 'Convert the file to a definition with `krmhub convert`.';
 
@@ -23,11 +25,18 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
     group: /^apiextensions\.k8s\.io$/,
     kinds: ['CustomResourceDefinition'],
     name: 'a CustomResourceDefinition',
+    hint: 'Copy group, names and versions to a KRMFunctionDefinition, and add the runtime that a CustomResourceDefinition lacks.',
   },
   {
     group: /^krew\.googlecontainertools\.github\.com$/,
     kinds: ['Plugin'],
     name: 'a Krew plugin',
+    hint: CONVERT_HINT,
+  },
+  {
+    group: /^config\.porch\.kpt\.dev$/,
+    kinds: ['FunctionConfig'],
+    name: 'a FunctionConfig of Porch',
     hint: CONVERT_HINT,
   },
   {
@@ -55,8 +64,33 @@ export function isKptMetadata(value: JsonValue): boolean {
   return known.some((name) => DISTINCTIVE_KPT_FIELDS.includes(name)) && !isObject(value.image ?? null);
 }
 
+/** Reports whether a document is the list of images that function catalogs of kpt publish as `catalog.json`. */
+export function isKptList(value: JsonValue): boolean {
+  if (!isObject(value) || 'apiVersion' in value || 'kind' in value) return false;
+  const { functions } = value;
+  if (!Array.isArray(functions)) return false;
+  return functions.length === 0
+    ? 'version' in value
+    : functions.some((item) => isObject(item) && Object.hasOwn(item, 'image'));
+}
+
+export function isPorchFunction(value: JsonValue): boolean {
+  return (
+    apiGroup(textField(value, 'apiVersion') ?? '') === PORCH_GROUP &&
+    field(value, 'kind') === 'FunctionConfig'
+  );
+}
+
 export function isKrewPlugin(value: JsonValue): boolean {
   return apiGroup(textField(value, 'apiVersion') ?? '') === KREW_GROUP && field(value, 'kind') === 'Plugin';
+}
+
+/** The format of a document that can be converted; undefined for definitions, catalogs and everything else. */
+export function detectFormat(value: JsonValue): Exclude<ConvertSource, 'kep'> | undefined {
+  if (isKptMetadata(value)) return 'kpt-metadata';
+  if (isKptList(value)) return 'kpt-list';
+  if (isKrewPlugin(value)) return 'krew';
+  return isPorchFunction(value) ? 'porch' : undefined;
 }
 
 export interface Recognition {
@@ -73,6 +107,7 @@ export interface Recognition {
 /** What a document that holds no definition is. */
 export function recognizeDocument(value: JsonValue): Recognition {
   if (isKptMetadata(value)) return { name: 'kpt function metadata', hint: CONVERT_HINT };
+  if (isKptList(value)) return { name: 'a function list of kpt', hint: CONVERT_HINT };
   if (!isObject(value)) return { name: Array.isArray(value) ? 'a list' : 'a single value' };
   const apiVersion = textField(value, 'apiVersion');
   const kind = textField(value, 'kind');

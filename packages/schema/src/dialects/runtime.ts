@@ -42,10 +42,35 @@ export class RuntimeReader {
         container.requireNetwork = required;
       }
     }
+    this.readMounts(container, at);
+    for (const name of ['env', 'envs']) {
+      if (container[name] === undefined) continue;
+      this.report('dialect/dropped-field', `${name} is omitted: a definition has no environment variables`, [
+        ...at,
+        name,
+      ]);
+      delete container[name];
+    }
     if (typeof container.digest === 'string')
       this.rename(container, 'digest', 'sha256', at, 'dialect/digest');
     this.readDigest(container, at);
     return container;
+  }
+
+  /** kustomize names what is mounted; a definition says only that something is. */
+  private readMounts(container: JsonObject, at: Path): void {
+    const { mounts } = container;
+    if (!Array.isArray(mounts)) return;
+    if (mounts.length > 0 && container.requireStorageMount === undefined) {
+      this.rename(container, 'mounts', 'requireStorageMount', at, 'dialect/storage-mount');
+      container.requireStorageMount = true;
+    } else {
+      this.report('dialect/dropped-field', 'mounts is omitted: a definition names no mounts', [
+        ...at,
+        'mounts',
+      ]);
+      delete container.mounts;
+    }
   }
 
   private readExec(exec: JsonObject, at: Path): JsonObject {

@@ -16,10 +16,9 @@ function convertedFrom(folder: string, name: RegExp): { count: number; diagnosti
   );
   const definitions = files.flatMap((file) =>
     readYaml(readFileSync(`${data}${folder}/${file}`), { file, limits: {} }).documents.flatMap((document) =>
-      convertDocument(document, { file, release: 'v0.1.0' }).definitions.map((definition) => ({
-        file,
-        definition,
-      })),
+      convertDocument(document, { file, release: 'v0.1.0' }).flatMap(({ definitions }) =>
+        definitions.map((definition) => ({ file, definition })),
+      ),
     ),
   );
   return {

@@ -1,0 +1,66 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PROFILES, type ProfileReport } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runTest } from '../testing/command-line.js';
+
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-convert-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const convert = (...args: string[]) => runTest(['convert', ...args], { cwd: folder });
+const files = async (name: string) =>
+  (await readdir(path.join(folder, name), { recursive: true }))
+    .filter((file) => file.endsWith('.yaml'))
+    .sort();
+
+describe('what a profile writes', () => {
+  const some = ['set-namespace', 'render-chart', 'require-limits'].map((name) => path.join(fixtures, name));
+
+  it.each(PROFILES)('of %s can be read again, as publishable definitions', async (profile) => {
+    const written = await convert(...some, '--to', profile, '--out', 'theirs', '--losses', 'losses.json');
+    expect(written.exitCode, written.err()).toBe(0);
+    const losses = JSON.parse(await readFile(path.join(folder, 'losses.json'), 'utf8')) as ProfileReport;
+    const again = await convert('theirs/catalog.yaml', '--group', 'functions.example.com', '--out', 'out');
+    expect(again.exitCode, again.err()).toBe(0);
+    const kinds = new Set((await files('out')).map((file) => file.split('/')[0]!.replace('.yaml', '')));
+    expect(kinds.size).toBe(losses.functions);
+    const linted = await runTest(['lint', 'out'], { cwd: folder });
+    expect(linted.exitCode, linted.err()).toBe(0);
+  });
+});
+
+describe('a list with one bad image', () => {
+  it('gives the other definitions, and says what is lost at its place', async () => {
+    const list = {
+      version: '1',
+      functions: [
+        {
+          image: 'ghcr.io/example-org/good:v1.0.0',
+          documentation: 'https://example.com/good',
+          builder: 'ci',
+        },
+        { image: 'ghcr.io/example-org/bad' },
+      ],
+    };
+    await writeFile(path.join(folder, 'catalog.json'), JSON.stringify(list, null, 2));
+    const io = await convert('catalog.json', '--out', 'out');
+    expect(io.exitCode).toBe(1);
+    expect(await files('out')).toEqual(['good/1.0.0.yaml']);
+    expect(io.err()).toContain('catalog.json:10');
+    expect(io.err()).toContain('the image ghcr.io/example-org/bad has no tag, and the release is unknown');
+  });
+
+  it('is refused as another format', async () => {
+    await writeFile(path.join(folder, 'catalog.json'), '{"version": "1", "functions": []}');
+    const io = await convert('catalog.json', '--from', 'porch');
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('this is a function list of kpt; expected --from porch');
+  });
+});

@@ -1,0 +1,116 @@
+import type { JsonValue } from '../documents/definition.js';
+import { isObject, listField, textField } from '../json/access.js';
+import type { YamlDocument } from '../yaml/read-yaml.js';
+import { shorten } from '../yaml/scalars.js';
+import {
+  CONVERTED_VERSION,
+  type Conversion,
+  type ConversionOptions,
+  ConversionReport,
+  definedFields,
+  finishDefinition,
+  oneLine,
+  parseOrigin,
+} from './conversion.js';
+import { groupOfImage, groupOfLink } from './group.js';
+import { type Image, readImage } from './kpt-metadata.js';
+
+const LIST_FIELDS = new Set(['version', 'functions']);
+const ITEM_FIELDS = new Set(['name', 'description', 'documentation', 'image', 'digest', 'type']);
+
+/**
+ * The list of images that function catalogs of kpt publish as `catalog.json`, each item as a definition. The group is
+ * the one given, else what the registry of the image or the address of the documentation suggests.
+ */
+export function convertKptList(document: YamlDocument, options: ConversionOptions): Conversion[] {
+  const list = new ConversionReport(document, options.file);
+  for (const name of Object.keys(isObject(document.value) ? document.value : {})) {
+    if (!LIST_FIELDS.has(name)) list.add('convert/dropped-field', `${shorten(name)} is omitted`, [name]);
+  }
+  const converted = listField(document.value, 'functions').map((item, index) => {
+    const report = new ConversionReport(document, options.file, ['functions', index]);
+    return { report, ...convertItem(item, options, report) };
+  });
+  const results = omitRepeated(converted);
+  return list.diagnostics.length === 0 ? results : [{ diagnostics: list.diagnostics }, ...results];
+}
+
+/** A list may have several images of a function; without a tag nothing tells their releases apart. */
+function omitRepeated(converted: readonly (Conversion & { report: ConversionReport })[]): Conversion[] {
+  const first = new Map<string, number>();
+  return converted.map(({ report, ...conversion }, index) => {
+    const { definition, release, diagnostics } = conversion;
+    if (definition === undefined) return conversion;
+    const { group, names } = definition;
+    const name = `${group}/${names.kind}${release === undefined ? '' : ` ${release}`}`;
+    const earlier = first.get(name);
+    first.set(name, earlier ?? index);
+    if (earlier === undefined) return conversion;
+    report.add('convert/clash', `${name} is already functions[${earlier}] of the list`, ['image']);
+    return { diagnostics };
+  });
+}
+
+function convertItem(item: JsonValue, options: ConversionOptions, report: ConversionReport): Conversion {
+  const { diagnostics } = report;
+  if (!isObject(item)) {
+    report.add('convert/no-image', 'the item is not a mapping');
+    return { diagnostics };
+  }
+  const image = readImage(item, { ...options, digest: textField(item, 'digest') }, report);
+  if (image === undefined) return { diagnostics };
+  const documentation = textField(item, 'documentation')?.trim() || undefined;
+  const group = options.group ?? readGroup(image, documentation, report);
+  if (group === undefined) return { diagnostics };
+
+  for (const name of Object.keys(item)) {
+    if (!ITEM_FIELDS.has(name)) report.add('convert/dropped-field', `${shorten(name)} is omitted`, [name]);
+  }
+  const type = textField(item, 'type')?.trim() || undefined;
+  const read = definedFields({
+    group,
+    names: { kind: image.kind },
+    description: oneLine(textField(item, 'description') ?? ''),
+    publisher: options.defaults?.publisher ?? readPublisher(image, documentation, report),
+    versions: [
+      definedFields({
+        name: CONVERTED_VERSION,
+        runtime: { container: definedFields({ image: image.reference, sha256: image.sha256 }) },
+        usage: documentation,
+      }),
+    ],
+    tags: type === undefined ? undefined : [type],
+  });
+  return {
+    definition: finishDefinition(read, report, options.defaults),
+    ...(image.release === undefined ? {} : { release: image.release }),
+    diagnostics,
+  };
+}
+
+function readGroup(
+  image: Image,
+  documentation: string | undefined,
+  report: ConversionReport,
+): string | undefined {
+  const ofImage = groupOfImage(image);
+  const group = ofImage ?? groupOfLink(documentation ?? '');
+  const from = ofImage === undefined ? 'documentation' : 'image';
+  if (group === undefined)
+    report.add('convert/no-group', 'cannot derive a group from image or documentation', ['image']);
+  else report.add('convert/group', `the group ${group} is derived from ${from}`, [from]);
+  return group;
+}
+
+function readPublisher(image: Image, documentation: string | undefined, report: ConversionReport): string {
+  const origin = documentation === undefined ? undefined : parseOrigin(documentation);
+  const publisher =
+    origin === undefined
+      ? image.owner
+      : origin.owner === undefined
+        ? origin.host
+        : `${origin.host}/${origin.owner}`;
+  const from = origin === undefined ? 'image' : 'documentation';
+  report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from ${from}`, [from]);
+  return publisher;
+}

@@ -1,0 +1,136 @@
+import type { JsonObject } from '../documents/definition.js';
+import { parseImageReference } from '../images/image-reference.js';
+import { field, objectField, textField } from '../json/access.js';
+import { isGroup } from '../names/gvk.js';
+import type { YamlDocument } from '../yaml/read-yaml.js';
+import { shorten } from '../yaml/scalars.js';
+import {
+  CONVERTED_VERSION,
+  type Conversion,
+  type ConversionOptions,
+  ConversionReport,
+  definedFields,
+  finishDefinition,
+  stringItems,
+} from './conversion.js';
+import { groupOfImage } from './group.js';
+import { type Image, readImage } from './kpt-metadata.js';
+
+/** Tags of one object that become releases: real ones have one or two. */
+const MAX_TAGS = 100;
+/** Executors of Porch that need no image. Their tags are tags of the image too. */
+const OTHER_EXECUTORS = ['binaryExecutor', 'goExecutor'];
+const KNOWN_FIELDS = new Set(['image', 'prefixes', 'podExecutor', ...OTHER_EXECUTORS]);
+
+/**
+ * A FunctionConfig of Porch: a definition for each tag of its image, which is the release. The group is the one given,
+ * else the one in the name of an object that krmhub wrote, else what the registry of the image suggests.
+ */
+export function convertPorch(document: YamlDocument, options: ConversionOptions): Conversion[] {
+  const report = new ConversionReport(document, options.file);
+  const { diagnostics } = report;
+  const spec = objectField(document.value, 'spec') ?? {};
+  const path = readImagePath(spec, report);
+  const tags = path === undefined ? [] : readTags(spec, report);
+  const within = report.within(['spec']);
+  const images = tags.flatMap((tag) => readImage({ image: `${path}:${tag}` }, options, within) ?? []);
+  const [first] = images;
+  const group = first && (options.group ?? readGroup(document, first, report));
+  if (first === undefined || group === undefined) return [{ diagnostics }];
+  reportLosses(spec, report);
+  const publisher = options.defaults?.publisher ?? first.owner;
+  if (options.defaults?.publisher === undefined)
+    within.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from the image`, [
+      'image',
+    ]);
+  return images.map(({ reference, release }, index) => ({
+    definition: finishDefinition(
+      definedFields({
+        group,
+        names: { kind: first.kind },
+        publisher,
+        versions: [{ name: CONVERTED_VERSION, runtime: { container: { image: reference } } }],
+      }),
+      // What is said of one release is true of all.
+      index === 0 ? report : new ConversionReport(document, options.file),
+      options.defaults,
+    ),
+    ...(release === undefined ? {} : { release }),
+    diagnostics: index === 0 ? diagnostics : [],
+  }));
+}
+
+/** Host and path of the image: Porch puts each of the prefixes before it, and the empty one stands for its default. */
+function readImagePath(spec: JsonObject, report: ConversionReport): string | undefined {
+  const image = textField(spec, 'image')?.trim() ?? '';
+  if (image === '') {
+    report.add('convert/no-image', 'the object has no image', ['spec']);
+    return undefined;
+  }
+  const prefixes = stringItems(spec.prefixes);
+  const paths = (prefixes.length === 0 ? [''] : prefixes).map((prefix) =>
+    prefix === '' ? image : `${prefix.replace(/\/+$/, '')}/${image}`,
+  );
+  const chosen = paths.findIndex((path) => {
+    const reference = parseImageReference(path);
+    return reference.ok && reference.host !== undefined;
+  });
+  if (chosen === -1) {
+    const message = `no prefix of ${shorten(image)} names a registry, and the default of Porch is unknown`;
+    report.add('convert/image', message, ['spec', 'image']);
+    return undefined;
+  }
+  for (const [index, prefix] of prefixes.entries()) {
+    if (prefix === '' || index === chosen) continue;
+    const message = `the prefix ${shorten(prefix)} is omitted: a definition names one image`;
+    report.add('convert/dropped-field', message, ['spec', 'prefixes', index]);
+  }
+  return paths[chosen];
+}
+
+function readTags(spec: JsonObject, report: ConversionReport): string[] {
+  const tagsOf = (executor: string) => stringItems(field(objectField(spec, executor), 'tags'));
+  const ofPods = tagsOf('podExecutor');
+  const tags = [...new Set(ofPods.length > 0 ? ofPods : OTHER_EXECUTORS.flatMap(tagsOf))];
+  if (tags.length === 0) report.add('convert/no-release', 'the object names no tag of the image', ['spec']);
+  if (tags.length > MAX_TAGS) {
+    report.add('convert/dropped-field', `${tags.length - MAX_TAGS} of ${tags.length} tags are omitted`, [
+      'spec',
+      'podExecutor',
+      'tags',
+    ]);
+  }
+  return tags.slice(0, MAX_TAGS);
+}
+
+/** krmhub names objects `kind.group`; other objects have plain names. */
+function readGroup(document: YamlDocument, image: Image, report: ConversionReport): string | undefined {
+  const name = textField(objectField(document.value, 'metadata'), 'name') ?? '';
+  const inName = name.slice(name.indexOf('.') + 1);
+  const isInName = name.includes('.') && isGroup(inName);
+  const group = isInName ? inName : groupOfImage(image);
+  const from = isInName ? ['metadata', 'name'] : ['spec', 'image'];
+  if (group === undefined)
+    report.add('convert/no-group', 'cannot derive a group from metadata.name or the image', from);
+  else report.add('convert/group', `the group ${group} is derived from ${from.join('.')}`, from);
+  return group;
+}
+
+function reportLosses(spec: JsonObject, report: ConversionReport): void {
+  for (const name of Object.keys(spec)) {
+    if (!KNOWN_FIELDS.has(name))
+      report.add('convert/dropped-field', `${shorten(name)} is omitted`, ['spec', name]);
+  }
+  const pods = objectField(spec, 'podExecutor');
+  for (const name of Object.keys(pods ?? {})) {
+    if (name === 'tags') continue;
+    const message = `podExecutor.${shorten(name)} is omitted: it configures Porch, not the function`;
+    report.add('convert/dropped-field', message, ['spec', 'podExecutor', name]);
+  }
+  for (const executor of OTHER_EXECUTORS) {
+    if (spec[executor] === undefined) continue;
+    const tags = stringItems(field(objectField(spec, executor), 'tags')).join(', ');
+    const message = `${executor} (${shorten(tags)}) is omitted: its program is part of Porch`;
+    report.add('convert/dropped-field', message, ['spec', executor]);
+  }
+}
