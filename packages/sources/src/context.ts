@@ -13,11 +13,18 @@ export interface FetchRequest {
   address: SourceAddress;
   /** Validators of the last response. They are ignored if they belong to another address. */
   validators?: Record<string, string>;
-  /** Whether to fetch signature bundles. */
+  /** Whether to fetch signature bundles. A folder has none. */
   bundles: boolean;
+  /** Allows a folder: its YAML and JSON files become one document (`writeSourceFiles`). */
+  folder?: FolderRequest;
   signal?: AbortSignal;
   /** Called with the number of received bytes of the catalog. */
   onProgress?(bytes: number): void;
+}
+
+export interface FolderRequest {
+  /** `tags`: of a git repository, the files at the newest release tags, instead of those at the ref. */
+  releases: 'folders' | 'tags';
 }
 
 export interface FetchedCatalog {

@@ -28,7 +28,7 @@ export class SourceFetcher {
     const { address, signal } = request;
     const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds, signal);
     const context = { options: this.#options, limits: this.#limits, guard: this.#guard, deadline };
-    const text = formatAddress(address);
+    const text = formatAddress(request);
     const { [ADDRESS]: known, ...validators } = request.validators ?? {};
     try {
       deadline.signal.throwIfAborted();
@@ -75,7 +75,12 @@ function getHost(url: string): string {
   return parseUrl(url)?.host ?? printable(url);
 }
 
-function formatAddress(address: SourceAddress): string {
+/** Identifies what is fetched: of one address, a folder may be read in several ways. */
+function formatAddress({ address, folder }: FetchRequest): string {
+  return folder === undefined ? addressText(address) : `${folder.releases} ${addressText(address)}`;
+}
+
+function addressText(address: SourceAddress): string {
   switch (address.type) {
     case 'http':
       return address.url;

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { readSourceFiles } from '@krmhub/schema/documents/source-files';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { FetchRequest } from './context.js';
 import { catchFailure, temporaryFolder, testFetcher } from './testing/servers.js';
@@ -90,5 +91,32 @@ describe('a file source', () => {
       message: '"large.yaml" is larger than 67108864 bytes',
     });
     rmSync(large);
+  });
+});
+
+describe('a folder source', () => {
+  const wanted = (name: string) => asking(name, { folder: { releases: 'folders' } });
+
+  it('is the YAML and JSON files below the folder, without links', async () => {
+    mkdirSync(path.join(sources, 'fns/set-labels/v0.2'), { recursive: true });
+    mkdirSync(path.join(sources, 'fns/.git'), { recursive: true });
+    writeFileSync(path.join(sources, 'fns/set-labels/v0.2/metadata.yaml'), 'image: a\n');
+    writeFileSync(path.join(sources, 'fns/.git/config.yaml'), 'hidden');
+    writeFileSync(path.join(sources, 'fns/README.md'), 'text');
+    symlinkSync('../../../secret', path.join(sources, 'fns/secret.yaml'));
+    const { bytes, validators } = await fetcher.fetch(wanted('fns/'));
+    expect(readSourceFiles(bytes!)).toEqual([{ path: 'set-labels/v0.2/metadata.yaml', text: 'image: a\n' }]);
+    expect((await fetcher.fetch({ ...wanted('fns/'), validators })).bytes).toBeUndefined();
+    expect((await catchFailure(fetcher.fetch(asking('fns')))).message).toBe('"fns" is a folder');
+  });
+
+  it('is rejected outside of the folder for file sources, and without a file', async () => {
+    symlinkSync('..', path.join(sources, 'above'));
+    mkdirSync(path.join(sources, 'empty'));
+    expect((await catchFailure(fetcher.fetch(wanted('..')))).problem).toBe('forbidden-address');
+    expect((await catchFailure(fetcher.fetch(wanted('above')))).problem).toBe('forbidden-address');
+    expect((await catchFailure(fetcher.fetch(wanted('empty')))).message).toBe(
+      '"empty" has no YAML or JSON files',
+    );
   });
 });

@@ -1,17 +1,18 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, open, opendir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { SourceAddress } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema/digest';
 import { printable } from '@krmhub/schema/network-reason';
 import type { FetchedCatalog, FetchRequest, SourceContext } from './context.js';
 import { SourceFailure, tooLargeFailure } from './failure.js';
+import { FolderFiles, isReadFile } from './folder-files.js';
 import { siblingBundleNames } from './sibling-bundles.js';
 
 /** Reads a catalog file and its bundles from the folder for file sources. Rejects with SourceFailures only. */
 export async function fetchFile(
   address: Extract<SourceAddress, { type: 'file' }>,
-  { validators = {}, bundles, onProgress }: FetchRequest,
+  { validators = {}, bundles, folder: asFolder, onProgress }: FetchRequest,
   context: SourceContext,
 ): Promise<FetchedCatalog> {
   const { limits, options } = context;
@@ -25,11 +26,14 @@ export async function fetchFile(
       cause: error,
     });
   });
-  const bytes = await readFileBelow(folder, address.path, limits.maxCatalogBytes, context);
+  const isFolder = asFolder !== undefined && (await isFolderBelow(folder, address.path));
+  const bytes = isFolder
+    ? await readFolderBelow(folder, address.path, context)
+    : await readFileBelow(folder, address.path, limits.maxCatalogBytes, context);
   onProgress?.(bytes.byteLength);
   const digest = sha256(bytes);
   const found: Uint8Array[] = [];
-  for (const name of bundles ? siblingBundleNames(path.basename(address.path)) : []) {
+  for (const name of bundles && !isFolder ? siblingBundleNames(path.basename(address.path)) : []) {
     const sibling = path.join(path.dirname(address.path), name);
     const bundle = await readFileBelow(folder, sibling, limits.maxBundleBytes, context).catch(
       (error: unknown) => {
@@ -46,23 +50,52 @@ export async function fetchFile(
   };
 }
 
-async function readFileBelow(
-  folder: string,
-  name: string,
-  maxBytes: number,
-  { deadline }: SourceContext,
-): Promise<Uint8Array> {
-  const wanted = path.resolve(folder, name);
-  const real = await realpath(wanted).catch((error: unknown) => {
+async function isFolderBelow(folder: string, name: string): Promise<boolean> {
+  const status = await stat(path.resolve(folder, name)).catch(() => undefined);
+  return status?.isDirectory() === true;
+}
+
+/** Reads the YAML and JSON files below a folder. Links are not followed. */
+async function readFolderBelow(folder: string, name: string, context: SourceContext): Promise<Uint8Array> {
+  const { limits } = context;
+  const root = await realPathBelow(folder, name);
+  const files = new FolderFiles(quote(name), limits);
+  const entries = await opendir(root, { recursive: true }).catch((error: unknown) => {
     throw unreadable(name, error);
   });
-  // The target of a link has to be below the folder.
+  for await (const entry of entries) {
+    context.deadline.signal.throwIfAborted();
+    const file = path.join(entry.parentPath, entry.name);
+    const relative = path.relative(root, file).split(path.sep).join('/');
+    if (!entry.isFile() || !isReadFile(relative)) continue;
+    const { size } = await lstat(file);
+    if (!files.accepts(relative, size)) continue;
+    files.add(relative, await readFileBelow(folder, file, limits.maxFolderFileBytes, context));
+  }
+  return files.bytes();
+}
+
+/** Resolves links. The target has to be below the folder. */
+async function realPathBelow(folder: string, name: string): Promise<string> {
+  const real = await realpath(path.resolve(folder, name)).catch((error: unknown) => {
+    throw unreadable(name, error);
+  });
   const below = path.relative(folder, real);
   if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
     throw new SourceFailure('forbidden-address', `${quote(name)} is outside of the folder for file sources`, {
       hint: 'Use a file in the folder: links to other folders are not followed.',
     });
   }
+  return real;
+}
+
+async function readFileBelow(
+  folder: string,
+  name: string,
+  maxBytes: number,
+  { deadline }: SourceContext,
+): Promise<Uint8Array> {
+  const real = await realPathBelow(folder, name);
   // Do not wait for the writer of a pipe, and do not follow a link that was created after the check.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
   const file = await open(real, flags).catch((error: unknown) => {

@@ -10,6 +10,12 @@ export const SOURCE_LIMITS = {
   maxBundles: 16,
   /** Referrers of a manifest that are read: anyone with push access can add any number. */
   maxReferrers: 64,
+  /** YAML and JSON files of one folder: each is read and parsed. */
+  maxFolderFiles: 10_000,
+  /** Size of one file of a folder. Function metadata has a few kilobytes; a FunctionConfig for each function some more. */
+  maxFolderFileBytes: 1_048_576,
+  /** Release tags of a repository that are fetched: one for each function that is released on its own. */
+  maxReleaseTags: 200,
   /** Redirects that are followed in a row: from a short address to a mirror to a file store. */
   maxRedirects: 3,
   /** Attempts to fetch after a failure that may be temporary. */
@@ -30,6 +36,8 @@ export const SOURCE_LIMITS = {
   maxGitMemoryBytes: 536_870_912,
   /** Size of a list that git prints: refs, or the entries of a folder. */
   maxGitListBytes: 1_048_576,
+  /** Size of the list of all tags, or of all files below a folder: 100,000 of them. */
+  maxGitFolderListBytes: 16_777_216,
 } as const;
 
 export type SourceLimits = { [Name in keyof typeof SOURCE_LIMITS]: number };

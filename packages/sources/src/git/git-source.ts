@@ -6,6 +6,7 @@ import { reachableAddress } from '../reachable-address.js';
 import { withRetries } from '../retry.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
 import { gitEnvironment, type Remote } from './environment.js';
+import { type FolderContext, readFolder, readReleaseTags } from './read-folder.js';
 import { RemoteRepository } from './remote-repository.js';
 import { TemporaryRepository } from './temporary-repository.js';
 
@@ -45,7 +46,8 @@ export async function fetchGit(
       });
       const signal = AbortSignal.any([deadline.signal, folder.signal]);
       const run = { environment, folder: folder.folder, limits, signal };
-      return await readCatalog(new RemoteRepository(remote.url, run), address, request, limits);
+      const repository = new RemoteRepository(remote.url, run);
+      return await readCatalog({ repository, limits, host }, address, request);
     } finally {
       await folder.remove();
     }
@@ -53,12 +55,17 @@ export async function fetchGit(
 }
 
 async function readCatalog(
-  repository: RemoteRepository,
+  context: FolderContext,
   { path, ref }: GitAddress,
-  { validators = {}, bundles, onProgress }: FetchRequest,
-  limits: SourceContext['limits'],
+  { validators = {}, bundles, folder, onProgress }: FetchRequest,
 ): Promise<FetchedCatalog> {
+  const { repository, limits } = context;
   await repository.checkVersion();
+  if (folder?.releases === 'tags') {
+    const fetched = await readReleaseTags(path, validators, context);
+    if (fetched.bytes !== undefined) onProgress?.(fetched.bytes.byteLength);
+    return fetched;
+  }
   const found = await repository.resolveRef(ref);
   // The commit is known and had no bundles, so there are none now.
   if (found.commit === validators.commit && (!bundles || validators.bundles === '0')) {
@@ -66,10 +73,15 @@ async function readCatalog(
   }
   const commit = await repository.fetch(found.ref, found.commit);
   const changed = commit !== validators.commit;
-  const bytes = changed ? await repository.readFile(commit, path, limits.maxCatalogBytes) : undefined;
+  const isFolder = folder !== undefined && (await repository.isFolder(commit, path));
+  const readBytes = () =>
+    isFolder
+      ? readFolder({ commit, path, ref }, context)
+      : repository.readFile(commit, path, limits.maxCatalogBytes);
+  const bytes = changed ? await readBytes() : undefined;
   if (bytes !== undefined) onProgress?.(bytes.byteLength);
   const beside: Uint8Array[] = [];
-  if (bundles) {
+  if (bundles && !isFolder) {
     for (const name of siblingBundleNames(path.split('/').at(-1)!)) {
       const sibling = path.replace(/[^/]*$/, name);
       const bundle = await repository.readFileIfExists(commit, sibling, limits.maxBundleBytes);

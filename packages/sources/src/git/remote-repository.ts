@@ -12,11 +12,22 @@ const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const MISSING_OBJECT = /unadvertised object|not our ref|not advertised|unknown object/;
 const LINK = '120000';
 const SUBMODULE = '160000';
+const FOLDER = '040000';
+/** Of the line that git prints before each object. */
+const MAX_HEADER_BYTES = 100;
 const FILES = ['100644', '100755', '100664'];
 
 interface Entry {
   mode: string;
   object: string;
+}
+
+/** A regular file below a folder. */
+export interface RepositoryFile {
+  path: string;
+  object: string;
+  /** Bytes. */
+  size: number;
 }
 
 /**
@@ -78,14 +89,82 @@ export class RemoteRepository {
   /** Fetches one commit, if possible without file contents, and returns its hash. */
   async fetch(ref: string, commit: string): Promise<string> {
     const format = commit.length === 64 ? 'sha256' : 'sha1';
-    await this.#git(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`]);
-    await this.#fetch(ref, ['--filter=blob:none']);
+    await this.#init(format);
+    await this.#fetch([`+${ref}:${FETCHED_REF}`], ['--filter=blob:none']);
     this.#ref = ref;
     const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED_REF}^{commit}`], this.#run);
     const fetched = output.toString('latin1').trim();
     if (ok && COMMIT.test(fetched)) return fetched;
     throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#url.host} is not a commit`, {
       hint: 'Use a branch, a tag or a commit as ?ref=.',
+    });
+  }
+
+  /** Lists all tags, with the commits that they name. */
+  async listTags(): Promise<Map<string, string>> {
+    const { maxGitFolderListBytes } = this.#run.limits;
+    const listed = await this.#git(['ls-remote', '--tags', '--', this.#url.href], maxGitFolderListBytes);
+    const tags = new Map<string, string>();
+    for (const line of listed.toString('latin1').split('\n')) {
+      const [object = '', ref = ''] = line.split('\t');
+      const [, name, peeled] = /^refs\/tags\/(.*?)(\^\{\})?$/.exec(ref) ?? [];
+      // An annotated tag is followed by the commit that it names.
+      if (name !== undefined && COMMIT.test(object) && (peeled !== undefined || !tags.has(name)))
+        tags.set(name, object);
+    }
+    return tags;
+  }
+
+  /** Fetches tags with all files. Returns the local ref of each. */
+  async fetchTags(tags: readonly string[], format: 'sha1' | 'sha256'): Promise<string[]> {
+    await this.#init(format);
+    const refs = tags.map((_, index) => `${FETCHED_REF}-${index}`);
+    await this.#fetch(
+      tags.map((tag, index) => `+refs/tags/${tag}:${refs[index]}`),
+      [],
+    );
+    return refs;
+  }
+
+  /** Reports whether a path is a folder; the empty path is the root. */
+  async isFolder(commit: string, path: string): Promise<boolean> {
+    return path === '' || (await this.#findEntry(commit, path))?.mode === FOLDER;
+  }
+
+  /** Lists the regular files below a folder, or the file itself. Fetches all contents: one request, not one per file. */
+  async listFiles(commit: string, path: string): Promise<RepositoryFile[]> {
+    await this.#fetchContents();
+    const below = path === '' ? [] : ['--', path];
+    const { maxGitFolderListBytes } = this.#run.limits;
+    const listed = await this.#git(
+      ['ls-tree', '-rlz', '--full-tree', commit, ...below],
+      maxGitFolderListBytes,
+    );
+    return listed
+      .toString('utf8')
+      .split('\0')
+      .flatMap((line) => {
+        const [, mode = '', object = '', size, name] =
+          /^(\d{6}) \w+ ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
+        return name !== undefined && FILES.includes(mode) ? [{ path: name, object, size: Number(size) }] : [];
+      });
+  }
+
+  /** Reads the contents of listed files, in their order. */
+  async readFiles(files: readonly RepositoryFile[]): Promise<Uint8Array[]> {
+    if (files.length === 0) return [];
+    const size = files.reduce((sum, one) => sum + one.size + MAX_HEADER_BYTES, 0);
+    const asked = `${files.map(({ object }) => object).join('\n')}\n`;
+    const { ok, output, stderr } = await runGit(['cat-file', '--batch'], this.#run, size, asked);
+    if (!ok) throw explainGitError(this.#url.host, stderr);
+    let at = 0;
+    return files.map((file) => {
+      const start = output.indexOf(0x0a, at) + 1;
+      if (output.subarray(at, start).toString('latin1') !== `${file.object} blob ${file.size}\n`) {
+        throw new SourceFailure('bad-answer', `cannot read "${printable(file.path)}" of ${this.#url.host}`);
+      }
+      at = start + file.size + 1;
+      return output.subarray(start, start + file.size);
     });
   }
 
@@ -108,8 +187,19 @@ export class RemoteRepository {
     return this.readFile(commit, path, maxBytes);
   }
 
-  /** Fetches one commit to `FETCHED_REF`. */
-  async #fetch(ref: string, options: readonly string[]): Promise<void> {
+  async #init(format: 'sha1' | 'sha256'): Promise<void> {
+    await this.#git(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`]);
+  }
+
+  /** Fetches the contents of files that the first fetch left out. */
+  async #fetchContents(): Promise<void> {
+    if (this.#ref === undefined) return;
+    await this.#fetch([`+${this.#ref}:${FETCHED_REF}`], ['--no-filter', '--refetch']);
+    this.#ref = undefined;
+  }
+
+  /** Fetches one commit for each refspec. */
+  async #fetch(refspecs: readonly string[], options: readonly string[]): Promise<void> {
     await this.#git([
       'fetch',
       '--quiet',
@@ -121,7 +211,7 @@ export class RemoteRepository {
       '--no-auto-maintenance',
       '--',
       this.#url.href,
-      `+${ref}:${FETCHED_REF}`,
+      ...refspecs,
     ]);
   }
 
@@ -131,8 +221,7 @@ export class RemoteRepository {
     const { ok, output, stderr: said } = await runGit(ask, this.#run);
     if (ok) return Number(output.toString('latin1'));
     if (this.#ref === undefined || !MISSING_OBJECT.test(said)) throw explainGitError(this.#url.host, said);
-    await this.#fetch(this.#ref, ['--no-filter', '--refetch']);
-    this.#ref = undefined;
+    await this.#fetchContents();
     return Number((await this.#git(ask)).toString('latin1'));
   }
 

@@ -32,13 +32,14 @@ export async function runGit(
   args: readonly string[],
   { environment, folder, limits, signal }: GitRun,
   maxOutputBytes = limits.maxGitListBytes,
+  input?: string,
 ): Promise<GitResult> {
   signal.throwIfAborted();
   const child = spawn('sh', ['-c', `${ulimits(limits)} exec git "$@"`, 'git', ...args], {
     cwd: folder,
     env: environment,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   let failure: SourceFailure | undefined;
   const stop = (why: SourceFailure) => {
@@ -51,8 +52,10 @@ export async function runGit(
     stop(tooLargeFailure('the output of git', maxOutputBytes)),
   );
   const stderr = new OutputBuffer(MAX_STDERR_BYTES);
-  child.stdout.on('data', (piece) => output.add(piece));
-  child.stderr.on('data', (piece) => stderr.add(piece));
+  child.stdout?.on('data', (piece) => output.add(piece));
+  child.stderr?.on('data', (piece) => stderr.add(piece));
+  // git may end before it has read everything.
+  child.stdin?.on('error', () => undefined).end(input);
   lowerPriority(child);
   try {
     const { code, endedBy } = await waitForExit(child);

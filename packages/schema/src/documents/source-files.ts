@@ -1,0 +1,44 @@
+/** The files of a folder as one text, so that they are stored, digested and read again as a catalog file is. */
+
+/** A file of a folder that a source names. */
+export interface SourceFile {
+  /** Relative to the folder, or to the root of the repository. */
+  path: string;
+  /** Release that a tag of the repository gives the file. */
+  release?: string;
+  /** Absent with a problem. */
+  text?: string;
+  /** Why the file cannot be read. */
+  problem?: string;
+}
+
+const START = '{"apiVersion":"krmhub.dev/v1alpha1","kind":"SourceFiles","files":[';
+
+/** One file per line, in the order of the paths: the same files give the same bytes. */
+export function writeSourceFiles(files: readonly SourceFile[]): Uint8Array {
+  const lines = [...files].sort(compareFiles).map((file) => JSON.stringify(file));
+  return Buffer.from(`${START}\n${lines.join(',\n')}\n]}\n`);
+}
+
+/** Undefined for bytes that are not the files of a folder. */
+export function readSourceFiles(bytes: Uint8Array): SourceFile[] | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (text.subarray(0, START.length).toString('latin1') !== START) return undefined;
+  try {
+    const { files } = JSON.parse(text.toString('utf8')) as { files: unknown };
+    return Array.isArray(files) && files.every(isSourceFile) ? files : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSourceFile(value: unknown): value is SourceFile {
+  if (typeof value !== 'object' || value === null) return false;
+  const { path, release = '', text = '', problem = '' } = value as Record<string, unknown>;
+  return [path, release, text, problem].every((field) => typeof field === 'string');
+}
+
+function compareFiles(a: SourceFile, b: SourceFile): number {
+  const [left, right] = [`${a.path}\0${a.release ?? ''}`, `${b.path}\0${b.release ?? ''}`];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
