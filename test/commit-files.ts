@@ -2,8 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Creates a repository below a folder with these files on a branch `main`, or commits them to it. */
-export function commitFiles(folder: string, name: string, files: Readonly<Record<string, string>>): void {
+/** Creates a repository below a folder with these files on a branch `main`, or commits them to it. Tags the commit. */
+export function commitFiles(
+  folder: string,
+  name: string,
+  files: Readonly<Record<string, string>>,
+  tags: readonly string[] = [],
+): void {
   const work = path.join(folder, `${name}.work`);
   const bare = path.join(folder, `${name}.git`);
   const git = (cwd: string, ...args: string[]) => {
@@ -28,5 +33,6 @@ export function commitFiles(folder: string, name: string, files: Readonly<Record
   git(work, 'commit', '--quiet', '--message', 'A catalog');
   mkdirSync(bare, { recursive: true });
   git(bare, 'init', '--quiet', '--bare', '--initial-branch=main');
-  git(work, 'push', '--quiet', '--force', bare, 'main');
+  for (const tag of tags) git(work, 'tag', tag);
+  git(work, 'push', '--quiet', '--force', bare, 'main', ...tags);
 }

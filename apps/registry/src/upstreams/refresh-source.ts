@@ -5,14 +5,14 @@ import {
   type PollOutcome,
   planRefresh,
   policyKeys,
-  type Reading,
   type Recipe,
   type RecipeSource,
   type Refusal,
   type RenderedEntry,
   RevisionConflict,
   readingDigest,
-  readSourceAddress,
+  readingOf,
+  readUpstreamAddress,
   type SnapshotStore,
   type SourceCopy,
   type SourceRecord,
@@ -121,10 +121,6 @@ function findUpstream(recipe: Recipe, { catalog, source, url }: SourceRecord): U
   return upstream;
 }
 
-function readingOf({ defaults }: UpstreamCatalog): Reading {
-  return defaults === undefined ? {} : { defaults };
-}
-
 function recipePolicies({ policy }: Recipe) {
   return policy?.requireSignature ?? [];
 }
@@ -146,7 +142,8 @@ interface Known {
 
 async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal): Promise<PollResult> {
   const { record, recipe } = before;
-  const read = readSourceAddress(record.url);
+  const upstream = findUpstream(recipe, record);
+  const read = readUpstreamAddress(upstream);
   if (!read.ok) return failed({ problem: 'forbidden-address', message: read.reason });
   const storedBytes = await storedCopy(deps.copies, record.copy);
   if (record.failure === undefined) deps.reader.warm();
@@ -159,6 +156,7 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
         ? {}
         : { validators: record.copy!.validators }),
       bundles: recipePolicies(recipe).length > 0,
+      ...(upstream.format === undefined ? {} : { folder: { releases: upstream.releases ?? 'folders' } }),
       signal,
     });
   } catch (error) {

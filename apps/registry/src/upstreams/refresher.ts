@@ -313,7 +313,7 @@ function logPoll(log: Log, { record, event, outcome }: RefreshResult, wasFailing
 }
 
 function sourceOrigin(url: string): string {
-  const read = readSourceAddress(url);
+  const read = readSourceAddress(url, { folders: true });
   if (!read.ok) return url;
   const { address } = read;
   if (address.type === 'http') return new URL(address.url).host;

@@ -67,6 +67,11 @@ export const RECIPE_CODES = {
     summary: 'The URL of a catalog is not supported, or contains credentials.',
     fix: 'Write a URL such as `https://example.com/catalog.yaml`, without a password.',
   },
+  'recipe/format': {
+    severity: 'error',
+    summary: 'The format of a source is unknown, or a field of the source does not apply to its format.',
+    fix: 'Set `format` to `kep`, `kpt-metadata`, `kpt-list`, `krew` or `porch`; leave it out for a catalog file.',
+  },
   'recipe/insecure-catalog': {
     severity: 'warning',
     summary:

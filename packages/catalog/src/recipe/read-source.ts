@@ -5,10 +5,11 @@ import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { RecipeFields } from './fields.js';
 import { readDefaults } from './read-defaults.js';
 import { formatDuration, readDuration } from './read-duration.js';
+import { checkReleases, readFormat } from './read-format.js';
 import { readRewrites } from './read-rewrite.js';
 import { readSelectors } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipeSource, type UpstreamCatalog } from './recipe.js';
-import { isInsecure, readSourceAddress } from './source-address.js';
+import { isInsecure, readUpstreamAddress } from './source-address.js';
 
 /** `policies` are those of the recipe: what must be signed may come on any way. */
 export function readSource(
@@ -87,10 +88,14 @@ function readCatalog(
     fields.report('recipe/wrong-type', at, 'expected a mapping, found text', { hint });
     return undefined;
   }
-  const catalog = fields.mapping(value, at, { required: ['url'], optional: ['refresh', 'minimumAge'] });
+  const catalog = fields.mapping(value, at, {
+    required: ['url'],
+    optional: ['format', 'group', 'releases', 'refresh', 'minimumAge'],
+  });
   if (catalog === undefined) return undefined;
   const { minRefreshSeconds, maxRefreshSeconds, defaultRefreshSeconds, maxMinimumAgeSeconds } = RECIPE_LIMITS;
-  const url = readUrl(catalog.url, [...at, 'url'], fields);
+  const format = readFormat(catalog, at, fields);
+  const url = readUrl(catalog.url, at, format, fields);
   const refresh = readSeconds(catalog.refresh, [...at, 'refresh'], fields, {
     min: minRefreshSeconds,
     max: maxRefreshSeconds,
@@ -102,16 +107,24 @@ function readCatalog(
   if (url === undefined) return undefined;
   return {
     url,
+    ...format,
     refreshSeconds: refresh ?? defaultRefreshSeconds,
     ...(minimumAge === undefined ? {} : { minimumAgeSeconds: minimumAge }),
   };
 }
 
-function readUrl(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
-  const url = value === undefined ? undefined : fields.text(value, at, RECIPE_LIMITS.maxAddressLength);
+function readUrl(
+  value: JsonValue | undefined,
+  at: Path,
+  format: Pick<UpstreamCatalog, 'format' | 'releases'>,
+  fields: RecipeFields,
+): string | undefined {
+  const path = [...at, 'url'];
+  const url = value === undefined ? undefined : fields.text(value, path, RECIPE_LIMITS.maxAddressLength);
   if (url === undefined) return undefined;
-  const read = readSourceAddress(url);
-  if (!read.ok) fields.report('recipe/catalog-url', at, read.reason, hintOption(read));
+  const read = readUpstreamAddress({ url, ...format });
+  if (read.ok) checkReleases(read.address, format, at, fields);
+  else fields.report('recipe/catalog-url', path, read.reason, hintOption(read));
   return url;
 }
 
@@ -144,7 +157,7 @@ function checkInsecure(
   policies: readonly SigningPolicy[],
 ): void {
   if (catalog === undefined) return;
-  const read = readSourceAddress(catalog.url);
+  const read = readUpstreamAddress(catalog);
   if (!read.ok || !isInsecure(read.address)) return;
   const globs = policies.flatMap(({ groups }) => groups);
   const isSigned =

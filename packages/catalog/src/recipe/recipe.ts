@@ -1,4 +1,4 @@
-import type { EntryDefaults, FunctionName, RuntimeKind } from '@krmhub/schema';
+import type { ConvertSource, EntryDefaults, FunctionName, RuntimeKind } from '@krmhub/schema';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { ReleaseSummary } from '../ports/records.js';
 
@@ -72,6 +72,12 @@ export interface UpstreamCatalog {
   refreshSeconds: number;
   /** Seconds for which an entry must have been known, with these bytes, before it is taken. */
   minimumAgeSeconds?: number;
+  /** What the bytes are, if not a catalog: files that are converted. */
+  format?: ConvertSource;
+  /** Group of the functions of a format without groups; absent for the one that the converter chooses. */
+  group?: string;
+  /** `tags`: the newest release tag of the repository names the files and their release. Default: folders name releases. */
+  releases?: 'folders' | 'tags';
   /** Completes entries that lack something; absent to refuse them. */
   defaults?: EntryDefaults;
 }

@@ -1,11 +1,14 @@
 import { parseImageReference } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import { RECIPE_LIMITS } from './recipe.js';
+import { RECIPE_LIMITS, type UpstreamCatalog } from './recipe.js';
 
 /** Where a catalog is fetched from. */
 export type SourceAddress =
   | { type: 'http'; url: string }
-  /** `path` is a file in the repository; `ref` a branch, tag or commit, absent for the default branch. */
+  /**
+   * `path` is a file in the repository, or a folder where folders are allowed, empty for the root; `ref` a branch, tag or
+   * commit, absent for the default branch.
+   */
   | { type: 'git'; repository: string; path: string; ref?: string }
   /** A reference such as `host/repository:tag` or `host/repository@sha256:…`. */
   | { type: 'oci'; reference: string }
@@ -32,12 +35,13 @@ const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 /**
  * Reads the address of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…`,
  * `file:path` or a relative path. Addresses hold no credentials: those are the machine's, and recipes are read by everyone.
+ * With `folders`, a repository may be named with a folder or as a whole.
  */
-export function readSourceAddress(text: string): ReadAddress {
+export function readSourceAddress(text: string, { folders = false } = {}): ReadAddress {
   const { maxAddressLength } = RECIPE_LIMITS;
   if (text.length > maxAddressLength) return invalid(`it is longer than ${maxAddressLength} characters`);
   if (SPACE_OR_CONTROL.test(text)) return invalid('it contains a space or a control character');
-  if (text.startsWith('git::')) return readGit(text.slice('git::'.length));
+  if (text.startsWith('git::')) return readGit(text.slice('git::'.length), folders);
   if (text.startsWith('oci://')) return readOci(text.slice('oci://'.length));
   if (/^https?:\/\//i.test(text)) return readHttp(text);
   if (text.startsWith('file:')) return readFile(text.slice('file:'.length));
@@ -57,6 +61,11 @@ function readPath(text: string): ReadAddress {
   return invalid('it has no scheme', hint);
 }
 
+/** Reads the address of a source: only with a format it may be a folder. */
+export function readUpstreamAddress({ url, format }: Pick<UpstreamCatalog, 'url' | 'format'>): ReadAddress {
+  return readSourceAddress(url, { folders: format !== undefined });
+}
+
 /** Reports whether a network attacker can change the response. Loopback addresses are secure. */
 export function isInsecure(address: SourceAddress): boolean {
   if (address.type !== 'http' && address.type !== 'git') return false;
@@ -74,7 +83,7 @@ function readHttp(text: string): ReadAddress {
   return { ok: true, address: { type: 'http', url: url.href } };
 }
 
-function readGit(text: string): ReadAddress {
+function readGit(text: string, folders: boolean): ReadAddress {
   const url = parse(text);
   if (url === undefined || !REPOSITORY_SCHEMES.includes(url.protocol)) {
     return invalid('a git URL must begin with https:// or ssh://', GIT);
@@ -84,8 +93,9 @@ function readGit(text: string): ReadAddress {
   if (url.username !== '' && !REPOSITORY_USER.test(url.username))
     return invalid('the user is not a valid user name');
   if (text.includes('#')) return invalid('it has a fragment', 'Write the branch, tag or commit as ?ref=.');
-  const at = url.pathname.indexOf('//', 1);
-  if (at < 0 || url.pathname.length === at + 2) {
+  const slashes = url.pathname.indexOf('//', 1);
+  const at = slashes < 0 ? url.pathname.length : slashes;
+  if (!folders && url.pathname.length <= at + 2) {
     return invalid(
       'the path of the catalog file in the repository is missing',
       'Add //path/catalog.yaml after the repository.',
@@ -95,8 +105,9 @@ function readGit(text: string): ReadAddress {
   if (repository === undefined || SPACE_OR_CONTROL.test(repository) || repository.includes('\\')) {
     return invalid('the repository is missing', GIT);
   }
-  const path = decode(url.pathname.slice(at + 2));
-  if (path === undefined || !isFilePath(path)) {
+  const written = decode(url.pathname.slice(at + 2));
+  const path = folders ? written?.replace(/\/$/, '') : written;
+  if (path === undefined || !(isFilePath(path) || (folders && path === ''))) {
     return invalid('the text after // is not a file path in a repository', GIT);
   }
   const read = readRef(url.search.slice(1));

@@ -4,6 +4,7 @@ import { runtimeKinds } from '@krmhub/schema/definition';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { readFormatted } from '@krmhub/schema/lint/read-formatted';
 import { readCatalog } from '@krmhub/schema/read-catalog';
 import type { RenderedEntry } from '../ports/records.js';
 import type { InvalidEntry, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
@@ -50,14 +51,18 @@ export interface ReadUpstream {
 /**
  * Reads a catalog that another party serves. Entries that cannot be used spoil no others; where two entries are of one
  * function, the second adds API versions that the first has not (KEP-2906: the first is selected). `problem` says why
- * there is no catalog. With defaults, entries are completed. Never throws for what the bytes hold.
+ * there is no catalog. With defaults, entries are completed; files of a format are converted. Never throws for what the bytes hold.
  */
 export function readUpstreamCatalog(
   bytes: Uint8Array,
   file: string,
-  { defaults }: Reading = {},
+  { format, defaults, ...reading }: Reading = {},
 ): ReadUpstream | { problem: string } {
-  const read = readCatalog(bytes, file, defaults);
+  const completing = defaults === undefined ? {} : { defaults };
+  const read =
+    format === undefined
+      ? readCatalog(bytes, file, defaults)
+      : readFormatted(bytes, file, { format, ...completing, ...reading });
   if ('problem' in read) return read;
   const { maxEntries, maxInvalidReported, maxMessageLength } = UPSTREAM_LIMITS;
   if (read.entries.length > maxEntries) {

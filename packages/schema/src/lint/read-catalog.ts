@@ -3,6 +3,7 @@ import { completeDraft } from '../convert/complete-draft.js';
 import { type Diagnostic, hasErrors } from '../diagnostics/diagnostic.js';
 import type { Draft } from '../dialects/draft.js';
 import { readDialect } from '../dialects/read-dialect.js';
+import { detectFormat } from '../dialects/recognize.js';
 import type { FunctionDefinition, JsonValue } from '../documents/definition.js';
 import { objectField, textField } from '../json/access.js';
 import { readMachineYaml } from '../yaml/read-machine-yaml.js';
@@ -43,10 +44,11 @@ export function readCatalog(
   if (unreadable !== undefined) return { problem: unreadable };
   const [value] = documents;
   if (value === undefined || documents.length > 1)
-    return { problem: `it contains ${documents.length} documents, expected one` };
+    return { problem: `it contains ${documents.length} documents, expected one${wayOut(value)}` };
   const dialect = readDialect({ value, index: 0, locate: () => undefined }, file);
   const { kind, drafts } = dialect;
-  if (kind === undefined) return { problem: firstError(dialect.diagnostics) ?? 'it is not a catalog' };
+  if (kind === undefined)
+    return { problem: `${firstError(dialect.diagnostics) ?? 'it is not a catalog'}${wayOut(value)}` };
   if (kind === 'KRMFunctionDefinition')
     return { problem: 'it is a single KRMFunctionDefinition, not a catalog' };
   const krmFunctions = objectField(value, 'spec')?.krmFunctions;
@@ -56,6 +58,12 @@ export function readCatalog(
     return { problem: firstError(ofSpec) ?? 'spec.krmFunctions is not a list' };
   }
   return { entries: toEntries(krmFunctions, drafts, errorsByEntry(dialect.diagnostics), defaults) };
+}
+
+/** What to write in the recipe for a document that can be converted. */
+function wayOut(value: JsonValue | undefined): string {
+  const format = value === undefined ? undefined : detectFormat(value);
+  return format === undefined ? '' : `; \`format: ${format}\` in the recipe reads it`;
 }
 
 /** An entry that is not a mapping has no draft. */
@@ -72,19 +80,22 @@ function toEntries(
     const given = drafts[next++]!;
     const { draft, fields: completed } =
       defaults === undefined ? { draft: given, fields: [] } : completeDraft(given, defaults);
-    const problem = errors.get(index) ?? firstError(runRules(RULES, draft, 'registry'));
-    if (problem === undefined) {
-      const definition = draft.spec as unknown as FunctionDefinition;
-      return completed.length === 0 ? { definition } : { definition, completed };
-    }
-    const group = textField(draft.spec, 'group');
-    const name = textField(objectField(draft.spec, 'names'), 'kind');
-    return {
-      problem,
-      ...(group === undefined ? {} : { group: group.slice(0, MAX_NAME_LENGTH) }),
-      ...(name === undefined ? {} : { kind: name.slice(0, MAX_NAME_LENGTH) }),
-    };
+    const entry = checkEntry(draft, errors.get(index));
+    return 'problem' in entry || completed.length === 0 ? entry : { ...entry, completed };
   });
+}
+
+/** What a draft defines, or the first thing that makes it unusable; `known` is what was found in it already. */
+export function checkEntry(draft: Draft, known?: string): CatalogEntry {
+  const problem = known ?? firstError(runRules(RULES, draft, 'registry'));
+  if (problem === undefined) return { definition: draft.spec as unknown as FunctionDefinition };
+  const group = textField(draft.spec, 'group');
+  const name = textField(objectField(draft.spec, 'names'), 'kind');
+  return {
+    problem,
+    ...(group === undefined ? {} : { group: group.slice(0, MAX_NAME_LENGTH) }),
+    ...(name === undefined ? {} : { kind: name.slice(0, MAX_NAME_LENGTH) }),
+  };
 }
 
 /** UTF-16 code units of a name that is told although it is none. */

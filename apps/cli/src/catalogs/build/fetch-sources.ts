@@ -7,7 +7,7 @@ import {
   policyKeys,
   type Recipe,
   type RecipeSource,
-  readSourceAddress,
+  readUpstreamAddress,
   readUpstreamCatalog,
   type Time,
   type UpstreamCatalog,
@@ -113,7 +113,7 @@ async function fetchPinned(
   bundles: boolean,
   progress: SourceProgress,
 ): Promise<{ fetched: FetchedCatalog; verified?: PinnedSnapshot }> {
-  const read = readSourceAddress(catalog.url);
+  const read = readUpstreamAddress(catalog);
   if (!read.ok) throw new KrmhubError('invalid-document', `${catalog.url}: ${read.reason}`);
   const { address } = read;
   const pin = await findSourcePin(io, catalog.url, address);
@@ -121,6 +121,7 @@ async function fetchPinned(
     fetcher.fetch({
       address,
       bundles: bundles || pin !== undefined,
+      ...(catalog.format === undefined ? {} : { folder: { releases: catalog.releases ?? 'folders' } }),
       onProgress: (bytes) => void progress.bytes(name, bytes),
     });
   const fetched = await fetch();

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest';
+import type { ConvertSource } from '../documents/formats.js';
+import { type SourceFile, writeSourceFiles } from '../documents/source-files.js';
+import { type CatalogEntry, readCatalog } from './read-catalog.js';
+import { readFormatted } from './read-formatted.js';
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const metadata = (name: string, more = '') => `image: registry.example.com/fn/${name}${more}
+description: What ${name} does
+sourceURL: https://github.com/example-org/functions/tree/main/${name}
+examplePackageURLs: [https://github.com/example-org/functions/tree/main/examples/${name}]
+emails: [team@example.com]
+license: Apache-2.0
+`;
+
+function read(
+  files: SourceFile[] | string,
+  format: ConvertSource = 'kpt-metadata',
+  more: Partial<Parameters<typeof readFormatted>[2]> = {},
+) {
+  const bytes = typeof files === 'string' ? bytesOf(files) : writeSourceFiles(files);
+  return readFormatted(bytes, 'theirs', { format, ...more });
+}
+const entries = (result: ReturnType<typeof readFormatted>): CatalogEntry[] =>
+  'problem' in result ? expect.fail(result.problem) : result.entries;
+const images = (list: readonly CatalogEntry[]) =>
+  list.map((entry) =>
+    'problem' in entry
+      ? entry.problem
+      : entry.definition.versions.map(({ runtime }) => runtime.container?.image).join(),
+  );
+
+describe('a folder of function metadata', () => {
+  it('gives each function its newest release, from the folder, the tag of the image or the repository', () => {
+    const found = entries(
+      read([
+        { path: 'set-labels/v0.2/metadata.yaml', text: metadata('set-labels') },
+        { path: 'set-labels/v0.10/metadata.yaml', text: metadata('set-labels') },
+        { path: 'set-labels/v1.0.0-rc.1/metadata.yaml', text: metadata('set-labels') },
+        { path: 'tagged/metadata.yaml', text: metadata('tagged', ':v3.0.0') },
+        { path: 'released/metadata.yaml', text: metadata('released'), release: 'v2.1.0' },
+      ]),
+    );
+    expect(images(found)).toEqual([
+      'registry.example.com/fn/released:v2.1.0',
+      'registry.example.com/fn/set-labels:v0.10',
+      'registry.example.com/fn/tagged:v3.0.0',
+    ]);
+    expect(found[0]).toMatchObject({ completed: ['publisher', 'schema', 'idempotent'] });
+  });
+
+  it('passes over other files, and tells of each that cannot be used', () => {
+    const found = entries(
+      read([
+        { path: 'a/metadata.yaml', text: metadata('a', ':v1.0.0') },
+        { path: 'b/metadata.yaml', text: metadata('b') },
+        { path: 'broken.yaml', text: 'a: [' },
+        { path: 'deploy.yaml', text: 'apiVersion: apps/v1\nkind: Deployment\n' },
+        { path: 'values.yaml', text: 'replicas: 2\n' },
+        { path: 'latin1.yaml', problem: 'it is not UTF-8' },
+      ]),
+    );
+    expect(images(found)).toEqual([
+      'registry.example.com/fn/a:v1.0.0',
+      'b/metadata.yaml: image: the image registry.example.com/fn/b has no tag, and the release is unknown',
+      expect.stringMatching(/^broken\.yaml: the text ends inside/),
+      'latin1.yaml: it is not UTF-8',
+    ]);
+  });
+
+  it('counts twins once, and takes neither of two files that differ', () => {
+    const twins = entries(
+      read([
+        { path: 'a/krm-fn-metadata.yaml', text: metadata('a', ':v1.0.0') },
+        { path: 'a/metadata.yaml', text: metadata('a', ':v1.0.0') },
+        { path: 'b/krm-fn-metadata.yaml', text: metadata('b', ':v1.0.0') },
+        { path: 'b/metadata.yaml', text: metadata('b', ':v1.0.0').replace('What', 'All that') },
+      ]),
+    );
+    expect(images(twins)).toEqual([
+      'registry.example.com/fn/a:v1.0.0',
+      'b/krm-fn-metadata.yaml and b/metadata.yaml describe release 1.0.0 differently',
+    ]);
+  });
+
+  it('fills in the defaults and the group of the recipe', () => {
+    const [entry] = entries(
+      read([{ path: 'a/metadata.yaml', text: 'image: example.com/a:v1.0.0\ndescription: A\n' }], undefined, {
+        group: 'fn.example.com',
+        defaults: { publisher: 'Example', license: 'MIT' },
+      }),
+    );
+    expect(entry).toMatchObject({
+      definition: { group: 'fn.example.com', publisher: 'Example', versions: [{ license: 'MIT' }] },
+    });
+  });
+
+  it('names what is lost, within bounds', () => {
+    const [entry] = entries(
+      read(
+        JSON.stringify({
+          version: '1',
+          functions: [
+            {
+              image: 'ghcr.io/example-org/a:v1.0.0',
+              documentation: 'https://example.com/a',
+              builder: 'x',
+              [`${'long'.repeat(100)}"`]: 1,
+              ...Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`x${index}`, 1])),
+            },
+          ],
+        }),
+        'kpt-list',
+      ),
+    );
+    const { completed = [] } = entry as { completed?: string[] };
+    expect(completed).toEqual(expect.arrayContaining(['group', 'builder']));
+    expect(completed.length).toBeLessThanOrEqual(50);
+    expect(completed.every((field) => field.length <= 100)).toBe(true);
+  });
+
+  it('says what it is instead where nothing is of the format', () => {
+    expect(read([{ path: 'a.yaml', text: 'a: 1\n' }])).toEqual({
+      problem: 'it contains no function metadata of kpt; it has 1 YAML and JSON files',
+    });
+    expect(read('kind: ConfigMap\napiVersion: v1\n', 'kpt-list')).toEqual({
+      problem: 'it is a ConfigMap of v1, not a function list of kpt',
+    });
+    expect(read('', 'krew')).toEqual({ problem: 'it is empty, not a Krew plugin' });
+  });
+
+  it('ends for hostile bytes with a problem', () => {
+    const start = new TextDecoder().decode(writeSourceFiles([]));
+    for (const text of [
+      start.replace('"files":[', '"files":[{"path":1},'),
+      start.slice(0, -3),
+      `${start.slice(0, start.indexOf('[') + 1)}${'['.repeat(100_000)}`,
+      '\u0000',
+      '&a [*a, *a]',
+    ]) {
+      expect(read(text)).toHaveProperty('problem');
+    }
+  });
+});
+
+describe('a folder of definitions', () => {
+  const definition = (version: string, image: string) => `apiVersion: config.kubernetes.io/v1alpha1
+kind: KRMFunctionDefinition
+spec:
+  group: fn.example.com
+  names: {kind: A}
+  description: A
+  publisher: example
+  versions:
+  - name: ${version}
+    schema: {openAPIV3Schema: {type: object, description: d}}
+    idempotent: true
+    usage: https://example.com/a.md
+    examples: [https://example.com/a.yaml]
+    license: Apache-2.0
+    runtime: {container: {image: '${image}'}}
+`;
+
+  it('gives the newest release, with the API versions that only an older one has', () => {
+    const found = entries(
+      read(
+        [
+          { path: 'a/1.0.0.yaml', text: definition('v1beta1', 'example.com/a:v1.0.0') },
+          { path: 'a/2.0.0.yaml', text: definition('v1', 'example.com/a:v2.0.0') },
+          { path: 'a/2.1.0.yaml', text: definition('v1', 'example.com/a:v2.1.0') },
+        ],
+        'kep',
+      ),
+    );
+    expect(images(found)).toEqual(['example.com/a:v2.1.0,example.com/a:v1.0.0']);
+  });
+
+  it('names the field of a definition that cannot be used', () => {
+    const broken = definition('v1', 'example.com/a:v1.0.0').replace('  group: fn.example.com\n', '');
+    expect(images(entries(read([{ path: 'a.yaml', text: broken }], 'kep')))).toEqual([
+      expect.stringMatching(/^a\.yaml: group/),
+    ]);
+  });
+});
+
+it('names the format of a file that is not a catalog', () => {
+  const list = JSON.stringify({ version: '1', functions: [{ image: 'example.com/a' }] });
+  expect(readCatalog(bytesOf(list), 'theirs')).toEqual({
+    problem: expect.stringMatching(
+      /^this is a function list of kpt; .*; `format: kpt-list` in the recipe reads it$/,
+    ),
+  });
+  const porch = 'apiVersion: config.porch.kpt.dev/v1alpha1\nkind: FunctionConfig\n';
+  expect(readCatalog(bytesOf(`${porch}---\n${porch}`), 'theirs')).toEqual({
+    problem: 'it contains 2 documents, expected one; `format: porch` in the recipe reads it',
+  });
+});
