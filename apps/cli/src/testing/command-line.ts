@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { RegistryClient } from '@krmhub/api/client';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
-import { expect } from 'vitest';
+import { vi } from 'vitest';
 import type { Input, Io, Output } from '../io/io.js';
 import { runProgram } from '../program.js';
 
@@ -102,7 +102,9 @@ export interface TestRegistry {
 /** Waits for the first snapshot of `default`, so that the first publish is in the second one. */
 export async function firstSnapshot(url: string): Promise<void> {
   const client = new RegistryClient({ url });
-  await expect.poll(async () => (await client.snapshots('default')).snapshots.length).toBeGreaterThan(0);
+  // Not `expect.poll`, which hooks cannot call.
+  const exists = async () => (await client.snapshots('default')).snapshots.length > 0;
+  await vi.waitUntil(exists, { timeout: 60_000, interval: 50 });
 }
 
 /** A real registry on a free port of the loopback interface, with a folder of its own and settings of `env`. */

@@ -165,10 +165,14 @@ describe('tokens', () => {
 
   it('show hostile names as text', async () => {
     const browser = await signedIn(registry);
-    const made = await browser.act('/operate/tokens/new', { ...form, name: HOSTILE });
+    const withControls = await browser.act('/operate/tokens/new', { ...form, name: HOSTILE });
+    expect(withControls.status).toBe(400);
+    expectHarmless(await withControls.text());
+    const markup = HOSTILE.replace(/[\u202e\u0007]/g, '');
+    const made = await browser.act('/operate/tokens/new', { ...form, name: markup });
     expect(made.status).toBe(201);
     expectHarmless(await made.text());
-    const { id } = (await registry.parts.store.tokens()).find(({ name }) => name === HOSTILE)!;
+    const { id } = (await registry.parts.store.tokens()).find(({ name }) => name === markup)!;
     for (const target of ['/operate/tokens', `/operate/tokens/${id}/revoke`]) {
       const page = await browser.text(target);
       expect(page).toContain('&lt;script&gt;alert(1)');
