@@ -55,7 +55,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     recipe: ['ports', 'policy'],
     profiles: ['render', 'recipe'],
     upstream: ['ports', 'policy', 'render', 'recipe'],
-    snapshot: ['ports', 'render', 'plan', 'recipe', 'upstream'],
+    snapshot: ['ports', 'policy', 'render', 'plan', 'recipe', 'upstream'],
     index: ['ports', 'compare', 'policy', 'render', 'plan', 'recipe', 'profiles', 'upstream', 'snapshot'],
   },
   'apps/registry': {

@@ -5,13 +5,27 @@ import { Diagnostic, DigestText, Time } from './base-model.js';
 
 export const Verdict = z
   .object({
-    trusted: z.boolean(),
+    trusted: z.boolean().openapi({ description: 'Whether the state is `verified`' }),
+    state: z.enum(['verified', 'not-trusted', 'signed', 'not-checked', 'unsigned']).openapi({
+      description:
+        '`verified`: a policy trusts the signer. `not-trusted`: a policy requires another signer, or revokes this ' +
+        'one. `signed`: valid, but no policy covers the release. `not-checked`: by a key that the registry could not ' +
+        'identify. `unsigned`: no signature',
+    }),
+    text: z.string().openapi({
+      description: 'The verdict in one line, as web pages and `krmhub show` print it',
+      example: 'verified as the key sha256:… by the registry policy team',
+    }),
     signer: z.string().optional().openapi({ example: 'the key sha256:…' }),
     policy: z
       .string()
       .optional()
       .openapi({ description: 'The policy that trusts the signer, or that requires another one' }),
     reason: z.string().optional().openapi({ description: 'Why the release is not trusted' }),
+    readmeSigned: z.boolean().optional().openapi({
+      description:
+        'Whether such a signature covers the README too; absent in search results, and if the release has no README',
+    }),
   })
   .openapi('Verdict', {
     description: 'Whether the current signing policies of this registry trust a release, and why',
@@ -25,6 +39,10 @@ export const Bundle = z
       .string()
       .openapi({ description: 'Digest of the manifest that contains it in the repository' }),
     claim: z.enum(['signature', 'attestation']),
+    whole: z.boolean().openapi({
+      description:
+        'Whether it covers the manifest of the release, and so its README; otherwise only the definition',
+    }),
     predicateType: z.string(),
     signer: z
       .string()

@@ -14,6 +14,7 @@ export { compareTrust, type TrustChange } from './policy/compare-policies.js';
 export { issuerDangers, patternDangers } from './policy/dangers.js';
 export { readSigningPolicies } from './policy/read-signing-policies.js';
 export { readTrust } from './policy/read-trust.js';
+export * from './policy/signature-verdict.js';
 export * from './policy/signing-policy.js';
 export * from './policy/trust.js';
 export * from './ports/blob-store.js';

@@ -9,6 +9,7 @@ export { readLegacySignature, verifyLegacySignature } from './legacy-signature.j
 export { SIGNING_LIMITS } from './limits.js';
 export { generateKeys, type KeyPair, readPrivateKey } from './private-key.js';
 export { isBundleMediaType, readBundle } from './read-bundle.js';
+export { recoverPublicKey } from './recover-key.js';
 export * from './release-claim.js';
 export { keySigner, type PayloadSigner, signStatement } from './sign.js';
 export type { SignedArtifact } from './signed-artifact.js';

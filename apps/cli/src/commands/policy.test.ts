@@ -76,6 +76,30 @@ describe('policy apply and publish', () => {
     );
   });
 
+  it('shows who signed a release, and whether that covers the README, without any policy', async () => {
+    await put('README.md', '# Labels');
+    await publish('--key', 'team.key', '--readme', 'README.md');
+    const signed = (await run(['show', NAME])).out();
+    expect(signed).toMatch(
+      /^signature +signed by the key sha256:\w{64}; no registry policy covers the release$/m,
+    );
+    expect(signed).toMatch(/^readme +\S+readme\.md$/m);
+    const next = definition.replace('2.0.0', '1.0.0');
+    const unsigned = ['publish', next, '--release', '1.0.0', '--allow-breaking', '--readme', 'README.md'];
+    const refused = await run(unsigned);
+    expect(refused.exitCode).toBe(4);
+    expect(refused.err()).toContain('previous releases are signed by the key');
+    expect((await run([...unsigned, '--key', 'other.key'])).exitCode).toBe(4);
+  });
+
+  it('shows that no signature covers the README of an unsigned release', async () => {
+    await put('README.md', '# Labels');
+    await publish('--readme', 'README.md');
+    const shown = (await run(['show', NAME])).out();
+    expect(shown).toMatch(/^signature +not signed; no registry policy requires a signature$/m);
+    expect(shown).toMatch(/^readme +\S+readme\.md \(no signature covers it\)$/m);
+  });
+
   it('signs nothing for what is published already', async () => {
     await publish('--key', 'team.key');
     const again = await publish('--key', 'team.key');

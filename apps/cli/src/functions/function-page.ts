@@ -108,9 +108,8 @@ function addBanners(
     sheet.prose(`YANKED ${sheet.time(yanked.at)} by ${yanked.by}: ${yanked.reason}`);
     sheet.prose(`Do not use this release: catalogs do not include it.${instead}`);
   }
-  const { trusted, policy, reason } = release.signature;
-  // A policy requires a signature that is not valid now.
-  if (!trusted && policy !== undefined) {
+  const { state, reason } = release.signature;
+  if (state === 'not-trusted') {
     sheet.blank();
     sheet.prose(`NOT TRUSTED: ${reason}`);
   }
@@ -171,7 +170,7 @@ function releaseFacts(
   return [
     ['published', `${sheet.time(release.publishedAt)} by ${release.publishedBy}`],
     ['digest', release.digest],
-    ['signature', verdictText(release.signature)],
+    ['signature', release.signature.text],
     ...release.bundles
       .filter(({ claim }) => claim === 'attestation')
       .map(({ predicateType, signer }): [string, string] => [
@@ -179,7 +178,7 @@ function releaseFacts(
         `${predicateType}, by ${signer ?? 'an unknown key'}`,
       ]),
     ['definition', `${releaseUrl}/definition.yaml`],
-    ['readme', release.readme ? `${releaseUrl}/readme.md` : 'none'],
+    ['readme', release.readme ? readmeText(release.signature, `${releaseUrl}/readme.md`) : 'none'],
   ];
 }
 
@@ -232,11 +231,9 @@ function addReleases(sheet: Sheet, { known, releases, takedowns }: FunctionPage)
   sheet.table(['RELEASE', 'WHEN', 'BY', 'REASON'], erased);
 }
 
-/** Describes the verdict of the registry policies. Users can decide by their own policies (`krmhub trust`). */
-function verdictText({ trusted, signer, policy, reason }: Verdict): string {
-  return trusted
-    ? `verified as ${signer} by the registry policy ${policy}`
-    : `not verified: ${reason ?? 'no reason given'}`;
+/** A README is not part of the definition, so a signature may not cover it. */
+function readmeText({ readmeSigned }: Verdict, url: string): string {
+  return readmeSigned === true ? url : `${url} (no signature covers it)`;
 }
 
 const GAP = '  ';

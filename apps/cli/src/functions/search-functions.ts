@@ -87,9 +87,9 @@ function origins(from: NonNullable<SearchItem['from']>): string {
   return from.map(({ catalog, source }) => `${source} in ${catalog}`).join(', ');
 }
 
-/** Formats the description with its state. An item is not trusted if a policy requires a signature that is not valid. */
+/** Formats the description with its state. */
 function describeItem({ yanked, deprecated, signature, description, from }: SearchItem): string {
-  const distrusted = !signature.trusted && signature.policy !== undefined;
+  const distrusted = signature.state === 'not-trusted';
   const place =
     from?.[0] === undefined ? '' : `(${origins(from.slice(0, 1))}${from.length > 1 ? ', …' : ''}) `;
   return `${place}${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? '(deprecated) ' : ''}${description}`;

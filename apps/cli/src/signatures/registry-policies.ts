@@ -1,4 +1,4 @@
-import type { PolicyResult, PolicySet, Verdict } from '@krmhub/api/model';
+import type { PolicyResult, PolicySet } from '@krmhub/api/model';
 import type { TrustChange } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readFileUpTo, readStdin } from '../files/read-file.js';
@@ -129,7 +129,7 @@ function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {
     `${change.group}/${change.kind}`,
     change.release,
     change.after.trusted ? 'trusted' : 'not trusted',
-    verdictText(change.after),
+    change.after.text,
   ];
   const columns = [
     { header: 'FUNCTION' },
@@ -138,10 +138,6 @@ function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {
     { header: 'REASON' },
   ];
   return printTable(io, columns, changes, { terminal: cells, pipe: cells });
-}
-
-function verdictText({ trusted, signer, policy, reason }: Verdict): string {
-  return trusted ? `signed by ${signer}, policy ${policy}` : (reason ?? '');
 }
 
 function summary({ outcome, dryRun, policies, changed }: PolicyResult): string {

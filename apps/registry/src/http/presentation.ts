@@ -3,19 +3,20 @@ import {
   type CatalogRecord,
   describeSigner,
   type Event,
-  evaluateSignatures,
+  judgeSignatures,
   type ReleaseBundle,
   type ReleaseHead,
-  type ReleaseSignature,
   type ReleaseSummary,
-  releaseSignatures,
   reportSource,
   type SearchResult,
   type ServedEntry,
+  type SignatureVerdict,
   type SigningPolicy,
   type SnapshotRecord,
   type SourceRecord,
+  signedParts,
   type TokenRecord,
+  verdictText,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 
@@ -36,39 +37,42 @@ export function releaseSummary(
     publishedBy: release.publishedBy,
     ...(yanked === undefined ? {} : { yanked }),
     ...(deprecated === undefined ? {} : { deprecated }),
-    signature: verdict(policies, { group, kind, release: release.release }, releaseSignatures(release)),
+    signature: releaseVerdict(policies, { group, kind, release: release.release }, release),
   };
 }
 
 /** Evaluates the signatures of a release under the current policies. */
-export function verdict(
+export function releaseVerdict(
   policies: readonly SigningPolicy[],
-  release: FunctionName & { release: string },
-  signatures: readonly ReleaseSignature[],
+  name: FunctionName & { release: string },
+  release: Pick<ReleaseSummary, 'bundles' | 'readme'>,
 ): api.Verdict {
-  const judged = evaluateSignatures(policies, release, signatures);
-  if (judged?.trusted === true) {
-    return { trusted: true, signer: describeSigner(judged.signer), policy: judged.policy };
-  }
-  if (judged !== undefined) return judged;
-  const [first] = signatures;
-  return first === undefined
-    ? { trusted: false, reason: 'not signed; no policy requires a signature' }
-    : {
-        trusted: false,
-        signer: describeSigner(first.signer),
-        reason: 'no policy covers its signer',
-      };
+  return verdict(judgeSignatures(policies, name, signedParts(release)));
 }
 
-export function bundleDetail({ signer, ...bundle }: ReleaseBundle): api.Bundle {
-  return { ...bundle, ...(signer === undefined ? {} : { signer: describeSigner(signer) }) };
+function verdict(judged: SignatureVerdict): api.Verdict {
+  const { state, signer, policy, isReadmeSigned } = judged;
+  const text = verdictText(judged);
+  const trusted = state === 'verified';
+  return {
+    trusted,
+    state,
+    text,
+    ...(signer === undefined ? {} : { signer: describeSigner(signer) }),
+    ...(policy === undefined ? {} : { policy }),
+    ...(trusted ? {} : { reason: judged.reason ?? text }),
+    ...(isReadmeSigned === undefined ? {} : { readmeSigned: isReadmeSigned }),
+  };
+}
+
+export function bundleDetail({ signer, isWhole = false, ...bundle }: ReleaseBundle): api.Bundle {
+  return { ...bundle, whole: isWhole, ...(signer === undefined ? {} : { signer: describeSigner(signer) }) };
 }
 
 export function bundleList(policies: readonly SigningPolicy[], release: ReleaseHead): api.BundleList {
   return {
     bundles: (release.bundles ?? []).map(bundleDetail),
-    signature: verdict(policies, release, releaseSignatures(release)),
+    signature: releaseVerdict(policies, release, release),
   };
 }
 
@@ -90,7 +94,9 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
   const { licenses, runtimes, signatures, release, from, ...rest } = found;
   const { group, kind } = found;
   const signature =
-    release === undefined ? NO_RELEASE : verdict(policies, { group, kind, release }, signatures);
+    release === undefined
+      ? NO_RELEASE
+      : verdict(judgeSignatures(policies, { group, kind, release }, { signatures }));
   const { trusted, signer, policy } = signature;
   return {
     ...rest,
@@ -104,9 +110,12 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
 }
 
 /** Policies apply to releases only. */
+const NO_RELEASE_TEXT = 'only upstream catalogs have this function; this registry has no release of it';
 const NO_RELEASE: api.Verdict = {
   trusted: false,
-  reason: 'only upstream catalogs have this function; this registry has no release of it',
+  state: 'unsigned',
+  text: NO_RELEASE_TEXT,
+  reason: NO_RELEASE_TEXT,
 };
 
 /** Without the newest release and the entries, which contain definitions. */

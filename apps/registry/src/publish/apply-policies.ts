@@ -6,7 +6,6 @@ import {
   type ReleaseBundle,
   type ReleaseRecord,
   RevisionConflict,
-  releaseSignatures,
   type SigningPolicy,
   searchDocument,
 } from '@krmhub/catalog';
@@ -15,7 +14,8 @@ import { KrmhubError } from '@krmhub/schema';
 import { functionRepository } from '../artifacts/repositories.js';
 import type { StoredBlobDeps } from '../artifacts/stored-blob.js';
 import { storedBytes } from '../artifacts/stored-blob.js';
-import { verdict } from '../http/presentation.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import { releaseVerdict } from '../http/presentation.js';
 import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { FindStore } from '../store/find-record.js';
@@ -34,6 +34,7 @@ export interface ApplyPoliciesDeps extends StoredBlobDeps {
   trust: SigningTrust;
   /** Serializes the changes of a function. */
   functionLocks: KeyedMutex;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
   clock: () => Date;
 }
 
@@ -79,6 +80,8 @@ export async function applyPolicies(
     }
     await trust.reload(store);
     await recognize(deps, before);
+    // Catalogs may follow the policies.
+    deps.snapshotBuilder.wake();
   }
   return { outcome: 'changed', ...result, ...(await changesOf(deps, before, policies)) };
 }
@@ -100,11 +103,9 @@ async function changesOf(
     for (const name of covering) functions.set(name, functions.get(name)! + 1);
     for (const release of releases) {
       const name = { group, kind, release: release.release };
-      const signatures = releaseSignatures(release);
-      const was = verdict(before, name, signatures);
-      const is = verdict(after, name, signatures);
-      const asks = ({ trusted, policy }: typeof was) => trusted || policy !== undefined;
-      if (was.trusted === is.trusted && asks(was) === asks(is)) continue;
+      const was = releaseVerdict(before, name, release);
+      const is = releaseVerdict(after, name, release);
+      if (was.state === is.state) continue;
       changed += 1;
       if (changes.length < MAX_CHANGES) changes.push({ ...name, before: was, after: is });
     }
@@ -201,8 +202,13 @@ async function recognizeBundles(deps: ApplyPoliciesDeps, release: ReleaseRecord)
       bundles.push(bundle);
       continue;
     }
-    const { signer, signedAt } = found;
-    bundles.push({ ...bundle, signer, ...(signedAt === undefined ? {} : { signedAt }) });
+    const { signer, signedAt, isWhole } = found;
+    bundles.push({
+      ...bundle,
+      signer,
+      ...(signedAt === undefined ? {} : { signedAt }),
+      ...(isWhole === undefined ? {} : { isWhole }),
+    });
   }
   return bundles;
 }

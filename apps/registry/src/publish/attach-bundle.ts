@@ -12,6 +12,7 @@ import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { SignedRelease } from '@krmhub/signing';
 import type { Artifact, ArtifactStore } from '../artifacts/artifact-store.js';
 import { functionRepository } from '../artifacts/repositories.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { RwLock } from '../isolation/rw-lock.js';
 import type { Turns } from '../isolation/turns.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -30,6 +31,7 @@ export interface AttachDeps {
   turns: Pick<Turns, 'run'>;
   bytesLock: Pick<RwLock, 'read'>;
   artifacts: Pick<BlobStore, 'put'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
   clock: () => Date;
   config: {
     /** For the blobs and manifests of one repository; absent or 0 for no limit. */
@@ -64,6 +66,8 @@ export async function attachBundle(
       await deps.trust.reload(deps.store);
       continue;
     }
+    // A catalog may take the release now that it is signed.
+    deps.snapshotBuilder.wake();
     return { outcome: 'changed', release: change.release };
   }
   throw concurrentUpdate(name.group, name.kind);

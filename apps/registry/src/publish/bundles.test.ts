@@ -263,10 +263,11 @@ describe('a group with a signing policy', () => {
     const again = await attach('1.0.0', provenance);
     expect(again.body.bundles).toHaveLength(2);
     const unknown = { ...statementOf('1.0.0'), predicateType: 'https://example.com/parts/v1' };
-    const { bundles } = (await attach('1.0.0', await signedBy(newKey(), unknown))).body as {
+    const other = newKey();
+    const { bundles } = (await attach('1.0.0', await signedBy(other, unknown))).body as {
       bundles: { signer?: string }[];
     };
-    expect(bundles.at(-1)).not.toHaveProperty('signer');
+    expect(bundles.at(-1)?.signer).toBe(`the key ${other.fingerprint}`);
     const unknownSigner = await attach('1.0.0', await signedBy(newKey(), statementOf('1.0.0')));
     expect(unknownSigner).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
@@ -319,13 +320,19 @@ describe('applied policies', () => {
 });
 
 describe('a group without a signing policy', () => {
-  it('stores the signature of an unknown key, and trusts it once a policy names the key', async () => {
+  it('identifies the key of a signature, and trusts it once a policy names the key', async () => {
     const key = newKey();
     expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
     const path = releasePath({ kind: KIND, release: '1.0.0' });
+    const signer = `the key ${key.fingerprint}`;
     expect(await read(path)).toMatchObject({
-      signature: { trusted: false },
-      bundles: [{ claim: 'signature' }],
+      signature: {
+        trusted: false,
+        state: 'signed',
+        signer,
+        text: expect.stringMatching(`^signed by ${signer}`),
+      },
+      bundles: [{ claim: 'signature', signer }],
     });
     await applyPolicies(policy([key]));
     expect(await read(path)).toMatchObject({ signature: { trusted: true, policy: 'team' } });
@@ -351,6 +358,52 @@ describe('a group without a signing policy', () => {
     expect(refused.body.detail).toContain('revokes: it was stolen');
   });
 
+  it('keeps a function signed by its first signer, whose key no policy names', async () => {
+    const [owner, stranger, known] = [newKey(), newKey(), newKey()];
+    await applyPolicies(policy([known], { groups: ['other.example.com'] }));
+    await publish('1.0.0', [await signedBy(owner, statementOf('1.0.0'))]);
+    const attempts: (readonly Uint8Array[])[] = [
+      [],
+      [await signedBy(stranger, statementOf('1.1.0'))],
+      [await signedBy(known, statementOf('1.1.0'))],
+      [await signedBy(owner, statementOf('1.1.0')), await signedBy(stranger, statementOf('1.1.0'))],
+    ];
+    for (const bundles of attempts) {
+      const { status, body } = await publish('1.1.0', bundles);
+      expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+      expect(body.detail).toContain(`previous releases are signed by the key ${owner.fingerprint}`);
+    }
+    expect((await attach('1.0.0', await signedBy(known, statementOf('1.0.0')))).status).toBe(422);
+    expect((await publish('1.1.0', [await signedBy(owner, statementOf('1.1.0'))])).status).toBe(201);
+    expect((await publish('0.9.0')).status).toBe(422);
+  });
+
+  it('pins no signer by a signature that only names the key of someone else', async () => {
+    const [owner, thief] = [newKey(), newKey()];
+    const own = JSON.parse(Buffer.from(await signedBy(owner, statementOf('1.0.0'))).toString('utf8'));
+    const forged = JSON.parse(Buffer.from(await signedBy(thief, statementOf('1.0.0'))).toString('utf8'));
+    forged.verificationMaterial = own.verificationMaterial;
+    const { status, body } = await publish('1.0.0', [JSON.stringify(forged)]);
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+    expect(body.detail).toContain('no signing policy names the key');
+  });
+
+  it('says in the same words everywhere that a release is signed', async () => {
+    const key = newKey();
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const { signature } = (await read(releasePath({ kind: KIND, release: '1.0.0' }))) as {
+      signature: { text: string };
+    };
+    const { items } = (await read('/api/v1/functions')) as { items: { signature: object }[] };
+    expect(items[0]?.signature).toEqual(signature);
+    const fn = await read(`/api/v1/functions/example.com/${KIND}`);
+    expect(fn).toMatchObject({ newest: { signature }, releases: [{ signature }] });
+    const page = await registry.request(`/functions/example.com/${KIND}`, {
+      headers: { Accept: 'text/html' },
+    });
+    expect((await page.text()).toLowerCase()).toContain(signature.text);
+  });
+
   it('refuses a bundle of something else', async () => {
     const { status, body } = await publish('1.0.0', [await signedBy(newKey(), statementOf('2.0.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
@@ -359,7 +412,7 @@ describe('a group without a signing policy', () => {
   it('reports that an unsigned release is not signed', async () => {
     await publish('1.0.0');
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
-      signature: { trusted: false, reason: 'not signed; no policy requires a signature' },
+      signature: { state: 'unsigned', text: 'not signed; no registry policy requires a signature' },
     });
   });
 });

@@ -4,16 +4,21 @@
  * It is verified once: who signed, when, and that it covers this release by its name or its manifest. The result is
  * stored with the release (`ReleaseBundle`), and the bytes as a referrer in the repository of the function. Whether
  * the signer is trusted is evaluated on each read under the current policies (`judgeSignatures`), so a revocation
- * needs no migration. Bundles by unknown keys are verified again when policies name new keys.
+ * needs no migration.
+ *
+ * A key that no policy names is derived from the signature (`recoverPublicKey`): its fingerprint is pinned like every
+ * other signer. A signature whose key cannot be derived is no evidence until a policy names the key.
  */
 
 import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import {
+  hasSubject,
   namesOtherManifest,
   type ReleaseClaim,
   readReleaseClaim,
+  recoverPublicKey,
   releaseDigests,
   type SignedRelease,
   type Verification,
@@ -66,29 +71,43 @@ export function verifySubmittedBundle(
       problem: `a bundle has ${bytes.byteLength} bytes; the limit is ${BUNDLE_LIMITS.maxBytes}`,
     };
   }
-  const verification = verifyBundle(bytes, { digests: releaseDigests(release) }, trust);
-  const isStranger = verification.unknownKey !== undefined;
-  if (!verification.verified && !isStranger) return { problem: problemOf(verification) };
+  const artifact = { digests: releaseDigests(release) };
+  const byKnown = verifyBundle(bytes, artifact, trust);
+  const isStranger = byKnown.unknownKey !== undefined;
+  if (!byKnown.verified && !isStranger) return { problem: problemOf(byKnown) };
+  const key = isStranger ? recoverPublicKey(bytes) : undefined;
+  const verification = key === undefined ? byKnown : verifyBundle(bytes, artifact, { ...trust, keys: [key] });
+  if (key !== undefined && !verification.verified) return { problem: problemOf(verification) };
   const claim = readReleaseClaim(verification, release);
   if (claim.claim === 'none') return { problem: claim.reason };
+  const { group, kind, release: name } = release;
   if (namesOtherManifest(verification, release.manifests)) {
-    const { group, kind, release: name } = release;
     return {
       problem: `it signs another manifest of ${group}/${kind}@${name}, for example with another README`,
     };
   }
-  // Without a policy, no key is required: store the signature for users who know the key. Attestations of anything
-  // but a signature are stored too, and make nothing trusted.
-  const isRequired = claim.claim === 'signature' && applicablePolicies(trust.policies, release).length > 0;
-  if (isStranger && isRequired) return { problem: problemOf(verification) };
-  return found(given, verification, claim);
+  if (claim.claim === 'signature' && isStranger) {
+    if (applicablePolicies(trust.policies, release).length > 0) return { problem: problemOf(byKnown) };
+    // Nothing could be pinned: the next release could be signed by anyone, or not at all.
+    if (!verification.verified) return { problem: UNIDENTIFIED };
+  }
+  return found(given, verification, claim, release);
 }
+
+/** Attestations by such keys are stored all the same: they make nothing trusted. */
+const UNIDENTIFIED =
+  'bundle verification failed: signature: no signing policy names the key, and only an ECDSA key whose fingerprint the bundle names is accepted without one';
 
 function found(
   given: SubmittedBundle,
   { signer, signedAt, statement }: Verification,
   { claim }: Exclude<ReleaseClaim, { claim: 'none' }>,
+  { manifests }: SignedRelease,
 ): VerifiedBundle {
+  const isWhole = hasSubject(
+    statement!,
+    manifests.map(({ digest }) => digest),
+  );
   return {
     ...given,
     digest: sha256(given.bytes),
@@ -97,6 +116,7 @@ function found(
     predicateType: statement!.predicateType,
     ...(signer === undefined ? {} : { signer }),
     ...(signedAt === undefined ? {} : { signedAt }),
+    ...(isWhole ? { isWhole } : {}),
   };
 }
 

@@ -1,6 +1,6 @@
-import type { ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
+import type { ExportedBundle, ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
-import { type FunctionStore, functionKey, type ReleaseRecord } from '@krmhub/catalog';
+import { type FunctionStore, functionKey, type ReleaseBundle, type ReleaseRecord } from '@krmhub/catalog';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
@@ -45,6 +45,11 @@ async function* withoutReleases(store: ExportStore): AsyncIterable<string> {
   }
 }
 
+/** Builds depend on definitions only, not on what else a signature covers. */
+function exportedBundle({ isWhole: _, ...bundle }: ReleaseBundle): ExportedBundle {
+  return bundle;
+}
+
 function exportedRelease(record: ReleaseRecord): ExportedRelease {
   const { yanked, deprecated, bundles } = record;
   return {
@@ -60,7 +65,7 @@ function exportedRelease(record: ReleaseRecord): ExportedRelease {
     publishedBy: record.publishedBy,
     ...(yanked === undefined ? {} : { yanked }),
     ...(deprecated === undefined ? {} : { deprecated }),
-    ...(bundles === undefined || bundles.length === 0 ? {} : { bundles }),
+    ...(bundles === undefined || bundles.length === 0 ? {} : { bundles: bundles.map(exportedBundle) }),
     definition: record.definition,
   };
 }

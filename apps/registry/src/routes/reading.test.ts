@@ -37,6 +37,8 @@ const problem = async (target: string) => {
   return { status: response.status, body: (await response.json()) as Problem };
 };
 
+const NOT_SIGNED = 'not signed; no registry policy requires a signature';
+
 describe('search', () => {
   it('finds by text and filters, with facets', async () => {
     const all = await search('');
@@ -61,7 +63,7 @@ describe('search', () => {
       runtimes: ['container'],
       license: 'Apache-2.0',
       signedBy: [],
-      signature: { trusted: false, reason: 'not signed; no policy requires a signature' },
+      signature: { trusted: false, state: 'unsigned', text: NOT_SIGNED, reason: NOT_SIGNED },
       yanked: false,
       deprecated: false,
     });

@@ -1,8 +1,9 @@
 import { KrmhubError } from '@krmhub/schema';
+import { releaseSignatures } from '../policy/signature-verdict.js';
 import { evaluateSignatures, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time } from '../ports/records.js';
-import { displayedRelease, releaseSignatures, searchDocument } from './displayed-release.js';
-import { signerMismatch } from './trust.js';
+import { displayedRelease, searchDocument } from './displayed-release.js';
+import { pinViolation } from './trust.js';
 
 /** Limits on bundles: each with its unit. */
 export const BUNDLE_LIMITS = {
@@ -40,12 +41,12 @@ export type AttachPlan =
 export function planAttach(input: AttachInput): AttachPlan {
   const { current, release, bundle, policies, now, by } = input;
   const { group, kind, bundles = [] } = release;
-  // Another signature by the same signer says nothing new, and could fill the release.
+  // Another signature by the same signer says nothing new, and could fill the release, unless it covers more.
   const says = (one: ReleaseBundle) => one.claim === 'signature' && one.signer !== undefined;
   const stands = bundles.some(
     (one) =>
       one.digest === bundle.digest ||
-      (says(one) && says(bundle) && isSameSigner(one.signer!, bundle.signer!) && isNotLater(one, bundle)),
+      (says(one) && says(bundle) && isSameSigner(one.signer!, bundle.signer!) && coversAll(one, bundle)),
   );
   if (stands) return { outcome: 'unchanged', release };
   const name = `${group}/${kind}@${release.release}`;
@@ -62,7 +63,7 @@ export function planAttach(input: AttachInput): AttachPlan {
     const verdict = evaluateSignatures(policies, release, signatures);
     const reason =
       verdict === undefined
-        ? signerMismatch(current, signatures, policies)
+        ? pinViolation({ current, signatures, policies })
         : verdict.trusted
           ? undefined
           : verdict.reason;
@@ -101,7 +102,8 @@ export function planAttach(input: AttachInput): AttachPlan {
   };
 }
 
-/** Reports whether a signature is at least as old as another, by their verified times. */
-function isNotLater({ signedAt }: ReleaseBundle, other: ReleaseBundle): boolean {
+/** Reports whether a signature covers all that another does, and is at least as old, by their verified times. */
+function coversAll({ signedAt, isWhole }: ReleaseBundle, other: ReleaseBundle): boolean {
+  if (other.isWhole === true && isWhole !== true) return false;
   return other.signedAt === undefined || (signedAt !== undefined && signedAt <= other.signedAt);
 }

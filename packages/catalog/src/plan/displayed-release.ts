@@ -5,13 +5,8 @@ import {
   type FunctionName,
   newestRelease,
 } from '@krmhub/schema';
-import type {
-  LifecycleRecord,
-  ReleaseRecord,
-  ReleaseSignature,
-  ReleaseSummary,
-  SearchDocument,
-} from '../ports/records.js';
+import { releaseSignatures } from '../policy/signature-verdict.js';
+import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
 import { definitionFacts } from './definition-facts.js';
 
 /** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
@@ -47,15 +42,6 @@ export function findPredecessor(
   return newestByRelease(
     current.releases.filter((one) => one.yanked === undefined && compareReleases(one.release, canonical) < 0),
   )?.release;
-}
-
-/** Returns the signatures of a release by known signers, without attestations. */
-export function releaseSignatures({ bundles = [] }: Pick<ReleaseSummary, 'bundles'>): ReleaseSignature[] {
-  return bundles.flatMap(({ digest, claim, signer, signedAt, receivedAt }) =>
-    claim === 'signature' && signer !== undefined
-      ? [{ bundle: digest, signer, ...(signedAt === undefined ? {} : { signedAt }), receivedAt }]
-      : [],
-  );
 }
 
 /** What search finds the function by; `displayed` is the record of `displayedRelease(releases)`. */

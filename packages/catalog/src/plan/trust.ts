@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { releaseSignatures, signedParts } from '../policy/signature-verdict.js';
 import {
   describeSigner,
   evaluateSignatures,
@@ -6,19 +7,12 @@ import {
   revocationReason,
   type SigningPolicy,
 } from '../policy/signing-policy.js';
-import type {
-  FunctionChange,
-  FunctionRecord,
-  ReleaseBundle,
-  ReleaseSignature,
-  Signer,
-} from '../ports/records.js';
-import { releaseSignatures } from './displayed-release.js';
+import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseSignature } from '../ports/records.js';
 
 /**
  * Plans what publishing a release does with its bundles, or returns the error `untrusted` if its signers may not
- * publish it. If a policy covers the release, a trusted signer must have signed it. Otherwise, a function that
- * was signed once stays signed by the same signers. To change that, apply a policy first, as an
+ * publish it. If a policy covers the release, a trusted signer must have signed it. Otherwise, the signers of the first
+ * signed release are pinned: the function stays signed, by the same signers. To change that, apply a policy first, as an
  * administrator.
  */
 export function planTrust(input: {
@@ -61,41 +55,44 @@ function checkTrust({
       hint: 'Sign with a key or an identity that the policy names (`krmhub policy list`), as `krmhub publish --key` does.',
     });
   }
-  const earlier = previousSigners(current);
-  const hint = 'An administrator can allow another signer with `krmhub policy apply`.';
-  if (signatures.length === 0) {
-    if (earlier.length === 0) return undefined;
-    const reason = problems.length === 0 ? 'this one is not' : problems.join('; ');
-    return new KrmhubError(
-      'untrusted',
-      `cannot publish ${name}: previous releases are signed by ${describeSigner(earlier[0]!)}, and ${reason}`,
-      { hint: `A signed function stays signed. ${hint}` },
-    );
-  }
-  const reason = signerMismatch(current, signatures, policies);
-  return reason === undefined
-    ? undefined
-    : new KrmhubError('untrusted', `cannot publish ${name}: ${reason}`, { hint });
+  const reason = pinViolation({ current, signatures, problems, policies });
+  if (reason === undefined) return undefined;
+  return new KrmhubError('untrusted', `cannot publish ${name}: ${reason}`, {
+    hint: `A signed function stays signed, by the same signer. ${ALLOW_HINT}`,
+  });
 }
+
+const ALLOW_HINT = 'An administrator can allow another signer with `krmhub policy apply`.';
 
 /**
- * Returns why none of the signers has signed the function before, for functions without a policy. A signer that any
+ * Returns why a release is not signed as the earlier releases of the function, for functions without a policy. Every
+ * signature must be by an earlier signer: otherwise, one signature could bring in another signer. A signer that any
  * policy revokes is never trusted.
  */
-export function signerMismatch(
-  current: FunctionRecord | undefined,
-  signatures: readonly ReleaseSignature[],
-  policies: readonly SigningPolicy[],
-): string | undefined {
-  const earlier = previousSigners(current);
-  const sound = signatures.filter(({ signer }) => revocationReason(policies, signer) === undefined);
-  const [first] = sound;
-  if (first === undefined) return signatures[0] && revocationReason(policies, signatures[0].signer);
-  if (earlier.length === 0) return undefined;
-  if (sound.some(({ signer }) => earlier.some((one) => isSameSigner(one, signer)))) return undefined;
-  return `it is signed by ${describeSigner(first.signer)}, and previous releases by ${describeSigner(earlier[0]!)}`;
-}
-
-function previousSigners(current: FunctionRecord | undefined): Signer[] {
-  return (current?.releases ?? []).flatMap(releaseSignatures).map(({ signer }) => signer);
+export function pinViolation({
+  current,
+  signatures,
+  problems = [],
+  policies,
+}: {
+  current: FunctionRecord | undefined;
+  signatures: readonly ReleaseSignature[];
+  problems?: readonly string[];
+  policies: readonly SigningPolicy[];
+}): string | undefined {
+  const revoked = signatures
+    .map(({ signer }) => revocationReason(policies, signer))
+    .find((reason) => reason !== undefined);
+  if (revoked !== undefined) return revoked;
+  const parts = (current?.releases ?? []).map(signedParts);
+  const pinned = parts.flatMap((one) => one.signatures);
+  const [first] = pinned;
+  // Of an unidentified key it cannot be said that it signed again.
+  if (first === undefined && !parts.some(({ hasUnidentified }) => hasUnidentified)) return undefined;
+  const before = `previous releases are signed by ${first === undefined ? 'a key that this registry could not identify' : describeSigner(first.signer)}`;
+  if (signatures.length === 0) {
+    return `${before}, and ${problems.length === 0 ? 'this one is not' : problems.join('; ')}`;
+  }
+  const stranger = signatures.find(({ signer }) => !pinned.some((one) => isSameSigner(one.signer, signer)));
+  return stranger && `it is signed by ${describeSigner(stranger.signer)}, and ${before}`;
 }

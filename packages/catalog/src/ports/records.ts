@@ -27,6 +27,8 @@ export interface ReleaseSignature {
   signedAt?: Time;
   /** When this registry, or the client, first saw it. */
   receivedAt: Time;
+  /** It covers the manifest of the release, and so the README; absent if it covers only the definition. */
+  isWhole?: boolean;
 }
 
 /** A signature or an attestation of a release, and what was found when it came. */
@@ -41,10 +43,12 @@ export interface ReleaseBundle {
   claim: 'signature' | 'attestation';
   /** Of the in-toto statement. */
   predicateType: string;
-  /** Absent if the key was unknown when it was last verified. */
+  /** Absent if the key was unknown when it was last verified, and could not be derived from the signature. */
   signer?: Signer;
   /** When it was signed, where a log or an authority testifies that. */
   signedAt?: Time;
+  /** It covers the manifest of the release, and so the README; absent if it covers only the definition. */
+  isWhole?: boolean;
   receivedAt: Time;
   receivedBy: string;
 }
@@ -76,6 +80,8 @@ export interface ReleaseSummary {
   deprecated?: LifecycleRecord;
   /** In the order in which they came; absent for none. */
   bundles?: ReleaseBundle[];
+  /** Digest of the README's exact bytes. */
+  readme?: Digest;
 }
 
 export type DefinitionMediaType = 'application/yaml' | 'application/json';
@@ -84,8 +90,6 @@ export interface ReleaseRecord extends ReleaseSummary, FunctionName {
   mediaType: DefinitionMediaType;
   /** Normal form. */
   definition: FunctionDefinition;
-  /** Digest of the README's exact bytes. */
-  readme?: Digest;
 }
 
 /** A release without its definition, which can be large. */

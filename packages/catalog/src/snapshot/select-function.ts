@@ -7,7 +7,8 @@ import {
   type Refused,
 } from '@krmhub/schema';
 import semver from 'semver';
-import { newestByRelease, releaseSignatures } from '../plan/displayed-release.js';
+import { newestByRelease } from '../plan/displayed-release.js';
+import { releaseSignatures } from '../policy/signature-verdict.js';
 import type { ReleaseSummary, Selection, Time } from '../ports/records.js';
 import type { SourceSignature, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { evaluatePolicy } from '../recipe/evaluate-policy.js';

@@ -31,7 +31,7 @@ export function Banners({ view }: { view: FunctionView }) {
       {name.kind} {shown}
     </a>
   );
-  const failed = known.signatures.find(({ state }) => state === 'failed');
+  const { reason } = known.verdict;
   return (
     <>
       {release.yanked === undefined ? null : (
@@ -49,10 +49,10 @@ export function Banners({ view }: { view: FunctionView }) {
           {isShown ? null : <p>The newest release is {other}.</p>}
         </Banner>
       )}
-      {failed?.state !== 'failed' ? null : (
-        <Banner tone="danger" title="The signature is not trusted">
+      {reason === undefined ? null : (
+        <Banner tone="danger" title="This release is not trusted">
           <p>
-            <Text value={`${sentence(failed.reason)}`} />
+            <Text value={sentence(reason)} />
           </p>
         </Banner>
       )}

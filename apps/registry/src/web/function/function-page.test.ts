@@ -99,7 +99,7 @@ describe('the page of a function', () => {
     expect(text).toContain(`registry.example.com/setlabels@sha256:${'a'.repeat(64)}`);
     expect(text).toContain('krmhub pull');
     const head = text.slice(0, text.indexOf('id="use"'));
-    expect(head).toMatch(/href="#signatures">Signature<\/a> <span[^>]*>unsigned</);
+    expect(head).toMatch(/href="#signatures">Signature<\/a> <span[^>]*>not signed</);
     expect(head).toMatch(/href="#runtime">May touch<\/a> <span[^>]*>only its input</);
     expect(text).toContain('/functions/example.com/SetLabels/compare?from=1.0.0&amp;to=1.1.0');
     expect(text).toContain('href="/catalogs/default"');
@@ -279,9 +279,10 @@ describe('signatures', () => {
     await publish('Signed', '1.0.0', { bundle: await signedBy(key, statement) });
     const before = (await page('/functions/example.com/Signed')).text;
     const atTop = (text: string) => /href="#signatures">Signature<\/a>(.*?)<\/li>/s.exec(text)![1]!;
-    expect(atTop(before)).toContain('not checked');
-    expect(before).toContain('signature present, not checked');
-    expect(before).not.toContain('verified at');
+    const by = `the key ${key.fingerprint}`;
+    expect(atTop(before)).toContain('>signed</span>');
+    expect(before).toContain(`Signed by ${by}; no registry policy covers the release.`);
+    expect(before).not.toContain('erified as');
     const put = (text: string) =>
       registry.request('/api/v1/policies', {
         method: 'PUT',
@@ -290,19 +291,46 @@ describe('signatures', () => {
       });
     expect((await put(policy([key]))).status).toBe(200);
     const trusted = (await page('/functions/example.com/Signed')).text;
-    expect(trusted).toMatch(/verified at <time/);
-    expect(atTop(trusted)).toContain('trusted by the policy team');
-    expect(trusted).toContain(key.fingerprint);
+    expect(trusted).toContain(`Verified as ${by} by the registry policy team.`);
+    expect(atTop(trusted)).toContain('>verified</span>');
+    expect(atTop(trusted)).toContain(key.fingerprint);
     expect(trusted).toMatch(/krmhub verify .*functions\/example\.com\/signed:1\.0\.0 --key KEY\.pub/s);
     expect((await put(policy([key], { signer: 'revoked: stolen' }))).status).toBe(200);
     const revoked = (await page('/functions/example.com/Signed')).text;
     expect(atTop(revoked)).toContain('not trusted');
-    expect(revoked).toContain('verification failed');
-    expect(revoked).toContain('The signature is not trusted');
+    expect(revoked).toContain('This release is not trusted');
     expect(revoked).toContain('stolen');
-    expect(revoked).not.toMatch(/verified at <time/);
+    expect(revoked).not.toContain('erified as');
     const unsigned = (await page('/functions/example.com/SetLabels')).text;
-    expect(unsigned).toContain('This release is not signed');
-    expect(unsigned).toContain('the policy <bdi>team</bdi> of this registry requires a signature');
+    expect(unsigned).toContain('it is not signed, but the policy team requires a signature');
+  });
+
+  it('show where no signature covers the README', async () => {
+    const put = await registry.request('/api/v1/policies', {
+      method: 'PUT',
+      body: policy([key]),
+      headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
+    });
+    expect(put.status).toBe(200);
+    const sign = async (kind: string, readme: string, isWhole: boolean) => {
+      const bytes = Buffer.from(definitionText({ kind, release: '1.0.0' }));
+      const definition = sha256(bytes);
+      const files = releaseFiles({
+        definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
+        readme: { digest: sha256(readme), size: readme.length },
+      });
+      const manifest = computeDigest(releaseManifest('1.0.0', files));
+      const digests = { definition, ...(isWhole ? { manifest } : {}) };
+      const statement = releaseStatement({ group: 'example.com', kind, release: '1.0.0' }, digests);
+      await publish(kind, '1.0.0', { readme, bundle: await signedBy(key, statement) });
+      return (await page(`/functions/example.com/${kind}`)).text;
+    };
+    const whole = await sign('WholeSigned', '# Signed', true);
+    expect(whole).toContain('>verified</span>');
+    expect(whole).not.toContain('No signature covers this README');
+    const partly = await sign('PartlySigned', '# Not signed', false);
+    expect(partly).toContain('No signature covers this README');
+    expect(partly).toContain('verified, but not the README');
+    expect(partly).not.toContain('>verified</span>');
   });
 });

@@ -5,6 +5,7 @@ import {
   type ReleaseHead,
   type ReleaseSummary,
   type ServedEntry,
+  type SignatureVerdict,
 } from '@krmhub/catalog';
 import type { ManifestStore, OciDigest } from '@krmhub/oci';
 import {
@@ -22,7 +23,7 @@ import type { FindHeadStore } from '../../store/find-record.js';
 import { findFunction, findReleaseHead, takenDownError } from '../../store/find-record.js';
 import type { RenderedMarkdown } from '../markdown.js';
 import type { VersionView } from './cached-views.js';
-import { type SignatureState, signatureStates } from './signature-states.js';
+import { releaseVerdict, type SignatureState, signatureStates } from './signature-states.js';
 
 /**
  * What is known about a function with one of its releases, or as upstream catalogs have it. It names definition and
@@ -60,6 +61,8 @@ export interface KnownRelease {
   predecessor?: string;
   /** Digest of its manifest in the function's repository; absent if an older version of the program published it. */
   manifest?: string;
+  /** The verdict on the release, of all its signatures together. */
+  verdict: SignatureVerdict;
   signatures: SignatureState[];
 }
 
@@ -143,6 +146,7 @@ async function readRelease(
     shown: displayedRelease(releases).release,
     ...(predecessor === undefined ? {} : { predecessor }),
     ...(manifest === undefined ? {} : { manifest: manifest.digest }),
+    verdict: releaseVerdict(trust.policies, release),
     signatures: signatureStates(trust.policies, release, others),
   };
 }

@@ -1,5 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
+import { isSound } from '@krmhub/catalog';
 import { raw } from 'hono/html';
+import { Label } from '../parts/label.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
 
@@ -15,6 +17,12 @@ export function ReadmeSection({ view: { name, known } }: { view: FunctionView })
         <p class="quiet">This release was published without a README.</p>
       ) : (
         <>
+          {known.verdict.isReadmeSigned === true ? null : (
+            <p>
+              <Label tone={isSound(known.verdict) ? 'warning' : 'plain'}>not signed</Label> No signature
+              covers this README.
+            </p>
+          )}
           <div class="readme" dir="auto">
             {raw(readme.html)}
           </div>

@@ -7,7 +7,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
-import { signatureLabel } from './signature-states.js';
+import { releaseVerdict, signatureLabel } from './signature-states.js';
 
 const MAX_RELEASES = 100;
 const MAX_TAKEDOWNS = 50;
@@ -116,7 +116,7 @@ function Row({
 }) {
   const { at } = useSite();
   const { release: text, publishedAt, publishedBy, yanked, deprecated } = release;
-  const signature = signatureLabel(policies, { ...name, ...release });
+  const signature = signatureLabel(releaseVerdict(policies, { ...release, ...name }));
   return (
     <tr>
       <th scope="row">

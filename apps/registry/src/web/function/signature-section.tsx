@@ -6,9 +6,10 @@ import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
+import { sentence } from '../sentence.js';
 import type { FunctionView } from './read-function.js';
 import { Commands, useAddresses } from './registry-commands.js';
-import { type SignatureState, verifyOptions } from './signature-states.js';
+import { type SignatureState, signatureLabel, verifyOptions } from './signature-states.js';
 
 /** Shows who signed the release, as far as the registry knows, and how to verify that. */
 export function SignatureSection({ view: { name, known } }: { view: FunctionView }) {
@@ -40,8 +41,8 @@ function Signatures({
   attestations: readonly ReleaseBundle[];
   name: FunctionName & { release: string };
 }) {
-  const signers = states.flatMap((one) => ('signer' in one ? [one.signer] : []));
-  const isSigned = states.some(({ state }) => state !== 'unsigned' && state !== 'unsupported');
+  const bundles = states.flatMap((one) => (one.state === 'judged' ? (one.bundle ?? []) : []));
+  const signers = bundles.flatMap(({ signer }) => signer ?? []);
   const { reference } = useAddresses(name);
   const options = new Set((signers.length > 0 ? signers : [undefined]).map(verifyOptions));
   return (
@@ -62,7 +63,7 @@ function Signatures({
           </li>
         ))}
       </ul>
-      {isSigned ? (
+      {bundles.length > 0 ? (
         <p class="quiet">
           A signature says where a release comes from, not whether its behavior is safe. This is what the
           registry verified. Verify it yourself:
@@ -91,62 +92,22 @@ function Signatures({
 }
 
 function State({ state }: { state: SignatureState }) {
-  switch (state.state) {
-    case 'unsigned':
-      return (
-        <StateText tone="plain" label="unsigned">
-          This release is not signed{state.wanted === undefined ? '' : ', and '}
-          {state.wanted === undefined ? null : (
-            <>
-              the policy <Text value={state.wanted} /> of this registry requires a signature
-            </>
-          )}
-          .
-        </StateText>
-      );
-    case 'unchecked':
-      return (
-        <StateText tone="plain" label="signature present, not checked">
-          Signed with a key that this registry does not know, received{' '}
-          <Time at={state.bundle.receivedAt} isPrecise />. Bundle{' '}
-          <Digest value={state.bundle.digest} isShort />.
-        </StateText>
-      );
-    case 'verified':
-      return (
-        <StateText
-          tone={state.policy === undefined ? 'plain' : 'good'}
-          label={
-            <>
-              verified at <Time at={state.at} isPrecise />
-            </>
-          }
-        >
-          {state.policy === undefined ? (
-            'The signature is valid. No policy of this registry covers the signer.'
-          ) : (
-            <>
-              By the policy <Text value={state.policy} /> of this registry.
-            </>
-          )}
-          <Facts signer={state.signer} bundle={state.bundle} />
-        </StateText>
-      );
-    case 'failed':
-      return (
-        <StateText tone="danger" label="verification failed">
-          <Text value={state.reason} max={1_000} />.
-          <Facts signer={state.signer} bundle={state.bundle} />
-        </StateText>
-      );
-    case 'unsupported':
-      return (
-        <StateText tone="plain" label="kind unsupported">
-          The release also has <Text value={state.type} max={200} />, which this registry does not read:{' '}
-          <Digest value={state.digest} />.
-        </StateText>
-      );
+  if (state.state === 'unsupported') {
+    return (
+      <StateText tone="plain" label="kind unsupported">
+        The release also has <Text value={state.type} max={200} />, which this registry did not accept as a
+        signature: <Digest value={state.digest} />.
+      </StateText>
+    );
   }
+  const { verdict, bundle } = state;
+  const { words, title, tone } = signatureLabel(verdict);
+  return (
+    <StateText tone={tone} label={words}>
+      <Text value={sentence(title)} max={1_000} />
+      {bundle === undefined ? null : <Facts bundle={bundle} />}
+    </StateText>
+  );
 }
 
 function StateText({ tone, label, children }: { tone: Tone; label: Child; children?: Child }) {
@@ -160,18 +121,18 @@ function StateText({ tone, label, children }: { tone: Tone; label: Child; childr
   );
 }
 
-function Facts({ signer, bundle }: { signer: Signer; bundle: ReleaseBundle }) {
-  const isKey = signer.type === 'key';
+function Facts({ bundle: { signer, signedAt, receivedAt, isWhole, digest } }: { bundle: ReleaseBundle }) {
   return (
     <DefinitionList
       items={[
-        [
-          isKey ? 'Key' : 'Identity',
-          isKey ? <Digest value={signer.fingerprint} /> : <Text value={signer.subject} max={500} />,
-        ],
-        ['Issuer', isKey ? undefined : <Text value={signer.issuer} max={500} />],
-        ['Signed', bundle.signedAt === undefined ? undefined : <Time at={bundle.signedAt} isPrecise />],
-        ['Bundle', <Digest value={bundle.digest} />],
+        ['Key', signer?.type === 'key' ? <Digest value={signer.fingerprint} /> : undefined],
+        ['Identity', signer?.type === 'identity' ? <Text value={signer.subject} max={500} /> : undefined],
+        ['Issuer', signer?.type === 'identity' ? <Text value={signer.issuer} max={500} /> : undefined],
+        ['Covers', isWhole === true ? 'the definition and the README' : 'only the definition'],
+        ['Signed', signedAt === undefined ? undefined : <Time at={signedAt} isPrecise />],
+        // The signature was verified when it was received.
+        [signer === undefined ? 'Received' : 'Checked', <Time at={receivedAt} isPrecise />],
+        ['Bundle', <Digest value={digest} />],
       ]}
     />
   );

@@ -2,7 +2,7 @@ import type { ReleaseBundle, Signer, SigningPolicy } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { newKey } from '../../testing/signing.js';
-import { signatureLabel, signatureStates, verifyOptions } from './signature-states.js';
+import { releaseVerdict, signatureLabel, signatureStates, verifyOptions } from './signature-states.js';
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
 const AT = '2026-01-02T03:04:05.000Z';
@@ -40,34 +40,27 @@ const release = (...bundles: ReleaseBundle[]) => ({
 
 describe('signatureStates', () => {
   it('reports an unsigned release, and whether a policy requires a signature', () => {
-    expect(signatureStates([], release(), [])).toEqual([{ state: 'unsigned' }]);
-    expect(signatureStates([policy()], release(), [])).toEqual([{ state: 'unsigned', wanted: 'team' }]);
-    expect(signatureStates([], release(bundle({ claim: 'attestation' })), [])).toEqual([
-      { state: 'unsigned' },
+    expect(signatureStates([], release(), [])).toEqual([{ state: 'judged', verdict: { state: 'unsigned' } }]);
+    expect(signatureStates([policy()], release(), [])).toMatchObject([
+      {
+        verdict: {
+          state: 'not-trusted',
+          policy: 'team',
+          reason: expect.stringContaining('it is not signed'),
+        },
+      },
+    ]);
+    expect(signatureStates([], release(bundle({ claim: 'attestation' })), [])).toMatchObject([
+      { verdict: { state: 'unsigned' } },
     ]);
   });
 
-  it('never reports an unverified signature as verified', () => {
-    expect(signatureStates([policy()], release(bundle({})), [])).toMatchObject([{ state: 'unchecked' }]);
-  });
-
-  it('reports signer, time and policy', () => {
-    const states = signatureStates([policy()], release(bundle({ signer: BY_KEY })), []);
-    expect(states).toMatchObject([{ state: 'verified', at: AT, signer: BY_KEY, policy: 'team' }]);
-  });
-
-  it('names no policy if none covers the release', () => {
-    const [state] = signatureStates([], release(bundle({ signer: BY_IDENTITY })), []);
-    expect(state).toMatchObject({ state: 'verified', signer: BY_IDENTITY });
-    expect(state).not.toHaveProperty('policy');
-  });
-
-  it('gives the reason of a failure: an unknown or a revoked signer', () => {
-    const [unknownSigner] = signatureStates([policy()], release(bundle({ signer: BY_IDENTITY })), []);
-    expect(unknownSigner).toMatchObject({ state: 'failed', signer: BY_IDENTITY });
-    const otherGroup = { ...policy({ revoked: 'lost' }), groups: ['other.example'] };
-    const [revoked] = signatureStates([otherGroup], release(bundle({ signer: BY_KEY })), []);
-    expect(revoked).toMatchObject({ state: 'failed', reason: expect.stringContaining('lost') });
+  it('judges each signature alone', () => {
+    const bundles = [bundle({ signer: BY_IDENTITY }), bundle({ signer: BY_KEY })];
+    expect(signatureStates([policy()], release(...bundles), [])).toMatchObject([
+      { verdict: { state: 'not-trusted', signer: BY_IDENTITY }, bundle: bundles[0] },
+      { verdict: { state: 'verified', signer: BY_KEY, policy: 'team' }, bundle: bundles[1] },
+    ]);
   });
 
   it('names unsupported referrers, except for known bundles', () => {
@@ -79,14 +72,21 @@ describe('signatureStates', () => {
 });
 
 describe('signatureLabel', () => {
-  it.each([
-    ['unsigned', [], []],
-    ['not checked', [], [bundle({})]],
-    ['signed', [], [bundle({ signer: BY_KEY })]],
-    ['verified', [policy()], [bundle({}), bundle({ signer: BY_KEY })]],
-    ['not trusted', [policy()], [bundle({ signer: BY_IDENTITY })]],
-  ] as const)('is "%s"', (words, policies, bundles) => {
-    expect(signatureLabel(policies, release(...bundles)).words).toBe(words);
+  const label = (policies: readonly SigningPolicy[], ...bundles: ReleaseBundle[]) =>
+    signatureLabel(releaseVerdict(policies, { ...release(...bundles), readme: digest('e') }));
+
+  it('names the signer of a valid signature only', () => {
+    const by = `the key ${key.fingerprint}`;
+    expect(label([], bundle({ signer: BY_KEY, isWhole: true }))).toMatchObject({ words: 'signed', by });
+    expect(label([policy({ revoked: 'lost' })], bundle({ signer: BY_KEY }))).not.toHaveProperty('by');
+  });
+
+  it('warns about a README that no signature covers', () => {
+    expect(label([policy()], bundle({ signer: BY_KEY, isWhole: true })).tone).toBe('good');
+    expect(label([policy()], bundle({ signer: BY_KEY }))).toMatchObject({
+      words: 'verified, but not the README',
+      tone: 'warning',
+    });
   });
 });
 

@@ -2,11 +2,11 @@ import type { FunctionVersion } from '@krmhub/schema';
 import { Label, type Tone } from '../parts/label.js';
 import { ShortSigner } from '../parts/signer.js';
 import type { FunctionView } from './read-function.js';
-import { labelOf } from './signature-states.js';
+import { signatureLabel } from './signature-states.js';
 
 /** Shows signer and permissions first, each with a link to the details. */
 export function Summary({ view: { known, version } }: { view: FunctionView }) {
-  const signature = known && labelOf(known.signatures);
+  const signature = known && signatureLabel(known.verdict);
   const touched = permissions(version.version);
   return (
     <ul class="function-facts">

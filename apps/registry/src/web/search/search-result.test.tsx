@@ -18,7 +18,7 @@ const ITEM: SearchItem = {
   runtimes: ['container'],
   license: 'Apache-2.0',
   signedBy: [],
-  signature: { trusted: false, reason: 'not signed; no policy requires a signature' },
+  signature: { trusted: false, state: 'unsigned', text: 'not signed; no policy requires a signature' },
   yanked: false,
   deprecated: false,
 };
@@ -36,24 +36,16 @@ function wordsOf(changes: Partial<SearchItem>): string {
 
 describe('a function in a list', () => {
   it.each<[SearchItem['signature'], string]>([
-    [ITEM.signature, 'unsigned'],
+    [ITEM.signature, 'not signed'],
     [
-      { trusted: true, signer: KEY, policy: 'ours' },
-      'signed by the key sha256:a1a1a1a1a1a1…, trusted by the policy ours',
+      { trusted: true, state: 'verified', text: `verified as ${KEY} by the registry policy ours` },
+      'verified as the key sha256:a1a1a1a1a1a1… by the registry policy ours',
     ],
     [
-      {
-        trusted: false,
-        signer: 'a@example.com (https://issuer.example)',
-        reason: 'no policy covers its signer',
-      },
-      'signed by a@example.com (https://issuer.example), not in any policy',
+      { trusted: false, state: 'not-trusted', text: 'not trusted: it is not signed' },
+      'not trusted: it is not signed',
     ],
-    [
-      { trusted: false, policy: 'ours', reason: 'it is not signed, but the policy ours requires the key x' },
-      'not trusted it is not signed, but the policy ours requires the key x',
-    ],
-  ])('shows its signer and the policy that trusts it (%#)', (signature, words) => {
+  ])('shows the verdict on its signatures in the words of the API (%#)', (signature, words) => {
     expect(wordsOf({ signature })).toContain(words);
   });
 
@@ -73,6 +65,6 @@ describe('a function in a list', () => {
     const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
     expect(page).toContain('release unknown');
     expect(page).toContain('from banana in <a href="/catalogs/platform">platform</a> and 1 more');
-    expect(page).not.toContain('unsigned');
+    expect(page).not.toContain('signed');
   });
 });

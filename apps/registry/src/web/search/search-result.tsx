@@ -1,4 +1,5 @@
 import type { SearchItem } from '@krmhub/api/model';
+import { verdictLabel } from '@krmhub/catalog';
 import { catalogPath, functionPath, searchPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { ShortSigner } from '../parts/signer.js';
@@ -92,27 +93,10 @@ function Facts({ item }: { item: SearchItem }) {
   );
 }
 
-/** Shows what is known about the signer of the release, and the policy that trusts it. */
+/** Shows the verdict on the signatures of the release. */
 function Signature({ item: { signature } }: { item: SearchItem }) {
-  const { trusted, signer, policy, reason } = signature;
-  if (trusted) {
-    return (
-      <>
-        signed by <ShortSigner value={signer ?? ''} />, trusted by the policy {policy}
-      </>
-    );
-  }
-  if (policy !== undefined) {
-    return (
-      <>
-        <Label tone="danger">not trusted</Label> <Text value={reason ?? ''} max={MAX_DESCRIPTION} />
-      </>
-    );
-  }
-  if (signer === undefined) return <>unsigned</>;
-  return (
-    <>
-      signed by <ShortSigner value={signer} />, not in any policy
-    </>
-  );
+  const { state, text } = signature;
+  if (state === 'unsigned') return <>{verdictLabel(signature)}</>;
+  const words = <ShortSigner value={text} max={MAX_DESCRIPTION} />;
+  return state === 'not-trusted' ? <span class="tone-danger">{words}</span> : words;
 }

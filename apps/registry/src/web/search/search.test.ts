@@ -50,7 +50,7 @@ describe('the search page', () => {
     expect(page).toContain('value="labels"');
     expect(linksOf(page).get('example.com/SetLabels')).toBe('/functions/example.com/SetLabels');
     expect(page).toContain('SetLabels does what its name says.');
-    expect(page).toContain('unsigned');
+    expect(page).toContain('not signed');
     expect(page).toMatch(/<time datetime="\d{4}-\d\d-\d\dT[^"]*Z"/);
   });
 

@@ -290,7 +290,7 @@ function summary(row: SummaryRow): ReleaseSummary {
     id: _id,
     functionId: _functionId,
     mediaType: _mediaType,
-    readme: _readme,
+    readme,
     yanked,
     deprecated,
     bundles,
@@ -298,6 +298,7 @@ function summary(row: SummaryRow): ReleaseSummary {
   } = row;
   return {
     ...rest,
+    ...(readme !== null && { readme }),
     ...(yanked && { yanked }),
     ...(deprecated && { deprecated }),
     ...(bundles && { bundles }),
@@ -305,6 +306,6 @@ function summary(row: SummaryRow): ReleaseSummary {
 }
 
 function releaseRecord({ group, kind }: NameRow, { definition, ...row }: ReleaseRow): ReleaseRecord {
-  const { mediaType, readme } = row;
-  return { group, kind, ...summary(row), mediaType, definition, ...(readme !== null && { readme }) };
+  const { mediaType } = row;
+  return { group, kind, ...summary(row), mediaType, definition };
 }

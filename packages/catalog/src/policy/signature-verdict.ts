@@ -1,0 +1,158 @@
+import type { FunctionName } from '@krmhub/schema';
+import type { ReleaseBundle, ReleaseSignature, Signer } from '../ports/records.js';
+import {
+  describeSigner,
+  evaluateSignatures,
+  revocationReason,
+  type SigningPolicy,
+} from './signing-policy.js';
+
+/** What the signatures of a release prove, under the current policies. */
+export type SignatureState =
+  /** A policy trusts a signer. */
+  | 'verified'
+  /** A policy requires another signer, or revokes this one. */
+  | 'not-trusted'
+  /** A signature is valid, and no policy covers the release. */
+  | 'signed'
+  /** There is a signature by a key that this registry could not identify. */
+  | 'not-checked'
+  | 'unsigned';
+
+/**
+ * The verdict on the signatures of a release. Everything that shows one takes its words from `verdictLabel` and
+ * `verdictText`, so that pages, the API and the command line never contradict each other.
+ */
+export interface SignatureVerdict {
+  state: SignatureState;
+  signer?: Signer;
+  /** The policy that trusts the signer, or that requires another one. */
+  policy?: string;
+  /** Why it is not trusted; only for `not-trusted`. */
+  reason?: string;
+  /** Whether the signature covers the README too; absent if the release has none. */
+  isReadmeSigned?: boolean;
+}
+
+/** What is known of the signatures of a release. */
+export interface SignedParts {
+  signatures: readonly Omit<ReleaseSignature, 'bundle'>[];
+  /** Whether there are signatures by keys that this registry could not identify. */
+  hasUnidentified?: boolean;
+  hasReadme?: boolean;
+}
+
+/** Evaluates the signatures of a release under policies. */
+export function judgeSignatures(
+  policies: readonly SigningPolicy[],
+  name: FunctionName & { release: string },
+  parts: SignedParts,
+): SignatureVerdict {
+  const verdict = judge(policies, name, parts);
+  if (parts.hasReadme !== true) return verdict;
+  // A signature of the definition alone says nothing about the README beside it.
+  const whole = parts.signatures.filter(({ isWhole }) => isWhole === true);
+  const covering = judge(policies, name, { signatures: whole });
+  return { ...verdict, isReadmeSigned: isSound(covering) };
+}
+
+function judge(
+  policies: readonly SigningPolicy[],
+  name: FunctionName & { release: string },
+  { signatures, hasUnidentified }: SignedParts,
+): SignatureVerdict {
+  const verdict = evaluateSignatures(policies, name, signatures);
+  if (verdict?.trusted === true) {
+    return { state: 'verified', signer: verdict.signer, policy: verdict.policy };
+  }
+  const [first] = signatures;
+  const signer = first === undefined ? {} : { signer: first.signer };
+  if (verdict !== undefined) {
+    return { state: 'not-trusted', ...signer, policy: verdict.policy, reason: verdict.reason };
+  }
+  const stated = signatures.map((one) => ({ one, revoked: revocationReason(policies, one.signer) }));
+  const sound = stated.find(({ revoked }) => revoked === undefined);
+  if (sound !== undefined) return { state: 'signed', signer: sound.one.signer };
+  const reason = stated[0]?.revoked;
+  if (reason !== undefined) return { state: 'not-trusted', ...signer, reason };
+  return { state: hasUnidentified === true ? 'not-checked' : 'unsigned' };
+}
+
+/** Reports whether a signature is valid, and nothing says that it should not count. */
+export function isSound({ state }: Pick<SignatureVerdict, 'state'>): boolean {
+  return state === 'verified' || state === 'signed';
+}
+
+const LABELS: Record<SignatureState, string> = {
+  verified: 'verified',
+  'not-trusted': 'not trusted',
+  signed: 'signed',
+  'not-checked': 'not checked',
+  unsigned: 'not signed',
+};
+
+/** A few words for lists and labels. */
+export function verdictLabel(verdict: Pick<SignatureVerdict, 'state' | 'isReadmeSigned'>): string {
+  const label = LABELS[verdict.state];
+  return isSound(verdict) && verdict.isReadmeSigned === false ? `${label}, but not the README` : label;
+}
+
+/** One line: the state with the signer, the policy or the reason. */
+export function verdictText(verdict: SignatureVerdict): string {
+  const readme =
+    isSound(verdict) && verdict.isReadmeSigned === false ? '; no signature covers the README' : '';
+  return `${stateText(verdict)}${readme}`;
+}
+
+function stateText({ state, signer, policy, reason }: SignatureVerdict): string {
+  const who = signer === undefined ? 'an unknown signer' : describeSigner(signer);
+  switch (state) {
+    case 'verified':
+      return `verified as ${who} by the registry policy ${policy}`;
+    case 'not-trusted':
+      return `not trusted: ${reason}`;
+    case 'signed':
+      return `signed by ${who}; no registry policy covers the release`;
+    case 'not-checked':
+      return 'not checked: it is signed with a key that the registry could not identify';
+    case 'unsigned':
+      return 'not signed; no registry policy requires a signature';
+  }
+}
+
+/** The signatures among the bundles of a release, and what else they say of it. */
+export function signedParts({
+  bundles = [],
+  readme,
+}: {
+  bundles?: readonly ReleaseBundle[];
+  readme?: string;
+}): SignedParts {
+  const own = bundles.filter(({ claim }) => claim === 'signature');
+  return {
+    signatures: releaseSignatures({ bundles }),
+    hasUnidentified: own.some(({ signer }) => signer === undefined),
+    hasReadme: readme !== undefined,
+  };
+}
+
+/** What is known of who signed a release; what speaks of something else than the release is left out. */
+export function releaseSignatures({
+  bundles = [],
+}: {
+  bundles?: readonly ReleaseBundle[];
+}): ReleaseSignature[] {
+  return bundles.flatMap(({ digest, claim, signer, signedAt, receivedAt, isWhole }) =>
+    claim === 'signature' && signer !== undefined
+      ? [
+          {
+            bundle: digest,
+            signer,
+            ...(signedAt === undefined ? {} : { signedAt }),
+            receivedAt,
+            ...(isWhole === undefined ? {} : { isWhole }),
+          },
+        ]
+      : [],
+  );
+}
