@@ -54,6 +54,19 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
       expect(await store().lastEvent()).toBe(1);
     });
 
+    it('report whether they were applied after an event and up to another', async () => {
+      await apply('first', 0);
+      await store().commitFunction(changeOf({ kind: 'A' }));
+      await apply('second', 1);
+      const applied = (after: number, through: number) => store().appliedPolicies(after, through);
+      expect([await applied(0, 1), await applied(1, 2), await applied(1, 3), await applied(3, 9)]).toEqual([
+        true,
+        false,
+        true,
+        false,
+      ]);
+    });
+
     it('must be the ones that a change was checked against', async () => {
       await apply('first', 0);
       const change = changeOf({ kind: 'Judged' });

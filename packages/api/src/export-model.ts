@@ -63,6 +63,10 @@ export const CatalogInputs = z
   .object({
     catalog: z.string(),
     recipe: z.string().openapi({ description: 'Exact text' }),
+    policies: z.string().optional().openapi({
+      description:
+        'Exact text of the signing policies of the registry; only if the recipe requires what they require',
+    }),
     clock: Time.openapi({ description: 'The time that minimum ages are compared with' }),
     throughEvent: z
       .number()

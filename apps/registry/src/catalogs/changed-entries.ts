@@ -7,6 +7,7 @@ import {
   type FunctionCandidates,
   type FunctionRecord,
   type FunctionStore,
+  followsRegistryPolicies,
   functionCandidates,
   functionKey,
   hasRendering,
@@ -15,11 +16,13 @@ import {
   isSameProvenance,
   isSameSelection,
   needsFacts,
+  type PolicyStore,
   type Recipe,
   type RenderedEntry,
   renderEntry,
   type Selection,
   type SelectionContext,
+  type SigningPolicy,
   type SnapshotStore,
   type SourceRecord,
   type SourceStore,
@@ -29,9 +32,10 @@ import {
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
+import { storedPolicies } from '../store/stored-policies.js';
 
 /** What a snapshot is built from. */
-export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStore;
+export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStore & PolicyStore;
 
 export interface ChangedEntries {
   changed: CatalogEntryRow[];
@@ -41,19 +45,27 @@ export interface ChangedEntries {
   entries: Map<Digest, RenderedEntry>;
 }
 
-/** Finds functions whose catalog entry changed since the last build. For a new recipe, it compares all functions. */
+/**
+ * Finds functions whose catalog entry changed since the last build. For a new recipe, and if new signing policies affect
+ * it, it compares all functions.
+ */
 export async function findChangedEntries(
   store: EntryStore,
   catalog: CatalogRecord,
   recipe: Recipe,
   known: { throughEvent: number; sources: readonly SourceRecord[] },
 ): Promise<ChangedEntries> {
-  const comparison = new EntryComparison(store, catalog, recipe, known.sources);
-  if (catalog.throughEvent === 0) await comparison.compareAll();
-  else
-    await comparison.compareNamed(
-      await store.changedFunctions(catalog.throughEvent, known.throughEvent, catalog.name),
-    );
+  const { throughEvent } = known;
+  const follows = followsRegistryPolicies(recipe);
+  // Read after `throughEvent`: policies that are applied meanwhile count as newer than this build, which is repeated then.
+  const policies = follows ? (await storedPolicies(store)).policies : undefined;
+  const comparison = new EntryComparison(store, catalog, recipe, { sources: known.sources, policies });
+  const since = catalog.throughEvent;
+  if (since === 0 || (follows && (await store.appliedPolicies(since, throughEvent)))) {
+    await comparison.compareAll();
+  } else {
+    await comparison.compareNamed(await store.changedFunctions(since, throughEvent, catalog.name));
+  }
   return comparison.result;
 }
 
@@ -64,8 +76,18 @@ class EntryComparison {
   readonly #recipe: Recipe;
   readonly #signatures: SelectionContext['signatures'];
   readonly #upstreamSources: boolean;
+  readonly #policies: readonly SigningPolicy[] | undefined;
 
-  constructor(store: EntryStore, catalog: CatalogRecord, recipe: Recipe, sources: readonly SourceRecord[]) {
+  constructor(
+    store: EntryStore,
+    catalog: CatalogRecord,
+    recipe: Recipe,
+    {
+      sources,
+      policies,
+    }: { sources: readonly SourceRecord[]; policies: readonly SigningPolicy[] | undefined },
+  ) {
+    this.#policies = policies;
     this.#store = store;
     this.#catalog = catalog;
     this.#recipe = recipe;
@@ -195,6 +217,7 @@ class EntryComparison {
       clock: this.#catalog.clock,
       ownsGroup: (group) => groups.has(group),
       signatures: this.#signatures,
+      ...(this.#policies === undefined ? {} : { policies: this.#policies }),
     };
   }
 

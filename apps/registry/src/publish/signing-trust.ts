@@ -1,6 +1,7 @@
-import { type PolicyStore, policyKeys, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
-import { KrmhubError, type PublicKey } from '@krmhub/schema';
+import { type PolicyStore, policyKeys, type SigningPolicy } from '@krmhub/catalog';
+import type { PublicKey } from '@krmhub/schema';
 import { publicGoodRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
+import { storedPolicies } from '../store/stored-policies.js';
 
 /** What this registry trusts: the signing policies, and the sigstore instance that the operator configured. */
 export class SigningTrust implements Trust {
@@ -30,23 +31,10 @@ export class SigningTrust implements Trust {
   }
 
   /** Loads the policies; call it at the start and after each change. */
-  async reload({ policies: stored }: Pick<PolicyStore, 'policies'>): Promise<void> {
-    const record = await stored();
-    this.#policies = record === undefined ? [] : readStoredPolicies(record.text);
-    this.#revision = record?.revision ?? 0;
-    this.#keys = policyKeys(this.#policies);
+  async reload(store: Pick<PolicyStore, 'policies'>): Promise<void> {
+    const { policies, revision } = await storedPolicies(store);
+    this.#policies = policies;
+    this.#revision = revision;
+    this.#keys = policyKeys(policies);
   }
-}
-
-/**
- * Policies were valid when they were applied. If one is invalid now, another version applied it, and it trusts no
- * one.
- */
-function readStoredPolicies(text: string): readonly SigningPolicy[] {
-  const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
-  if (policies !== undefined) return policies;
-  throw new KrmhubError('invalid-document', 'cannot read the stored signing policies', {
-    diagnostics,
-    hint: 'A newer version of krmhub applied them. Run that version or a later one.',
-  });
 }

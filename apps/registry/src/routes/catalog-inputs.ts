@@ -4,15 +4,17 @@ import type {
   CatalogRecord,
   Event,
   EventStore,
+  PolicyStore,
   SnapshotStore,
   SourceRecord,
   SourceStore,
   UpstreamCandidates,
 } from '@krmhub/catalog';
-import { reportSource } from '@krmhub/catalog';
+import { followsRegistryPolicies, reportSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
@@ -23,7 +25,11 @@ type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'e
 
 /** Only administrators may read the inputs: the entries of an upstream catalog may be private. */
 interface CatalogInputsDeps extends Authority {
-  store: Authority['store'] & SnapshotStore & SourceStore & Pick<EventStore, 'events'>;
+  store: Authority['store'] &
+    SnapshotStore &
+    SourceStore &
+    Pick<EventStore, 'events'> &
+    Pick<PolicyStore, 'policies'>;
 }
 
 export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): void {
@@ -33,8 +39,15 @@ export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): v
     await authorize(c, deps, 'admin');
     const catalog = await findCatalog(store, params.name);
     const sources = await store.sources(catalog.name);
+    // Read before the events: policies that are applied in between are one of them.
+    const policies = followsRegistryPolicies(storedRecipe(catalog))
+      ? ((await store.policies())?.text ?? '')
+      : undefined;
     const since = await store.events(catalog.throughEvent, MAX_SINCE);
-    const head = inputsOf(catalog, sources, isSettled(since));
+    const head = {
+      ...inputsOf(catalog, sources, isSettled(since)),
+      ...(policies === undefined ? {} : { policies }),
+    };
     return streams.respond(c, () => inputsText(store, head));
   });
 }

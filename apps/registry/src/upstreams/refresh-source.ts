@@ -2,6 +2,8 @@ import {
   type BlobStore,
   type Event,
   evaluateCopy,
+  followsRegistryPolicies,
+  type PolicyStore,
   type PollOutcome,
   planRefresh,
   policyKeys,
@@ -13,6 +15,8 @@ import {
   readingDigest,
   readingOf,
   readUpstreamAddress,
+  requiredSignatures,
+  type SigningPolicy,
   type SnapshotStore,
   type SourceCopy,
   type SourceRecord,
@@ -26,11 +30,14 @@ import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { storedPolicies } from '../store/stored-policies.js';
 import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshDeps {
-  store: SourceStore & Pick<SnapshotStore, 'catalog' | 'catalogs' | 'storeEntries'>;
+  store: SourceStore &
+    Pick<SnapshotStore, 'catalog' | 'catalogs' | 'storeEntries'> &
+    Pick<PolicyStore, 'policies'>;
   /** Copies of upstream catalogs, as they were fetched. */
   copies: BlobStore;
   /** Locked for reading while a copy is stored and then the row that names it. */
@@ -82,15 +89,16 @@ async function refreshOnce(
   const applied = await store.catalog(catalog);
   if (record === undefined || applied === undefined) return undefined;
   const recipe = storedRecipe(applied);
+  const policies = await recipePolicies(store, recipe);
   const upstream = findUpstream(recipe, record);
   const known = await store.sourceEntries(catalog, source);
-  const result = await pollSource(deps, { record, recipe, known }, signal);
+  const result = await pollSource(deps, { record, upstream, policies, known }, signal);
   signal.throwIfAborted();
   const { outcome } = result;
   const refresh = planRefresh({
     record,
     upstream,
-    policies: recipePolicies(recipe),
+    policies,
     known,
     outcome,
     now: clock().toISOString(),
@@ -121,8 +129,13 @@ function findUpstream(recipe: Recipe, { catalog, source, url }: SourceRecord): U
   return upstream;
 }
 
-function recipePolicies({ policy }: Recipe) {
-  return policy?.requireSignature ?? [];
+/** Returns whose signatures the recipe requires, so which keys a signature of a source is verified with. */
+async function recipePolicies(
+  store: Pick<PolicyStore, 'policies'>,
+  recipe: Recipe,
+): Promise<readonly SigningPolicy[]> {
+  const ofRegistry = followsRegistryPolicies(recipe) ? (await storedPolicies(store)).policies : [];
+  return requiredSignatures(recipe, ofRegistry);
 }
 
 interface PollResult {
@@ -136,13 +149,14 @@ interface PollResult {
 /** State of a source before the sync. */
 interface Known {
   record: SourceRecord;
-  recipe: Recipe;
+  /** The source in the recipe. */
+  upstream: UpstreamCatalog;
+  policies: readonly SigningPolicy[];
   known: readonly UpstreamEntryName[];
 }
 
 async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal): Promise<PollResult> {
-  const { record, recipe } = before;
-  const upstream = findUpstream(recipe, record);
+  const { record, upstream, policies } = before;
   const read = readUpstreamAddress(upstream);
   if (!read.ok) return failed({ problem: 'forbidden-address', message: read.reason });
   const storedBytes = await storedCopy(deps.copies, record.copy);
@@ -155,7 +169,7 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
       ...(storedBytes === undefined || record.copy?.formerUrl !== undefined
         ? {}
         : { validators: record.copy!.validators }),
-      bundles: recipePolicies(recipe).length > 0,
+      bundles: policies.length > 0,
       ...(upstream.format === undefined ? {} : { folder: { releases: upstream.releases ?? 'folders' } }),
       signal,
     });
@@ -174,12 +188,11 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
 
 async function evaluateFetched(
   { root, reader, clock }: RefreshDeps,
-  { record, recipe, known }: Known,
+  { record, upstream, policies, known }: Known,
   { bundles, validators, manifest }: FetchedCatalog,
   bytes: Uint8Array,
   isStored: boolean,
 ): Promise<PollResult> {
-  const policies = recipePolicies(recipe);
   const digest = sha256(bytes);
   const copy = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
   const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
@@ -188,7 +201,6 @@ async function evaluateFetched(
   const judged = evaluateCopy({ record, policies, digest, found, now });
   if ('refused' in judged) return failed(judged.refused);
   const { accepted } = judged;
-  const upstream = findUpstream(recipe, record);
   const isReadAlike = record.copy?.reading === readingDigest(upstream);
   if (isStored && isReadAlike && digest === record.copy?.digest) {
     return { outcome: { outcome: 'unchanged', validators, accepted }, rendered: [] };

@@ -1,5 +1,6 @@
 import { allowsLicense, type FunctionName, type Refused } from '@krmhub/schema';
-import { describeSigner, evaluateSignatures } from '../policy/signing-policy.js';
+import { judgeSignatures } from '../policy/signature-verdict.js';
+import { describeSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { SourceSignature, VersionFacts } from '../ports/source-records.js';
 import { excludes, type RecipePolicy, type SelectableFields } from './recipe.js';
 
@@ -13,15 +14,16 @@ export interface EvaluatedVersion extends FunctionName {
 
 /**
  * Everything that a recipe's policy has against an API version; nothing where it passes. `signedBy` says in words whose
- * signature a policy wanted and found.
+ * signature a policy wanted and found; `required` are the policies on signatures (`requiredSignatures`).
  */
 export function evaluatePolicy(
   policy: RecipePolicy | undefined,
   judged: EvaluatedVersion,
+  required: readonly SigningPolicy[],
 ): { reasons: Refused['reasons']; signedBy?: string } {
   if (policy === undefined) return { reasons: [] };
   const { group, kind, release = '', summary, facts, signatures } = judged;
-  const { requireSignature = [], requireDigest, allowNetwork, allowStorage, licenses, deny = [] } = policy;
+  const { requireDigest, allowNetwork, allowStorage, licenses, deny = [] } = policy;
   const reasons: Refused['reasons'] = [];
   const denied = deny.find((rule) => excludes(rule, { group, kind }, summary));
   if (denied !== undefined) {
@@ -31,8 +33,8 @@ export function evaluatePolicy(
       message: `the recipe denies it${reason === undefined ? '' : `: ${reason}`}`,
     });
   }
-  const verdict = evaluateSignatures(requireSignature, { group, kind, release }, signatures);
-  if (verdict?.trusted === false) reasons.push({ code: 'signature', message: verdict.reason });
+  const { state, signer, reason } = judgeSignatures(required, { group, kind, release }, { signatures });
+  if (reason !== undefined) reasons.push({ code: 'signature', message: reason });
   if (requireDigest === true && facts.unpinned.length > 0) {
     reasons.push({ code: 'digest', message: `not pinned by digest: ${shortenedList(facts.unpinned)}` });
   }
@@ -48,7 +50,8 @@ export function evaluatePolicy(
       message: `its license ${shortened(facts.license)} is not allowed`,
     });
   }
-  return verdict?.trusted === true ? { reasons, signedBy: describeSigner(verdict.signer) } : { reasons };
+  const signedBy = state === 'verified' && signer !== undefined ? describeSigner(signer) : undefined;
+  return signedBy === undefined ? { reasons } : { reasons, signedBy };
 }
 
 /** UTF-16 code units of a text of others that a reason repeats: anyone who wrote it could make reports of any size. */

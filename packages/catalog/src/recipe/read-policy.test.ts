@@ -41,6 +41,23 @@ const hintsOf = (text: string) =>
     .diagnostics.map(({ hint }) => hint)
     .join('\n');
 
+describe('what the policies of the registry require', () => {
+  it('is required in place of signers', () => {
+    const { policy } = recipeOf(withPolicy('{requireSignature: {policies: true}}'));
+    expect(policy).toEqual({ requireRegistryPolicies: true });
+  });
+
+  it.each([
+    ['{}', 'recipe/missing-field'],
+    ['{policies: false}', 'recipe/missing-field'],
+    ['{policies: "true"}', 'recipe/wrong-type'],
+    ['{policies: [team]}', 'recipe/wrong-type'],
+    [`{policies: true, key: ${INLINE}}`, 'recipe/unknown-field'],
+  ])('is refused as %s', (required, code) => {
+    expect(problems(withPolicy(`{requireSignature: ${required}}`)).join()).toContain(code);
+  });
+});
+
 describe('a recipe over catalogs elsewhere', () => {
   it('is read as it is written', () => {
     const text = `${HEAD}spec:

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
+import { isMapping } from '../policy/document-fields.js';
 import { countPatterns, type PolicyFields } from '../policy/fields.js';
 import { readGroups, readSignerFields, readSigners, SIGNER_FIELDS } from '../policy/read-signers.js';
 import { POLICY_LIMITS, type SigningPolicy, type TrustedSigner } from '../policy/signing-policy.js';
@@ -24,13 +25,14 @@ export function readRecipePolicy(
   });
   if (policy === undefined) return undefined;
   const read: RecipePolicy = {};
-  const required = readRequiredSignatures(
-    policy.requireSignature,
-    [...at, 'requireSignature'],
-    fields,
-    signing,
-  );
-  if (required !== undefined) read.requireSignature = required;
+  const signed = policy.requireSignature;
+  const signedAt: Path = [...at, 'requireSignature'];
+  if (isMapping(signed)) {
+    if (readRegistryPolicies(signed, signedAt, fields)) read.requireRegistryPolicies = true;
+  } else {
+    const required = readRequiredSignatures(signed, signedAt, fields, signing);
+    if (required !== undefined) read.requireSignature = required;
+  }
   for (const name of SWITCHES) {
     const on = policy[name] === undefined ? undefined : fields.boolean(policy[name], [...at, name]);
     if (on !== undefined) read[name] = on;
@@ -40,6 +42,19 @@ export function readRecipePolicy(
   const deny = readDenyRules(policy.deny, [...at, 'deny'], fields);
   if (deny !== undefined) read.deny = deny;
   return read;
+}
+
+/** `{policies: true}`: nothing else, so that no one believes that a key beside it counts. */
+function readRegistryPolicies(value: JsonObject, at: Path, fields: RecipeFields): boolean {
+  const required = fields.mapping(value, at, { required: ['policies'] });
+  if (required?.policies === undefined) return false;
+  const policies = fields.boolean(required.policies, [...at, 'policies']);
+  if (policies === false) {
+    fields.report('recipe/missing-field', [...at, 'policies'], '`policies: false` requires no signature', {
+      hint: 'Write `policies: true`, or leave `requireSignature` out.',
+    });
+  }
+  return policies === true;
 }
 
 function readRequiredSignatures(

@@ -91,6 +91,8 @@ export interface RewriteRule {
 export interface RecipePolicy {
   /** What these policies cover must be signed by one whom they name; a catalog's signature is that of its entries. */
   requireSignature?: SigningPolicy[];
+  /** In place of `requireSignature`: the signing policies of this registry, as they are when the catalog is built. */
+  requireRegistryPolicies?: true;
   /** Images and scripts are named by digest, or not taken. */
   requireDigest?: boolean;
   /** False: functions that need the network are not taken. */
@@ -101,6 +103,19 @@ export interface RecipePolicy {
   licenses?: string[];
   /** What is never taken. */
   deny?: DenyRule[];
+}
+
+/** Reports whether a catalog depends on the signing policies of the registry. */
+export function followsRegistryPolicies({ policy }: Pick<Recipe, 'policy'>): boolean {
+  return policy?.requireRegistryPolicies === true;
+}
+
+/** The policies that say whose signatures a recipe requires. `ofRegistry` are the signing policies of the registry. */
+export function requiredSignatures(
+  recipe: Pick<Recipe, 'policy'>,
+  ofRegistry: readonly SigningPolicy[],
+): readonly SigningPolicy[] {
+  return followsRegistryPolicies(recipe) ? ofRegistry : (recipe.policy?.requireSignature ?? []);
 }
 
 export interface DenyRule extends Selector {

@@ -365,6 +365,46 @@ describe('a policy', () => {
     expect(selection.refused).toMatchObject([{ release: '1.1.0', reasons: [{ code: 'signature' }] }]);
   });
 
+  it('requires what the registry policies require, and drops releases whose signer is no longer trusted', () => {
+    const [good, other] = [sha256('good'), sha256('other')];
+    const follows = recipe([ours()], { requireRegistryPolicies: true });
+    const signedRelease = (name: string, fingerprint: Digest) =>
+      releaseRecord(name, pinned, {
+        bundles: [
+          {
+            digest: sha256(name),
+            size: 1,
+            manifest: '',
+            claim: 'signature',
+            predicateType: '',
+            signer: { type: 'key', fingerprint },
+            receivedAt: NOON,
+            receivedBy: 'x',
+          },
+        ],
+      });
+    const releases = [signedRelease('1.0.0', other), signedRelease('1.1.0', good)];
+    const chosen = (groups: string[], revoked: Digest[] = []) => {
+      const signers = [good, other].map((fingerprint) => ({
+        key: 'PEM',
+        fingerprint,
+        ...(revoked.includes(fingerprint) ? { revoked: 'stolen' } : {}),
+      }));
+      const policies: SigningPolicy[] = [{ name: 'team', groups, signers }];
+      const { versions, refused } = select(follows, { releases, context: { policies } });
+      return [versions[0]?.release, refused?.[0]?.reasons[0]?.message];
+    };
+    expect(chosen(['banana.co'])).toEqual(['1.1.0', undefined]);
+    const stolen = `it is signed by the key ${good}, which the policy team revokes: stolen`;
+    expect(chosen(['banana.co'], [good])).toEqual(['1.0.0', stolen]);
+    expect(chosen(['banana.co'], [good, other])[0]).toBeUndefined();
+    // No policy covers the group, and one revokes the signer all the same.
+    expect(chosen(['melon.co'], [good])).toEqual(['1.0.0', stolen]);
+    const unsigned = { releases: [releaseRecord('1.0.0', pinned)], context: { policies: [] } };
+    expect(select(follows, unsigned).versions).toHaveLength(1);
+    expect(() => select(follows, { releases })).toThrow(RangeError);
+  });
+
   it('reports every refusal of an API version, and lets a later source provide it', () => {
     const of = recipe([upstream('a'), upstream('b')], {
       requireDigest: true,

@@ -7,6 +7,7 @@ import {
   SNAPSHOT_RENDITIONS,
   type SnapshotRendition,
 } from '@krmhub/schema';
+import type { SigningPolicy } from '../policy/signing-policy.js';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type {
   CatalogEntryRow,
@@ -57,6 +58,8 @@ export interface BuildInputs {
   functions: Iterable<BuildFunction>;
   /** By name, one for each source of the recipe that is an upstream catalog. */
   sources: ReadonlyMap<string, BuildSource>;
+  /** The signing policies of the registry; needed where `followsRegistryPolicies(recipe)`. */
+  policies?: readonly SigningPolicy[];
 }
 
 /** A snapshot that no store has. */
@@ -145,7 +148,10 @@ interface CollectedInputs {
   reported: ReportedSource[];
 }
 
-function collectInputs(recipe: Recipe, { clock, functions, sources }: BuildInputs): CollectedInputs {
+function collectInputs(
+  recipe: Recipe,
+  { clock, functions, sources, policies }: BuildInputs,
+): CollectedInputs {
   const found = new Map<string, FunctionInputs>();
   const of = (name: FunctionName): FunctionInputs => {
     const key = functionKey(name);
@@ -186,7 +192,12 @@ function collectInputs(recipe: Recipe, { clock, functions, sources }: BuildInput
       if (material?.upstream.has(name)) take(entry, material);
     }
   }
-  const context = { clock, ownsGroup: (group: string) => groups.has(group), signatures };
+  const context = {
+    clock,
+    ownsGroup: (group: string) => groups.has(group),
+    signatures,
+    ...(policies === undefined ? {} : { policies }),
+  };
   return { functions: found, context, reported };
 }
 

@@ -9,12 +9,15 @@ import {
 import semver from 'semver';
 import { newestByRelease } from '../plan/displayed-release.js';
 import { releaseSignatures } from '../policy/signature-verdict.js';
+import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { ReleaseSummary, Selection, Time } from '../ports/records.js';
 import type { SourceSignature, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { evaluatePolicy } from '../recipe/evaluate-policy.js';
 import {
+  followsRegistryPolicies,
   type Recipe,
   type RecipeSource,
+  requiredSignatures,
   type SelectableFields,
   sourceMatches,
   type UpstreamCatalog,
@@ -42,6 +45,8 @@ export interface SelectionContext {
   ownsGroup(group: string): boolean;
   /** Signatures of upstream catalogs that hold, by name of the source. */
   signatures: ReadonlyMap<string, readonly SourceSignature[]>;
+  /** The signing policies of the registry; needed where `followsRegistryPolicies(recipe)`. */
+  policies?: readonly SigningPolicy[];
 }
 
 /** For recipes without upstream sources. */
@@ -100,6 +105,7 @@ class SelectionBuilder {
   readonly #recipe: Recipe;
   readonly #candidates: FunctionCandidates;
   readonly #context: SelectionContext;
+  readonly #required: readonly SigningPolicy[];
   readonly #versions: Selection['versions'] = [];
   readonly #shadowed: Selection['shadowed'] = [];
   readonly #yanked: Selection['yanked'] = [];
@@ -108,7 +114,11 @@ class SelectionBuilder {
   #kind: string | undefined;
 
   constructor(recipe: Recipe, candidates: FunctionCandidates, context: SelectionContext) {
+    if (followsRegistryPolicies(recipe) && context.policies === undefined) {
+      throw new RangeError(`the signing policies that the recipe of ${recipe.name} follows are needed`);
+    }
     this.#recipe = recipe;
+    this.#required = requiredSignatures(recipe, context.policies ?? []);
     this.#candidates = candidates;
     this.#context = context;
   }
@@ -264,14 +274,11 @@ class SelectionBuilder {
     if (facts === undefined) throw new RangeError(`the facts of ${group}/${kind} ${version} are needed`);
     const { changed, problem } = rewriteReferences(source.rewrite ?? [], facts.references);
     if (problem !== undefined) reasons.push({ code: 'rewrite', message: problem });
-    const judged = evaluatePolicy(this.#recipe.policy, {
-      group,
-      kind,
-      ...releaseField(release),
-      summary,
-      facts,
-      signatures: candidate.signatures,
-    });
+    const judged = evaluatePolicy(
+      this.#recipe.policy,
+      { group, kind, ...releaseField(release), summary, facts, signatures: candidate.signatures },
+      this.#required,
+    );
     return { ...judged, reasons: [...reasons, ...judged.reasons], rewritten: changed };
   }
 }

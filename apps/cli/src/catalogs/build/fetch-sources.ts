@@ -9,6 +9,7 @@ import {
   type RecipeSource,
   readUpstreamAddress,
   readUpstreamCatalog,
+  type SigningPolicy,
   type Time,
   type UpstreamCatalog,
 } from '@krmhub/catalog';
@@ -35,6 +36,8 @@ export interface FetchOptions {
   folder: string;
   trustedRoot?: string | undefined;
   now: Time;
+  /** Whose signatures the recipe requires. */
+  policies: readonly SigningPolicy[];
 }
 
 type UpstreamSource = RecipeSource & { catalog: UpstreamCatalog };
@@ -51,7 +54,7 @@ export async function fetchSources(
   const wanted = recipe.sources.filter((source): source is UpstreamSource => source.catalog !== undefined);
   const found = new Map<string, BuildSource>();
   if (wanted.length === 0) return found;
-  const policies = recipe.policy?.requireSignature ?? [];
+  const { policies } = options;
   const trust: Trust = {
     keys: policyKeys(policies),
     root: policies.length === 0 ? emptyRoot() : await trustedRoot(io, options.trustedRoot),
@@ -66,7 +69,7 @@ export async function fetchSources(
       try {
         await progress.begin(name);
         const { fetched, verified } = await fetchPinned(io, fetcher, source, policies.length > 0, progress);
-        const built = readSource(recipe, source, fetched, { trust, now: options.now });
+        const built = readSource(recipe, source, fetched, { trust, now: options.now, policies });
         found.set(name, built);
         const { invalidEntries, completedEntries = 0 } = built.reported;
         const invalid = invalidEntries === 0 ? '' : `, ${invalidEntries} invalid`;
@@ -146,7 +149,7 @@ function readSource(
   recipe: Recipe,
   { name, catalog }: UpstreamSource,
   { bytes, bundles, manifest }: FetchedCatalog,
-  { trust, now }: { trust: Trust; now: Time },
+  { trust, now, policies }: { trust: Trust; now: Time; policies: readonly SigningPolicy[] },
 ): BuildSource {
   if (bytes === undefined) throw new TypeError('without validators there is always a catalog');
   const digest = sha256(bytes);
@@ -154,7 +157,7 @@ function readSource(
   const judged = evaluateCopy({
     // A build has no record of earlier copies; only a registry has.
     record: { catalog: recipe.name, source: name, url: catalog.url, nextAt: now },
-    policies: recipe.policy?.requireSignature ?? [],
+    policies,
     digest,
     found: verifySource(bundles, artifact, trust),
     now,

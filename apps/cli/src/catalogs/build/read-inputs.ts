@@ -5,10 +5,12 @@ import {
   type BuildInputs,
   type BuildSource,
   entryFacts,
+  followsRegistryPolicies,
   type KnownEntry,
   RECIPE_LIMITS,
   type Recipe,
   readRecipe,
+  readSigningPolicies,
   readUpstreamCatalog,
   renderEntry,
   type SourceSignature,
@@ -61,6 +63,7 @@ export async function readInputs(io: Io, name: string): Promise<ReadInputs> {
       clock: inputs.clock,
       functions: await readFunctionLines(folder.lines('functions'), folder.path('functions')),
       sources,
+      ...readPolicies(name, recipe, inputs),
     },
     snapshot,
     document: await folder.read(folder.path('snapshot'), DOCUMENT_LIMITS.maxCatalogBytes),
@@ -94,6 +97,19 @@ async function readExportedRecipe(
   throw new KrmhubError('invalid-document', `recipe ${INPUT_FILES.recipe} in ${name} is not valid`, {
     diagnostics: read.diagnostics,
   });
+}
+
+/** Returns the signing policies of the registry, if the recipe requires what they require. */
+function readPolicies(
+  name: string,
+  recipe: Recipe,
+  { policies: text }: CatalogInputs,
+): Pick<BuildInputs, 'policies'> {
+  if (!followsRegistryPolicies(recipe)) return {};
+  if (text === undefined) throw damagedError(name, `${INPUT_FILES.inputs} has no signing policies`);
+  const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), INPUT_FILES.inputs);
+  if (policies !== undefined) return { policies };
+  throw new KrmhubError('invalid-document', `the signing policies in ${name} are not valid`, { diagnostics });
 }
 
 type ExportedSource = CatalogInputs['sources'][number];

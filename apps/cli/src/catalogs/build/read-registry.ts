@@ -1,9 +1,10 @@
 import { readExportedFunction } from '@krmhub/api/export-client';
-import type { BuildFunction } from '@krmhub/catalog';
+import { type BuildFunction, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
 import type { Io } from '../../io/io.js';
 import type { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
-import { connectExport } from '../../registry/connection.js';
+import { connect, connectExport } from '../../registry/connection.js';
 import { parseFunction } from './build-function.js';
 
 /** Downloads every function of the registry, with all definitions. */
@@ -18,6 +19,18 @@ export async function readRegistry(
   );
   await progress.clear();
   return functions;
+}
+
+/** Reads the signing policies of the registry, which a recipe may require. */
+export async function readRegistryPolicies(io: Io, registry: string | undefined): Promise<SigningPolicy[]> {
+  const client = await connect(io, registry);
+  const { text } = await client.policies();
+  const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
+  if (policies !== undefined) return policies;
+  throw new KrmhubError('unreachable', `cannot read the signing policies of ${client.url}`, {
+    diagnostics,
+    hint: 'The registry may run a newer version of krmhub: update the command line.',
+  });
 }
 
 /** Parses functions, one per line. */

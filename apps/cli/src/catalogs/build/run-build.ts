@@ -4,9 +4,11 @@ import {
   type BuiltCatalog,
   buildCatalog,
   builtCatalogPieces,
+  followsRegistryPolicies,
   type Recipe,
   renderReport,
   renderSnapshot,
+  requiredSignatures,
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { KrmhubError, type SnapshotRendition } from '@krmhub/schema';
@@ -22,7 +24,7 @@ import { readRecipeFile } from '../recipes/read-recipe-file.js';
 import { SourceProgress } from '../source-progress.js';
 import { printSummary, reportSummary, summarize } from './build-summary.js';
 import { fetchSources } from './fetch-sources.js';
-import { readRegistry } from './read-registry.js';
+import { readRegistry, readRegistryPolicies } from './read-registry.js';
 
 export interface BuildOptions {
   out: string;
@@ -38,7 +40,7 @@ export interface BuildOptions {
 /** The serial of a build without a registry; serials of a registry start at 1. */
 const NO_SERIAL = 0;
 
-/** Builds a catalog from a recipe. Contacts the registry only for its own functions. */
+/** Builds a catalog from a recipe. Contacts the registry only for its own functions and for its signing policies. */
 export async function runBuild(io: Io, file: string, options: BuildOptions): Promise<void> {
   checkOutputs(options);
   const recipe = await loadRecipe(io, file);
@@ -46,15 +48,19 @@ export async function runBuild(io: Io, file: string, options: BuildOptions): Pro
   const now = io.now().toISOString();
   const folder = file === '-' ? io.cwd : path.dirname(path.resolve(io.cwd, file));
   const { trustedRoot } = options;
+  const policies = followsRegistryPolicies(recipe)
+    ? await readRegistryPolicies(io, options.registry)
+    : undefined;
   const sources = await fetchSources(
     io,
     recipe,
-    { folder, trustedRoot, now },
+    { folder, trustedRoot, now, policies: requiredSignatures(recipe, policies ?? []) },
     new SourceProgress(io, 'fetching'),
   );
   const needsRegistry = recipe.sources.some(({ catalog }) => catalog === undefined);
   const functions = needsRegistry ? await readRegistry(io, options.registry, new Progress(io)) : [];
-  const built = buildFromInputs(recipe, { clock: now, functions, sources });
+  const inputs = { clock: now, functions, sources, ...(policies === undefined ? {} : { policies }) };
+  const built = buildFromInputs(recipe, inputs);
   await writeBuilt(io, built, { serial: NO_SERIAL, previous: null }, options);
   await reportBuilt(io, recipe, built, options);
 }

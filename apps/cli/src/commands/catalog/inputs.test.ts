@@ -154,6 +154,40 @@ it('exports earlier entries of a source, too', async () => {
   expect(sha256(await read('c.yaml'))).toBe((await client.catalog('platform')).newest!.digest);
 });
 
+it('exports the signing policies that a recipe requires, and builds with them', async () => {
+  const key = await runTest(['keygen', '--out', 'team'], {
+    cwd: folder,
+    env: { ...registry.env, KRMHUB_KEY_PASSWORD: 'secret' },
+  });
+  expect(key.exitCode, key.err()).toBe(0);
+  const pem = (await read('team.pub')).toString().trimEnd().replace(/^/gm, '      ');
+  const policies = `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: team}
+spec:
+  groups: [example.com]
+  releases: ">=1.0.0"
+  signers:
+  - key: |
+${pem}
+`;
+  await client.applyPolicies(Buffer.from(policies), {});
+  const follows = '  policy: {requireSignature: {policies: true}}\n';
+  await writeFile(path.join(folder, 'followed.yaml'), recipeText(OUR_FUNCTIONS, follows, 'followed'));
+  expect((await run('apply', 'followed.yaml')).exitCode).toBe(0);
+  const exported = await run('inputs', 'followed', '--out', 'followed');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  expect(JSON.parse((await read('followed/inputs.json')).toString())).toMatchObject({ policies });
+  const built = await offline('followed', '--out', 'followed.out', '--report', 'followed.json');
+  expect(built.exitCode, built.err()).toBe(0);
+  expect(sha256(await read('followed.out'))).toBe((await client.catalog('followed')).newest!.digest);
+  expect((await read('followed.json')).toString()).toContain('but the policy team requires a signature');
+  const online = await run('build', 'followed.yaml', '--out', 'online.yaml');
+  expect(online.exitCode, online.err()).toBe(0);
+  expect(await read('online.yaml')).toEqual(await read('followed.out'));
+  await client.applyPolicies(Buffer.from(''), { remove: true });
+});
+
 it('uses the previous entry while the current one is too young, by the clock of the registry', async () => {
   const ageing = recipeText(sourceText('old', `${server.origin}/old.yaml`, ', minimumAge: 4s'), '', 'ageing');
   server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The old one.' }));

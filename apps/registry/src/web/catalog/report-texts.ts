@@ -37,7 +37,7 @@ export const REFUSAL_TEXTS: Record<RefusalCode, { meaning: string; remedy: strin
     remedy: 'Wait, or set a shorter minimumAge.',
   },
   signature: {
-    meaning: 'It has no signature from a signer in requireSignature.',
+    meaning: 'It has no signature from a signer that requireSignature names, or a policy revokes its signer.',
     remedy: 'Ask the provider to sign it, or add the right signer.',
   },
   digest: {

@@ -13,7 +13,7 @@ export function policyRevision({ db }: Pick<Connection, 'db'>): () => number {
 }
 
 export function policyRows(connection: Connection): PolicyStore {
-  const { db, read, write } = connection;
+  const { client, db, read, write } = connection;
   const appendEvent = eventAppender(connection);
   const revision = policyRevision(connection);
   const find = () => {
@@ -22,8 +22,14 @@ export function policyRows(connection: Connection): PolicyStore {
     const { id: _id, ...record } = row;
     return record;
   };
+  const applied = client
+    .prepare<[number, number], number>(
+      `SELECT EXISTS (SELECT 1 FROM event WHERE sequence > ? AND sequence <= ? AND type = 'policy.applied')`,
+    )
+    .pluck();
   return {
     policies: () => read(find),
+    appliedPolicies: (after, through) => read(() => applied.get(after, through) === 1),
     applyPolicies: ({ expectedRevision, event, ...applied }) =>
       write(() => {
         if (revision() !== expectedRevision) {

@@ -1,0 +1,137 @@
+import type { SnapshotList } from '@krmhub/api/model';
+import { type SnapshotReport, sha256 } from '@krmhub/schema';
+import { releaseStatement } from '@krmhub/signing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newKey, policy, signedBy, type TestKey } from '../testing/signing.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+
+const KIND = 'SetLabels';
+let registry: TestRegistry;
+let authorization: string;
+
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+  const recipe = `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: trusted}
+spec:
+  sources: [{name: ours, functions: {}}]
+  policy:
+    requireSignature: {policies: true}
+`;
+  await send('PUT', '/api/v1/catalogs/trusted', recipe, 'application/yaml');
+});
+afterEach(() => registry.close());
+
+async function send(
+  method: string,
+  target: string,
+  body: string | FormData | Uint8Array<ArrayBuffer>,
+  mediaType?: string,
+) {
+  const response = await registry.request(target, {
+    method,
+    body,
+    headers: {
+      Authorization: authorization,
+      ...(mediaType === undefined ? {} : { 'Content-Type': mediaType }),
+    },
+  });
+  expect(response.status, await response.text()).toBeLessThan(300);
+  await registry.waitForCatalogs();
+}
+
+const applyPolicies = (text: string) => send('PUT', '/api/v1/policies', text, 'application/yaml');
+
+function bundle(key: TestKey, release: string): Promise<Uint8Array> {
+  const definition = sha256(definitionText({ kind: KIND, release }));
+  return signedBy(key, releaseStatement({ group: 'example.com', kind: KIND, release }, { definition }));
+}
+
+async function publish(release: string, key?: TestKey): Promise<void> {
+  const body = new FormData();
+  body.append(
+    'definition',
+    new Blob([definitionText({ kind: KIND, release })], { type: 'application/yaml' }),
+    'definition.yaml',
+  );
+  if (key !== undefined)
+    body.append('bundle', new Blob([new Uint8Array(await bundle(key, release))]), 'bundle.json');
+  await send('PUT', releasePath({ kind: KIND, release }), body);
+}
+
+async function attach(release: string, key: TestKey): Promise<void> {
+  const target = `${releasePath({ kind: KIND, release })}/bundles`;
+  await send('POST', target, new Uint8Array(await bundle(key, release)), 'application/json');
+}
+
+async function newest(catalog: string) {
+  const response = await registry.request(`/catalogs/${catalog}/snapshots`);
+  return ((await response.json()) as SnapshotList).snapshots[0]!;
+}
+
+async function report(): Promise<SnapshotReport> {
+  const { serial } = await newest('trusted');
+  const response = await registry.request(`/catalogs/trusted/snapshots/${serial}/report.json`);
+  return (await response.json()) as SnapshotReport;
+}
+
+async function catalogText(): Promise<string> {
+  return (await registry.request('/catalogs/trusted/catalog.yaml')).text();
+}
+
+describe('a catalog that follows the signing policies of the registry', () => {
+  it('drops a release whose signer is no longer trusted, and takes the one before', async () => {
+    const [old, stolen] = [newKey(), newKey()];
+    await applyPolicies(policy([old, stolen]));
+    await publish('1.0.0', old);
+    await publish('1.1.0', stolen);
+    expect(await catalogText()).toContain('1.1.0');
+    await applyPolicies(`${policy([old])}  - key: ${JSON.stringify(stolen.pem)}\n    revoked: stolen\n`);
+    expect(await catalogText()).not.toContain('1.1.0');
+    expect((await report()).refused).toMatchObject([
+      {
+        release: '1.1.0',
+        reasons: [{ code: 'signature', message: expect.stringContaining('the policy team revokes: stolen') }],
+      },
+    ]);
+    await applyPolicies(policy([old, stolen]));
+    expect(await catalogText()).toContain('1.1.0');
+  });
+
+  it('drops an unsigned release when a policy covers it, and takes it once it is signed', async () => {
+    const key = newKey();
+    await publish('1.0.0');
+    expect(await catalogText()).toContain(KIND);
+    await applyPolicies(policy([key]));
+    expect(await catalogText()).not.toContain(KIND);
+    await attach('1.0.0', key);
+    expect(await catalogText()).toContain(KIND);
+  });
+
+  it('does not change other catalogs', async () => {
+    await publish('1.0.0');
+    const before = await newest('default');
+    await applyPolicies(policy([newKey()]));
+    expect(await newest('default')).toEqual(before);
+    expect((await newest('trusted')).functions).toBe(0);
+  });
+
+  it('is built at once when policies are applied and when a release is signed', async () => {
+    const key = newKey();
+    await publish('1.0.0');
+    const wake = vi.spyOn(registry.parts.snapshotBuilder, 'wake');
+    vi.spyOn(registry, 'waitForCatalogs').mockResolvedValue();
+    await applyPolicies(policy([key]));
+    expect(wake).toHaveBeenCalled();
+    wake.mockClear();
+    await attach('1.0.0', key);
+    expect(wake).toHaveBeenCalled();
+  });
+});
