@@ -7,6 +7,7 @@ import {
   isGroup,
   isKind,
   KIND_PATTERN,
+  MAX_FILTER_LENGTH,
   MAX_GROUP_LENGTH,
   PROFILES,
   RUNTIME_KINDS,
@@ -18,7 +19,7 @@ export const REQUEST_LIMITS = {
   /** Length of a search query. Real queries are shorter; the search splits them into words. */
   maxQueryLength: 500,
   /** Length of one filter value: a group has at most 253 characters. */
-  maxFilterLength: 253,
+  maxFilterLength: MAX_FILTER_LENGTH,
   /** Length of a signer name: the subject and the issuer of a certificate, which are URLs. */
   maxSignerLength: 2_000,
   /** Values of one repeated filter. */

@@ -11,7 +11,6 @@ import {
 } from '@krmhub/schema';
 import type { DefinitionMediaType, FunctionRecord } from '../ports/records.js';
 import { renderEntry } from '../render/render.js';
-import { isWritable } from '../render/to-yaml.js';
 import { PUBLISH_LIMITS, type PublishCode, publishDiagnostic } from './publish-codes.js';
 
 export interface Submission {
@@ -92,17 +91,11 @@ function checkContent(
     const message = `the definition has the kind ${definition.names.kind}, but you publish to ${name.kind}`;
     problems.push({ code: 'publish/name-mismatch', path: ['spec', 'names', 'kind'], message });
   }
-  for (const path of unwritablePaths(definition, ['spec'])) {
-    const message = 'the string contains half of a surrogate pair';
-    problems.push({ code: 'publish/unpaired-surrogate', path, message });
-  }
-  if (!problems.some(({ code }) => code === 'publish/unpaired-surrogate')) {
-    const { length } = renderEntry(definition).yaml;
-    const { maxEntryLength } = PUBLISH_LIMITS;
-    if (length > maxEntryLength) {
-      const message = `the catalog entry would have ${length} characters; the limit is ${maxEntryLength}`;
-      problems.push({ code: 'publish/entry-size', path: ['spec', 'versions'], message });
-    }
+  const { length } = renderEntry(definition).yaml;
+  const { maxEntryLength } = PUBLISH_LIMITS;
+  if (length > maxEntryLength) {
+    const message = `the catalog entry would have ${length} characters; the limit is ${maxEntryLength}`;
+    problems.push({ code: 'publish/entry-size', path: ['spec', 'versions'], message });
   }
   if (problems.length === 0) return [];
   // Read again with positions only where there is something to point at.
@@ -110,26 +103,6 @@ function checkContent(
   return problems.map(({ code, path, message }) =>
     publishDiagnostic(code, file, message, path, document?.locate(path)),
   );
-}
-
-/** Returns the paths of strings and field names that cannot be written, up to the limit of diagnostics. */
-function unwritablePaths(root: unknown, at: Path): Path[] {
-  const found: Path[] = [];
-  const visit = (value: unknown, path: Path): void => {
-    if (found.length >= DOCUMENT_LIMITS.maxDiagnostics) return;
-    if (typeof value === 'string') {
-      if (!isWritable(value)) found.push(path);
-    } else if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) visit(item, [...path, index]);
-    } else if (value !== null && typeof value === 'object') {
-      for (const [name, item] of Object.entries(value)) {
-        if (!isWritable(name)) found.push(path);
-        visit(item, [...path, name]);
-      }
-    }
-  };
-  visit(root, at);
-  return found;
 }
 
 function checkReadme(readme: Uint8Array): Diagnostic[] {

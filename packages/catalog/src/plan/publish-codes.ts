@@ -49,11 +49,6 @@ export const PUBLISH_CODES = {
     summary: 'The group has a function whose kind differs only by case.',
     fix: 'Use the spelling of the existing function, or choose another kind.',
   },
-  'publish/unpaired-surrogate': {
-    severity: 'error',
-    summary: 'A string contains half of a surrogate pair, which is not valid Unicode.',
-    fix: 'Write the character itself, or both halves of its escape.',
-  },
   'publish/entry-size': {
     severity: 'error',
     summary: 'The catalog entry of the definition would be larger than the limit.',

@@ -283,7 +283,7 @@ describe('what is refused', () => {
     expect(errors({ mediaType: 'application/json' })).toEqual(['publish/media-type']);
   });
 
-  it('an unpaired surrogate, which a catalog cannot represent', () => {
+  it('an unpaired surrogate, which a catalog cannot represent, with the code that lint tells', () => {
     const document = {
       apiVersion: 'config.kubernetes.io/v1alpha1',
       kind: 'KRMFunctionDefinition',
@@ -291,7 +291,7 @@ describe('what is refused', () => {
     };
     const bytes = encode(JSON.stringify(document).replace('PAIR', '\\ud83d'));
     expect(errors({ bytes, mediaType: 'application/json' })).toEqual([
-      'publish/unpaired-surrogate spec.description',
+      'text/unpaired-surrogate spec.description',
     ]);
   });
 

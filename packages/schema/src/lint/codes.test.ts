@@ -197,6 +197,10 @@ const CASES: Case[] = [
   { code: 'text/control-character', find: 'publisher: Acme', bad: String.raw`publisher: «"\e[2Jx"` },
   { code: 'text/control-character', find: FIELD, bad: String.raw`«"a\x07": {type: string}` },
   { code: 'text/bidi-control', find: 'publisher: Acme', bad: String.raw`publisher: «"\u202egpj"` },
+  { code: 'text/unpaired-surrogate', find: 'publisher: Acme', bad: String.raw`publisher: «"a\udc00b"` },
+  { code: 'text/unpaired-surrogate', find: FIELD, bad: String.raw`«"a\ud83d": {type: string}` },
+  { code: 'text/filter-too-long', find: 'publisher: Acme', bad: `publisher: «${'a'.repeat(254)}` },
+  { code: 'text/filter-too-long', find: '[mutator]', bad: `[«${'a'.repeat(5_000)}]` },
   { code: 'text/too-long', find: 'publisher: Acme', bad: `publisher: «${'a'.repeat(10_001)}` },
   { code: 'text/too-long', find: FIELD, bad: `«${'a'.repeat(501)}: {type: string}` },
 

@@ -235,10 +235,20 @@ export const LINT_RULES = {
     summary: 'A string contains control characters, which can rewrite a terminal.',
     fix: 'Remove them.',
   },
+  'text/unpaired-surrogate': {
+    severity: 'error',
+    summary: 'A string contains half of a surrogate pair, which is not valid Unicode.',
+    fix: 'Write the character itself, or both halves of its escape.',
+  },
   'text/bidi-control': {
     severity: 'error',
     summary: 'A string contains characters that reverse the reading order, so it shows as something else.',
     fix: 'Remove them.',
+  },
+  'text/filter-too-long': {
+    severity: 'error',
+    summary: 'A tag, publisher or license is longer than 253 characters, so no search could filter by it.',
+    fix: 'Shorten it.',
   },
   'text/too-long': {
     severity: 'error',

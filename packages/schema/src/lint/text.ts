@@ -1,16 +1,20 @@
 import type { Path } from '../diagnostics/diagnostic.js';
-import type { JsonValue } from '../documents/definition.js';
+import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { MAX_FILTER_LENGTH } from '../documents/limits.js';
+import { listField, versionsOf } from '../json/access.js';
 import type { Report, Rule } from './rule.js';
 
 const MAX_TEXT_LENGTH = 10_000;
 const MAX_NAME_LENGTH = 500;
+const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
 /** C0 without tab and line ends, DEL, and C1, which holds the one-character escape introducer. */
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 /** Embeddings, overrides and isolates (Unicode TR 9). Plain marks are left to right-to-left languages. */
 const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** Every text and every name of the definition, the schema's too, is safe to show. */
+/** Every text and every name of the definition, the schema's too, is safe to show and can be written. */
 export const text: Rule = (draft, report) => {
+  checkFilters(draft.spec, report);
   const rest: { value: JsonValue; path: Path }[] = [{ value: draft.spec, path: [] }];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     const { value, path } = next;
@@ -26,6 +30,20 @@ export const text: Rule = (draft, report) => {
     }
   }
 };
+
+/** Search takes these as the values of filters. Groups and kinds are shorter by their form. */
+function checkFilters(spec: JsonObject, report: Report): void {
+  const check = (value: JsonValue | undefined, path: Path): void => {
+    if (typeof value !== 'string' || value.length <= MAX_FILTER_LENGTH) return;
+    const message = `the text has ${value.length} characters; search finds at most ${MAX_FILTER_LENGTH}`;
+    report('text/filter-too-long', path, message);
+  };
+  check(spec.publisher, ['publisher']);
+  listField(spec, 'tags').forEach((tag, index) => {
+    check(tag, ['tags', index]);
+  });
+  for (const { version, path } of versionsOf(spec)) check(version.license, [...path, 'license']);
+}
 
 function checkText(
   value: string,
@@ -44,6 +62,11 @@ function checkText(
     report('text/control-character', path, `${what} contains the control character ${codePoint(control)}`, {
       target,
     });
+  }
+  const surrogate = UNPAIRED_SURROGATE.exec(value)?.[0];
+  if (surrogate !== undefined) {
+    const message = `${what} contains ${codePoint(surrogate)}, half of a surrogate pair`;
+    report('text/unpaired-surrogate', path, message, { target });
   }
   const bidi = BIDI_CONTROL.exec(value)?.[0];
   if (bidi !== undefined) {
