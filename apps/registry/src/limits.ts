@@ -130,6 +130,8 @@ export const SERVER_LIMITS = {
   exportPieceBytes: 65_536,
   /** Time for which an export runs before other work runs. */
   exportSliceMilliseconds: 5,
+  /** Changed functions of a build that others wait for; a larger build runs beside them. */
+  maxSmallBuildFunctions: 1_000,
   /** Functions that a build handles before other work runs. */
   buildBatch: 100,
   /** Delay before a failed build is retried; each further retry doubles it. */

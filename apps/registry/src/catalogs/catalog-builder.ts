@@ -12,9 +12,10 @@ export interface CatalogBuilder {
   /** Call it after every event that a catalog can depend on. */
   wake(): void;
   /**
-   * Resolves with true once the catalogs include the event, with false after the timeout or when the builder stops.
+   * Resolves with true once the named catalogs include the event, or all of them and search. Resolves with false after
+   * the timeout or when the builder stops.
    */
-  waitFor(event: number, milliseconds?: number): Promise<boolean>;
+  waitFor(event: number, milliseconds?: number, catalogs?: readonly string[]): Promise<boolean>;
   /** Builds a catalog regardless of its earlier failures. Rejects if the build fails again or takes too long. */
   buildNow(name: string): Promise<void>;
   status(): BuilderStatus;

@@ -1,11 +1,11 @@
 import type { SnapshotRecord } from '@krmhub/catalog';
-import { EventHighWaterMark } from '../isolation/event-high-water-mark.js';
 import { forwardLogLine } from '../isolation/forward-log.js';
 import { startWorker } from '../isolation/start-worker.js';
 import { Thread } from '../isolation/thread.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
+import { BuildProgress } from './build-progress.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
 export interface SnapshotThreadInput {
@@ -24,6 +24,7 @@ export type SnapshotThreadNotice =
   | { build: Parameters<Metrics['build']> }
   | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
   | { snapshot: SnapshotRecord }
+  | { built: string; event: number }
   | { reached: number; status: BuilderStatus };
 
 /** Starts a SnapshotBuilder in a worker thread, so that builds do not delay requests. */
@@ -37,7 +38,7 @@ export function startSnapshotBuilderThread(options: {
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
   const { database, renditionsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
-  const reached = new EventHighWaterMark();
+  const progress = new BuildProgress();
   let status: BuilderStatus = { caughtUp: false, failing: [] };
   let stopping: Promise<void> | undefined;
 
@@ -46,9 +47,12 @@ export function startSnapshotBuilderThread(options: {
     else if ('build' in notice) metrics.build(...notice.build);
     else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
     else if ('snapshot' in notice) onSnapshot(notice.snapshot);
-    else {
+    else if ('built' in notice) {
+      const mark = progress.of(notice.built);
+      mark.event = Math.max(mark.event, notice.event);
+    } else {
       status = notice.status;
-      reached.event = Math.max(reached.event, notice.reached);
+      progress.all.event = Math.max(progress.all.event, notice.reached);
     }
   };
   const input = { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel: log.level };
@@ -66,11 +70,11 @@ export function startSnapshotBuilderThread(options: {
 
   return {
     wake,
-    async waitFor(event, milliseconds = SERVER_LIMITS.waitMilliseconds) {
-      if (reached.event >= event) return true;
+    async waitFor(event, milliseconds = SERVER_LIMITS.waitMilliseconds, catalogs) {
+      if (progress.includes(event, catalogs)) return true;
       if (stopping !== undefined) return false;
       wake();
-      return reached.waitFor(event, milliseconds);
+      return progress.waitFor(event, milliseconds, catalogs);
     },
     async buildNow(name) {
       await thread.call('buildNow', name);
@@ -88,7 +92,7 @@ export function startSnapshotBuilderThread(options: {
       stopping ??= (async () => {
         await thread.call('stop').catch(() => undefined);
         await thread.close();
-        reached.stopWaiting();
+        progress.stopWaiting();
       })();
       return stopping;
     },

@@ -12,19 +12,22 @@ import type { Metrics } from '../metrics.js';
  * - Small renditions are compressed before the snapshot is served, large ones once the catalog is quiet; until then
  *   clients get them uncompressed. For large catalogs, the renditions under the second kind are also made then, or on
  *   request.
+ * - A build of many changes runs beside the others, and so does the update of search: a large upstream catalog holds up
+ *   no other catalog. A publish waits only for catalogs that list its function.
  * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
  *   contains. One transaction commits entries, snapshot, and signature.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, SearchStore, SnapshotRecord, SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { EventHighWaterMark } from '../isolation/event-high-water-mark.js';
 import { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, buildSnapshot } from './build-snapshot.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
+import { LaterCompression } from './renditions/later-compression.js';
 
 interface Failure {
   error: unknown;
@@ -39,13 +42,16 @@ export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
   metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
   /** Called with each new snapshot before `waitFor` resolves. */
   onSnapshot(snapshot: SnapshotRecord): void;
-  /** Called after each pass over all catalogs, with the event that all of them include. */
+  /** Called with each event up to which a catalog is built. */
+  onBuilt?(catalog: string, event: number): void;
+  /** Called after each pass over all catalogs and search, with the event that all of them include. */
   onPass?(reached: number, status: BuilderStatus): void;
 }
 
 /**
- * Builds every catalog through the newest event, one after the other, in the background. Events during a build are
- * included by the next one. A failed build is retried later and does not stop other catalogs.
+ * Builds every catalog through the newest event, in the background: small builds one after the other, and beside them
+ * large ones one after the other. Events during a build are included by the next one. A failed build is retried later
+ * and does not stop other catalogs.
  */
 export class SnapshotBuilder implements CatalogBuilder {
   readonly #deps: SnapshotBuilderDeps;
@@ -54,24 +60,35 @@ export class SnapshotBuilder implements CatalogBuilder {
   readonly #lock = new RwLock();
   #pausing = new AbortController();
   #resume: () => void = () => undefined;
-  readonly #compressing = new AbortController();
-  /** Newest snapshots whose renditions wait for compression, by catalog; times in milliseconds since the epoch. */
-  readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
-  #compression: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+  readonly #compression: LaterCompression;
+  /** Catalogs whose newest snapshot was announced since the start. */
+  readonly #announced = new Set<string>();
   /** Catalogs whose old renditions were all evicted since the start. */
   readonly #swept = new Set<string>();
   #storeFailure: Failure | undefined;
-  /** Every catalog that can be built includes all events up to this one. */
-  readonly #builtThrough = new EventHighWaterMark();
+  #searchFailure: Failure | undefined;
+  readonly #progress = new BuildProgress();
+  /** Large builds that wait or run, by catalog, with the event that they reach at least. */
+  readonly #large = new Map<string, number>();
+  #runningLarge: Promise<void> | undefined;
+  #searching: Promise<void> | undefined;
+  /** What all catalogs include, once search is updated. */
+  #searchDue: number | undefined;
   #woken = true;
-  /** Whether another pass must visit every catalog before waiting callers are notified. */
-  #needsAnotherPass = false;
   #stopping = false;
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
   constructor(deps: SnapshotBuilderDeps) {
     this.#deps = deps;
+    const pausing = () => this.#pausing.signal;
+    this.#compression = new LaterCompression({
+      ...deps,
+      lock: this.#lock,
+      stopping: this.#stop.signal,
+      pausing,
+    });
   }
 
   /** Starts with a pass over all catalogs: an earlier process may have left events. */
@@ -84,32 +101,43 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#wakeLoop();
   }
 
-  async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
-    if (this.#builtThrough.event >= event) return true;
+  async waitFor(
+    event: number,
+    milliseconds: number = SERVER_LIMITS.waitMilliseconds,
+    catalogs?: readonly string[],
+  ): Promise<boolean> {
+    if (this.#progress.includes(event, catalogs)) return true;
     if (this.#stopping) return false;
     this.wake();
-    return this.#builtThrough.waitFor(event, milliseconds);
+    return this.#progress.waitFor(event, milliseconds, catalogs);
   }
 
   async buildNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#deps.store.lastEvent();
-    // A pass that has already visited this catalog may have reached the event, or be about to.
-    this.#needsAnotherPass = true;
-    this.#builtThrough.event = Math.min(this.#builtThrough.event, event - 1);
-    if (!(await this.waitFor(event))) {
+    const mark = this.#progress.of(name);
+    // A pass that has already visited this catalog may have reached the event with a failure.
+    mark.event = Math.min(mark.event, event - 1);
+    const until = performance.now() + SERVER_LIMITS.waitMilliseconds;
+    if (!(await this.waitFor(event, SERVER_LIMITS.waitMilliseconds, [name]))) {
       throw new KrmhubError('unavailable', `catalog ${name} is still being built`, {
         hint: 'Try again later.',
       });
     }
     const failure = this.#failures.get(name);
     if (failure !== undefined) throw failure.error;
+    // The caller may search next. Many changes take longer, and search has them later.
+    const timeout = new AbortController();
+    const rest = sleep(Math.max(until - performance.now(), 0), undefined, { signal: timeout.signal });
+    await Promise.race([this.#searchSoon(), rest.catch(() => undefined)]);
+    timeout.abort();
   }
 
   status(): BuilderStatus {
+    const failure = this.#storeFailure ?? this.#searchFailure;
     return {
-      caughtUp: this.#builtThrough.event >= 0,
-      ...(this.#storeFailure === undefined ? {} : { failure: errorMessage(this.#storeFailure.error) }),
+      caughtUp: this.#progress.all.event >= 0,
+      ...(failure === undefined ? {} : { failure: errorMessage(failure.error) }),
       failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: errorMessage(error) })),
     };
   }
@@ -134,11 +162,13 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#compressing.abort();
+    this.#stop.abort();
     this.#wakeLoop();
     await this.#running;
-    await this.#compression;
-    this.#builtThrough.stopWaiting();
+    await this.#runningLarge;
+    await this.#searching;
+    await this.#compression.done();
+    this.#progress.stopWaiting();
   }
 
   async #run(): Promise<void> {
@@ -152,7 +182,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
         this.#deps.log.error({ err: error }, 'cannot build snapshots');
-        this.#deps.onPass?.(this.#builtThrough.event, this.status());
+        this.#deps.onPass?.(this.#progress.all.event, this.status());
       }
     }
   }
@@ -178,7 +208,6 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   async #pass(): Promise<void> {
     const { store } = this.#deps;
-    this.#needsAnotherPass = false;
     const through = await store.lastEvent();
     const catalogs = await store.catalogs();
     for (const name of this.#failures.keys()) {
@@ -186,31 +215,80 @@ export class SnapshotBuilder implements CatalogBuilder {
     }
     for (const catalog of catalogs) {
       if (this.#stopping) return;
+      const isFirst = !this.#announced.has(catalog.name);
+      this.#announced.add(catalog.name);
       if (catalog.newest !== undefined) {
         // The process that built it may have ended before it compressed or announced it.
-        if (this.#builtThrough.event < 0) {
-          this.#compressSoon(catalog.newest);
+        if (isFirst) {
+          this.#compression.add(catalog.newest);
           if (catalog.newest.withdrawn === undefined) this.#deps.onSnapshot(catalog.newest);
         }
         this.#deps.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
+          this.#reach(catalog.name, through);
           continue;
         }
       }
+      if (this.#large.has(catalog.name)) continue;
+      const sources = await store.sources(catalog.name);
       const failure = this.#failures.get(catalog.name);
-      if (failure !== undefined && failure.retryAt > this.#now()) continue;
       // Do not serve a catalog that lacks a source which was never synced.
-      if ((await store.sources(catalog.name)).some(({ checkedAt }) => checkedAt === undefined)) continue;
-      await this.#build(catalog.name, failure);
+      const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
+      if (!isWaiting && (failure === undefined || failure.retryAt <= this.#now())) {
+        if (await this.#isLarge(catalog, sources, through)) {
+          this.#buildLarge(catalog.name, through);
+          continue;
+        }
+        await this.#build(catalog.name);
+      }
+      this.#reach(catalog.name, through);
     }
-    await this.#synchronizeSearch();
-    if (!this.#needsAnotherPass) this.#builtThrough.event = Math.max(this.#builtThrough.event, through);
-    this.#deps.onPass?.(this.#builtThrough.event, this.status());
+    const reached = catalogs.map(({ name }) => this.#progress.of(name).event);
+    this.#searchDue = Math.min(through, ...reached);
+    void this.#searchSoon();
   }
 
-  async #build(name: string, earlier: Failure | undefined): Promise<void> {
+  #reach(catalog: string, event: number): void {
+    const mark = this.#progress.of(catalog);
+    if (mark.event >= event) return;
+    mark.event = event;
+    this.#deps.onBuilt?.(catalog, event);
+  }
+
+  /** Reports whether a build handles so many functions that others must not wait for it. */
+  async #isLarge(
+    { name, throughEvent }: CatalogRecord,
+    sources: readonly SourceRecord[],
+    through: number,
+  ): Promise<boolean> {
+    const { store } = this.#deps;
+    const changed =
+      throughEvent === 0
+        ? sources.reduce((sum, { copy }) => sum + (copy?.entries ?? 0), await store.countFunctions())
+        : (await store.changedFunctions(throughEvent, through, name)).length;
+    return changed > SERVER_LIMITS.maxSmallBuildFunctions;
+  }
+
+  #buildLarge(name: string, through: number): void {
+    this.#large.set(name, through);
+    this.#runningLarge ??= this.#buildAllLarge();
+  }
+
+  async #buildAllLarge(): Promise<void> {
+    for (const [name, through] of this.#large) {
+      if (!this.#stopping) await this.#build(name);
+      this.#large.delete(name);
+      this.#reach(name, through);
+      // The next pass finds what changed meanwhile.
+      this.wake();
+    }
+    this.#runningLarge = undefined;
+  }
+
+  async #build(name: string): Promise<void> {
     const { log, metrics, store, renditions } = this.#deps;
+    const earlier = this.#failures.get(name);
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
@@ -223,7 +301,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       this.#failures.delete(name);
       metrics.build(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
-      this.#compressSoon(snapshot);
+      this.#compression.add(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
         {
@@ -256,61 +334,38 @@ export class SnapshotBuilder implements CatalogBuilder {
     }
   }
 
-  /** Updates search before `waitFor` resolves for the new snapshots. */
+  /** Updates search before `waitFor` resolves for all catalogs. Resolves once it has the snapshots of now. */
+  async #searchSoon(): Promise<void> {
+    this.#searchDue ??= this.#progress.all.event;
+    // A running update may have passed over a snapshot.
+    await this.#searching;
+    this.#searching ??= this.#synchronizeSearch().finally(() => {
+      this.#searching = undefined;
+    });
+    await this.#searching;
+  }
+
   async #synchronizeSearch(): Promise<void> {
-    const { store } = this.#deps;
-    const stopping = this.#compressing.signal;
+    const { store, log } = this.#deps;
+    const stopping = this.#stop.signal;
     const once = () => store.synchronizeSearch(AbortSignal.any([stopping, this.#pausing.signal]));
-    // A pause interrupts it; it continues afterwards.
-    while (!stopping.aborted && !(await this.#lock.read(once)));
-  }
-
-  /**
-   * Compresses large renditions; until then, clients get them uncompressed. It waits until the catalog is quiet: the
-   * next build would make the work useless, and needs the processor.
-   */
-  #compressSoon(snapshot: SnapshotRecord): void {
-    const now = this.#now();
-    const first = this.#toCompress.get(snapshot.catalog)?.first ?? now;
-    this.#toCompress.set(snapshot.catalog, { snapshot, first, last: now });
-    this.#compression ??= this.#compressAll();
-  }
-
-  async #compressAll(): Promise<void> {
-    const { renditions, log } = this.#deps;
-    const { signal } = this.#compressing;
     try {
-      for (const catalog of this.#toCompress.keys()) {
-        for (;;) {
-          const { first, last } = this.#toCompress.get(catalog)!;
-          const due = Math.min(
-            last + SERVER_LIMITS.compressAfterMilliseconds,
-            first + SERVER_LIMITS.compressWithinMilliseconds,
-          );
-          const wait = due - this.#now();
-          if (wait <= 0) break;
-          await sleep(wait, undefined, { signal });
-        }
-        const due = this.#toCompress.get(catalog)!;
-        this.#toCompress.delete(catalog);
-        try {
-          await this.#lock.read(() =>
-            renditions.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
-          );
-        } catch (error) {
-          if (!this.#stopping && (error as Error).name === 'AbortError') {
-            // A pause interrupted it. A newer snapshot takes precedence.
-            if (!this.#toCompress.has(catalog)) this.#toCompress.set(catalog, due);
-            continue;
-          }
-          // The catalog is served without it. Its next snapshot or the next start tries again.
-          if (!this.#stopping) log.warn({ err: error, catalog }, 'cannot compress a catalog');
-        }
+      while (this.#searchDue !== undefined && !stopping.aborted) {
+        const due = this.#searchDue;
+        this.#searchDue = undefined;
+        // A pause interrupts it; it continues afterwards.
+        while (!stopping.aborted && !(await this.#lock.read(once)));
+        const { all } = this.#progress;
+        if (!stopping.aborted) all.event = Math.max(all.event, due);
+        this.#searchFailure = undefined;
+        this.#deps.onPass?.(all.event, this.status());
       }
     } catch (error) {
-      if (!this.#stopping) log.error({ err: error }, 'cannot compress catalogs');
-    } finally {
-      this.#compression = undefined;
+      if (stopping.aborted) return;
+      this.#searchFailure = this.#nextFailure(this.#searchFailure, error);
+      log.error({ err: error }, 'cannot update search');
+      this.#deps.onPass?.(this.#progress.all.event, this.status());
+      setTimeout(() => this.wake(), this.#searchFailure.retryAt - this.#now()).unref();
     }
   }
 

@@ -32,6 +32,7 @@ const builder = new SnapshotBuilder({
     catalogFunctions: (...measured) => notifyParent({ catalogFunctions: measured }),
   },
   onSnapshot: (snapshot) => notifyParent({ snapshot }),
+  onBuilt: (built, event) => notifyParent({ built, event }),
   onPass: (reached, status) => notifyParent({ reached, status }),
 });
 handleCalls({

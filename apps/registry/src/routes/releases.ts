@@ -1,11 +1,21 @@
 import type { PublishResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { BlobStore, EventStore, FunctionStore, ReleaseFiles, SnapshotStore } from '@krmhub/catalog';
+import type {
+  BlobStore,
+  CatalogRecord,
+  EventStore,
+  FunctionStore,
+  ReleaseFiles,
+  ReleaseSummary,
+  SnapshotStore,
+} from '@krmhub/catalog';
+import { isCandidate } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -62,8 +72,11 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
       return published;
     });
     if (query.wait && !query.dryRun) {
-      await deps.snapshotBuilder.waitFor(await store.lastEvent());
-      result.catalogs = await snapshotsWithRelease(deps, result.release, result.release.release);
+      const { release } = result;
+      // Other catalogs may take long to build.
+      const listing = await catalogsListing(store, release);
+      await deps.snapshotBuilder.waitFor(await store.lastEvent(), undefined, listing);
+      result.catalogs = await snapshotsWithRelease(deps, release, release.release);
     }
     if (result.outcome !== 'created' || result.dryRun) return c.json(result);
     const { group, kind, release } = result.release;
@@ -105,6 +118,27 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
     const bytes = await blobs.get(digest);
     if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
     return uncompressed(bytes);
+  }
+}
+
+/** Returns the catalogs whose recipes select a release; the policy of a recipe can still refuse it. */
+async function catalogsListing(
+  store: Pick<FunctionStore, 'function'> & Pick<SnapshotStore, 'catalogs'>,
+  { group, kind, release }: FunctionName & { release: string },
+): Promise<string[]> {
+  const fn = await store.function(group, kind);
+  const published = fn?.releases.find((one) => one.release === release);
+  if (fn === undefined || published === undefined) return [];
+  const catalogs = await store.catalogs();
+  return catalogs.filter((catalog) => lists(catalog, fn, published)).map(({ name }) => name);
+}
+
+function lists(catalog: CatalogRecord, fn: FunctionName, release: ReleaseSummary): boolean {
+  try {
+    return isCandidate(storedRecipe(catalog), fn, release);
+  } catch {
+    // Another version of the program applied its recipe, so it cannot be built.
+    return false;
   }
 }
 
