@@ -120,6 +120,7 @@ async function renderConfiguration() {
   const { REQUEST_LIMITS } = await built('packages/api/dist/parameters.js');
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/documents/limits.js');
   const { SOURCE_LIMITS } = await built('packages/sources/dist/limits.js');
+  const { UPSTREAM_LIMITS } = await import('@krmhub/catalog/read-upstream');
   const { BUNDLE_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import('@krmhub/catalog');
   const lines = [
     '# Configuration',
@@ -175,6 +176,7 @@ async function renderConfiguration() {
     ['Bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan/attach.ts'],
     ['Signing policies', POLICY_LIMITS, 'packages/catalog/src/policy/signing-policy.ts'],
     ['Upstream catalogs', SOURCE_LIMITS, 'packages/sources/src/limits.ts'],
+    ['Contents of upstream catalogs', UPSTREAM_LIMITS, 'packages/catalog/src/upstream/read-upstream.ts'],
     ['Requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],
     ['Server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],
   ];

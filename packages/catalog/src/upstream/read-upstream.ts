@@ -13,20 +13,20 @@ import type { Reading } from './reading.js';
 
 /** Limits on catalogs of others: each with its unit. */
 export const UPSTREAM_LIMITS = {
-  /** Entries of one catalog. */
+  /** Entries of one upstream catalog. */
   maxEntries: 20_000,
   /**
-   * Bytes of what is kept of all entries, their normal form as YAML and as JSON and what policies judge by: twice those of
-   * a catalog. Deep nesting, which JSON writes for nothing, is indented in YAML, and would make a gigabyte of ten megabytes.
+   * Size of all entries in normal form, as YAML and as JSON: twice the size of a catalog. Deep nesting is indented in YAML,
+   * and ten megabytes could become a gigabyte.
    */
   maxStoredBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
   /** API versions of one entry. */
   maxVersions: 50,
-  /** API versions of all entries: a report has a line for each that is refused. */
+  /** API versions of all entries: a report has a line for each rejected one. */
   maxAllVersions: 60_000,
-  /** Unusable entries, and completed ones, that are told one by one; the rest is counted. */
+  /** Invalid entries, and completed ones, that are reported one by one; the others are counted. */
   maxInvalidReported: 100,
-  /** UTF-16 code units of the message for each. */
+  /** Length of the message for each, in UTF-16 code units. */
   maxMessageLength: 500,
 } as const;
 
