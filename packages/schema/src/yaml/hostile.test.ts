@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { Parser } from 'yaml';
 import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import { readMachineYaml, readYaml } from './index.js';
 
@@ -52,6 +53,42 @@ describe('depth', () => {
     expect(readBoth(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`, 2_000).machine).toContain(
       'yaml/too-deep',
     );
+  });
+});
+
+describe('comments and blank lines', () => {
+  const lines = scaled(500_000);
+  it.each([
+    ['before a document', `${'#\n'.repeat(lines)}a:\n  b: 1\n`],
+    ['between keys', `a:\n${'#\n'.repeat(lines)}  b: 1\n`],
+    ['indented, between keys', `a:\n${'    # x\n'.repeat(lines)}  b: 1\n`],
+    ['after a document', `a:\n  b: 1\n${'#\r\n'.repeat(lines)}`],
+    ['in a flow mapping', `a: {\n${' #\n'.repeat(lines)} b: 1}\n`],
+    ['that are blank', `a:\n${'\n'.repeat(lines)}  b: 1\n`],
+  ])('%s are not kept by the parser, and positions stay', (_, text) => {
+    const spy = vi.spyOn(Parser.prototype as unknown as { step(): unknown }, 'step');
+    try {
+      const { documents, diagnostics } = readYaml(bytes(text), { file: 'f' });
+      expect(diagnostics).toEqual([]);
+      expect(documents.map(({ value }) => value)).toEqual([{ a: { b: 1 } }]);
+      const before = text.slice(0, text.indexOf('b: 1')).split('\n');
+      expect(documents[0]!.locate(['a', 'b'], 'key')?.start).toEqual({
+        line: before.length,
+        column: before.at(-1)!.length + 1,
+      });
+      expect(spy.mock.calls.length).toBeLessThan(lines * 1.5);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
+  it('do not hide what follows them', () => {
+    expect(
+      readYaml(bytes('a: |\n  # text\n\n  # more\n#c\nb: "x\n\n  # y"\n'), { file: 'f' }).documents[0]!.value,
+    ).toEqual({
+      a: '# text\n\n# more\n',
+      b: 'x\n# y',
+    });
   });
 });
 

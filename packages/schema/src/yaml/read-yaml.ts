@@ -24,6 +24,9 @@ const MAX_PLACEHOLDERS = 100;
 /** What the lexer sends before the text of a scalar, which may begin as a comment does. */
 const SCALAR_FOLLOWS = '\u001f';
 
+const LINE_BREAK = /^\r?\n$/;
+const SPACES = /^ +$/;
+
 /** Syntax errors told of one document: what follows the first few is mostly their consequence. */
 const MAX_SYNTAX_ERRORS = 10;
 
@@ -88,10 +91,30 @@ class StreamReader {
   readAll(): void {
     try {
       let before = '';
+      let atLineStart = true;
+      let spaces = '';
       for (const lexeme of new Lexer().lex(this.source.text)) {
-        if (lexeme.startsWith(PLACEHOLDER) && before !== SCALAR_FOLLOWS) this.addPlaceholder(lexeme);
+        const inScalar = before === SCALAR_FOLLOWS;
         before = lexeme;
-        for (const token of this.parser.next(lexeme)) this.handleToken(token);
+        const isComment = !inScalar && lexeme.startsWith('#');
+        const isBreak = !inScalar && LINE_BREAK.test(lexeme);
+        if (atLineStart && !inScalar && SPACES.test(lexeme)) {
+          spaces += lexeme;
+          continue;
+        }
+        if (atLineStart && (isComment || isBreak)) {
+          // The parser would keep every comment and every blank line, at 50 times its size.
+          this.parser.offset += spaces.length;
+          if (isComment) this.addPlaceholder(lexeme);
+          this.parser.offset += lexeme.length;
+          spaces = '';
+          continue;
+        }
+        if (spaces !== '') this.parseLexeme(spaces);
+        spaces = '';
+        if (isComment) this.addPlaceholder(lexeme);
+        atLineStart = isBreak;
+        this.parseLexeme(lexeme);
         if (this.stopped || this.exceedsLimits()) return;
       }
       for (const token of this.parser.end()) this.handleToken(token);
@@ -103,8 +126,13 @@ class StreamReader {
     }
   }
 
+  private parseLexeme(lexeme: string): void {
+    for (const token of this.parser.next(lexeme)) this.handleToken(token);
+  }
+
   /** To be called before the parser has taken the comment. */
   private addPlaceholder(comment: string): void {
+    if (!comment.startsWith(PLACEHOLDER)) return;
     const { offset } = this.parser;
     if (this.placeholders.length < MAX_PLACEHOLDERS)
       this.placeholders.push([offset, offset + comment.length]);
