@@ -70,7 +70,14 @@ export const GUARDED_ROUTES: Partial<Record<RouteName, GuardedRoute>> = {
   applyPolicies: {
     method: 'PUT',
     target: () => fillPath('policies', {}),
-    body: (count) => `# ${count}`,
+    body: (count) => `# ${count}
+apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: unused}
+spec:
+  groups: [unused.example.com]
+  signers: [{issuer: "https://issuer.example.com", subject: "ci@example.com"}]
+`,
     type: 'application/yaml',
     needs: 'admin',
     ofGroup: false,

@@ -370,6 +370,8 @@ describe('upstream changes', () => {
     const before = await json<{ newest: { serial: number } }>(`${org.url}/api/v1/catalogs/platform`);
     expect(before.newest.serial).toBe(1);
     await done(run(banana, 'yank', 'banana.co/Split@1.0.0', '--reason', 'peels wrongly'));
+    const upstream = async () => (await fetch(`${banana.url}/catalogs/default/catalog.yaml`)).text();
+    await expect.poll(upstream).not.toContain('Split');
     await done(run(org, 'source', 'refresh', 'platform', 'banana'));
     await done(run(org, 'catalog', 'show', 'platform'));
     await expect
