@@ -77,6 +77,12 @@ beforeAll(async () => {
   cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(files, 'old.yaml'));
   cpSync(path.join(fixtures, 'functions/set-labels/1.1.0.yaml'), path.join(files, 'new.yaml'));
   writeFileSync(path.join(files, 'metadata.yaml'), metadata);
+  const listed = {
+    name: 'set-owner',
+    image: 'ghcr.io/example-org/set-owner:v1.0.0',
+    description: 'Sets the owner.',
+  };
+  writeFileSync(path.join(files, 'catalog.json'), JSON.stringify({ version: '1', functions: [listed] }));
   writeFileSync(path.join(files, 'krmhub.yaml'), 'logLevel: warn\n');
   mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);

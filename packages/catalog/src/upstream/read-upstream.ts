@@ -58,13 +58,13 @@ export function readUpstreamCatalog(
   file: string,
   { format, defaults, ...reading }: Reading = {},
 ): ReadUpstream | { problem: string } {
+  const { maxEntries, maxInvalidReported, maxMessageLength } = UPSTREAM_LIMITS;
   const completing = defaults === undefined ? {} : { defaults };
   const read =
     format === undefined
-      ? readCatalog(bytes, file, defaults)
+      ? readCatalog(bytes, file, { ...completing, maxEntries })
       : readFormatted(bytes, file, { format, ...completing, ...reading });
   if ('problem' in read) return read;
-  const { maxEntries, maxInvalidReported, maxMessageLength } = UPSTREAM_LIMITS;
   if (read.entries.length > maxEntries) {
     return { problem: `it has ${read.entries.length} entries; the limit is ${maxEntries}` };
   }

@@ -282,7 +282,7 @@ describe('completing', () => {
     expect(readCatalog(bytesOf(text), 'c')).toMatchObject({
       entries: [{ problem: expect.any(String) }, {}, {}],
     });
-    const read = readCatalog(bytesOf(text), 'c', { license: 'MIT', publisher: 'Fruit Co' });
+    const read = readCatalog(bytesOf(text), 'c', { defaults: { license: 'MIT', publisher: 'Fruit Co' } });
     if ('problem' in read) throw new Error(read.problem);
     expect(read.entries).toHaveLength(3);
     for (const one of read.entries) {

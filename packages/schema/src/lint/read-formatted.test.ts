@@ -195,3 +195,13 @@ it('names the format of a file that is not a catalog', () => {
     problem: 'it contains 2 documents, expected one; `format: porch` in the recipe reads it',
   });
 });
+
+it('refuses a catalog over the limit of entries before it reads one', () => {
+  const bytes = bytesOf(
+    'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: [1, 2]}\n',
+  );
+  expect(readCatalog(bytes, 'theirs', { maxEntries: 1 })).toEqual({
+    problem: 'it has 2 entries; the limit is 1',
+  });
+  expect(readCatalog(bytes, 'theirs', { maxEntries: 2 })).toMatchObject({ entries: [{}, {}] });
+});
