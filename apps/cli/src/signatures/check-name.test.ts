@@ -116,6 +116,8 @@ describe('a snapshot', () => {
 
   it('that is expired is not the current one, but is still what it was', () => {
     const old = snapshot({ expires: '2026-05-01T00:00:00Z' });
+    expect(check(old, script, 'mirror/catalog:latest')).toEqual(fails('expired at 2026-05-01'));
+    expect(check(old, script, 'mirror/catalog:9999')).toEqual(fails('not snapshot 9999'));
     expect(check(old, script, 'catalogs/default:latest')).toEqual(fails('expired at 2026-05-01'));
     for (const reference of ['catalogs/default:7', `catalogs/default@${MANIFEST}`, undefined]) {
       expect(check(old, script, reference)).toEqual(passes(`${name}, expired at 2026-05-01T00:00:00Z`));

@@ -42,9 +42,9 @@ function checkSnapshot(statement: Statement, { subject, reference, now }: NamedA
   const signed = `snapshot ${serial} of the catalog ${catalog}`;
   if (subject.definitions.length > 0) return failedCheck('name', `signed is ${signed}, not a definition`);
   const isExpired = Date.parse(expires) <= now.getTime();
-  const [, asked] = /^catalogs\/([^/]+)$/.exec(reference?.repository ?? '') ?? [];
-  if (asked !== undefined) {
-    const { tag } = reference!;
+  if (reference !== undefined) {
+    const { repository, tag } = reference;
+    const [, asked = catalog] = /^catalogs\/([^/]+)$/.exec(repository) ?? [];
     const isSerial = tag !== undefined && /^\d+$/.test(tag);
     if (asked !== catalog) return failedCheck('name', `signed is ${signed}, not of the catalog ${asked}`);
     if (isSerial && Number(tag) !== serial)
