@@ -37,6 +37,12 @@ describe('the address of a catalog', () => {
     expect(locateCatalog(text)?.identity).not.toBe(identity);
   });
 
+  it('is one for the hosts of Docker Hub', () => {
+    for (const host of ['docker.io', 'index.docker.io', 'registry-1.docker.io', 'Registry-1.Docker.io.']) {
+      expect(locateCatalog(`https://${host}/team/catalog`)?.identity).toBe('docker.io/team/catalog');
+    }
+  });
+
   it('is any path of another host, without its file name', () => {
     expect(locateCatalog('https://raw.example.com/team/catalog.yml')).toEqual({
       identity: 'raw.example.com/team',

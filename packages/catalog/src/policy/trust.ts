@@ -75,6 +75,9 @@ export interface CatalogLocation {
   snapshot?: string;
 }
 
+/** Hosts that serve the repositories of docker.io. */
+const DOCKER_HUB_ALIASES = ['index.docker.io', 'registry-1.docker.io'];
+
 /** A catalog in a registry, and anything below it: its files, its snapshots, its entries. */
 const REGISTRY_PATH =
   /^(.*?\/catalogs\/([^/]+))(?:\/(?:catalog\.(?:ya?ml|json)|snapshot\.sigstore\.json|functions\/.*|snapshots\/([^/]+)(?:\/.*)?))?$/;
@@ -87,15 +90,16 @@ export function locateCatalog(text: string): CatalogLocation | undefined {
   const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   const port = ['', '80', '443'].includes(url.port) ? '' : `:${url.port}`;
-  const host = url.hostname.replace(/\.$/, '') + port;
+  const name = url.hostname.replace(/\.$/, '');
+  const host = (DOCKER_HUB_ALIASES.includes(name) ? 'docker.io' : name) + port;
   const path = decodePath(url.pathname)
     .replace(/\/{2,}/g, '/')
     .replace(/\/$/, '');
-  const [, base, name, snapshot] = REGISTRY_PATH.exec(path) ?? [];
+  const [, base, catalog, snapshot] = REGISTRY_PATH.exec(path) ?? [];
   if (base === undefined) return { identity: host + path.replace(/\/catalog\.(?:ya?ml|json)$/, '') };
   return {
     identity: host + base,
-    ...(name === undefined ? {} : { name }),
+    ...(catalog === undefined ? {} : { name: catalog }),
     ...(snapshot === undefined ? {} : { snapshot }),
   };
 }
