@@ -10,7 +10,7 @@ import {
 } from '@krmhub/oci';
 import { DOCUMENT_LIMITS, readMachineYaml, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import { readSubject } from './read-subject.js';
+import { findDefinitions, readSubject } from './read-subject.js';
 
 const DEFINITION = `apiVersion: config.kubernetes.io/v1alpha1
 kind: KRMFunctionDefinition
@@ -178,4 +178,12 @@ describe('what an artifact says that it is', () => {
     expect(await of('mirror/functions/example.com/setlabels')).toBeUndefined();
     expect(await of('functions/example.com')).toBeUndefined();
   });
+});
+
+it.each([
+  'Kind: KRMFunctionDefinition\n',
+  'kind: ConfigMap\nKIND: KRMFunctionDefinition\n',
+  'kind: List\nItems: [{Kind: KRMFunctionDefinition}]\n',
+])('finds a definition by fields in another case, as the JSON library of Go does: %j', (text) => {
+  expect(findDefinitions(Buffer.from(text))).toMatchObject({ nameless: true });
 });

@@ -116,6 +116,7 @@ export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nam
   let nameless = diagnostics.some(({ code, severity }) => severity === 'error' && code !== 'yaml/empty');
   for (const [index, value] of documents.flatMap(unwrapList).entries()) {
     if (!isDefinition(value)) continue;
+    if (fieldsNamed(value, 'kind').length > 1 || !('kind' in (value as object))) nameless = true;
     const { kind, drafts } = readDialect({ value, index, locate: () => undefined }, 'definition');
     if (kind !== 'KRMFunctionDefinition' || drafts.length === 0) nameless = true;
     for (const { spec } of drafts) {
@@ -137,14 +138,18 @@ function hasByteOrderMark(bytes: Uint8Array): boolean {
 
 /** Returns a document and the items of a List or ResourceList, which tools read as documents. */
 function unwrapList(value: JsonValue): JsonValue[] {
-  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const items = isMapping ? value.items : undefined;
-  return [value, ...(Array.isArray(items) ? items.flatMap(unwrapList) : [])];
+  const items = fieldsNamed(value, 'items').flatMap((list) => (Array.isArray(list) ? list : []));
+  return [value, ...items.flatMap(unwrapList)];
 }
 
 function isDefinition(value: JsonValue): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  return typeof value.kind === 'string' && DEFINITION_KIND.test(value.kind);
+  return fieldsNamed(value, 'kind').some((kind) => typeof kind === 'string' && DEFINITION_KIND.test(kind));
+}
+
+/** Returns the fields of a mapping with a name in any case: the JSON library of Go does not distinguish it. */
+function fieldsNamed(value: JsonValue, name: string): JsonValue[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, field]) => (key.toLowerCase() === name ? [field] : []));
 }
 
 function isDocumentFile({ annotations, mediaType }: Descriptor): boolean {
