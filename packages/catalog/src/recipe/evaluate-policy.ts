@@ -33,7 +33,9 @@ export function evaluatePolicy(
       message: `the recipe denies it${reason === undefined ? '' : `: ${reason}`}`,
     });
   }
-  const { state, signer, reason } = judgeSignatures(required, { group, kind, release }, { signatures });
+  // An entry has no release, so a range of releases cannot tell whether it needs a signature.
+  const covering = judged.release === undefined ? required.map(withoutRange) : required;
+  const { state, signer, reason } = judgeSignatures(covering, { group, kind, release }, { signatures });
   if (reason !== undefined) reasons.push({ code: 'signature', message: reason });
   if (requireDigest === true && facts.unpinned.length > 0) {
     reasons.push({ code: 'digest', message: `not pinned by digest: ${shortenedList(facts.unpinned)}` });
@@ -52,6 +54,10 @@ export function evaluatePolicy(
   }
   const signedBy = state === 'verified' && signer !== undefined ? describeSigner(signer) : undefined;
   return signedBy === undefined ? { reasons } : { reasons, signedBy };
+}
+
+function withoutRange({ releases: _, ...policy }: SigningPolicy): SigningPolicy {
+  return policy;
 }
 
 /** UTF-16 code units of a text of others that a reason repeats: anyone who wrote it could make reports of any size. */

@@ -405,6 +405,34 @@ describe('a policy', () => {
     expect(() => select(follows, { releases })).toThrow(RangeError);
   });
 
+  it('requires of entries, which have no release, what the registry policies require of any release', () => {
+    const good = sha256('good');
+    const team: SigningPolicy = {
+      name: 'team',
+      groups: ['banana.co'],
+      releases: '>=1.0.0',
+      signers: [{ key: 'PEM', fingerprint: good }],
+    };
+    const selected = (fingerprint?: Digest) =>
+      select(recipe([upstream('a')], { requireRegistryPolicies: true }), {
+        upstream: { a: entry(pinned) },
+        context: {
+          policies: [team],
+          signatures: new Map([
+            [
+              'a',
+              fingerprint === undefined
+                ? []
+                : [{ signer: { type: 'key' as const, fingerprint }, receivedAt: NOON }],
+            ],
+          ]),
+        },
+      });
+    expect(refusals(selected())).toEqual(['a v1 signature']);
+    expect(refusals(selected(sha256('other')))).toEqual(['a v1 signature']);
+    expect(selected(good).versions).toMatchObject([{ signedBy: `the key ${good}` }]);
+  });
+
   it('reports every refusal of an API version, and lets a later source provide it', () => {
     const of = recipe([upstream('a'), upstream('b')], {
       requireDigest: true,
