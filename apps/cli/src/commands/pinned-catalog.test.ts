@@ -102,6 +102,7 @@ const READS: [string, () => Promise<string[]>][] = [
   ['pull of a serial over OCI', async () => ['pull', `${host}/catalogs/default:${newest}`, '--out', 'out']],
   ['copy', async () => ['copy', `${host}/catalogs/default:latest`, `${host}/team/copied:1`]],
   ['catalog diff', async () => ['catalog', 'diff', 'default']],
+  ['catalog inputs', async () => ['catalog', 'inputs', 'default', '--out', 'out']],
   [
     'catalog diff over OCI',
     async () => {
@@ -282,6 +283,21 @@ describe('a file with its bundle', () => {
 });
 
 describe('the memory of verified snapshots', () => {
+  it('refuses the inputs of an older snapshot than the one that was verified', async () => {
+    await pin('right');
+    expect((await run('catalog', 'pull', 'default', '--out', 'new')).exitCode).toBe(0);
+    const file = path.join(folder, '.config/krmhub/seen-catalogs.json');
+    const seen = JSON.parse(await readFile(file, 'utf8'));
+    for (const one of Object.values<{ serial: number }>(seen.catalogs)) one.serial += 1;
+    await writeFile(file, JSON.stringify(seen));
+    const io = await run('catalog', 'inputs', 'default', '--out', 'out');
+    expect([io.exitCode, io.err()]).toEqual([
+      4,
+      expect.stringContaining(`serves snapshot ${newest} as the newest, but snapshot ${newest + 1} was`),
+    ]);
+    expect(await exists('out')).toBe(false);
+  });
+
   it('refuses an older snapshot at another address: it is kept by key and name', async () => {
     await pin('right');
     expect((await run('catalog', 'pull', 'default', '--out', 'new')).exitCode).toBe(0);

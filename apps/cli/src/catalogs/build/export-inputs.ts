@@ -11,7 +11,7 @@ import { plural } from '../../io/text.js';
 import { withCatalogHint } from '../../registry/catalog-name.js';
 import { connect, connectExport } from '../../registry/connection.js';
 import { findPin } from '../../trust/pinned-catalogs.js';
-import { catalogUrl, PinnedCatalogReader } from '../../trust/registry-snapshot.js';
+import { catalogUrl, PinnedCatalogReader, reportUnverified } from '../../trust/registry-snapshot.js';
 import { InputsFolder } from './inputs-folder.js';
 
 export interface ExportOptions {
@@ -42,11 +42,13 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
   const pin = await findPin(io, catalogUrl(client.url, name));
   const folder = new InputsFolder(path.resolve(io.cwd, options.out));
   const progress = new Progress(io);
-  const readSnapshot = async (serial: string): Promise<Uint8Array> => {
-    const get = async () => (await withCatalogHint(client.snapshotDocument(name, serial))).bytes;
-    if (pin === undefined) return get();
-    const reader = new PinnedCatalogReader(io, client, name, pin, { snapshot: serial });
-    return (await reader.read(async () => ({ 'snapshot.json': await get() }))).files['snapshot.json'];
+  const readSnapshot = async (serial: number): Promise<Uint8Array | undefined> => {
+    const get = async (at: string) => (await withCatalogHint(client.snapshotDocument(name, at))).bytes;
+    if (pin === undefined) return get(String(serial));
+    // As the newest one: a snapshot that is named by its serial may be of any age.
+    const reader = new PinnedCatalogReader(io, client, name, pin, {});
+    const read = await reader.read(async (at) => ({ 'snapshot.json': await get(at) }));
+    return read.serial === serial ? read.files['snapshot.json'] : undefined;
   };
   let exported: Exported | undefined;
   for (let attempt = 0; exported === undefined; attempt++) {
@@ -62,6 +64,7 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
     exported = await exportOnce({ client, exporter, folder, progress, readSnapshot }, name);
   }
   await progress.clear();
+  if (pin === undefined) await reportUnverified(io, client, name);
   await printData(io, options.output, exported, () => printExported(io, exported));
   const { serial, functions } = exported;
   await printLine(
@@ -76,14 +79,13 @@ interface Parts {
   exporter: ExportClient;
   folder: InputsFolder;
   progress: Progress;
-  /** Reads snapshot.json, and verifies it if the catalog is pinned. */
-  readSnapshot(serial: string): Promise<Uint8Array>;
+  /** Reads snapshot.json, and verifies it if the catalog is pinned. Returns undefined if it is not the newest any more. */
+  readSnapshot(serial: number): Promise<Uint8Array | undefined>;
 }
 
 /** Exports once. Returns undefined if the registry changed during the export. */
 async function exportOnce(parts: Parts, name: string): Promise<Exported | undefined> {
   const { client, exporter, folder, progress } = parts;
-  await folder.invalidate();
   const { inputs, entryLines } = await waitForInputs(exporter, name, progress);
   const { snapshot } = inputs;
   if (snapshot === undefined) {
@@ -91,6 +93,14 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
       hint: `Show its snapshots: krmhub catalog history ${name}`,
     });
   }
+  let document: Uint8Array | undefined;
+  try {
+    document = await parts.readSnapshot(snapshot.serial);
+  } finally {
+    if (document === undefined) await entryLines.return(undefined);
+  }
+  if (document === undefined) return undefined;
+  await folder.invalidate();
   const counts = new Map(inputs.sources.map(({ source }) => [source, { entries: 0, former: 0 }]));
   await folder.writeLines(
     'entries',
@@ -116,7 +126,7 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
       await progress.tick(() => `exporting functions: ${functions}`);
     }),
   );
-  await folder.write(folder.path('snapshot'), await parts.readSnapshot(String(snapshot.serial)));
+  await folder.write(folder.path('snapshot'), document);
   const again = await exporter.catalogInputs(name);
   await again.entryLines.return(undefined);
   if (canonicalJson(again.inputs) !== canonicalJson(inputs)) return undefined;
