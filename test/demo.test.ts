@@ -15,4 +15,4 @@ it('npm run demo shows the whole flow and leaves nothing behind', () => {
   expect(stdout).toContain('SetLabels');
   expect(stdout).toContain('status of the request with that ETag: 304');
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('krmhub-demo-'))).toEqual([]);
-}, 70_000);
+});

@@ -78,9 +78,10 @@ beforeAll(async () => {
   cpSync(path.join(fixtures, 'functions/set-labels/1.1.0.yaml'), path.join(files, 'new.yaml'));
   writeFileSync(path.join(files, 'metadata.yaml'), metadata);
   const listed = {
-    name: 'set-owner',
-    image: 'ghcr.io/example-org/set-owner:v1.0.0',
+    image: 'ghcr.io/example-org/set-owner',
+    digest: `sha256:${'0f'.repeat(32)}`,
     description: 'Sets the owner.',
+    documentation: 'https://github.com/example-org/functions/blob/main/set-owner.md',
   };
   writeFileSync(path.join(files, 'catalog.json'), JSON.stringify({ version: '1', functions: [listed] }));
   writeFileSync(path.join(files, 'krmhub.yaml'), 'logLevel: warn\n');
@@ -144,7 +145,7 @@ beforeAll(async () => {
     tokens: { id: string; name: string }[];
   };
   tokenId = tokens.find(({ name }) => name === 'old')!.id;
-}, 60_000);
+});
 afterAll(async () => {
   await registry.stop();
   remove();

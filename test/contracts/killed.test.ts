@@ -61,4 +61,4 @@ it('loses no acknowledged release when the process is killed, and shows no parti
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});

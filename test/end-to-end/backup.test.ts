@@ -132,4 +132,4 @@ it('a backup older than a takedown reports it, and does not restore what the rec
     0,
     expect.stringContaining('No later takedown is recorded here'),
   ]);
-}, 60_000);
+});

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => vendor.listen(0, '127.0.0.1', resolve));
   registry = await startRegistry(path.join(folder, 'data'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
   client = new RegistryClient({ url: registry.url });
-}, 60_000);
+});
 afterAll(async () => {
   await registry?.stop();
   vendor.close();

@@ -63,7 +63,7 @@ describe('files that an identity signs', () => {
     // Of the public instance, which does not know it.
     const { subject, issuer } = builder;
     await user.isUntrusted('verify', 'a.txt', '--identity', subject, '--issuer', issuer);
-  }, 60_000);
+  });
 
   it('are verified by a pattern over the whole name', async () => {
     const user = new IdentityUser();
@@ -80,7 +80,7 @@ describe('files that an identity signs', () => {
     for (const wrong of ['.*', '^https://example', '^(?=a)$', '^($']) {
       expect([(await user.krmhub(...by(wrong))).code, wrong]).toEqual([2, wrong]);
     }
-  }, 60_000);
+  });
 
   it('accept a token of GitLab, and show its identity', async () => {
     const user = new IdentityUser();
@@ -91,7 +91,7 @@ describe('files that an identity signs', () => {
     await user.succeeds('verify', 'a.txt', ...user.trusts(builder));
     delete user.env.SIGSTORE_ID_TOKEN;
     expect((await user.krmhub('sign', 'a.txt', ...signs)).code).toBe(2);
-  }, 60_000);
+  });
 
   it('are not written if they do not verify', async () => {
     const user = new IdentityUser();
@@ -99,7 +99,7 @@ describe('files that an identity signs', () => {
     user.write('root.json', stranger.trustedRoot);
     expect(await user.isUntrusted('sign', 'a.txt', ...signs)).toContain('does not verify: ');
     expect(() => user.read('a.txt.sigstore.json')).toThrow();
-  }, 60_000);
+  });
 
   it('are not signed with a token of another instance, and the token is not printed', async () => {
     const user = new IdentityUser();
@@ -108,7 +108,7 @@ describe('files that an identity signs', () => {
     const { code, stderr } = await user.krmhub('sign', 'a.txt', ...signs);
     expect([code, stderr]).toEqual([5, expect.stringContaining('the certificate authority (Fulcio) at')]);
     for (const part of token.split('.')) expect(stderr).not.toContain(part);
-  }, 60_000);
+  });
 
   it('are not verified by a key, nor the other way round', async () => {
     const user = new IdentityUser();
@@ -120,7 +120,7 @@ describe('files that an identity signs', () => {
     ).toContain(`FAILED  identity    signed by ${builder.subject}`);
     await user.succeeds('sign', 'a.txt', '--key', 'krmhub.key', '--overwrite');
     await user.isUntrusted('verify', 'a.txt', ...user.trusts(builder));
-  }, 60_000);
+  });
 });
 
 describe.skipIf(noCosign !== undefined)(titleWithReason('files and cosign, without keys', noCosign), () => {
@@ -135,7 +135,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('files and cosign, witho
       await user.isUntrusted('verify', artifact, ...bundle, ...user.trusts(otherPerson));
       await user.isUntrusted('verify', artifact, ...bundle, ...user.trusts(builder, stranger));
     }
-  }, 60_000);
+  });
 
   it('makes signatures that cosign verifies', async () => {
     const user = new IdentityUser();
@@ -156,7 +156,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('files and cosign, witho
         'a.txt',
       );
     }
-  }, 60_000);
+  });
 });
 
 const registries = [

@@ -32,7 +32,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
   let user: KeyHolder;
   beforeAll(async () => {
     user = await KeyHolder.withKeys();
-  }, 60_000);
+  });
 
   it('verifies signatures of cosign, of the file and of its digest alone', async () => {
     await user.cosign('sign-blob', '--yes', '--key=theirs.key', ...offline, '--bundle=b.json', 'a.txt');
@@ -45,7 +45,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
     expect(await user.isUntrusted('verify', 'b.txt', '--key', 'theirs.pub', '--bundle', 'b.json')).toContain(
       'FAILED  subject',
     );
-  }, 60_000);
+  });
 
   it('makes signatures that cosign verifies, as a blob and as a statement', async () => {
     await user.succeeds('sign', 'a.txt', '--key', 'ours.key', '--output', 'ours.json');
@@ -57,7 +57,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
       user.write('b.txt', 'other\n');
       await user.cosignIsRefused(...check, '--key=ours.pub', 'b.txt');
     }
-  }, 60_000);
+  });
 
   it('signs predicates that cosign verifies, and verifies those of cosign', async () => {
     user.write('predicate.json', '{"buildDefinition":{},"runDetails":{}}');
@@ -72,7 +72,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
     expect(await user.isUntrusted(...verify)).toContain(`--type ${provenance}`);
     await user.succeeds(...verify, '--type', provenance);
     await user.isUntrusted(...verify, '--type', 'https://spdx.dev/Document');
-  }, 60_000);
+  });
 
   it('opens keys of cosign, and cosign ours', async () => {
     await user.succeeds('sign', 'a.txt', '--key', 'theirs.key', '--output', 'by-theirs.json');
@@ -85,7 +85,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
     const { code, stderr } = await user.krmhub('sign', 'a.txt', '--key', 'theirs.key', '--output', 'x.json');
     delete user.env.KRMHUB_KEY_PASSWORD;
     expect([code, stderr]).toEqual([2, expect.stringContaining('wrong password for theirs.key')]);
-  }, 60_000);
+  });
 });
 
 const registries = [

@@ -40,7 +40,7 @@ spec:
   );
   Object.assign(user.env, registry.env);
   await user.succeeds('policy', 'apply', 'policies.yaml');
-}, 60_000);
+});
 afterAll(async () => {
   await registry?.stop();
   await Promise.all([sigstore?.close(), stranger?.close()]);
@@ -75,7 +75,7 @@ it('is refused for another workflow, another issuer and another sigstore', async
     expect([code, stderr]).toEqual([4, expect.stringContaining(`cannot publish ${NAME}`)]);
     expect(stderr).toContain(reason);
   }
-}, 60_000);
+});
 
 it('is published by the workflow, with the time from the log and the authority', async () => {
   const { code, stderr } = await publish(workflow, sigstore);
@@ -92,4 +92,4 @@ it('is published by the workflow, with the time from the log and the authority',
   expect(Math.abs(Date.parse(bundles[0]!.signedAt!) - Date.parse(bundles[0]!.receivedAt))).toBeLessThan(
     60_000,
   );
-}, 60_000);
+});

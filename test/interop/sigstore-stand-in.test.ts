@@ -149,7 +149,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () 
         'failed to verify',
       );
     }
-  }, 60_000);
+  });
 
   it('verifies a statement that the library signed', async () => {
     const user = new Cosigner(folder);
@@ -164,7 +164,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () 
     expect(await refused(...signedBy(otherPerson), 'artifact')).toContain('expected SAN value');
     expect(await refused(...signedBy(otherIssuer), 'artifact')).toContain('expected issuer value');
     expect(await refused(...signedBy(builder), 'other')).toContain('digest');
-  }, 60_000);
+  });
 
   it('has the claims of a build in its certificate', async () => {
     const user = new Cosigner(folder);
@@ -175,7 +175,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () 
     const repository = '--certificate-github-workflow-repository';
     await user.cosign(...verify, `${repository}=team/functions`, 'artifact');
     await user.cosignIsRefused(...verify, `${repository}=team/others`, 'artifact');
-  }, 60_000);
+  });
 
   it('reaches only this machine', async () => {
     const user = new Cosigner(folder);
@@ -189,7 +189,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () 
     // Without a trusted root it would download one.
     const verify = ['verify-blob', '--bundle=bundle.json', ...signedBy(builder), 'artifact'];
     expect(await user.cosignIsRefused(...verify)).toContain('connect: connection refused');
-  }, 60_000);
+  });
 });
 
 const noCrane = missingReason('crane');
@@ -241,7 +241,7 @@ describe.skipIf(noImages !== undefined)(titleWithReason('cosign and images', noI
       'application/vnd.dev.sigstore.bundle.v0.3+json',
       'application/vnd.dev.sigstore.bundle.v0.3+json',
     ]);
-  }, 60_000);
+  });
 
   it.skipIf(!hasDockerRegistry)(
     titleWithReason(

@@ -35,7 +35,7 @@ describe('readChallenge', () => {
     const began = process.cpuUsage();
     readChallenge(`Bearer ${'a="\\'.repeat(2_000)}`);
     readChallenge(`${'Bearer '.repeat(2_000)}`);
-    expect(process.cpuUsage(began).user).toBeLessThan(500_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(2_500_000);
   });
 });
 

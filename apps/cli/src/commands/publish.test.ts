@@ -320,7 +320,7 @@ describe('several definitions', () => {
     expect(io.err()).toContain('publishing 46/46');
     const catalog = await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text();
     for (const group of groups) expect(catalog).toContain(`group: ${group}\n`);
-  }, 20_000);
+  });
 });
 
 describe('failures', () => {
@@ -476,5 +476,5 @@ describe('a registry with a rate limit', () => {
     } finally {
       await slow.close();
     }
-  }, 60_000);
+  });
 });

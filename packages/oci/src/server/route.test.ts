@@ -77,7 +77,7 @@ describe('parseOciPath', () => {
     const began = process.cpuUsage();
     for (const part of ['/blobs/uploads', '/manifests', 'a_', '-', '/tags/list/', '/a'])
       expect(() => parseOciPath(`/${part.repeat(16_000 / part.length)}/manifests/x`)).toThrow();
-    expect(process.cpuUsage(began).user).toBeLessThan(1_000_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(5_000_000);
   });
 
   it('has methods for every route, and HEAD with GET', () => {

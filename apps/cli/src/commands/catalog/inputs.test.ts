@@ -207,7 +207,7 @@ it('uses the previous entry while the current one is too young, by the clock of 
   const built = await offline('ageing', '--out', 'ageing.out.yaml');
   expect(built.exitCode, built.err()).toBe(0);
   expect((await read('ageing.out.yaml')).toString()).toContain('The old one.');
-}, 40_000);
+});
 
 it('gives the same result as the incremental builds of the registry', async () => {
   const { served, origin } = server;
@@ -246,7 +246,7 @@ it('gives the same result as the incremental builds of the registry', async () =
     const report = JSON.parse((await read('r.json')).toString());
     expect(report, what).toEqual(await client.catalogReport('pieces'));
   }
-}, 60_000);
+});
 
 it('says where the bytes are others, and writes nothing', async () => {
   await run('inputs', 'platform', '--out', 'changed');
