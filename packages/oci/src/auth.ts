@@ -56,9 +56,9 @@ export interface TokenRequest {
 }
 
 /**
- * Builds the request for an access token. Credentials are for the host and port of the registry: a token service elsewhere
- * gets them only if it is a known or an allowed one. Throws `unreachable` for an invalid realm, `unauthorized` for one that
- * must not get the credentials. `registry` is the URL of the registry.
+ * Builds the request for an access token. Credentials are for the host and port of the registry: a token service on
+ * another host gets them only if it is a known or an allowed one. Throws `unreachable` for an invalid realm,
+ * `unauthorized` for one that must not get the credentials. `registry` is the URL of the registry.
  */
 export function buildTokenRequest(
   challenge: Challenge & { scheme: 'bearer' },

@@ -27,7 +27,7 @@ export const checkProvenance: Check = async function* ({ client, store }) {
     WRONG_RELEASES,
   );
   for (const { name: catalog, newest, throughEvent } of await store.catalogs()) {
-    // The next build replaces a withdrawn one. A new recipe may select everything anew.
+    // The next build replaces a withdrawn one. A new recipe may select everything again.
     if (newest === undefined || newest.withdrawn !== undefined || throughEvent === 0) continue;
     const { serial } = newest;
     const subject = `snapshot ${catalog} ${serial}`;

@@ -198,7 +198,7 @@ describe('a signature', () => {
     }
   });
 
-  it('covers a profile and its report once a client asks for them, and states nothing else anew', async () => {
+  it('covers a profile and its report once a client asks for them, and changes nothing else', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     await registry.publish({ kind: 'Two', release: '1.0.0' });
     registry.advance(20 * DAY);

@@ -51,7 +51,8 @@ export interface ReadUpstream {
 /**
  * Reads a catalog that another party serves. Entries that cannot be used spoil no others; where two entries are of one
  * function, the second adds API versions that the first has not (KEP-2906: the first is selected). `problem` says why
- * there is no catalog. With defaults, entries are completed; files of a format are converted. Never throws for what the bytes hold.
+ * there is no catalog. With defaults, entries are completed; files of a format are converted.
+ * Never throws, whatever the bytes contain.
  */
 export function readUpstreamCatalog(
   bytes: Uint8Array,

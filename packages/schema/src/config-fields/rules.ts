@@ -26,7 +26,7 @@ export const FURTHER_RULES = 'further rules are in the schema';
 const MAX_VALUES = 40;
 const MAX_VALUE_LENGTH = 300;
 const MAX_EXPRESSIONS = 30;
-/** Keywords that readers of Kubernetes schemas do not follow, and those that are described elsewhere. */
+/** Keywords that readers of Kubernetes schemas do not follow, and those that other fields describe. */
 const UNDESCRIBED_KEYWORDS = ['$ref', 'dependencies', 'patternProperties', 'additionalItems'] as const;
 const VALIDATIONS = 'x-kubernetes-validations';
 

@@ -96,7 +96,7 @@ describe('kpt function metadata', () => {
     expect(result.definitions).toEqual([]);
   });
 
-  it('needs no links: the image stands in for the documents, with a warning', () => {
+  it('needs no links: the image replaces the documents, with a warning', () => {
     const result = convert('image: a.io/b\ndescription: c\n', { release: 'v1' });
     expect(errors(result)).toEqual([]);
     expect(codes(result)).toEqual(expect.arrayContaining(['convert/usage', 'convert/examples']));

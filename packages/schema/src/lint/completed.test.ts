@@ -270,7 +270,7 @@ describe('completing', () => {
     expect(completed(JSON.stringify({ ...HEAD, spec: wrong })).documents).toEqual([]);
   });
 
-  it('never drops a digest that somebody wrote', () => {
+  it('never drops a digest of the author', () => {
     const { spec } = completeDefinition({
       versions: [{ name: 'v1', runtime: { container: { image: 'a.example/b', sha256: 'abc' } } }],
     });

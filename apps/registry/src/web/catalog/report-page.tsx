@@ -309,9 +309,7 @@ function CompletedEntries({ view }: { view: CatalogView }) {
               </li>
             ))}
           </ol>
-          {count > completed.length ? (
-            <p class="quiet">And {(count - completed.length).toLocaleString('en')} more are not stored.</p>
-          ) : null}
+          <NotStored count={count - completed.length} />
         </>
       ))}
     </section>
@@ -356,11 +354,13 @@ function InvalidEntries({ view }: { view: CatalogView }) {
               </li>
             ))}
           </ol>
-          {count > invalid.length ? (
-            <p class="quiet">And {(count - invalid.length).toLocaleString('en')} more are not stored.</p>
-          ) : null}
+          <NotStored count={count - invalid.length} />
         </>
       ))}
     </section>
   );
+}
+
+function NotStored({ count }: { count: number }) {
+  return count > 0 ? <p class="quiet">And {count.toLocaleString('en')} more are not stored.</p> : null;
 }
