@@ -26,7 +26,8 @@ const CAMPAIGN = [
 const FULL_SIZE = [
   'packages/schema/src/yaml/hostile.test.ts',
   'test/authorization/operations.test.ts',
-  'test/end-to-end/killed-takedown.test.ts',
+  'test/end-to-end/kill.test.ts',
+  'test/end-to-end/killed-{refresh,takedown}.test.ts',
 ];
 
 /** Much of the time is waiting: for other processes, and for disks. */

@@ -245,7 +245,8 @@ describe('a failing git source', () => {
     if (!existsSync('/usr/bin/ssh')) skip('ssh is not installed');
     const silent = await rawServer(() => undefined);
     const target = `ssh://git@127.0.0.1:${silent.port}/x.git//catalog.yaml`;
-    expect(await catchFailure(fetcher().fetch(asking(target)))).toMatchObject({ problem: 'too-slow' });
+    const hurried = fetcher({ limits: { totalMilliseconds: 3_000 } });
+    expect(await catchFailure(hurried.fetch(asking(target)))).toMatchObject({ problem: 'too-slow' });
     await silent.close();
   });
 });
