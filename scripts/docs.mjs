@@ -26,7 +26,7 @@ const built = (path) => import(pathToFileURL(join(root, path)).href);
 
 async function renderLintRules() {
   const { LINT_RULES, YAML_CODES, DIALECT_CODES, CONVERT_CODES } = await import('@krmhub/schema');
-  const { POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
+  const { LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
   const sections = [
     ['The text of the file', YAML_CODES],
     ['Dialects', DIALECT_CODES],
@@ -35,6 +35,7 @@ async function renderLintRules() {
     ['Publishing', PUBLISH_CODES],
     ['Catalog recipes', RECIPE_CODES],
     ['Signing policies', POLICY_CODES],
+    ['Lock files', LOCK_CODES],
   ];
   const lines = [
     '# Lint rules',
@@ -121,7 +122,9 @@ async function renderConfiguration() {
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/documents/limits.js');
   const { SOURCE_LIMITS } = await built('packages/sources/dist/limits.js');
   const { UPSTREAM_LIMITS } = await import('@krmhub/catalog/read-upstream');
-  const { BUNDLE_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import('@krmhub/catalog');
+  const { BUNDLE_LIMITS, LOCK_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import(
+    '@krmhub/catalog'
+  );
   const lines = [
     '# Configuration',
     '',
@@ -175,6 +178,7 @@ async function renderConfiguration() {
     ['Catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe/recipe.ts'],
     ['Bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan/attach.ts'],
     ['Signing policies', POLICY_LIMITS, 'packages/catalog/src/policy/signing-policy.ts'],
+    ['Lock files', LOCK_LIMITS, 'packages/catalog/src/lock/lock.ts'],
     ['Upstream catalogs', SOURCE_LIMITS, 'packages/sources/src/limits.ts'],
     ['Contents of upstream catalogs', UPSTREAM_LIMITS, 'packages/catalog/src/upstream/read-upstream.ts'],
     ['Requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],

@@ -1,4 +1,4 @@
-import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
+import { LOCK_LIMITS, lockDocument, RECIPE_LIMITS, readLock, readRecipe } from '@krmhub/catalog';
 import { type Diagnostic, DOCUMENT_LIMITS, lint, readMachineYaml, readYaml } from '@krmhub/schema';
 import { bytesOf, definition, list, type Parts, PLAIN_SCHEMA } from '../hostile/definition.js';
 
@@ -190,4 +190,54 @@ export const recipes: Limit[] = (
   limit: RECIPE_LIMITS[name],
   attempt: (size) => read(make(size)),
   says: /^recipe\/limit .*; the limit is \d+$/,
+}));
+
+const lockText = (change: (document: Record<string, object[]>) => void): string => {
+  const document = lockDocument({ catalogs: [], functions: [] }) as unknown as Record<string, object[]>;
+  change(document);
+  return JSON.stringify(document);
+};
+const readLockFile = (document: string): Outcome =>
+  readLock(bytesOf(document), 'f').diagnostics.map(({ code, message }) => `${code} ${message}`)[0];
+const digest = `sha256:${'a'.repeat(64)}`;
+const locked = (fields: object = {}) => ({
+  catalog: 'c',
+  apiVersion: 'example.com/v1',
+  kind: 'K',
+  definition: digest,
+  container: { image: `example.com/i@${digest}` },
+  ...fields,
+});
+
+export const locks: Limit[] = (
+  [
+    ['maxBytes', (size) => lockText(() => undefined).padEnd(size)],
+    [
+      'maxCatalogs',
+      (size) => lockText(({ catalogs }) => catalogs!.push(...list(size, (n) => ({ reference: `c${n}` })))),
+    ],
+    [
+      'maxFunctions',
+      (size) =>
+        lockText(({ catalogs, functions }) => {
+          catalogs!.push({ reference: 'c' });
+          functions!.push(...list(size, (n) => locked({ kind: `K${n}` })));
+        }),
+    ],
+    [
+      'maxPlatforms',
+      (size) =>
+        lockText(({ catalogs, functions }) => {
+          catalogs!.push({ reference: 'c' });
+          const platforms = Object.fromEntries(list(size, (n) => [`linux/a${n}`, digest]));
+          functions!.push(locked({ container: { image: `example.com/i@${digest}`, platforms } }));
+        }),
+    ],
+    ['maxTextLength', (size) => lockText(({ catalogs }) => catalogs!.push({ reference: 'c'.repeat(size) }))],
+  ] as [keyof typeof LOCK_LIMITS, (size: number) => string][]
+).map(([name, make]) => ({
+  name,
+  limit: LOCK_LIMITS[name],
+  attempt: (size) => readLockFile(make(size)),
+  says: /^lock\/limit .*; the limit is \d+$/,
 }));

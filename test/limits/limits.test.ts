@@ -1,13 +1,13 @@
 import path from 'node:path';
 import * as parameters from '@krmhub/api/parameters';
-import { BUNDLE_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } from '@krmhub/catalog';
+import { BUNDLE_LIMITS, LOCK_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } from '@krmhub/catalog';
 import { DOCUMENT_LIMITS } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
 import { definition, list } from '../hostile/definition.js';
 import { rawRequest } from '../hostile/raw-request.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { documents, type Limit, type Outcome, padded, recipes } from './document-limits.js';
+import { documents, type Limit, locks, type Outcome, padded, recipes } from './document-limits.js';
 
 /**
  * Every limit that a client can reach, on both sides: a value at the limit passes, one beyond is refused
@@ -279,6 +279,7 @@ const requests: Limit[] = [
 describe.each([
   ['a document', documents],
   ['a recipe', recipes],
+  ['a lock file', locks],
   ['a request', requests],
 ])('limits on %s', (_, limits) => {
   it.each(limits.map((one) => [one.name, one] as const))(
@@ -386,13 +387,18 @@ describe('the tables', () => {
   };
   /** Limits of work that the registry does by itself. */
   const INTERNAL =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxRenditionCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|maxSearchThreads|maxCompressedFirstBytes|renditionPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxRenditionCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|maxSearchThreads|maxCompressedFirstBytes|renditionPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions)$/;
 
   it('contain every limit that has a name', () => {
-    const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));
-    const named = [DOCUMENT_LIMITS, SERVER_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS, REQUEST_LIMITS].flatMap(
-      (limits) => Object.keys(limits),
-    );
+    const tested = new Set([...documents, ...recipes, ...locks, ...requests].map(({ name }) => name));
+    const named = [
+      DOCUMENT_LIMITS,
+      SERVER_LIMITS,
+      PUBLISH_LIMITS,
+      RECIPE_LIMITS,
+      LOCK_LIMITS,
+      REQUEST_LIMITS,
+    ].flatMap((limits) => Object.keys(limits));
     expect(
       named.filter(
         (name) => !tested.has(name) && !Object.hasOwn(TESTED_IN_OTHER_FILES, name) && !INTERNAL.test(name),

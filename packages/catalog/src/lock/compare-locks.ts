@@ -1,0 +1,38 @@
+import { isSameContent } from '../compare/content.js';
+import { compareLockedFunctions, type Lock, type LockedFunction } from './lock.js';
+
+/** A function that one of two locks has, or that they have differently. */
+export interface LockChange {
+  type: 'added' | 'removed' | 'changed';
+  catalog: string;
+  apiVersion: string;
+  kind: string;
+  before?: LockedFunction;
+  after?: LockedFunction;
+}
+
+/** What runs differently by the second lock, in the order of its file. */
+export function compareLocks(before: Lock | undefined, after: Lock): LockChange[] {
+  const old = new Map((before?.functions ?? []).map((one) => [lockKey(one), one]));
+  const now = new Map(after.functions.map((one) => [lockKey(one), one]));
+  const names = new Map([...old, ...now]);
+  return [...names.values()]
+    .sort(compareLockedFunctions)
+    .flatMap(({ catalog, apiVersion, kind }): LockChange[] => {
+      const key = lockKey({ catalog, apiVersion, kind });
+      const [was, is] = [old.get(key), now.get(key)];
+      const name = { catalog, apiVersion, kind };
+      if (was === undefined) return [{ type: 'added', ...name, after: is! }];
+      if (is === undefined) return [{ type: 'removed', ...name, before: was }];
+      return isSameContent(was, is) ? [] : [{ type: 'changed', ...name, before: was, after: is }];
+    });
+}
+
+/** What a lock has one of: a kind of functionConfig in a catalog. */
+export function lockKey({
+  catalog,
+  apiVersion,
+  kind,
+}: Pick<LockedFunction, 'catalog' | 'apiVersion' | 'kind'>): string {
+  return JSON.stringify([catalog, apiVersion, kind]);
+}

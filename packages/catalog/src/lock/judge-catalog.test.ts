@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { digestOf, HUB, lockedFunction } from '../testing/locks.js';
+import { judgeLockedCatalog, judgeLockedEntry } from './judge-catalog.js';
+import type { LockedCatalog } from './lock.js';
+
+const locked: LockedCatalog = { reference: HUB, name: 'platform', serial: 12, digest: digestOf('c') };
+const message = (read: Parameters<typeof judgeLockedCatalog>[1], one = locked) =>
+  judgeLockedCatalog(one, read)?.message;
+
+describe('a catalog beside a lock', () => {
+  it('may be the locked snapshot or a later one', () => {
+    expect(message({ name: 'platform', serial: 12, digest: digestOf('c') })).toBeUndefined();
+    expect(message({ name: 'platform', serial: 13, digest: digestOf('d') })).toBeUndefined();
+  });
+
+  it('is refused when it was rolled back', () => {
+    expect(message({ serial: 11, digest: digestOf('b') })).toBe(
+      `catalog ${HUB}: it serves snapshot 11, which is older than the locked snapshot 12`,
+    );
+  });
+
+  it('is refused when the locked snapshot was rewritten', () => {
+    expect(message({ serial: 12, digest: digestOf('d') })).toMatch(
+      /snapshot 12 differs from the locked one: got sha256:ddd.*, locked is sha256:ccc/,
+    );
+  });
+
+  it('is refused when it no longer says which snapshot it is, or is another catalog', () => {
+    expect(message({ digest: digestOf('c') })).toMatch(
+      /no longer says which snapshot it is, locked is snapshot 12/,
+    );
+    expect(message({ name: 'other', serial: 40 })).toMatch(/is now the catalog other, locked is platform/);
+  });
+
+  it('without snapshots may change', () => {
+    const file = { reference: 'catalog.yaml', digest: digestOf('c') };
+    expect(message({ digest: digestOf('d') }, file)).toBeUndefined();
+  });
+});
+
+describe('an entry beside a lock', () => {
+  const entry = lockedFunction();
+
+  it('may differ only in a later snapshot, where it is an update', () => {
+    const other = digestOf('9');
+    expect(judgeLockedEntry(entry, locked, { serial: 12, definition: entry.definition })).toBeUndefined();
+    expect(judgeLockedEntry(entry, locked, { serial: 13, definition: other })).toBeUndefined();
+    expect(judgeLockedEntry(entry, locked, { serial: 12, definition: other })?.message).toMatch(
+      /example.com\/v1 JavaApplication in snapshot 12 differs from the locked one: got sha256:999/,
+    );
+  });
+});

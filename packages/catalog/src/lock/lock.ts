@@ -1,0 +1,104 @@
+import type { Digest } from '@krmhub/schema';
+import type { PinnedRuntime } from '../resolve/runtimes.js';
+
+/** Name of the lock file, in the folder of the package that it locks. */
+export const LOCK_FILE = 'krmhub.lock';
+export const LOCK_API_VERSION = 'krmhub.dev/v1alpha1';
+export const LOCK_KIND = 'Lock';
+
+/** Limits on lock files: the unit and the reason for each. */
+export const LOCK_LIMITS = {
+  /** Size of a lock file. A function needs some 500 bytes. */
+  maxBytes: 4_194_304,
+  /** Catalogs of a lock file. A package names a few. */
+  maxCatalogs: 200,
+  /** Functions of a lock file. Large packages use some dozen. */
+  maxFunctions: 2_000,
+  /** Platforms of an image or executable. The largest real image indexes have about 20. */
+  maxPlatforms: 100,
+  /** Length of a text, such as a reference, in UTF-16 code units. */
+  maxTextLength: 2_048,
+} as const;
+
+/** What a package runs, and the state of the catalogs that it was found in. */
+export interface Lock {
+  /** By reference. */
+  catalogs: LockedCatalog[];
+  /** By catalog, apiVersion and kind. */
+  functions: LockedFunction[];
+}
+
+/** A catalog that was searched, as it was read then. */
+export interface LockedCatalog {
+  /** As the package names it; a file relative to the folder of the lock file, with slashes. */
+  reference: string;
+  /** Name of the catalog. */
+  name?: string;
+  /** Serial of the snapshot; absent for a catalog without snapshots. */
+  serial?: number;
+  /** Digest of the catalog's bytes; absent where only single entries were read. */
+  digest?: Digest;
+  /** Fingerprint of the key that signed the snapshot; absent where no key is pinned. */
+  key?: Digest;
+}
+
+/** One kind of functionConfig, and exactly what runs for it. */
+export interface LockedFunction {
+  /** Reference of the catalog that has it, one of the lock's catalogs. */
+  catalog: string;
+  /** `group/version` of the functionConfig. */
+  apiVersion: string;
+  kind: string;
+  /** Absent for an entry that does not say from which release it is. */
+  release?: string;
+  /** Digest of the definition, as `snapshot.json` has it. */
+  definition: Digest;
+  /** Who signed it, in words. */
+  signedBy?: string;
+  /** References of the catalogs that are searched before and did not have it; absent for none. */
+  notIn?: string[];
+  runtime: PinnedRuntime;
+}
+
+/** A catalog as the file that names it writes it, and the folder that a relative path starts at. */
+export interface LockReference {
+  text: string;
+  folder: string;
+}
+
+/** The lock file as a resolver asks it. It grants no trust: the catalog must still be trusted. */
+export interface LockedFunctions {
+  /** Nothing but the lock and the cache may be used. */
+  readonly frozen: boolean;
+  /**
+   * Returns what is locked for a kind of functionConfig where these catalogs are searched in this order. Undefined if it is
+   * not locked, and if a catalog before the one that has it was not searched when it was locked.
+   */
+  find(catalogs: readonly LockReference[], apiVersion: string, kind: string): LockedFunction | undefined;
+  /** Returns the state of a catalog when it was locked; undefined for a catalog that was not read. */
+  catalog(reference: LockReference): LockedCatalog | undefined;
+}
+
+/** Sorts a lock as its file has it, in code unit order. */
+export function sortLock({ catalogs, functions }: Lock): Lock {
+  return {
+    catalogs: [...catalogs].sort((a, b) => compareText(a.reference, b.reference)),
+    functions: [...functions].sort(compareLockedFunctions),
+  };
+}
+
+/** By catalog, apiVersion and kind, in code unit order. */
+export function compareLockedFunctions(
+  a: Pick<LockedFunction, 'catalog' | 'apiVersion' | 'kind'>,
+  b: Pick<LockedFunction, 'catalog' | 'apiVersion' | 'kind'>,
+): number {
+  return (
+    compareText(a.catalog, b.catalog) ||
+    compareText(a.apiVersion, b.apiVersion) ||
+    compareText(a.kind, b.kind)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

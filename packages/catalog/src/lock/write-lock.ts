@@ -1,0 +1,80 @@
+import type { JsonObject } from '@krmhub/schema';
+import { toYaml } from '../render/to-yaml.js';
+import type { PinnedRuntime } from '../resolve/runtimes.js';
+import {
+  LOCK_API_VERSION,
+  LOCK_KIND,
+  type Lock,
+  type LockedCatalog,
+  type LockedFunction,
+  sortLock,
+} from './lock.js';
+
+const HEADER = '# `krmhub lock` writes this file. To change what is locked: krmhub lock --upgrade\n';
+
+/**
+ * Renders a lock file. The bytes depend on nothing but the lock, and each fact is on a line of its own, so that a change of one
+ * function changes only its lines.
+ */
+export function writeLock(lock: Lock): string {
+  return HEADER + toYaml(lockDocument(lock));
+}
+
+/** The document that is read as this lock. */
+export function lockDocument(lock: Lock): JsonObject {
+  const { catalogs, functions } = sortLock(lock);
+  return {
+    apiVersion: LOCK_API_VERSION,
+    kind: LOCK_KIND,
+    catalogs: catalogs.map(catalogDocument),
+    functions: functions.map(functionDocument),
+  };
+}
+
+function catalogDocument({ reference, name, serial, digest, key }: LockedCatalog): JsonObject {
+  return present({ reference, name, serial, digest, key });
+}
+
+function functionDocument(locked: LockedFunction): JsonObject {
+  const { catalog, apiVersion, kind, release, definition, signedBy, notIn = [], runtime } = locked;
+  const before = notIn.length === 0 ? undefined : [...notIn].sort();
+  return {
+    ...present({ catalog, apiVersion, kind, release, definition, signedBy, notIn: before }),
+    ...runtimeDocument(runtime),
+  };
+}
+
+function runtimeDocument(runtime: PinnedRuntime): JsonObject {
+  if (runtime.type === 'container') {
+    const { image, network, storage, platforms = {} } = runtime;
+    const names = Object.keys(platforms).sort();
+    return {
+      container: present({
+        image,
+        // Only what is allowed is said: without them, the container has neither.
+        network: network || undefined,
+        storage: storage || undefined,
+        platforms:
+          names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, platforms[name]!])),
+      }),
+    };
+  }
+  if (runtime.type === 'exec') {
+    // Of several for one platform, the first is what runs.
+    const byName = new Map(runtime.platforms.toReversed().map((one) => [`${one.os}/${one.arch}`, one]));
+    const platforms = [...byName.keys()].sort().map((name) => {
+      const { os, arch, bin, uri, sha256 } = byName.get(name)!;
+      return { os, arch, bin, uri, sha256 };
+    });
+    return { exec: { platforms } };
+  }
+  const { reference, sha256 } = runtime;
+  return { starlark: present({ reference, sha256 }) };
+}
+
+/** Leaves out fields without a value. */
+function present(fields: Record<string, JsonObject[string] | undefined>): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
