@@ -6,10 +6,11 @@ import { configDefaults, defineConfig, type TestProjectInlineConfiguration } fro
 const conditions = ['source', ...defaultServerConditions];
 const report = process.env.KRMHUB_TEST_REPORT;
 
-/** Tests that need programs of others, which `.ci/run` installs. */
+/** Tests with programs of others, which `.ci/run` installs. */
 const INTEROP = [
   'test/{interop,completion}/**/*.test.ts',
   'test/conformance/sigstore/*.test.ts',
+  'test/conformance/command.test.ts',
   'test/browser/!(pages).test.ts',
   'test/pipelines/pre-commit.test.ts',
 ];
