@@ -17,7 +17,7 @@ const workspaces = [
   'packages/oci',
   'packages/signing',
 ];
-workspaces.push('packages/sources', 'apps/registry', 'apps/cli');
+workspaces.push('packages/functions', 'packages/sources', 'apps/registry', 'apps/cli');
 const changed = [fileURLToPath(import.meta.url), ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
 const bundled = modified('apps/cli/dist/bundle/krmhub.js');
 if (bundled !== undefined && changed.every((file) => (modified(file) ?? 0) <= bundled)) process.exit(0);

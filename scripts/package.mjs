@@ -36,6 +36,7 @@ const workspaces = [
   'packages/api',
   'packages/oci',
   'packages/signing',
+  'packages/functions',
   'packages/sources',
   'apps/registry',
   'apps/cli',

@@ -26,6 +26,7 @@ const floors: Record<string, Floor> = {
   'packages/api': { below: ['@krmhub/schema'], pure: false },
   'packages/oci': { below: ['@krmhub/schema'], pure: false },
   'packages/signing': { below: ['@krmhub/schema'], pure: false },
+  'packages/functions': { below: ['@krmhub/schema'], pure: false },
   'packages/sources': { below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/oci'], pure: false },
   'apps/registry': {
     below: [
@@ -45,6 +46,7 @@ const floors: Record<string, Floor> = {
       '@krmhub/api',
       '@krmhub/oci',
       '@krmhub/signing',
+      '@krmhub/functions',
       '@krmhub/sources',
       '@krmhub/registry',
     ],
@@ -76,7 +78,7 @@ const processFiles = ['apps/cli/src/main.ts', 'apps/registry/src/main.ts'];
 /** Asks which version of Node runs it, to load the driver that is made for it. */
 const versionFiles = ['apps/registry/src/store/sqlite/driver.ts'];
 /** Ends what it started, as a group, for which Node has nothing else. */
-const groupFiles = ['packages/sources/src/git/run-git.ts'];
+const groupFiles = ['packages/sources/src/git/run-git.ts', 'packages/functions/src/process/process-group.ts'];
 /** Starts the Node that runs it once more, for what must not take this process down. */
 const executableFiles = ['apps/registry/src/isolation/bounded-process.ts'];
 const impure =

@@ -72,6 +72,17 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
       'lock',
     ],
   },
+  'packages/functions': {
+    limits: [],
+    starlark: [],
+    process: ['limits'],
+    output: ['limits', 'process'],
+    sandbox: ['limits', 'process'],
+    containers: ['limits', 'process', 'output'],
+    archives: ['limits'],
+    executables: ['limits', 'process', 'output', 'sandbox', 'archives'],
+    index: ['limits', 'starlark', 'process', 'output', 'sandbox', 'containers', 'executables'],
+  },
   'apps/registry': {
     limits: [],
     log: ['limits'],

@@ -20,6 +20,8 @@ export const HTTP_STATUS = {
   unreachable: 502,
   'digest-mismatch': 502,
   untrusted: 422,
+  'function-failed': 500,
+  unsupported: 501,
   internal: 500,
 } satisfies Record<ErrorCode, ContentfulStatusCode>;
 

@@ -28,5 +28,7 @@ export const EXIT_CODE = {
   unreachable: FAILED,
   'digest-mismatch': NOT_TRUSTED,
   untrusted: NOT_TRUSTED,
+  'function-failed': FINDINGS,
+  unsupported: NOT_FOUND,
   internal: FAILED,
 } satisfies Record<ErrorCode, number>;

@@ -70,6 +70,8 @@ const OCI_CODES = {
   unreachable: 'UNAVAILABLE',
   'digest-mismatch': 'DIGEST_INVALID',
   untrusted: 'DENIED',
+  'function-failed': 'UNKNOWN',
+  unsupported: 'UNSUPPORTED',
   internal: 'UNKNOWN',
 } satisfies Record<ErrorCode, OciErrorCode>;
 

@@ -23,6 +23,8 @@ export const ERROR_CODES = [
   'unreachable',
   'digest-mismatch',
   'untrusted',
+  'function-failed',
+  'unsupported',
   'internal',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

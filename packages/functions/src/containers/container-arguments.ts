@@ -1,0 +1,63 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { FUNCTION_LIMITS } from '../limits.js';
+import type { ContainerRun, EngineName } from './container-run.js';
+import { pinnedImage } from './pinned-image.js';
+import { mountArgument } from './storage-mount.js';
+
+/**
+ * kpt and kustomize run `--user nobody`. An image says in its own `/etc/passwd` who that is, and may say root; the
+ * number is nobody in every image, also in one without that file.
+ */
+const NOBODY = '65534:65534';
+const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
+
+/**
+ * The arguments of `docker`, `podman` or `nerdctl` that run a function. The first ones are what kpt and kustomize pass:
+ * `--rm -i --network none --user nobody --security-opt=no-new-privileges --pull missing`. The others take away what no
+ * function needs, so that every correct function still runs.
+ *
+ * The file system is not read-only, as in kpt and kustomize: shells write temporary files for here-documents. What is
+ * written is removed with the container.
+ */
+export function containerArguments(run: ContainerRun, name: string): string[] {
+  return [
+    'run',
+    '--rm',
+    '--interactive',
+    // So that the container can be removed if its command line was ended.
+    ...['--name', name],
+    ...['--network', run.network ? 'host' : 'none'],
+    ...['--user', NOBODY],
+    '--security-opt=no-new-privileges',
+    ...['--pull', 'missing'],
+    // Nobody without new privileges cannot gain capabilities; this takes them away from the bounding set too.
+    ...['--cap-drop', 'ALL'],
+    // No core dumps, which would have the input in them. No file that fills the disk.
+    ...['--ulimit', 'core=0:0'],
+    ...['--ulimit', `fsize=${FUNCTION_LIMITS.maxFileBytes}:${FUNCTION_LIMITS.maxFileBytes}`],
+    ...ENGINE_ARGUMENTS[run.engine],
+    ...run.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
+    ...Object.entries(run.env).flatMap(([key, value]) => ['--env', environmentArgument(key, value)]),
+    pinnedImage(run.image),
+  ];
+}
+
+/** Without a log driver, the engine does not store what the function writes, which may be endless. */
+const NO_LOG = ['--log-driver', 'none'];
+
+const ENGINE_ARGUMENTS: Readonly<Record<EngineName, readonly string[]>> = {
+  // A kernel that cannot limit processes makes docker print a warning, not fail.
+  docker: [...NO_LOG, '--pids-limit', String(FUNCTION_LIMITS.maxContainerProcesses)],
+  // Podman limits processes where it can. By default it also passes on the proxy variables, which may have passwords.
+  // Its `rm --force` kills at once then.
+  podman: [...NO_LOG, '--http-proxy=false', '--stop-timeout', '0'],
+  nerdctl: [],
+};
+
+/** Always with a value: without one, engines take the variable of the user. */
+function environmentArgument(name: string, value: string): string {
+  if (!ENVIRONMENT_NAME.test(name)) {
+    throw new KrmhubError('invalid-request', `"${name}" is not a valid name of an environment variable`);
+  }
+  return `${name}=${value}`;
+}

@@ -1,0 +1,66 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import type { ProgramResult } from '../process/run-program.js';
+import type { Engine, EngineName } from './container-run.js';
+
+/** Exit code of docker and podman for "the container could not be run". A function may use it too. */
+const ENGINE_FAILED = 125;
+const NOT_RUNNING =
+  /cannot connect to (?:the docker daemon|podman)|is the docker daemon running|error during connect|cannot access containerd|connection refused.*containerd|unable to connect to podman/i;
+const WRONG_DIGEST =
+  /digest\b.*\b(?:match|mismatch|unexpected|failed)|unexpected (?:commit )?digest|failed.*verif.*digest/i;
+/** Progress of a download, which the engines also write to stderr. */
+const PROGRESS =
+  /^(?:Trying to pull|Getting image source|Copying |Writing manifest|Storing signatures|Unable to find image|[0-9a-f]{12}: )/;
+const MAX_LENGTH = 500;
+
+const START: Readonly<Record<EngineName, string>> = {
+  docker:
+    'Start Docker, for example with `sudo systemctl start docker`, or choose an engine with `--engine`.',
+  podman: 'Start podman, for example with `podman machine start`, or choose an engine with `--engine`.',
+  nerdctl:
+    'Start containerd, for example with `sudo systemctl start containerd`, or choose an engine with `--engine`.',
+};
+
+/** The error if it was the engine that failed, and not the function; undefined otherwise. */
+export function engineFailure(
+  { engine }: Engine,
+  action: string,
+  result: ProgramResult,
+): KrmhubError | undefined {
+  const { end, stderr } = result;
+  if (end.type !== 'exited' || end.exitCode === 0) return undefined;
+  const text = Buffer.from(stderr).toString();
+  const isEngine =
+    end.exitCode === ENGINE_FAILED ||
+    (engine === 'nerdctl' && end.exitCode === 1 && /level=fatal/.test(text));
+  return isEngine ? describeFailure(engine, action, text) : undefined;
+}
+
+/** The error for a command of an engine that failed with this error output. */
+export function describeFailure(engine: EngineName, action: string, stderr: string): KrmhubError {
+  const reason = failureReason(stderr);
+  if (NOT_RUNNING.test(stderr)) {
+    return new KrmhubError('unavailable', `${action}: ${engine} is not running: ${reason}`, {
+      hint: START[engine],
+    });
+  }
+  if (WRONG_DIGEST.test(stderr)) {
+    return new KrmhubError('digest-mismatch', `${action}: the registry sent other content: ${reason}`, {
+      hint: 'Do not use this image until you know why its registry sends other content.',
+    });
+  }
+  return new KrmhubError('unavailable', `${action}: ${engine} failed: ${reason}`, {
+    hint: 'Check that the registry of the image can be reached, and that you are logged in to it.',
+  });
+}
+
+/** The last line that is not progress, without the prefixes of logs. */
+function failureReason(stderr: string): string {
+  const lines = stderr.split('\n').flatMap((line) => {
+    const text = line.trim();
+    return text === '' || PROGRESS.test(text) || /^(?:See|Run) '/.test(text) ? [] : [text];
+  });
+  const last = lines.at(-1) ?? 'it gave no reason';
+  const message = /\bmsg="((?:[^"\\]|\\.)*)"/.exec(last)?.[1] ?? last;
+  return message.replace(/^(?:docker: |Error: )+/i, '').slice(0, MAX_LENGTH);
+}

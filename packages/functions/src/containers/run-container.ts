@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KrmhubError } from '@krmhub/schema/error';
+import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
+import { finishRun } from '../output/finish-run.js';
+import type { RunResult } from '../output/run-result.js';
+import { runProgram } from '../process/run-program.js';
+import { containerArguments } from './container-arguments.js';
+import { type ContainerRun, type Engine, engineCommand } from './container-run.js';
+import { engineFailure } from './engine-failure.js';
+
+const REMOVE_LIMITS: RunLimits = {
+  timeout: FUNCTION_LIMITS.removeMilliseconds,
+  maxOutputBytes: 65_536,
+  maxStderrBytes: 65_536,
+};
+/** A daemon may still be making a container when the command that asked for it has been killed. */
+const REMOVE_ATTEMPTS = 4;
+const REMOVE_DELAY_MILLISECONDS = 250;
+
+/**
+ * Runs a function in a container, and removes the container however the run ends. The engine's command line downloads
+ * the image if it is not there (`pullImage` does that before, outside of the timeout).
+ *
+ * Rejects with a FunctionFailure if the function was ended, killed, or wrote no ResourceList; with `untrusted` for an
+ * image without a digest; with `unavailable` if the engine failed.
+ */
+export async function runContainer(
+  run: ContainerRun,
+  input: Uint8Array,
+  limits: RunLimits,
+  signal?: AbortSignal,
+): Promise<RunResult> {
+  signal?.throwIfAborted();
+  const name = `krmhub-${randomUUID()}`;
+  const command = engineCommand(run, containerArguments(run, name));
+  const result = await runProgram({ ...command, input, limits, signal });
+  const failure = engineFailure(run, `cannot run ${run.image}`, result);
+  // A container that has ended by itself was removed by `--rm`.
+  if (failure !== undefined || result.end.type !== 'exited') {
+    const isGone = await removeContainer(run, name, result.end.type !== 'exited');
+    if (!isGone) throw notRemoved(run, name, failure);
+  }
+  if (failure !== undefined) throw failure;
+  return finishRun(result, { name: run.image, limits, isWrapped: true, signal });
+}
+
+/** Removes a container, which kills it. `mayAppear`: it is looked for again if it does not exist. */
+async function removeContainer(engine: Engine, name: string, mayAppear: boolean): Promise<boolean> {
+  const command = engineCommand(engine, ['rm', '--force', name]);
+  for (let attempt = 1; ; attempt++) {
+    const { end, stderr } = await runProgram({ ...command, limits: REMOVE_LIMITS });
+    const isMissing = /no (?:such )?container/i.test(Buffer.from(stderr).toString());
+    if (end.type === 'exited' && end.exitCode === 0 && !isMissing) return true;
+    if (isMissing && !mayAppear) return true;
+    if (attempt === REMOVE_ATTEMPTS) return isMissing;
+    await sleep(REMOVE_DELAY_MILLISECONDS);
+  }
+}
+
+function notRemoved({ engine }: Engine, name: string, cause: unknown): KrmhubError {
+  return new KrmhubError('unavailable', `cannot remove the container ${name}`, {
+    hint: `Remove it: ${engine} rm --force ${name}`,
+    cause,
+  });
+}

@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, platform } from 'node:os';
+import path from 'node:path';
+import type { Digest } from '@krmhub/schema/digest';
+import { EXECUTABLE_LIMITS, FUNCTION_LIMITS, type RunLimits } from '../limits.js';
+import { finishRun } from '../output/finish-run.js';
+import type { RunResult } from '../output/run-result.js';
+import { runProgram } from '../process/run-program.js';
+import { type Sandbox, sandboxArguments } from '../sandbox/bubblewrap.js';
+import { copyVerified } from './verified-copy.js';
+
+export interface ExecRun {
+  /** The installed executable, in a folder that only this user can write. */
+  file: string;
+  /** Digest of that file, from `installExecutable`. */
+  sha256: Digest;
+  args?: readonly string[];
+  /** Absolute path. */
+  cwd: string;
+  /** All of the environment. Without PATH, a script does not find its interpreter. */
+  env: Readonly<Record<string, string>>;
+  /** From `findSandbox`. Without one, the function can do what this user can. */
+  sandbox?: Sandbox;
+  /** Allows the network of this machine. Without a sandbox, the network cannot be taken away. */
+  network: boolean;
+}
+
+const SHELL = '/bin/sh';
+/** Unit of `ulimit -f` (POSIX). */
+const BLOCK_BYTES = 512;
+
+/**
+ * Runs an executable function. What runs is a copy that nobody else knows of, made and verified for this run: a file that
+ * is swapped after its installation never runs.
+ *
+ * When this resolves or rejects, its processes have ended and the copy is removed. Without a sandbox, a process that left
+ * its process group with `setsid` may still run, and files that the function wrote stay.
+ *
+ * Rejects with a FunctionFailure if the function was ended, killed, or wrote no ResourceList; with `digest-mismatch` if
+ * the file was changed.
+ */
+export async function runExecutable(
+  run: ExecRun,
+  input: Uint8Array,
+  limits: RunLimits,
+  signal?: AbortSignal,
+): Promise<RunResult> {
+  signal?.throwIfAborted();
+  const name = path.basename(run.file);
+  const folder = await mkdtemp(path.join(path.dirname(run.file), '.run-'));
+  try {
+    const file = path.join(folder, name);
+    const copy = await copyVerified({
+      from: run.file,
+      to: file,
+      sha256: run.sha256,
+      mode: 0o500,
+      maxBytes: EXECUTABLE_LIMITS.maxUnpackedBytes,
+      name,
+    });
+    // Linux does not run a file that is open for writing.
+    await copy.close();
+    const command = limited(await commandOf(run, file), limits);
+    const result = await runProgram({ ...command, cwd: run.cwd, input, limits, signal });
+    return finishRun(result, { name, limits, isWrapped: run.sandbox !== undefined, signal });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface Command {
+  program: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+}
+
+async function commandOf({ sandbox, args = [], cwd, env, network }: ExecRun, file: string): Promise<Command> {
+  if (sandbox === undefined) return { program: file, args, env };
+  const inside = await sandboxArguments(sandbox, { file, args, cwd, env, network });
+  // The environment of the function must not act on bubblewrap, which is outside of the sandbox.
+  return { program: sandbox.program, args: inside, env: {} };
+}
+
+/**
+ * Lets a shell set limits and then become the command: no core dumps, no file that fills the disk, and processor time for
+ * processes that escape the timeout. Limits that the system does not support are skipped.
+ */
+function limited({ program, args, env }: Command, { timeout }: RunLimits): Command {
+  if (platform() === 'win32') return { program, args, env };
+  const limits = {
+    c: 0,
+    f: Math.ceil(FUNCTION_LIMITS.maxFileBytes / BLOCK_BYTES),
+    t: Math.ceil(timeout / 1_000) * availableParallelism() + 1,
+  };
+  const set = Object.entries(limits).map(([name, value]) => `ulimit -${name} ${value} 2>/dev/null || :;`);
+  return { program: SHELL, args: ['-c', `${set.join(' ')} exec "$@"`, 'sh', program, ...args], env };
+}

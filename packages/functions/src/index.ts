@@ -1,0 +1,30 @@
+export {
+  type ContainerRun,
+  ENGINE_NAMES,
+  type Engine,
+  type EngineName,
+} from './containers/container-run.js';
+export { type EngineSearch, findEngine } from './containers/find-engine.js';
+export { hasImage, pullImage } from './containers/images.js';
+export { pinnedImage } from './containers/pinned-image.js';
+export { runContainer } from './containers/run-container.js';
+export {
+  type ExecutableSource,
+  type InstalledExecutable,
+  installExecutable,
+} from './executables/install-executable.js';
+export { type ExecRun, runExecutable } from './executables/run-executable.js';
+export {
+  DEFAULT_RUN_LIMITS,
+  EXECUTABLE_LIMITS,
+  type ExecutableLimits,
+  FUNCTION_LIMITS,
+  type RunLimits,
+} from './limits.js';
+export { type FailedRun, FunctionFailure } from './output/function-failure.js';
+export { type FunctionResult, RESULT_SEVERITIES, type ResultSeverity } from './output/function-result.js';
+export { type FunctionOutput, readFunctionOutput } from './output/resource-list.js';
+export type { RunResult } from './output/run-result.js';
+export type { Environment } from './process/run-program.js';
+export { findSandbox, type Sandbox, type SandboxSearch } from './sandbox/bubblewrap.js';
+export { runStarlark, type StarlarkRun } from './starlark/run-starlark.js';

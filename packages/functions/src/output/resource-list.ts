@@ -1,0 +1,133 @@
+import type { JsonValue } from '@krmhub/schema/definition';
+import { quote } from '@krmhub/schema/diagnostics/quote';
+import { readMachineYaml } from '@krmhub/schema/yaml';
+import { type ReadResults, readResults, readResultsText } from './function-result.js';
+
+/**
+ * What a function wrote. `what` names output that is not a ResourceList, to follow the word "is".
+ *
+ * The output is checked as far as the runner needs it, and its bytes are passed on unchanged: only the top level is
+ * read, and `results`. Resources may have what the limits for catalogs refuse: large integers, tags, any depth.
+ */
+export type FunctionOutput =
+  | { type: 'resource-list'; results: ReadResults }
+  | { type: 'empty' }
+  | { type: 'other'; what: string };
+
+/** A key at the top level, and the offsets of its line and of what follows its value. */
+interface Section {
+  key: string;
+  start: number;
+  end: number;
+}
+
+/**
+ * A line that begins at column 0 and is not a comment: a marker, an item of a list, a key, or something else. The flag
+ * `m` would also take line separators inside of a value for the end of a line.
+ */
+const LINE =
+  /(?<![^\n])(?:(---|\.\.\.)(?!\S)|-(?!\S)|(["']?)([A-Za-z_][\w./-]*)\2[ \t]*:(?!\S)|[^\s#])[^\n]*/g;
+/** White space, comments, and markers before the first content. */
+const LEAD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n|---[ \t]*(?:#[^\n]*)?(?:\r?\n|$))+/;
+
+/** Tells a ResourceList from anything else that a function may write. */
+export function readFunctionOutput(bytes: Uint8Array): FunctionOutput {
+  const decoded = decode(bytes);
+  if (decoded === undefined) return { type: 'other', what: 'not UTF-8 text' };
+  const text = decoded.replace(LEAD, '');
+  if (text.trim() === '') return { type: 'empty' };
+  if (text.trimStart().startsWith('{')) return fromValue(text, bytes.byteLength);
+  const scan = scanTopLevel(text);
+  if ('unexpected' in scan) return { type: 'other', what: `text that contains ${quote(scan.unexpected)}` };
+  const documents = scan.documents.filter((sections) => sections.length > 0);
+  const [first] = documents;
+  // Every line is indented, or the document is a list.
+  if (first === undefined) return fromValue(text, bytes.byteLength);
+  const kind = scalarOf(text, first, 'kind');
+  if (documents.length > 1) {
+    return { type: 'other', what: `${documents.length} YAML documents, the first of them ${describe(kind)}` };
+  }
+  if (kind !== 'ResourceList') return { type: 'other', what: describe(kind) };
+  if (!first.some(({ key }) => key === 'items')) return { type: 'other', what: WITHOUT_ITEMS };
+  const results = first.find(({ key }) => key === 'results');
+  return {
+    type: 'resource-list',
+    results:
+      results === undefined
+        ? { ok: true, results: [] }
+        : readResultsText(text.slice(results.start, results.end), bytes.byteLength),
+  };
+}
+
+const WITHOUT_ITEMS = 'a ResourceList without `items`';
+
+/** Splits block YAML at column 0. Content of a value is indented, or is a list below its key. */
+function scanTopLevel(text: string): { documents: Section[][] } | { unexpected: string } {
+  const documents: Section[][] = [[]];
+  let open: Section | undefined;
+  for (const match of text.matchAll(LINE)) {
+    const [line, marker, , key] = match;
+    if (marker === undefined && key === undefined) {
+      if (!line.startsWith('-') && !/^[\]}]/.test(line)) return { unexpected: line };
+      continue;
+    }
+    if (open !== undefined) open.end = match.index;
+    open = undefined;
+    if (key === undefined) documents.push([]);
+    else {
+      open = { key, start: match.index, end: text.length };
+      documents.at(-1)!.push(open);
+    }
+  }
+  return { documents };
+}
+
+/** The value of a key that is a word on its line. */
+function scalarOf(text: string, sections: readonly Section[], name: string): string | undefined {
+  const section = sections.find(({ key }) => key === name);
+  if (section === undefined) return undefined;
+  const value = text.slice(section.start, section.end).replace(/^[^:]*:/, '');
+  return /^\s*(["']?)([\w.-]+)\1[ \t]*(?:#|\r?\n|$)/.exec(value)?.[2];
+}
+
+/** JSON, and YAML that is not written in blocks. */
+function fromValue(text: string, maxBytes: number): FunctionOutput {
+  const read = parse(text, maxBytes);
+  if ('reason' in read) return { type: 'other', what: `not valid YAML: ${read.reason}` };
+  const [value] = read.documents;
+  if (typeof value !== 'object' || value === null) return { type: 'other', what: describe(undefined) };
+  if (Array.isArray(value)) return { type: 'other', what: 'a list' };
+  const kind = typeof value.kind === 'string' ? value.kind : undefined;
+  if (read.documents.length > 1) {
+    return { type: 'other', what: `${read.documents.length} documents, the first of them ${describe(kind)}` };
+  }
+  if (kind !== 'ResourceList') return { type: 'other', what: describe(kind) };
+  if (value.items === undefined) return { type: 'other', what: WITHOUT_ITEMS };
+  return { type: 'resource-list', results: readResults(value.results) };
+}
+
+function parse(text: string, maxBytes: number): { documents: JsonValue[] } | { reason: string } {
+  try {
+    return { documents: [JSON.parse(text) as JsonValue] };
+  } catch {
+    const { documents, diagnostics } = readMachineYaml(Buffer.from(text), {
+      file: 'output',
+      limits: { maxCatalogBytes: maxBytes },
+    });
+    const problem = diagnostics.find(({ severity }) => severity === 'error');
+    return problem === undefined ? { documents } : { reason: problem.message };
+  }
+}
+
+function describe(kind: string | undefined): string {
+  if (kind === undefined) return 'not a Kubernetes resource';
+  return `${/^[AEIOU]/.test(kind) ? 'an' : 'a'} ${kind}`;
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,137 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { KrmhubError } from '@krmhub/schema/error';
+import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
+import { BoundedBuffer } from './bounded-buffer.js';
+import { HAS_PROCESS_GROUPS, signalGroup } from './process-group.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ProgramRun {
+  /** Path of the program. */
+  program: string;
+  args: readonly string[];
+  /** The environment of this process by default. */
+  env?: Environment;
+  cwd?: string;
+  input?: Uint8Array;
+  limits: RunLimits;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * How a program ended. `runProgram` ended those with the last types; `left-open` means that a process outside of its
+ * group still had its output open, so that the output may be incomplete.
+ */
+export type ProgramEnd =
+  | { type: 'exited'; exitCode: number }
+  | { type: 'killed'; signal: string }
+  | { type: 'timeout' | 'too-large' | 'aborted' | 'left-open' };
+
+export interface ProgramResult {
+  end: ProgramEnd;
+  output: Uint8Array;
+  stderr: Uint8Array;
+  stderrTruncated: boolean;
+}
+
+/** Longer delays make a timer fire at once. */
+const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
+
+/**
+ * Runs a program in its own process group: input in, output and error output back, within limits. Nothing of the group
+ * runs when this resolves: processes that the program left behind are killed too. A process that leaves its group with
+ * `setsid` is not found.
+ *
+ * Rejects with `unavailable` if the program cannot be started.
+ */
+export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
+  const { limits, signal } = run;
+  if (signal?.aborted === true) return emptyResult({ type: 'aborted' });
+  const child = start(run);
+  const output = new BoundedBuffer(limits.maxOutputBytes);
+  const stderr = new BoundedBuffer(limits.maxStderrBytes);
+  let stopped: ProgramEnd | undefined;
+  const timers: NodeJS.Timeout[] = [];
+  const later = (milliseconds: number, action: () => void) =>
+    timers.push(setTimeout(action, Math.min(milliseconds, MAX_TIMER_MILLISECONDS)));
+  const stop = (end: ProgramEnd) => {
+    if (stopped !== undefined) return;
+    stopped = end;
+    // What still writes gets SIGPIPE.
+    child.stdout.destroy();
+    signalGroup(child, 'SIGTERM');
+    later(FUNCTION_LIMITS.killMilliseconds, () => {
+      signalGroup(child, 'SIGKILL');
+      child.stderr.destroy();
+    });
+  };
+  const endLeftovers = () => {
+    signalGroup(child, 'SIGKILL');
+    later(FUNCTION_LIMITS.leftoverMilliseconds, () => {
+      if (!child.stdout.readableEnded) stopped ??= { type: 'left-open' };
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
+  };
+  const onAbort = () => stop({ type: 'aborted' });
+
+  child.stdout.on('data', (piece: Buffer) => {
+    output.add(piece);
+    if (output.isTruncated) stop({ type: 'too-large' });
+  });
+  child.stderr.on('data', (piece: Buffer) => stderr.add(piece));
+  for (const stream of [child.stdout, child.stderr]) stream.on('error', () => undefined);
+  // A function may end before it has read everything.
+  child.stdin.on('error', () => undefined).end(run.input);
+  signal?.addEventListener('abort', onAbort);
+  later(limits.timeout, () => stop({ type: 'timeout' }));
+  try {
+    const end = await waitForEnd(child, () => later(FUNCTION_LIMITS.leftoverMilliseconds, endLeftovers));
+    return {
+      end: stopped ?? end,
+      output: output.bytes(),
+      stderr: stderr.bytes(),
+      stderrTruncated: stderr.isTruncated,
+    };
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    for (const timer of timers) clearTimeout(timer);
+    // Processes that closed their output, such as daemons.
+    signalGroup(child, 'SIGKILL');
+  }
+}
+
+function start({ program, args, env, cwd }: ProgramRun): ChildProcessWithoutNullStreams {
+  try {
+    return spawn(program, args, {
+      ...(env === undefined ? {} : { env }),
+      ...(cwd === undefined ? {} : { cwd }),
+      detached: HAS_PROCESS_GROUPS,
+      windowsHide: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    throw cannotStart(program, error);
+  }
+}
+
+/** Resolves when the program has ended and its output is closed. Calls `onExit` when it has ended. */
+function waitForEnd(child: ChildProcessWithoutNullStreams, onExit: () => void): Promise<ProgramEnd> {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(cannotStart(child.spawnfile, error)));
+    child.once('exit', onExit);
+    child.once('close', (exitCode, signal) => {
+      if (signal !== null) resolve({ type: 'killed', signal });
+      else resolve({ type: 'exited', exitCode: exitCode ?? 0 });
+    });
+  });
+}
+
+function cannotStart(program: string, cause: unknown): KrmhubError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return new KrmhubError('unavailable', `cannot start ${program}: ${code ?? message}`, { cause });
+}
+
+function emptyResult(end: ProgramEnd): ProgramResult {
+  return { end, output: new Uint8Array(), stderr: new Uint8Array(), stderrTruncated: false };
+}

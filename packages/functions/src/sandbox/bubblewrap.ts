@@ -1,0 +1,133 @@
+import { stat } from 'node:fs/promises';
+import { homedir, platform } from 'node:os';
+import path from 'node:path';
+import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
+import { findProgram } from '../process/find-program.js';
+import { type Environment, runProgram } from '../process/run-program.js';
+import { realPath } from './real-path.js';
+
+/**
+ * Bubblewrap (`bwrap`), which needs no root and no daemon. What an executable gets in it:
+ *
+ * - Namespaces of its own: it sees no other process, shares no memory, and reaches no network unless it is allowed. All
+ *   of its processes are killed when it ends, also those that left their process group, and also if krmhub is killed.
+ * - The file system of this machine, read-only. The home folder, `/tmp`, `/var/tmp` and `/run` are replaced by empty
+ *   folders in memory: keys, tokens, and the sockets of services such as Docker are not in it. The working directory
+ *   stays readable, and so do folders of its PATH.
+ * - No capabilities, and only the environment that it was given.
+ *
+ * It does not limit memory and processor time, and hides no files outside of those folders.
+ */
+export interface Sandbox {
+  /** Path of `bwrap`. */
+  program: string;
+  /** Whether it can limit the size of a folder in memory (0.7.0). */
+  limitsFolders: boolean;
+}
+
+export type SandboxSearch = { ok: true; sandbox: Sandbox } | { ok: false; reason: string };
+
+export interface SandboxedCommand {
+  /** Path of the executable. */
+  file: string;
+  args: readonly string[];
+  /** Absolute path. */
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+  network: boolean;
+}
+
+const PROBE_LIMITS: RunLimits = {
+  timeout: FUNCTION_LIMITS.engineMilliseconds,
+  maxOutputBytes: 65_536,
+  maxStderrBytes: 65_536,
+};
+/** Where the executable is in the sandbox. Its own folder may be hidden; any other folder may be read-only. */
+const FUNCTION_FOLDER = '/dev/krmhub-function';
+/** Folders with sockets of services and files of other programs. */
+const HIDDEN_FOLDERS = ['/tmp', '/var/tmp', '/run'];
+/** Below `/run`: the programs of NixOS. */
+const SYSTEM_FOLDERS = ['/run/current-system', '/run/wrappers'];
+/** What `/etc/resolv.conf` often refers to. */
+const RESOLVER_FOLDERS = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager'];
+
+/** Finds bubblewrap, and tries it: in many containers it is installed and cannot make namespaces. */
+export async function findSandbox(env: Environment, signal?: AbortSignal): Promise<SandboxSearch> {
+  if (platform() !== 'linux') return { ok: false, reason: 'bubblewrap runs only on Linux' };
+  const program = await findProgram('bwrap', env);
+  if (program === undefined) return { ok: false, reason: 'bubblewrap (`bwrap`) is not installed' };
+  const probe = (args: readonly string[]) =>
+    runProgram({ program, args, env: {}, cwd: '/', limits: PROBE_LIMITS, signal });
+  const version = Buffer.from((await probe(['--version'])).output).toString();
+  const sandbox = { program, limitsFolders: isAtLeast(version, 0, 7) };
+  const shell = { file: '/bin/sh', args: ['-c', ':'], cwd: '/', env: {}, network: false };
+  const tried = await probe(await sandboxArguments(sandbox, shell));
+  signal?.throwIfAborted();
+  if (tried.end.type === 'exited' && tried.end.exitCode === 0) return { ok: true, sandbox };
+  const [why = ''] = Buffer.from(tried.stderr).toString().trim().split('\n');
+  return { ok: false, reason: `bubblewrap cannot make a sandbox here: ${why === '' ? tried.end.type : why}` };
+}
+
+/** The arguments of `bwrap` that run a command in the sandbox. Mounts apply in this order. */
+export async function sandboxArguments(
+  { limitsFolders }: Pick<Sandbox, 'limitsFolders'>,
+  { file, args, cwd, env, network }: SandboxedCommand,
+): Promise<string[]> {
+  const size = limitsFolders ? ['--size', String(FUNCTION_LIMITS.maxTemporaryBytes)] : [];
+  const readable = (folder: string) => ['--ro-bind-try', folder, folder];
+  const hidden = await existingFolders([...HIDDEN_FOLDERS, homedir()]);
+  const realCwd = await realPath(cwd);
+  const inside = `${FUNCTION_FOLDER}/${path.basename(file)}`;
+  const searched = searchedFolders(env).filter((folder) => !hidden.includes(folder));
+  const shown = [...SYSTEM_FOLDERS, ...(network ? RESOLVER_FOLDERS : []), ...searched, realCwd];
+  return [
+    '--unshare-all',
+    ...(network ? ['--share-net'] : []),
+    '--die-with-parent',
+    ...['--cap-drop', 'ALL'],
+    ...['--ro-bind', '/', '/'],
+    ...['--dev', '/dev'],
+    ...['--proc', '/proc'],
+    // Python's multiprocessing needs it.
+    ...[...size, '--tmpfs', '/dev/shm'],
+    ...hidden.flatMap((folder) => [...size, '--tmpfs', folder]),
+    // Binding what is not hidden would do nothing but take time.
+    ...shown.filter((folder) => hidden.some((other) => isInside(folder, other))).flatMap(readable),
+    ...['--ro-bind', file, inside],
+    ...['--chdir', realCwd],
+    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+    '--',
+    inside,
+    ...args,
+  ];
+}
+
+/** Real paths of the folders that exist, without those below others. */
+async function existingFolders(folders: readonly string[]): Promise<string[]> {
+  const real = new Set<string>();
+  for (const folder of folders.filter(path.isAbsolute)) {
+    const found = await realPath(folder);
+    const isFolder = await stat(found).then(
+      (its) => its.isDirectory(),
+      () => false,
+    );
+    if (isFolder && found !== '/') real.add(found);
+  }
+  return [...real].filter(
+    (folder) => ![...real].some((other) => other !== folder && isInside(folder, other)),
+  );
+}
+
+function searchedFolders({ PATH = '' }: Readonly<Record<string, string>>): string[] {
+  return PATH.split(':').filter((folder) => path.isAbsolute(folder));
+}
+
+/** Reports whether a path is a folder or below it. */
+function isInside(file: string, folder: string): boolean {
+  return file === folder || file.startsWith(`${folder}/`);
+}
+
+function isAtLeast(text: string, major: number, minor: number): boolean {
+  const [, itsMajor = '0', itsMinor = '0'] = /(\d+)\.(\d+)/.exec(text) ?? [];
+  return Number(itsMajor) > major || (Number(itsMajor) === major && Number(itsMinor) >= minor);
+}
