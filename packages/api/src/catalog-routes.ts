@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { ProfileReport, Snapshot, SnapshotReport } from './document-model.js';
 import { CatalogInputs, CatalogInputsEntry } from './export-model.js';
+import { CatalogFunction } from './function-model.js';
 import { ApplyResult, CatalogDetail, CatalogList, SnapshotList } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
@@ -142,6 +143,19 @@ export const CATALOG_ROUTES = {
     },
     responses: {
       200: text('A catalog with one function', 'application/yaml'),
+      ...notModified,
+      ...errorResponses('invalid-request', 'not-found', 'unavailable'),
+    },
+  }),
+  catalogFunction: createRoute({
+    method: 'get',
+    path: PATHS.catalogFunction,
+    operationId: 'getCatalogFunction',
+    tags: ['catalogs'],
+    summary: 'Get one entry of the newest snapshot, with the release and the source of each API version',
+    request: { params: catalogParameters.extend({ group: parameters.Group, kind: parameters.Kind }) },
+    responses: {
+      200: json('The entry', CatalogFunction),
       ...notModified,
       ...errorResponses('invalid-request', 'not-found', 'unavailable'),
     },

@@ -41,6 +41,20 @@ export const ServedEntry = z
     description: 'The entry of a catalog for a function that comes from an upstream catalog',
   });
 
+export const CatalogFunction = z
+  .object({
+    catalog: z.string(),
+    serial: z.number().int().openapi({ description: "Serial of the catalog's newest snapshot" }),
+    digest: DigestText.openapi({ description: 'Digest of the catalog.yaml of that snapshot' }),
+    definition: FunctionDefinition,
+    versions: z
+      .array(
+        EntryVersion.extend({ yanked: LifecycleChange.optional(), deprecated: LifecycleChange.optional() }),
+      )
+      .openapi({ description: 'The source and the release of each API version' }),
+  })
+  .openapi('CatalogFunction', { description: 'One entry of a catalog and where it comes from' });
+
 export const FunctionDetail = z
   .object({
     group: z.string(),
@@ -139,6 +153,7 @@ export const SearchResult = z
 
 export type ReleaseSummary = z.infer<typeof ReleaseSummary>;
 export type Release = z.infer<typeof Release>;
+export type CatalogFunction = z.infer<typeof CatalogFunction>;
 export type FunctionDetail = z.infer<typeof FunctionDetail>;
 export type ServedEntry = z.infer<typeof ServedEntry>;
 export type SearchItem = z.infer<typeof SearchItem>;

@@ -24,6 +24,7 @@ export const PATHS = {
   cut: '/api/v1/catalogs/{name}/cut',
   catalogInputs: '/api/v1/catalogs/{name}/inputs',
   catalogReport: '/api/v1/catalogs/{name}/report',
+  catalogFunction: '/api/v1/catalogs/{name}/functions/{group}/{kind}',
   sources: '/api/v1/sources',
   refreshSource: '/api/v1/catalogs/{name}/sources/{source}/refresh',
   sourceCopy: '/api/v1/catalogs/{name}/sources/{source}/copy',

@@ -84,7 +84,55 @@ describe('AddressGuard', () => {
     for (const address of ['10.2.0.1', '127.0.0.2', '::1', 'fd13::1', '169.254.169.254']) {
       expect([address, own.allows(address)]).toEqual([address, false]);
     }
-    expect(new AddressGuard('all').allows('169.254.169.254')).toBe(true);
+  });
+
+  describe('as-named', () => {
+    const names: Record<string, LookupAddress[]> = {
+      'public.example': [{ address: '1.1.1.1', family: 4 }],
+      'private.example': [{ address: '10.0.0.1', family: 4 }],
+      'mixed.example': [
+        { address: '10.0.0.1', family: 4 },
+        { address: '1.1.1.1', family: 4 },
+      ],
+    };
+    const started = () => new AddressGuard('as-named', async (name) => names[name]!);
+    const refused = { problem: 'forbidden-address', hint: expect.stringContaining('name its URL yourself') };
+
+    it('lets a private host lead anywhere', async () => {
+      for (const first of ['127.0.0.1', '[::1]', '10.0.0.1']) {
+        const own = started();
+        own.checkHost(first);
+        own.checkHost('169.254.169.254');
+        await expect(own.resolve('private.example')).resolves.toHaveLength(1);
+      }
+      const own = started();
+      await own.resolve('private.example');
+      expect(() => own.checkHost('192.168.0.1')).not.toThrow();
+    });
+
+    it('lets no public host lead to a private one', async () => {
+      const byName = started();
+      await byName.resolve('public.example');
+      const byAddress = started();
+      byAddress.checkHost('1.1.1.1');
+      for (const own of [byName, byAddress]) {
+        for (const host of ['127.0.0.1', '[::1]', '169.254.169.254', '[::ffff:10.0.0.1]']) {
+          expect(() => own.checkHost(host)).toThrow(expect.objectContaining(refused));
+        }
+        await expect(own.resolve('private.example')).rejects.toMatchObject(refused);
+        await expect(own.resolve('public.example')).resolves.toHaveLength(1);
+      }
+    });
+
+    it('stays with the public addresses of a name, also when it is resolved again', async () => {
+      const own = started();
+      await expect(own.resolve('mixed.example')).resolves.toEqual([{ address: '1.1.1.1', family: 4 }]);
+      names['rebound.example'] = [{ address: '1.1.1.1', family: 4 }];
+      const rebound = started();
+      await rebound.resolve('rebound.example');
+      names['rebound.example'] = [{ address: '127.0.0.1', family: 4 }];
+      await expect(rebound.resolve('rebound.example')).rejects.toMatchObject(refused);
+    });
   });
 
   it('reports invalid ranges', () => {

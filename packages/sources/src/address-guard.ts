@@ -37,33 +37,43 @@ const globalIpv6 = rangesOf(GLOBAL_IPV6);
 const specialIpv6 = rangesOf(SPECIAL_IPV6);
 const embeddedIpv4 = rangesOf(EMBEDDED_IPV4);
 
+/** CIDR ranges and addresses that are allowed besides public ones, or `as-named` (see `AddressGuard`). */
+export type AllowedAddresses = readonly string[] | 'as-named';
+
 /**
  * Restricts connections to public addresses and to those that the operator allows. Names are resolved and checked at the
  * time of the connection, which prevents DNS rebinding.
+ *
+ * `as-named` is for the command line of a user, who may name any host: the first host may have any address, but a public one
+ * leads to no private one, neither by a redirect nor when its name is resolved again.
  */
 export class AddressGuard {
-  readonly #allowed: BlockList | 'all';
+  readonly #allowed: BlockList | 'as-named';
   readonly #resolve: Resolve;
+  /** For `as-named`: whether the first host is public; undefined before the first connection. */
+  #startedPublic: boolean | undefined;
 
   /** Throws a RangeError for an invalid range (see `invalidRanges`). */
-  constructor(allowed: readonly string[] | 'all', resolve: Resolve = systemResolve) {
-    this.#allowed = allowed === 'all' ? 'all' : rangesOf(allowed);
+  constructor(allowed: AllowedAddresses, resolve: Resolve = systemResolve) {
+    this.#allowed = allowed === 'as-named' ? allowed : rangesOf(allowed);
     this.#resolve = resolve;
   }
 
+  /** Reports whether the address is allowed. Under `as-named`, every address is until the first host is known. */
   allows(address: string): boolean {
     const judged = plainAddress(address);
     const family = isIP(judged);
     if (family === 0) return false;
-    if (this.#allowed === 'all' || this.#allowed.check(judged, family === 4 ? 'ipv4' : 'ipv6')) return true;
-    if (family === 4) return !specialIpv4.check(judged, 'ipv4');
-    return globalIpv6.check(judged, 'ipv6') && !specialIpv6.check(judged, 'ipv6');
+    if (this.#allowed === 'as-named') return this.#startedPublic !== true || isPublic(judged);
+    return this.#allowed.check(judged, family === 4 ? 'ipv4' : 'ipv6') || isPublic(judged);
   }
 
   /** Checks a host that is a literal address, for which there is no DNS lookup. Throws a SourceFailure. */
   checkHost(host: string): void {
     const address = unbracketed(host);
-    if (isIP(address) !== 0 && !this.allows(address)) throw forbidden(host, [address]);
+    if (isIP(address) === 0) return;
+    this.#start([address]);
+    if (!this.allows(address)) throw this.#forbidden(host, [address]);
   }
 
   /** Returns the allowed addresses of a host. Rejects with a SourceFailure if none is allowed, or with ENOTFOUND. */
@@ -71,14 +81,11 @@ export class AddressGuard {
     const literal = unbracketed(host);
     const family = isIP(literal);
     const found = family === 0 ? await this.#resolve(host) : [{ address: literal, family }];
+    const addresses = found.map(({ address }) => address);
+    this.#start(addresses);
     const allowed = found.filter(({ address }) => this.allows(address));
     if (allowed.length > 0) return allowed;
-    if (found.length > 0) {
-      throw forbidden(
-        host,
-        found.map(({ address }) => address),
-      );
-    }
+    if (found.length > 0) throw this.#forbidden(host, addresses);
     throw Object.assign(new Error(`no address for ${host}`), { code: 'ENOTFOUND' });
   }
 
@@ -99,6 +106,30 @@ export class AddressGuard {
       (error) => callback(error, '', 0),
     );
   };
+
+  /** A host with any public address counts as public: its private ones are not used. */
+  #start(addresses: readonly string[]): void {
+    if (addresses.length > 0) this.#startedPublic ??= addresses.some((one) => isPublic(plainAddress(one)));
+  }
+
+  #forbidden(host: string, addresses: readonly string[]): SourceFailure {
+    const is = addresses[0] === unbracketed(host) ? '' : ` (${printable(addresses.slice(0, 3).join(', '))})`;
+    return new SourceFailure(
+      'forbidden-address',
+      `${printable(host)}${is} is not an address of the public Internet`,
+      {
+        hint:
+          this.#allowed === 'as-named'
+            ? 'A server on the Internet led to it. If you trust it, name its URL yourself.'
+            : 'Ask the operator to allow the address or its CIDR range.',
+      },
+    );
+  }
+}
+
+function isPublic(address: string): boolean {
+  if (isIP(address) === 4) return !specialIpv4.check(address, 'ipv4');
+  return globalIpv6.check(address, 'ipv6') && !specialIpv6.check(address, 'ipv6');
 }
 
 /** Returns the entries that are not addresses or CIDR ranges. */
@@ -150,15 +181,4 @@ function plainAddress(address: string): string {
 
 export function unbracketed(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
-}
-
-function forbidden(host: string, addresses: readonly string[]): SourceFailure {
-  const is = addresses[0] === unbracketed(host) ? '' : ` (${printable(addresses.slice(0, 3).join(', '))})`;
-  return new SourceFailure(
-    'forbidden-address',
-    `${printable(host)}${is} is not an address of the public Internet`,
-    {
-      hint: 'Ask the operator to allow the address or its CIDR range.',
-    },
-  );
 }

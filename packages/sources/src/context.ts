@@ -1,5 +1,5 @@
 import type { SourceAddress } from '@krmhub/catalog';
-import type { AddressGuard, Resolve } from './address-guard.js';
+import type { AddressGuard, AllowedAddresses, Resolve } from './address-guard.js';
 import type { Deadline } from './deadline.js';
 import type { SourceLimits } from './limits.js';
 
@@ -15,6 +15,8 @@ export interface FetchRequest {
   validators?: Record<string, string>;
   /** Whether to fetch signature bundles. A folder has none. */
   bundles: boolean;
+  /** Size limit, if it is below that of a catalog. */
+  maxBytes?: number;
   /** Allows a folder: its YAML and JSON files become one document (`writeSourceFiles`). */
   folder?: FolderRequest;
   signal?: AbortSignal;
@@ -41,8 +43,8 @@ export interface FetchedCatalog {
 export interface FetcherOptions {
   userAgent: string;
   limits?: Partial<SourceLimits>;
-  /** Allowed CIDR ranges and addresses besides public ones; `all` for the command line of a user. */
-  allowedAddresses: readonly string[] | 'all';
+  /** Allowed CIDR ranges and addresses besides public ones; `as-named` for the command line of a user. */
+  allowedAddresses: AllowedAddresses;
   /** Returns the credentials for an origin, for example `https://host`. They are not sent to redirect targets. */
   credentials?(origin: string): Promise<SourceCredentials | undefined>;
   /** Folder for `file:` sources. Without it they are rejected. */

@@ -24,6 +24,7 @@ export interface FailureOptions {
   cause?: unknown;
   retryAfterMilliseconds?: number | undefined;
   isTemporary?: boolean;
+  responseCode?: string | undefined;
 }
 
 /** The failure of a fetch. The message is for operators. */
@@ -33,6 +34,8 @@ export class SourceFailure extends KrmhubError {
   readonly retryAfterMilliseconds: number | undefined;
   /** Whether a retry may succeed. */
   readonly isTemporary: boolean;
+  /** The code in an error response of a krmhub registry (RFC 9457); undefined for other servers. */
+  readonly responseCode: string | undefined;
 
   constructor(problem: SourceProblem, message: string, options: FailureOptions = {}) {
     const { hint, cause, retryAfterMilliseconds, isTemporary: passing = false } = options;
@@ -40,6 +43,7 @@ export class SourceFailure extends KrmhubError {
     this.problem = problem;
     this.retryAfterMilliseconds = retryAfterMilliseconds;
     this.isTemporary = passing;
+    this.responseCode = options.responseCode;
   }
 }
 

@@ -14,20 +14,24 @@ const ADDRESS = 'address';
 export class SourceFetcher {
   readonly #options: FetcherOptions;
   readonly #limits: SourceLimits;
-  readonly #guard: AddressGuard;
 
   /** Throws a RangeError for an invalid allowed address (see `invalidRanges`). */
   constructor(options: FetcherOptions) {
     this.#options = options;
     this.#limits = { ...SOURCE_LIMITS, ...options.limits };
-    this.#guard = new AddressGuard(options.allowedAddresses, options.resolve);
+    this.#guard();
   }
 
   /** Rejects with SourceFailures only. */
   async fetch(request: FetchRequest): Promise<FetchedCatalog> {
     const { address, signal } = request;
     const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds, signal);
-    const context = { options: this.#options, limits: this.#limits, guard: this.#guard, deadline };
+    const maxCatalogBytes = Math.min(
+      request.maxBytes ?? Number.POSITIVE_INFINITY,
+      this.#limits.maxCatalogBytes,
+    );
+    const limits = { ...this.#limits, maxCatalogBytes };
+    const context = { options: this.#options, limits, guard: this.#guard(), deadline };
     const text = formatAddress(request);
     const { [ADDRESS]: known, ...validators } = request.validators ?? {};
     try {
@@ -40,6 +44,11 @@ export class SourceFetcher {
     } finally {
       deadline.close();
     }
+  }
+
+  /** One for each fetch: it may remember where the fetch started. */
+  #guard(): AddressGuard {
+    return new AddressGuard(this.#options.allowedAddresses, this.#options.resolve);
   }
 }
 

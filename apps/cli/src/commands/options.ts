@@ -1,6 +1,8 @@
+import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { OUTPUT_FORMATS } from '../io/print.js';
 import { isCatalogName } from '../registry/catalog-name.js';
+import type { ResolverOptions } from '../resolve/resolution.js';
 
 /** Options and arguments that several commands share. */
 
@@ -15,6 +17,49 @@ export function withOutput(command: Command): Command {
   return command.addOption(
     new Option('-o, --output <format>', 'Output format.').choices(OUTPUT_FORMATS).default('table'),
   );
+}
+
+/** For commands that look functions up in catalogs. */
+export function withResolution(command: Command): Command {
+  return command
+    .option(
+      '-c, --catalog <catalog>',
+      'Search this catalog first, and trust it: a file, an https URL, git::…, oci://… or a name. Can be repeated.',
+      collect,
+    )
+    .option(
+      '--trusted-catalog <catalog>',
+      'Trust this catalog where it is named, with @sha256:… only these bytes of it. Can be repeated.',
+      collect,
+    )
+    .option('--official <catalog>', 'Search this catalog before all others, and trust it.')
+    .addOption(new Option('--runtime <kind>', 'Use this kind of runtime.').choices(RUNTIME_KINDS))
+    .option('--lock <file>', 'Use the versions in this lock file. Default: krmhub.lock, if it exists.')
+    .option('--frozen', 'Use only the lock file and the cache.')
+    .option('--offline', 'Use only the cache, not the network.');
+}
+
+/** What `withResolution` parses. */
+export interface ResolutionOptions {
+  catalog?: string[];
+  trustedCatalog?: string[];
+  official?: string;
+  runtime?: RuntimeKind;
+  lock?: string;
+  frozen?: boolean;
+  offline?: boolean;
+}
+
+/** Returns the options of a resolver, without the lock file. */
+export function readResolution(options: ResolutionOptions): ResolverOptions {
+  const { catalog = [], trustedCatalog = [], official, runtime, offline = false, frozen = false } = options;
+  return {
+    catalogs: catalog,
+    trustedCatalogs: trustedCatalog,
+    ...(official === undefined ? {} : { official }),
+    offline: offline || frozen,
+    ...(runtime === undefined ? {} : { runtime }),
+  };
 }
 
 /** For commands that work on the data folder of a registry. */

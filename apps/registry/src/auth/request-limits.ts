@@ -33,6 +33,7 @@ export const RATE_LIMIT_CLASSES = {
   cut: 'write',
   catalogInputs: 'read',
   catalogReport: 'read',
+  catalogFunction: 'read',
   sources: 'read',
   refreshSource: 'write',
   sourceCopy: 'read',

@@ -1,5 +1,6 @@
 import type * as api from '@krmhub/api/model';
 import {
+  type CatalogEntryRow,
   type CatalogRecord,
   describeSigner,
   type Event,
@@ -141,6 +142,29 @@ export function functionDetail(
 /** Without the definition. */
 export function servedEntry({ catalog, serial, versions }: ServedEntry): Omit<api.ServedEntry, 'definition'> {
   return { catalog, serial, versions };
+}
+
+/** Without the definition. Only versions from a release of this registry have a state. */
+export function catalogFunction(
+  { catalog, serial, digests }: SnapshotRecord,
+  { versions }: Pick<CatalogEntryRow, 'versions'>,
+  releases: readonly ReleaseSummary[],
+): Omit<api.CatalogFunction, 'definition'> {
+  return {
+    catalog,
+    serial,
+    digest: digests['catalog.yaml'],
+    versions: versions.map((version) => {
+      const same = releases.find(
+        ({ release, digest }) => release === version.release && digest === version.definition,
+      );
+      return {
+        ...version,
+        ...(same?.yanked === undefined ? {} : { yanked: same.yanked }),
+        ...(same?.deprecated === undefined ? {} : { deprecated: same.deprecated }),
+      };
+    }),
+  };
 }
 
 export function event(record: Event): api.Event {

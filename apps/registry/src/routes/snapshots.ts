@@ -1,8 +1,14 @@
 import type { SnapshotList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { FunctionStore, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
-import { type CatalogKind, KrmhubError, type Profile } from '@krmhub/schema';
+import type {
+  CatalogEntryRow,
+  FunctionStore,
+  ReleaseSummary,
+  SnapshotRecord,
+  SnapshotStore,
+} from '@krmhub/catalog';
+import { type CatalogKind, type Digest, type FunctionName, KrmhubError, type Profile } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
 import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
@@ -20,7 +26,8 @@ import { BytesCache } from '../http/bytes-cache.js';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { snapshotSummary } from '../http/presentation.js';
+import { catalogFunction, snapshotSummary } from '../http/presentation.js';
+import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
 import type { ProfileDeps } from './profiles.js';
@@ -73,21 +80,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
   serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
     const snapshot = await newestSnapshot(params.name);
-    // The record has the spelling of the kind. For a function from upstream, the entry has it.
-    const served = await store.servedEntries(params.group, params.kind);
-    const fn =
-      served.find(({ catalog }) => catalog === params.name) ??
-      (await store.function(params.group, params.kind));
-    const [row] = fn === undefined ? [] : await store.latestEntryRows(params.name, [fn]);
-    if (row?.entry === undefined) {
-      throw new KrmhubError(
-        'not-found',
-        `catalog ${params.name} has no function ${params.group}/${params.kind}`,
-        {
-          hint: `See GET ${fillPath('catalogYaml', { name: params.name })} for all functions.`,
-        },
-      );
-    }
+    const { row } = await findEntry(params);
     if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [row.entry]);
     const name = `${snapshot.catalog} ${snapshot.digests['catalog.yaml']} ${row.entry} ${kind}`;
     let own = entryDocuments.get(name);
@@ -99,6 +92,20 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     }
     const { document, bytes } = own;
     return bytesResponse(c, { ...document, find: async () => uncompressed(bytes) });
+  });
+
+  serveRoute(app, ROUTES.catalogFunction, async (c, { params }) => {
+    for (let attempt = 1; ; attempt++) {
+      const snapshot = await newestSnapshot(params.name);
+      const { row, releases } = await findEntry(params);
+      // A snapshot that was built in between may have changed the entry.
+      if (attempt < 3 && (await newestSnapshot(params.name)).serial !== snapshot.serial) continue;
+      const detail = catalogFunction(snapshot, row, releases);
+      return storedJsonResponse(c, [detail, row.entry], async () => {
+        const { json } = (await store.entries([row.entry])).get(row.entry)!;
+        return withMember(toJson(detail), 'definition', [Buffer.from(json)]);
+      });
+    }
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
@@ -125,6 +132,21 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
       headers: { Link: newestLink(config, snapshot) },
     });
   });
+
+  async function findEntry({ name, group, kind }: FunctionName & { name: string }): Promise<{
+    row: CatalogEntryRow & { entry: Digest };
+    releases: readonly ReleaseSummary[];
+  }> {
+    // The record has the spelling of the kind. For a function from upstream, the entry has it.
+    const served = await store.servedEntries(group, kind);
+    const own = await store.function(group, kind);
+    const fn = served.find(({ catalog }) => catalog === name) ?? own;
+    const [row] = fn === undefined ? [] : await store.latestEntryRows(name, [fn]);
+    if (row?.entry !== undefined) return { row: { ...row, entry: row.entry }, releases: own?.releases ?? [] };
+    throw new KrmhubError('not-found', `catalog ${name} has no function ${group}/${kind}`, {
+      hint: `See GET ${fillPath('catalogYaml', { name })} for all functions.`,
+    });
+  }
 
   function renditionResponse(
     c: RegistryContext,

@@ -1,5 +1,8 @@
 import { closest, distance } from 'fastest-levenshtein';
 
+/** Levenshtein distance, in UTF-16 code units. */
+export { distance as editDistance } from 'fastest-levenshtein';
+
 const MAX_NAME_LENGTH = 64;
 
 /** The known name that a misspelled one most likely means; undefined if none is near. */

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { credentialsFor, type SourceContext, type SourceCredentials } from '../context.js';
@@ -70,7 +70,10 @@ function sendRequest(
     const status = response.statusCode ?? 0;
     if (REDIRECTS.includes(status)) return redirectTarget(url, status, response.headers.location);
     if (status === 304 && Object.keys(conditions).length > 0) return { changed: false };
-    if (status !== 200) throw statusFailure(url, status, response.headers, credentials !== undefined);
+    if (status !== 200) {
+      const code = await readProblemCode(response, touch);
+      throw statusFailure(url, status, response.headers, { known: credentials !== undefined, code });
+    }
     const what = `${url.host}${printable(url.pathname, 100)}`;
     const bytes = await readBody(response, { what, maxBytes, touch, onProgress });
     const html = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(response.headers['content-type'] ?? '');
@@ -108,11 +111,27 @@ function checkRedirect(from: URL, to: URL): void {
   if (from.protocol === 'https:' && to.protocol === 'http:') throw refused('which does not use TLS');
 }
 
+/** Bytes of the description of an error that are read. */
+const MAX_PROBLEM_BYTES = 65_536;
+
+/** Returns the code in an error response of a krmhub registry (RFC 9457, "Extension Members"). */
+async function readProblemCode(response: IncomingMessage, touch: () => void): Promise<string | undefined> {
+  if (!/^application\/problem\+json\b/i.test(response.headers['content-type'] ?? '')) return undefined;
+  try {
+    const bytes = await readBody(response, { what: 'the error', maxBytes: MAX_PROBLEM_BYTES, touch });
+    const { code } = JSON.parse(Buffer.from(bytes).toString('utf8')) as { code?: unknown };
+    return typeof code === 'string' ? code : undefined;
+  } catch {
+    // The status says what matters.
+    return undefined;
+  }
+}
+
 function statusFailure(
   url: URL,
   status: number,
   headers: IncomingHttpHeaders,
-  known: boolean,
+  { known, code: responseCode }: { known: boolean; code: string | undefined },
 ): SourceFailure {
   const what = `${url.host} responded with ${status} for ${printable(url.pathname, 100)}`;
   if (status === 401 || status === 403) {
@@ -125,6 +144,7 @@ function statusFailure(
   if (status === 404 || status === 410) {
     return new SourceFailure('not-found', what, {
       hint: 'Check the URL and that the catalog still exists.',
+      responseCode,
     });
   }
   if (TEMPORARY_STATUSES.includes(status)) {
@@ -134,6 +154,7 @@ function statusFailure(
       hint: 'The server is temporarily unavailable. The next sync tries again.',
       isTemporary: true,
       retryAfterMilliseconds: wait,
+      responseCode,
     });
   }
   if (status === 304) {

@@ -98,7 +98,7 @@ function sourceFetcher(io: Io, folder: string, temporaryFolder: string): SourceF
   const { PATH, SSH_AUTH_SOCK } = io.env;
   return new SourceFetcher({
     userAgent: `krmhub/${VERSION}`,
-    allowedAddresses: 'all',
+    allowedAddresses: 'as-named',
     credentials: (origin) => sourceCredentials(io, origin),
     fileFolder: folder,
     protocols: ['https', 'http', 'ssh'],

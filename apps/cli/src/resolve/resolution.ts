@@ -1,0 +1,105 @@
+import type { InlineRuntime, LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import type { FunctionDefinition, RuntimeKind } from '@krmhub/schema/definition';
+import type { Digest } from '@krmhub/schema/digest';
+
+/** From a functionConfig to the runtime that may run: what is asked, and what was found. */
+
+export interface ResolverOptions {
+  /** `--catalog`: searched before those of the request, in order, and trusted for this run. */
+  catalogs: readonly string[];
+  /** `--trusted-catalog REF[@sha256:…]`: trusted where a request names it. */
+  trustedCatalogs: readonly string[];
+  /** `--official`: searched before all others, and trusted. */
+  official?: string;
+  /** Use the cache only. */
+  offline: boolean;
+  /** `--runtime`: the kind of runtime to use where a function has several. Default: container, else exec, else Starlark. */
+  runtime?: RuntimeKind;
+  /** What a lock file has is used as it is there. It grants no trust: the catalog must be trusted all the same. */
+  lock?: LockedFunctions;
+  /** Ask registries for the platforms of images whose digest is known. Those of a tag are known anyway. */
+  platforms?: boolean;
+}
+
+/** A catalog as a kustomization or a command names it. */
+export interface CatalogReference {
+  /** As written: a path, `https://…`, `git::…` or `oci://…`. */
+  text: string;
+  /** Folder that relative paths are relative to. */
+  folder: string;
+  /** Where it is written. */
+  at?: { file: string; line: number; column: number };
+}
+
+/** A functionConfig, and the catalogs that its layer names, in order. */
+export interface FunctionRequest {
+  /** `GROUP/VERSION`. */
+  apiVersion: string;
+  kind: string;
+  inline?: InlineRuntime;
+  catalogs: readonly CatalogReference[];
+}
+
+/** A catalog as it was when it was read. */
+export interface CatalogState {
+  /** As written in the request or the option. */
+  reference: string;
+  /** Of a snapshot of a registry. */
+  name?: string;
+  serial?: number;
+  /** Of the bytes of its `catalog.yaml`, or of the file itself; absent where the server does not say. */
+  digest?: Digest;
+  /** Fingerprint of the pinned key that signed the snapshot. */
+  key?: Digest;
+}
+
+/** The catalog that a function was found in. */
+export interface ResolvedCatalog extends CatalogState {
+  /** Why it is trusted, in words: an option, or a pinned key. */
+  trustedBy: string;
+}
+
+export interface Resolution {
+  apiVersion: string;
+  kind: string;
+  /** Absent for an inline runtime. */
+  catalog?: ResolvedCatalog;
+  /** Catalogs that were searched before and do not have the function. */
+  searched: CatalogState[];
+  /** Absent for an inline runtime, and where a lock file has the function. */
+  entry?: FunctionDefinition;
+  /** Absent where the catalog does not say. */
+  release?: string;
+  /** Digest of the exact bytes of the release's definition; without a release, of the entry in normal form. */
+  definition?: Digest;
+  /** Who signed the release, in words; absent where no policy of this user requires a signature. */
+  signedBy?: string;
+  runtime: PinnedRuntime | InlineRuntime;
+  inline: boolean;
+  /** One sentence each: yanked, deprecated, a tag that was looked up, … */
+  warnings: string[];
+}
+
+/** What a catalog can resolve. */
+export interface ListedKind {
+  /** `GROUP/VERSION`. */
+  apiVersion: string;
+  kind: string;
+  /** The catalog that it resolves to, as in the option. */
+  catalog: string;
+}
+
+/** Resolves functionConfigs. What it reads of a catalog, it reads once. */
+export interface Resolver {
+  /**
+   * Throws a KrmhubError: `not-found` if no catalog has the function, `untrusted` for a catalog that is needed and not
+   * trusted, with the option that would trust it, and `unreachable` if a catalog that is needed cannot be read.
+   */
+  resolve(request: FunctionRequest): Promise<Resolution>;
+  /**
+   * Lists every API version and kind of the catalogs in the options, in search order and each once. Throws as `resolve` does, if
+   * one of them is not trusted or cannot be read.
+   */
+  list(): Promise<ListedKind[]>;
+  close(): Promise<void>;
+}
