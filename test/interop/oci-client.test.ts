@@ -215,6 +215,7 @@ describe.skipIf(!hasDockerRegistry)(
       write('catalog.yaml', readFileSync(catalog));
       write('definition.yaml', readFileSync(definition));
       write('set-labels.star', 'def transform(resources):\n  return resources\n');
+      write('rendered/app.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n');
       for (const name of ['bin/set-labels', 'bin/amd64/set-labels', 'bin/arm64/set-labels'])
         write(name, name);
       const examples = [

@@ -1,3 +1,4 @@
+export { type ArchiveFile, storedGzip, tarArchive } from './archive.js';
 export * from './artifact.js';
 export { type Credentials, ForeignTokenService } from './auth.js';
 export * from './bundle-manifest.js';
@@ -6,6 +7,7 @@ export { type Content, readLimited, toContent } from './connection.js';
 export { IDLE_TIMEOUT, TooManyRedirects } from './connection-errors.js';
 export { type CopyProgress, type CopyResult, copyArtifact } from './copy.js';
 export { computeDigest, isOciDigest, type OciDigest } from './digest.js';
+export * from './flux-artifact.js';
 export * from './manifest.js';
 export * from './manifest-store.js';
 export { formatReference, isRepository, isTag, parseReference, type Reference } from './reference.js';

@@ -6,12 +6,21 @@ import { parsePlatform, withOutput, withPlainHttp } from './options.js';
 export function registerPush(program: Command, io: Io): void {
   withOutput(withPlainHttp(program.command('push')))
     .summary('Push a file to an OCI registry.')
-    .description('Push a catalog, definition, script or executables to any OCI registry.')
+    .description('Push a catalog, definition, script, executables or manifests to any OCI registry.')
     .argument('<file...>', 'File to push, followed by its target: HOST/REPOSITORY:TAG.')
     .option(
       '--exec <[platform=]file>',
       'Executable, for example linux/amd64=./set-labels. Repeatable per platform.',
       collectExecutable,
+    )
+    .option(
+      '--flux <folder>',
+      'Manifests to push as `flux push artifact` does: a folder, a file, or - for stdin.',
+    )
+    .option('--source <url>', 'Repository that the content comes from: org.opencontainers.image.source.')
+    .option(
+      '--revision <revision>',
+      'Its revision, for example main@sha1:…: org.opencontainers.image.revision.',
     )
     .option('--annotation <name=value>', 'Annotation of the manifest. Repeatable.', collectAnnotation)
     .addHelpText(
@@ -20,13 +29,15 @@ export function registerPush(program: Command, io: Io): void {
 The command lints catalogs and definitions first. The same file always gets the
 same digest: the creation time is 1970, or the value of SOURCE_DATE_EPOCH. Log in
 with docker login or oras login; for your krmhub registry, the command uses the
-token of krmhub login. docs/oci-artifacts.md describes the artifacts.
+token of krmhub login. docs/oci-artifacts.md describes the artifacts, and
+docs/flux.md how Flux deploys manifests. Hidden files are left out of --flux.
 
 Examples:
   krmhub push catalog.yaml registry.example.com/team/catalog:v1
   krmhub push definition.yaml registry.example.com/team/set-labels:1.0.0
   krmhub push set-labels.star registry.example.com/team/script:1.0.0
-  krmhub push --exec linux/amd64=bin/set-labels localhost:5000/team/exec:1.0.0`,
+  krmhub push --exec linux/amd64=bin/set-labels localhost:5000/team/exec:1.0.0
+  krmhub push --flux rendered registry.example.com/team/app:v1`,
     )
     .action(async (args: string[], options: PushOptions) => {
       const { pushArtifact } = await import('../artifacts/push-artifact.js');

@@ -1,0 +1,21 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { escapeControls } from '../io/text.js';
+
+/**
+ * Returns 1970 or SOURCE_DATE_EPOCH (reproducible-builds.org), never the current time, so that the same input gets the same
+ * digest.
+ */
+export function creationTime(io: Pick<Io, 'env'>): string {
+  const epoch = io.env.SOURCE_DATE_EPOCH ?? '';
+  if (epoch !== '' && !/^\d{1,11}$/.test(epoch)) {
+    throw new KrmhubError(
+      'usage',
+      `SOURCE_DATE_EPOCH is not a number of seconds: "${escapeControls(epoch)}"`,
+      {
+        hint: 'Unset it, or set a Unix time, for example: SOURCE_DATE_EPOCH=1893456000',
+      },
+    );
+  }
+  return new Date(Number(epoch) * 1_000).toISOString().replace('.000Z', 'Z');
+}

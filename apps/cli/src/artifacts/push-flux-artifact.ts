@@ -1,0 +1,58 @@
+import {
+  FLUX_MEDIA_TYPES,
+  fluxArtifact,
+  formatReference,
+  MEDIA_TYPES,
+  type Reference,
+  toContent,
+} from '@krmhub/oci';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printLine } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural } from '../io/text.js';
+import { connectOci } from '../registry/connect-oci.js';
+import { creationTime } from './creation-time.js';
+import { readManifestFiles } from './manifest-files.js';
+import { builtManifest, printPushed, uploadArtifact } from './upload-artifact.js';
+
+/** Pushes rendered manifests in the layout of `flux push artifact`, for an OCIRepository of Flux. */
+export async function pushFluxArtifact(
+  io: Io,
+  name: string,
+  reference: Reference,
+  options: { annotations: Record<string, string>; plainHttp?: string[]; output: OutputFormat },
+): Promise<void> {
+  const { files, hidden } = await readManifestFiles(io, name);
+  const { layer, config, manifest } = fluxArtifact({
+    files,
+    created: creationTime(io),
+    annotations: options.annotations,
+  });
+  const progress = new Progress(io);
+  const client = connectOci(io, progress, options.plainHttp);
+  const root = builtManifest(manifest, MEDIA_TYPES.image);
+  const blobs = [
+    { digest: config.digest, content: toContent(config.bytes), isCounted: false },
+    { digest: layer.digest, content: toContent(layer.bytes), isCounted: true },
+  ];
+  const result = await uploadArtifact(client, reference, { blobs, manifests: [root] }, progress);
+  if (hidden > 0)
+    await printLine(io, `left out ${plural(hidden, 'hidden file or folder', 'hidden files and folders')}`);
+  const pushed = {
+    reference: formatReference(reference),
+    digest: root.digest,
+    type: 'flux' as const,
+    mediaType: root.mediaType,
+    artifactType: FLUX_MEDIA_TYPES.config,
+    ...result,
+    files: [
+      {
+        title: 'manifests.tar.gz',
+        mediaType: FLUX_MEDIA_TYPES.content,
+        digest: layer.digest,
+        size: layer.bytes.byteLength,
+      },
+    ],
+  };
+  await printPushed(io, options.output, pushed, `manifests for Flux, ${plural(files.length, 'file')}`);
+}
