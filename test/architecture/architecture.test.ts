@@ -3,24 +3,24 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { findCircles, forbiddenImports, importedFile, importsOf, roomOf } from './imports.js';
-import { MAX_ROOT_FILES, ROOMS } from './rooms.js';
+import { findCycles, forbiddenImports, importedFile, importsOf, moduleOf } from './imports.js';
+import { MAX_ROOT_FILES, MODULES } from './modules.js';
 
 /**
- * The floors and rooms of ARCHITECTURE.md. npm hoists what a workspace does not declare, so nothing but this test
- * and the project references keep a package from importing one that it must not know.
+ * Checks the packages and modules of ARCHITECTURE.md. npm hoists undeclared dependencies, so only this test and the
+ * project references stop a package from importing one that it must not use.
  */
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** What a package stands on. */
-interface Floor {
-  /** Workspace packages that it may import. */
+/** The rules for one package or app. */
+interface Workspace {
+  /** The workspace packages that it may import. */
   below: string[];
   /** No I/O, clock, randomness or environment. */
   pure: boolean;
 }
 
-const floors: Record<string, Floor> = {
+const workspaces: Record<string, Workspace> = {
   'packages/schema': { below: [], pure: true },
   'packages/catalog': { below: ['@krmhub/schema'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
@@ -54,7 +54,7 @@ const floors: Record<string, Floor> = {
   },
 };
 
-/** The one edge between apps: `krmhub serve` runs the registry, operators' commands work on its data folder. */
+/** The only files of the CLI that import the registry: `krmhub serve` runs it, others work on its data folder. */
 const registryImporters = [
   'back-up-registry',
   'check-data-folder',
@@ -63,23 +63,23 @@ const registryImporters = [
   'restore-registry',
   'serve-registry',
 ].map((name) => `apps/cli/src/operate/${name}.ts`);
-/** What only tests use; held to the rules of tests. */
+/** Files that only tests use. The rules for tests apply to them. */
 const testSupport = /\/testing\//;
-/** Files that nothing imports: a thread that is started by its path, a generator, a table that queries name in SQL. */
+/** Files that nothing imports: a thread started by its path, a generator, a table that queries name in SQL. */
 const loadedOtherwise: Record<string, string[]> = {
   'apps/cli': ['functions/lint/thread'],
   'apps/registry': ['store/sqlite/schema/upstream-functions'],
   'packages/api': ['render-response-schemas'],
 };
-/** Hashing is pure; `node:module` is there to load a heavy library only when a document needs it. */
+/** Hashing is pure; `node:module` loads a heavy library only when a document needs it. */
 const pureBuiltins = ['node:crypto', 'node:module'];
-/** The only files that touch the process: its arguments, environment, streams, signals and exit code. */
+/** The only files that use the process: its arguments, environment, streams, signals, and exit code. */
 const processFiles = ['apps/cli/src/main.ts', 'apps/registry/src/main.ts'];
-/** Asks which version of Node runs it, to load the driver that is made for it. */
+/** Reads the Node.js version to load the matching driver. */
 const versionFiles = ['apps/registry/src/store/sqlite/driver.ts'];
-/** Ends what it started, as a group, for which Node has nothing else. */
+/** Kills the process group that it started; Node.js has no other way. */
 const groupFiles = ['packages/sources/src/git/run-git.ts', 'packages/functions/src/process/process-group.ts'];
-/** Starts the Node that runs it once more, for what must not take this process down. */
+/** Starts another Node.js process for work that must not crash this one. */
 const executableFiles = ['apps/registry/src/isolation/bounded-process.ts'];
 const impure =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|fetch\(|process\.)/;
@@ -89,22 +89,22 @@ const maximumLines = 400;
 interface SourceFile {
   file: string;
   /** Its package or app. */
-  floor: string;
+  workspace: string;
   text: string;
   imports: string[];
   test: boolean;
 }
 
 function sourceFiles(): SourceFile[] {
-  return Object.keys(floors).flatMap((floor) =>
-    readdirSync(path.join(root, floor, 'src'), { recursive: true, encoding: 'utf8' })
+  return Object.keys(workspaces).flatMap((workspace) =>
+    readdirSync(path.join(root, workspace, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.tsx?$/.test(name))
       .map((name) => {
-        const file = path.posix.join(floor, 'src', name.split(path.sep).join('/'));
+        const file = path.posix.join(workspace, 'src', name.split(path.sep).join('/'));
         const text = readFileSync(path.join(root, file), 'utf8');
         return {
           file,
-          floor,
+          workspace,
           text,
           imports: importsOf(text),
           test: isTest(file),
@@ -121,19 +121,21 @@ function localImports(file: string, imports: readonly string[]): string[] {
     .flatMap((specifier) => importedFile(file, specifier, names) ?? []);
 }
 
-/** Files of other packages, by the names under which these export every file. */
+/** Returns the files of other packages that these specifiers name. */
 function workspaceImports(imports: readonly string[]): string[] {
   return imports.flatMap((specifier) => {
-    const [, floor = '', name = 'index'] = /^@krmhub\/([^/]+)(?:\/(.*))?$/.exec(specifier) ?? [];
-    return importedFile(`packages/${floor}/src/index.ts`, `./${name}.js`, names) ?? [];
+    const [, workspace = '', name = 'index'] = /^@krmhub\/([^/]+)(?:\/(.*))?$/.exec(specifier) ?? [];
+    return importedFile(`packages/${workspace}/src/index.ts`, `./${name}.js`, names) ?? [];
   });
 }
 
-/** What Node or another package loads by a name of `package.json`, or by its path. */
-function entryFiles(floor: string): string[] {
-  const exported = JSON.stringify(manifest(floor).exports ?? {});
+/** Returns the files that Node.js or another package loads through `package.json` or by path. */
+function entryFiles(workspace: string): string[] {
+  const exported = JSON.stringify(manifest(workspace).exports ?? {});
   const paths = [...exported.matchAll(/"\.\/dist\/([^"*]+)\.js"/g)].map((match) => match[1]!);
-  return [...paths, 'main', ...(loadedOtherwise[floor] ?? [])].map((name) => `${floor}/src/${name}.ts`);
+  return [...paths, 'main', ...(loadedOtherwise[workspace] ?? [])].map(
+    (name) => `${workspace}/src/${name}.ts`,
+  );
 }
 
 function packageOf(specifier: string): string {
@@ -145,15 +147,15 @@ function isBuiltin(specifier: string): boolean {
   return specifier.startsWith('node:') || builtinModules.includes(specifier);
 }
 
-function manifest(floor: string): {
+function manifest(workspace: string): {
   exports?: unknown;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
 } {
-  return JSON.parse(readFileSync(path.join(root, floor, 'package.json'), 'utf8'));
+  return JSON.parse(readFileSync(path.join(root, workspace, 'package.json'), 'utf8'));
 }
 
-/** Comments and strings may speak of what the code must not do. */
+/** Removes comments and strings, which may mention forbidden names. */
 function codeOf(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -166,64 +168,69 @@ const names = new Set(files.map(({ file }) => file));
 const production = files.filter(({ test }) => !test);
 
 describe('architecture', () => {
-  it('reads the sources', () => {
-    for (const floor of Object.keys(floors))
-      expect(production.some((file) => file.floor === floor)).toBe(true);
+  it('reads the sources of every package', () => {
+    for (const workspace of Object.keys(workspaces))
+      expect(production.some((file) => file.workspace === workspace)).toBe(true);
   });
 
-  it('stands on lower floors only', () => {
-    const below = Object.fromEntries(Object.entries(floors).map(([name, { below }]) => [name, below]));
-    const imports = files.flatMap(({ file, floor, imports }) =>
+  it('imports only lower packages', () => {
+    const below = Object.fromEntries(Object.entries(workspaces).map(([name, { below }]) => [name, below]));
+    const imports = files.flatMap(({ file, workspace, imports }) =>
       imports
         .filter((specifier) => specifier.startsWith('@krmhub/'))
-        .map((specifier) => ({ file, from: floor, to: packageOf(specifier) })),
+        .map((specifier) => ({ file, from: workspace, to: packageOf(specifier) })),
     );
     expect(imports.length).toBeGreaterThan(0);
     expect(forbiddenImports(imports, below)).toEqual([]);
   });
 
-  it.each(Object.entries(ROOMS))('keeps the rooms of %s apart', (floor, allowed) => {
-    const own = production.filter((file) => file.floor === floor);
-    const imports = own.flatMap(({ file, imports }) =>
-      localImports(file, imports).map((target) => ({ file, from: roomOf(file), to: roomOf(target) })),
-    );
-    expect(imports.length).toBeGreaterThan(0);
-    expect(forbiddenImports(imports, allowed)).toEqual([]);
-    expect(findCircles(new Map(Object.entries(allowed)))).toEqual([]);
-    expect(Object.keys(allowed).sort()).toEqual([...new Set(own.map(({ file }) => roomOf(file)))].sort());
-  });
+  it.each(Object.entries(MODULES))(
+    'allows only listed imports between the modules of %s',
+    (workspace, allowed) => {
+      const own = production.filter((file) => file.workspace === workspace);
+      const imports = own.flatMap(({ file, imports }) =>
+        localImports(file, imports).map((target) => ({ file, from: moduleOf(file), to: moduleOf(target) })),
+      );
+      expect(imports.length).toBeGreaterThan(0);
+      expect(forbiddenImports(imports, allowed)).toEqual([]);
+      expect(findCycles(new Map(Object.entries(allowed)))).toEqual([]);
+      expect(Object.keys(allowed).sort()).toEqual([...new Set(own.map(({ file }) => moduleOf(file)))].sort());
+    },
+  );
 
-  it.each(Object.keys(ROOMS))('has few files beside the rooms of %s', (floor) => {
-    const beside = production.filter(({ file }) => path.posix.dirname(file) === `${floor}/src`);
+  it.each(Object.keys(MODULES))('has few files directly in src of %s', (workspace) => {
+    const beside = production.filter(({ file }) => path.posix.dirname(file) === `${workspace}/src`);
     expect(beside.map(({ file }) => file).slice(MAX_ROOT_FILES)).toEqual([]);
   });
 
-  it.each(Object.keys(floors))('has no files in %s that import each other in a circle', (floor) => {
-    const own = files.filter((file) => file.floor === floor);
-    expect(findCircles(new Map(own.map(({ file, imports }) => [file, localImports(file, imports)])))).toEqual(
+  it.each(Object.keys(workspaces))('has no import cycles in %s', (workspace) => {
+    const own = files.filter((file) => file.workspace === workspace);
+    expect(findCycles(new Map(own.map(({ file, imports }) => [file, localImports(file, imports)])))).toEqual(
       [],
     );
   });
 
-  it('enters other packages by their names, never by their folders', () => {
-    const breaches = files.flatMap(({ file, floor, imports }) =>
+  it('imports other packages by name, never by path', () => {
+    const breaches = files.flatMap(({ file, workspace, imports }) =>
       imports
         .filter((specifier) => specifier.startsWith('.'))
-        .filter((specifier) => !path.posix.join(path.posix.dirname(file), specifier).startsWith(`${floor}/`))
+        .filter(
+          (specifier) => !path.posix.join(path.posix.dirname(file), specifier).startsWith(`${workspace}/`),
+        )
         .map((specifier) => `${file} imports ${specifier}`),
     );
     expect(breaches).toEqual([]);
   });
 
-  it('has one edge between the apps', () => {
+  it('lets only the listed files of the CLI import the registry', () => {
     const importers = production.filter(
-      ({ floor, imports }) =>
-        floor === 'apps/cli' && imports.some((name) => packageOf(name) === '@krmhub/registry'),
+      ({ workspace, imports }) =>
+        workspace === 'apps/cli' && imports.some((name) => packageOf(name) === '@krmhub/registry'),
     );
     expect(importers.map(({ file }) => file).sort()).toEqual(registryImporters);
   });
 
-  it('keeps test support out of what is run', () => {
+  it('does not import test support in production code', () => {
     const breaches = production.flatMap(({ file, imports }) =>
       imports
         .filter((specifier) => testSupport.test(`${specifier}/`))
@@ -232,48 +239,48 @@ describe('architecture', () => {
     expect(breaches).toEqual([]);
   });
 
-  it('has what only tests use in folders of that name', () => {
+  it('has code that only tests use in testing folders', () => {
     const used = new Set(
       production.flatMap(({ file, imports }) => [
         ...localImports(file, imports),
         ...workspaceImports(imports),
       ]),
     );
-    const entries = Object.keys(floors).flatMap(entryFiles);
+    const entries = Object.keys(workspaces).flatMap(entryFiles);
     const misplaced = production.filter(
       ({ file }) => !file.endsWith('.d.ts') && !entries.includes(file) && !used.has(file),
     );
     expect(misplaced.map(({ file }) => file)).toEqual([]);
   });
 
-  it('declares what it imports', () => {
-    const breaches = files.flatMap(({ file, floor, imports, test }) => {
-      const { dependencies = {}, devDependencies = {} } = manifest(floor);
+  it('declares every package that it imports', () => {
+    const breaches = files.flatMap(({ file, workspace, imports, test }) => {
+      const { dependencies = {}, devDependencies = {} } = manifest(workspace);
       const declared = test ? { ...dependencies, ...devDependencies, vitest: '' } : dependencies;
       return imports
         .filter((specifier) => !specifier.startsWith('.') && !isBuiltin(specifier))
         .filter((specifier) => !(packageOf(specifier) in declared))
-        .map((specifier) => `${file} imports ${specifier}, which ${floor}/package.json does not name`);
+        .map((specifier) => `${file} imports ${specifier}, which ${workspace}/package.json does not declare`);
     });
     expect(breaches).toEqual([]);
   });
 
-  it('names in its project references what its package.json names', () => {
-    for (const floor of Object.keys(floors)) {
-      const config = JSON.parse(readFileSync(path.join(root, floor, 'tsconfig.json'), 'utf8'));
+  it('has the same packages in project references and package.json', () => {
+    for (const workspace of Object.keys(workspaces)) {
+      const config = JSON.parse(readFileSync(path.join(root, workspace, 'tsconfig.json'), 'utf8'));
       const referenced = config.references.map(
         ({ path: folder }: { path: string }) => `@krmhub/${path.basename(folder)}`,
       );
-      const declared = Object.keys(manifest(floor).dependencies ?? {}).filter((name) =>
+      const declared = Object.keys(manifest(workspace).dependencies ?? {}).filter((name) =>
         name.startsWith('@krmhub/'),
       );
-      expect([floor, referenced.sort()]).toEqual([floor, declared.sort()]);
+      expect([workspace, referenced.sort()]).toEqual([workspace, declared.sort()]);
     }
   });
 
   it('keeps the lower packages pure', () => {
     const breaches = production
-      .filter(({ floor }) => floors[floor]!.pure)
+      .filter(({ workspace }) => workspaces[workspace]!.pure)
       .flatMap(({ file, text, imports }) => [
         ...imports
           .filter((specifier) => isBuiltin(specifier) && !pureBuiltins.includes(specifier))
@@ -290,7 +297,7 @@ describe('architecture', () => {
     expect(breaches).toEqual([]);
   });
 
-  it('touches the process in the entry points only', () => {
+  it('uses the process only in the entry points', () => {
     const breaches = production
       .filter(
         ({ file, text, imports }) =>
@@ -301,12 +308,14 @@ describe('architecture', () => {
     expect(breaches).toEqual([]);
   });
 
-  it('has files of one idea', () => {
+  it('has short files with specific names', () => {
     const breaches = production.flatMap(({ file, text }) => {
       const lines = text.split('\n').length;
       return [
         ...(lines > maximumLines ? [`${file} has ${lines} lines, more than ${maximumLines}`] : []),
-        ...(forbiddenNames.test(path.posix.basename(file)) ? [`${file} says nothing by its name`] : []),
+        ...(forbiddenNames.test(path.posix.basename(file))
+          ? [`${file} has a name that does not say what it does`]
+          : []),
       ];
     });
     expect(breaches).toEqual([]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findCircles, forbiddenImports, importedFile, importsOf, roomOf } from './imports.js';
+import { findCycles, forbiddenImports, importedFile, importsOf, moduleOf } from './imports.js';
 
 describe('importsOf', () => {
-  it('reads imports of values, types and everything, and those that come late', () => {
+  it('finds static, type-only, and dynamic imports, and re-exports', () => {
     expect(
       importsOf(
         "import a from 'a';\nimport type { B } from './b.js';\nexport * from './c.js';\nconst d = await import('d');\nimport 'e';\ntype F = import('./f.js').F;",
@@ -11,17 +11,17 @@ describe('importsOf', () => {
   });
 
   it('finds the file of a specifier', () => {
-    const files = new Set(['apps/x/src/room/page.tsx', 'apps/x/src/log.ts']);
-    expect(importedFile('apps/x/src/room/one.ts', '../log.js', files)).toBe('apps/x/src/log.ts');
-    expect(importedFile('apps/x/src/room/one.ts', './page.js', files)).toBe('apps/x/src/room/page.tsx');
-    expect(importedFile('apps/x/src/room/one.ts', './other.js', files)).toBeUndefined();
+    const files = new Set(['apps/x/src/web/page.tsx', 'apps/x/src/log.ts']);
+    expect(importedFile('apps/x/src/web/one.ts', '../log.js', files)).toBe('apps/x/src/log.ts');
+    expect(importedFile('apps/x/src/web/one.ts', './page.js', files)).toBe('apps/x/src/web/page.tsx');
+    expect(importedFile('apps/x/src/web/one.ts', './other.js', files)).toBeUndefined();
   });
 });
 
-describe('a floor or a room', () => {
+describe('forbiddenImports', () => {
   const allowed = { schema: [], catalog: ['schema'], registry: ['schema', 'catalog'] };
 
-  it('may import what the table allows, and itself', () => {
+  it('allows imports that the table lists, and imports within a name', () => {
     const imports = [
       { file: 'registry/a.ts', from: 'registry', to: 'catalog' },
       { file: 'catalog/a.ts', from: 'catalog', to: 'catalog' },
@@ -29,7 +29,7 @@ describe('a floor or a room', () => {
     expect(forbiddenImports(imports, allowed)).toEqual([]);
   });
 
-  it('must not import a higher one, nor one beside it that the table does not allow', () => {
+  it('reports imports that the table does not list', () => {
     const imports = [
       { file: 'schema/a.ts', from: 'schema', to: 'catalog' },
       { file: 'catalog/a.ts', from: 'catalog', to: 'schema' },
@@ -41,28 +41,30 @@ describe('a floor or a room', () => {
     ]);
   });
 
-  it('that the table does not have may import nothing', () => {
+  it('reports every import of a name that is not in the table', () => {
     const imports = [{ file: 'new/a.ts', from: 'new', to: 'schema' }];
     expect(forbiddenImports(imports, allowed)).toEqual(['new/a.ts: new must not import schema']);
   });
+});
 
-  it('is the folder below src, or the file beside the folders', () => {
-    expect(roomOf('apps/registry/src/web/search/facets.tsx')).toBe('web');
-    expect(roomOf('apps/registry/src/main.ts')).toBe('main');
+describe('moduleOf', () => {
+  it('returns the folder below src, or the name of a file in src', () => {
+    expect(moduleOf('apps/registry/src/web/search/facets.tsx')).toBe('web');
+    expect(moduleOf('apps/registry/src/main.ts')).toBe('main');
   });
 });
 
-describe('a circle', () => {
-  it('is not there where imports lead down only', () => {
+describe('findCycles', () => {
+  it('finds none where imports lead down only', () => {
     const graph = new Map([
       ['a.ts', ['b.ts', 'c.ts']],
       ['b.ts', ['c.ts']],
       ['c.ts', []],
     ]);
-    expect(findCircles(graph)).toEqual([]);
+    expect(findCycles(graph)).toEqual([]);
   });
 
-  it('is named by its files', () => {
+  it('lists the files of a cycle', () => {
     const graph = new Map([
       ['a.ts', ['b.ts']],
       ['b.ts', ['c.ts', 'd.ts']],
@@ -70,10 +72,10 @@ describe('a circle', () => {
       ['d.ts', ['b.ts']],
       ['e.ts', ['a.ts']],
     ]);
-    expect(findCircles(graph)).toEqual(['a.ts → b.ts → c.ts → a.ts', 'b.ts → d.ts → b.ts']);
+    expect(findCycles(graph)).toEqual(['a.ts → b.ts → c.ts → a.ts', 'b.ts → d.ts → b.ts']);
   });
 
-  it('of a file with itself is one', () => {
-    expect(findCircles(new Map([['a.ts', ['a.ts']]]))).toEqual(['a.ts → a.ts']);
+  it('reports a file that imports itself', () => {
+    expect(findCycles(new Map([['a.ts', ['a.ts']]]))).toEqual(['a.ts → a.ts']);
   });
 });

@@ -1,16 +1,16 @@
 import path from 'node:path';
 
-/** What each file imports, or each room: names by name. */
+/** The imports of each file or module. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
-/** Specifiers of all imports and re-exports of a module, those of types alone included. */
+/** Returns the specifiers of all imports and re-exports in a file, including type-only ones. */
 export function importsOf(text: string): string[] {
   const statements =
     /(?:^|[;\n])\s*(?:import|export)\b[^'";]*?from\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
   return [...text.matchAll(statements)].map((match) => match[1] ?? match[2]!);
 }
 
-/** The file that a relative specifier names; undefined where it is not one of the files. */
+/** Returns the file that a relative specifier names, or undefined if it is not one of the files. */
 export function importedFile(
   from: string,
   specifier: string,
@@ -20,19 +20,19 @@ export function importedFile(
   return [`${name}.ts`, `${name}.tsx`].find((file) => files.has(file));
 }
 
-/** The shortest circle through each name that imports itself over others; every circle once, as `a → b → a`. */
-export function findCircles(graph: ImportGraph): string[] {
-  const circles = new Map<string, string>();
+/** Returns the shortest import cycle through each name, each cycle once, as `a → b → a`. */
+export function findCycles(graph: ImportGraph): string[] {
+  const cycles = new Map<string, string>();
   for (const start of [...graph.keys()].sort()) {
-    const circle = shortestPathBack(graph, start);
-    if (circle === undefined) continue;
-    const key = [...circle].sort().join(' ');
-    if (!circles.has(key)) circles.set(key, [...circle, start].join(' → '));
+    const cycle = shortestPathBack(graph, start);
+    if (cycle === undefined) continue;
+    const key = [...cycle].sort().join(' ');
+    if (!cycles.has(key)) cycles.set(key, [...cycle, start].join(' → '));
   }
-  return [...circles.values()];
+  return [...cycles.values()];
 }
 
-/** The names on the shortest way from a name back to it, itself first. */
+/** Returns the names on the shortest path from a name back to itself, starting with that name. */
 function shortestPathBack(graph: ImportGraph, start: string): string[] | undefined {
   const before = new Map<string, string>();
   const queue = [start];
@@ -51,7 +51,7 @@ function shortestPathBack(graph: ImportGraph, start: string): string[] | undefin
   return undefined;
 }
 
-/** Imports that the table does not allow; the key of a table is who imports, the list what it may import. */
+/** Returns the imports that the table does not allow. The table lists, for each name, the names that it may import. */
 export function forbiddenImports(
   imports: Iterable<{ file: string; from: string; to: string }>,
   allowed: Readonly<Record<string, readonly string[]>>,
@@ -61,8 +61,8 @@ export function forbiddenImports(
     .map(({ file, from, to }) => `${file}: ${from} must not import ${to}`);
 }
 
-/** A room is a folder directly below `src`; a file beside the rooms has its own name in the table. */
-export function roomOf(file: string): string {
+/** Returns the module of a file: the folder directly below `src`, or the name of a file directly in `src`. */
+export function moduleOf(file: string): string {
   const [, inSource = ''] = /\/src\/(.*)$/.exec(file) ?? [];
   return inSource.includes('/') ? inSource.split('/')[0]! : inSource.replace(/\.tsx?$/, '');
 }

@@ -1,8 +1,9 @@
 /**
- * Which room may import which. A room is a folder below `src` with one job; a file beside the rooms is named as if it
- * were one. Rooms stand on those above them, and `testing`, which only tests use, may import all.
+ * The modules that each module may import. A module is a folder below `src` with one job; a file directly in `src` is
+ * a module of the same name. A module imports only modules above it in the table. `testing` is only for tests and may
+ * import all.
  */
-export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'packages/schema': {
     digests: [],
     images: [],
@@ -181,5 +182,5 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   },
 };
 
-/** Files beside the rooms of a package. */
+/** How many files a package may have directly in `src`. */
 export const MAX_ROOT_FILES = 6;
