@@ -166,6 +166,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     catalogs: ['io', 'files', 'registry', 'trust', 'documents', 'signatures'],
     functions: ['io', 'files', 'registry', 'documents', 'signatures', 'catalogs'],
     resolve: ['io', 'files', 'registry', 'trust', 'documents', 'signatures'],
+    run: ['io', 'files', 'registry', 'resolve'],
     commands: [
       'completion',
       'io',
@@ -176,6 +177,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'catalogs',
       'functions',
       'resolve',
+      'run',
     ],
     program: ['io', 'commands'],
     main: ['io', 'program'],

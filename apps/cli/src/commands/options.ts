@@ -1,8 +1,13 @@
+import type { EngineName } from '@krmhub/functions';
+import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { OUTPUT_FORMATS } from '../io/print.js';
 import { isCatalogName } from '../registry/catalog-name.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
+import { FETCH_LIMITS } from '../run/limits.js';
+import { absoluteMount } from '../run/mounts.js';
+import type { RunPermissions } from '../run/runner.js';
 
 /** Options and arguments that several commands share. */
 
@@ -60,6 +65,56 @@ export function readResolution(options: ResolutionOptions): ResolverOptions {
     offline: offline || frozen,
     ...(runtime === undefined ? {} : { runtime }),
   };
+}
+
+/** For commands that run functions: what the user allows them to do. */
+export function withRunning(command: Command): Command {
+  return command
+    .option('--allow-exec', 'Run executables, which can do what you can do on this machine.')
+    .option('--network', 'Give network access to functions whose catalog declares that they need it.')
+    .option(
+      '--mount <mount>',
+      'Mount a folder for functions whose catalog declares it, for example type=bind,source=charts,target=/charts. Can be repeated.',
+      collect,
+    )
+    .addOption(
+      new Option('--engine <engine>', 'Container engine. Default: the first that runs.').choices(
+        ENGINE_NAMES,
+      ),
+    )
+    .option(
+      '--timeout <duration>',
+      'End a function after this time, for example 90s. Default: 5m.',
+      parseTimeout,
+    );
+}
+
+/** What `withRunning` parses. */
+export interface RunningOptions {
+  allowExec?: boolean;
+  network?: boolean;
+  mount?: string[];
+  engine?: EngineName;
+  /** Seconds. */
+  timeout?: number;
+}
+
+/** Returns what the user allows. Sources of mounts are relative to the current folder. Throws `usage`. */
+export function readRunning(options: RunningOptions, folder: string): RunPermissions {
+  const { allowExec = false, network = false, mount = [], engine, timeout } = options;
+  return {
+    allowExec,
+    network,
+    mounts: mount.map((text) => absoluteMount(text, folder)),
+    ...(engine === undefined ? {} : { engine }),
+    ...(timeout === undefined ? {} : { timeoutSeconds: timeout }),
+  };
+}
+
+function parseTimeout(value: string): number {
+  const seconds = parseDuration(value);
+  if (seconds <= FETCH_LIMITS.maxTimeoutSeconds) return seconds;
+  throw new InvalidArgumentError('Give at most 24h.');
 }
 
 /** For commands that work on the data folder of a registry. */
@@ -120,14 +175,14 @@ export function withSnapshotLimits(command: Command): Command {
     .option(
       '--max-age <duration>',
       'Refuse a signature of a pinned catalog that is older, for example 30d.',
-      parseMaxAge,
+      parseDuration,
     );
 }
 
 const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 
 /** Parses a duration as recipes have it, in seconds. */
-function parseMaxAge(value: string): number {
+function parseDuration(value: string): number {
   const [, count, unit] = /^([1-9]\d{0,8})([dhms])$/.exec(value) ?? [];
   if (count !== undefined) return Number(count) * SECONDS[unit as keyof typeof SECONDS];
   throw new InvalidArgumentError('Give a whole number and a unit, for example 30d, 12h or 90m.');
