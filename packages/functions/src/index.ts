@@ -7,13 +7,14 @@ export {
 export { type EngineSearch, findEngine } from './containers/find-engine.js';
 export { hasImage, pullImage } from './containers/images.js';
 export { pinnedImage } from './containers/pinned-image.js';
-export { runContainer } from './containers/run-container.js';
+export { type ContainerCommand, runContainer, runContainerCommand } from './containers/run-container.js';
 export {
   type ExecutableSource,
   type InstalledExecutable,
   installExecutable,
 } from './executables/install-executable.js';
 export { type ExecRun, runExecutable } from './executables/run-executable.js';
+export { type InPlaceRun, runInPlace } from './executables/run-in-place.js';
 export {
   DEFAULT_RUN_LIMITS,
   EXECUTABLE_LIMITS,

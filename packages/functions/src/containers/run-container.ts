@@ -32,17 +32,41 @@ export async function runContainer(
   signal?: AbortSignal,
 ): Promise<RunResult> {
   signal?.throwIfAborted();
+  const container = { image: run.image, argumentsFor: (name: string) => containerArguments(run, name) };
+  return runContainerCommand(run, container, input, limits, signal);
+}
+
+/** A container of which another program has chosen the arguments. */
+export interface ContainerCommand {
+  /** For messages. */
+  image: string;
+  /** All arguments of the engine, with `--name` and this name. */
+  argumentsFor(name: string): readonly string[];
+}
+
+/**
+ * Runs a container with arguments that are not ours, such as those of kustomize for an image that the user allowed
+ * without a digest. The limits and the removal are those of `runContainer`, and so are the errors.
+ */
+export async function runContainerCommand(
+  engine: Engine,
+  { image, argumentsFor }: ContainerCommand,
+  input: Uint8Array,
+  limits: RunLimits,
+  signal?: AbortSignal,
+): Promise<RunResult> {
+  signal?.throwIfAborted();
   const name = `krmhub-${randomUUID()}`;
-  const command = engineCommand(run, containerArguments(run, name));
+  const command = engineCommand(engine, argumentsFor(name));
   const result = await runProgram({ ...command, input, limits, signal });
-  const failure = engineFailure(run, `cannot run ${run.image}`, result);
+  const failure = engineFailure(engine, `cannot run ${image}`, result);
   // A container that has ended by itself was removed by `--rm`.
   if (failure !== undefined || result.end.type !== 'exited') {
-    const isGone = await removeContainer(run, name, result.end.type !== 'exited');
-    if (!isGone) throw notRemoved(run, name, failure);
+    const isGone = await removeContainer(engine, name, result.end.type !== 'exited');
+    if (!isGone) throw notRemoved(engine, name, failure);
   }
   if (failure !== undefined) throw failure;
-  return finishRun(result, { name: run.image, limits, isWrapped: true, signal });
+  return finishRun(result, { name: image, limits, isWrapped: true, signal });
 }
 
 /** Removes a container, which kills it. `mayAppear`: it is looked for again if it does not exist. */
