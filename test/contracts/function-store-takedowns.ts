@@ -153,6 +153,31 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
+    it('keep who signed the release, also in the revocation feed, and take later knowledge of signers', async () => {
+      const key = { type: 'key', fingerprint: sha256('a key') } as const;
+      const person = { type: 'identity', issuer: 'https://issuer.example', subject: 'a@b.c' } as const;
+      await store().commitFunction(one);
+      await store().commitFunction(two);
+      const tombstone = { ...takedownOf(one.release), signers: [key] };
+      await store().commitTakedown({ ...planned(one, 2, two), takedowns: [tombstone] });
+      await store().commitTakedown({ ...planned(two, 3), takedowns: [takedownOf(two.release)] });
+      const unsigned = takedownOf(two.release);
+      expect(await store().takedowns('example.com', 'bad')).toEqual([tombstone, unsigned]);
+      expect((await store().revocations(0, 9)).map(({ release, signers }) => [release, signers])).toEqual([
+        ['1.0.0', [key]],
+        ['2.0.0', undefined],
+      ]);
+      await store().addTakedownSigners({ ...tombstone, kind: 'BAD', signers: [person, key] });
+      await store().addTakedownSigners({ ...unsigned, signers: [person] });
+      await store().addTakedownSigners(takedownOf(one.release));
+      await store().addTakedownSigners({ ...unsigned, release: '3.0.0', signers: [person] });
+      expect(await store().allTakedowns()).toEqual([
+        { ...tombstone, signers: [key, person] },
+        { ...unsigned, signers: [person] },
+      ]);
+      expect((await store().unfinishedTakedowns())?.takedowns).toEqual(await store().allTakedowns());
+    });
+
     it('of all releases leave no function in search and lists', async () => {
       await store().commitFunction(one);
       await store().commitFunction(changeOf({ kind: 'Good' }));

@@ -31,6 +31,17 @@ export const Diagnostic = z
   })
   .openapi('Diagnostic');
 
+export const TakenDownSigner = z
+  .object({
+    type: z.enum(['key', 'identity', 'unidentified']).openapi({
+      description: '`unidentified`: a key that the registry did not know',
+    }),
+    fingerprint: DigestText.optional().openapi({ description: 'For a key' }),
+    issuer: z.string().optional().openapi({ description: 'For an identity' }),
+    subject: z.string().optional().openapi({ description: 'For an identity' }),
+  })
+  .openapi('TakenDownSigner', { description: 'Who signed a release that was taken down' });
+
 export const Takedown = z
   .object({
     group: z.string(),
@@ -40,6 +51,10 @@ export const Takedown = z
     at: Time,
     by: z.string(),
     reason: z.string(),
+    signers: z.array(TakenDownSigner).optional().openapi({
+      description:
+        'Who signed it. If no signing policy covers the function, its later releases need a signer of an earlier one',
+    }),
   })
   .openapi('Takedown', { description: 'Tombstone of a release that was taken down' });
 

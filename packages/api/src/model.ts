@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { ERROR_CODES } from '@krmhub/schema';
-import { Diagnostic, DigestText, Takedown, Time } from './base-model.js';
+import { Diagnostic, DigestText, Takedown, TakenDownSigner, Time } from './base-model.js';
 import { ReleaseSummary } from './function-model.js';
 
 export { Diagnostic, Takedown } from './base-model.js';
@@ -30,7 +30,9 @@ export const CatalogSnapshotReference = z
 
 export const PublishResult = z
   .object({
-    outcome: z.enum(['created', 'unchanged']),
+    outcome: z.enum(['created', 'attached', 'unchanged']).openapi({
+      description: '`attached`: the release existed with these bytes, and bundles of the request were added to it',
+    }),
     dryRun: z.boolean(),
     release: ReleaseSummary.extend({ group: z.string(), kind: z.string() }),
     diagnostics: z.array(Diagnostic).openapi({ description: 'Warnings' }),
@@ -104,6 +106,9 @@ export const Event = z
     source: z.string().optional().openapi({ description: "Name of a source in the catalog's recipe" }),
     serial: z.number().int().optional(),
     reason: z.string().optional(),
+    signers: z.array(TakenDownSigner).optional().openapi({
+      description: 'Who signed a release that was taken down; only in `/api/v1/revocations`',
+    }),
   })
   .openapi('Event');
 

@@ -11,6 +11,7 @@ export * from './plan/check-compatibility.js';
 export * from './plan/definition-facts.js';
 export * from './plan/displayed-release.js';
 export * from './plan/lifecycle.js';
+export { lacksSigner, mergeSigners } from './plan/pinned-signers.js';
 export * from './plan/publish.js';
 export * from './plan/publish-codes.js';
 export * from './plan/takedown.js';

@@ -78,12 +78,14 @@ export interface ManifestStore {
   listManifestTags(repository: string, digest: OciDigest): Promise<string[]>;
   /** Tags after `after` in code unit order; undefined for an unknown repository. */
   tags(repository: string, after: string, limit: number): Promise<string[] | undefined>;
-  /** Manifests with this subject, sorted by digest, after `after`. */
+  /** Manifests with this subject, sorted by digest, after `after`; only those that `pushedBy` pushed too. */
   referrers(
     repository: string,
     subject: OciDigest,
-    options: { artifactType?: string; after: string; limit: number },
+    options: { artifactType?: string; pushedBy?: string; after: string; limit: number },
   ): Promise<ManifestDescriptor[]>;
+  /** Everyone who pushed a manifest that has a subject, by name; empty for other manifests. */
+  pushers(repository: string, digest: OciDigest): Promise<string[]>;
   /** Names after `after` in code unit order. */
   repositories(after: string, limit: number): Promise<string[]>;
 

@@ -18,9 +18,10 @@ export * from './documents/limits.js';
 export * from './documents/media-types.js';
 export * from './documents/profile.js';
 export * from './documents/release.js';
+export type { Signer } from './documents/signer.js';
 export * from './documents/snapshot.js';
 export * from './documents/source-problem.js';
-export type { Takedown } from './documents/takedown.js';
+export type { Takedown, TakenDownSigner } from './documents/takedown.js';
 export type { ImageReference } from './images/image-reference.js';
 export { ociDigest, parseImageReference } from './images/image-reference.js';
 export {

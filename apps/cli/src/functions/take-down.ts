@@ -6,6 +6,8 @@ import { escapeControls, plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 
+type TakenDownSigner = NonNullable<TakedownResult['takedowns'][number]['signers']>[number];
+
 export interface TakedownOptions {
   reason: string;
   dryRun?: boolean;
@@ -68,8 +70,19 @@ function resultLines(result: TakedownResult): string[] {
         : `  ${catalog} is now at snapshot ${newest.serial}`,
     );
   }
+  const signers = new Set(takedowns.flatMap(({ signers = [] }) => signers.map(describeSigner)));
+  if (signers.size > 0) {
+    lines.push(
+      `  later releases still need a signature by ${[...signers].join(' or ')}, unless a signing policy covers them`,
+    );
+  }
   lines.push(...(dryRun ? ['dry run, nothing was changed'] : eraseWarning(erased)));
   return lines;
+}
+
+function describeSigner({ type, fingerprint, issuer, subject }: TakenDownSigner): string {
+  if (type === 'key') return `the key ${fingerprint}`;
+  return type === 'identity' ? `${subject} (${issuer})` : 'a key that the registry could not identify';
 }
 
 function eraseWarning(erased: boolean): string[] {

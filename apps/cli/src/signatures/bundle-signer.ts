@@ -17,6 +17,8 @@ export interface BundleSignerOptions extends ServiceOptions {
 
 /** A signer, and the trust to verify its signatures with before they are written. */
 export interface BundleSigner {
+  /** As the registry describes the signer; absent for an identity, which only its certificate states. */
+  name?: string;
   sign: PayloadSigner;
   trust: Trust;
 }
@@ -50,5 +52,5 @@ async function signerWithKey(io: Io, name: string): Promise<BundleSigner> {
   const text = new TextDecoder().decode(await readFileUpTo(io, name, MAX_KEY_LENGTH));
   const key = await readPrivateKey(text, name, () => keyPassword(io, name));
   const own = publicKey(createPublicKey(key), name);
-  return { sign: keySigner(key), trust: { keys: [own], root: emptyRoot() } };
+  return { name: `the key ${own.fingerprint}`, sign: keySigner(key), trust: { keys: [own], root: emptyRoot() } };
 }

@@ -20,6 +20,7 @@ import { checkFullText, checkSearchRows } from './search.js';
 import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
 import { checkSources, checkUpstreamEntries } from './sources.js';
+import { checkTakedownRecord } from './takedown-record.js';
 import { checkTakedowns } from './takedowns.js';
 import { checkUpstreamRows } from './upstream.js';
 
@@ -28,6 +29,7 @@ const CHECKS: Record<string, Check> = {
   database: checkDatabase,
   releases: checkReleases,
   takedowns: checkTakedowns,
+  'takedown-record': checkTakedownRecord,
   events: checkEvents,
   entries: checkEntries,
   snapshots: checkSnapshots,
@@ -69,6 +71,7 @@ export async function checkRegistry(
       artifacts: readBlobFolder(paths.artifacts),
       copies: readBlobFolder(paths.copies),
       keyFolder: paths.keys,
+      takedownRecord: paths.takedowns,
       startedAt: options.startedAt,
       now: (read) => readNow(paths.database, read),
       progress: options.progress ?? (async () => undefined),

@@ -26,6 +26,8 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   copies: BlobReader;
   /** Folder of the keys that sign snapshots. */
   keyFolder: string;
+  /** Path of takedowns.jsonl. */
+  takedownRecord: string;
   /** When the check started. */
   startedAt: Date;
   /** Reads the current database: work that was in flight when `client` was opened may be done. */

@@ -1,3 +1,4 @@
+import type { TokenRecord } from '@krmhub/catalog';
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciError } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from '../artifacts/repositories.js';
@@ -59,9 +60,9 @@ export async function deleteManifest(
   deps: OciDeps,
   named: { repository: string; reference: string },
 ): Promise<Response> {
-  await deps.access.authorize(c, named.repository, 'delete');
+  const token = await deps.access.authorize(c, named.repository, 'delete');
   const kind = repositoryKind(named.repository);
-  const remove = () => removeManifest(deps, named, kind);
+  const remove = () => removeManifest(deps, named, kind, token);
   // A manifest that is not a release yet may become one at the same time.
   if (kind.of === 'function') {
     await deps.functionLocks.run(functionLockKey({ group: kind.group, kind: kind.kindFolded }), remove);
@@ -73,6 +74,7 @@ async function removeManifest(
   { store }: OciDeps,
   { repository, reference }: { repository: string; reference: string },
   kind: RepositoryKind,
+  token: Pick<TokenRecord, 'name' | 'scopes'>,
 ): Promise<void> {
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
@@ -90,6 +92,15 @@ async function removeManifest(
       throw new OciError('DENIED', 'cannot delete a bundle of a release', {
         hint: 'To stop trusting its signer, revoke the key in the signing policies.',
       });
+    }
+    if (isDigest && kind.of === 'function' && !token.scopes.includes('admin')) {
+      // Without the signature of another publisher, its release would be published unsigned.
+      const pushers = await store.pushers(repository, reference);
+      if (pushers.some((by) => by !== token.name)) {
+        throw new OciError('DENIED', 'cannot delete a referrer that another token pushed', {
+          hint: 'Use that token, or ask an administrator.',
+        });
+      }
     }
   }
   const deleted = isDigest

@@ -11,7 +11,8 @@ import {
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { readBlobBytes } from '../artifacts/stored-blob.js';
-import { functionLockKey, publishRelease } from '../publish/publish-release.js';
+import { publishOrAttach } from '../publish/publish-or-attach.js';
+import { functionLockKey } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
@@ -23,6 +24,13 @@ import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
  */
 export const ALLOW_BREAKING = 'dev.krmhub.allow-breaking';
 
+export interface PublishedArtifact {
+  /** GROUP/KIND@RELEASE. */
+  release: string;
+  /** What the client should know, though the release is published. */
+  warning?: string;
+}
+
 interface FunctionRepository {
   repository: string;
   group: string;
@@ -32,15 +40,15 @@ interface FunctionRepository {
 /**
  * Publishes a release by putting a tag of a function, with the same plan as the HTTP API. A refused release
  * stores nothing: MANIFEST_INVALID has the diagnostics, and DENIED means that the release exists with another
- * definition. Another manifest with the same definition is stored by its digest, and the tag does not move.
- * Returns the release as GROUP/KIND@RELEASE.
+ * definition. Another manifest with the same definition is stored by its digest, and the tag does not move. Bundles that
+ * the token pushed as referrers of the manifest must be evidence, as those in a request of the HTTP API.
  */
 export async function publishArtifact(
   deps: OciDeps,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
   { tag, token }: { tag: string; token: TokenRecord },
-): Promise<string> {
+): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = changeOf(deps, token);
   const putOptions = { ...change, needed: pushed.needed };
@@ -49,10 +57,17 @@ export async function publishArtifact(
     return await deps.functionLocks.run(functionLockKey(name), async () => {
       const { record: manifest, needed } = pushed;
       // Under the lock, so that no one can delete the bundles before they are evidence.
-      const bundles = await referrerBundles(deps, repository, manifest.digest);
-      const submission = { ...artifact, bundles, bundlesMayFail: true };
+      const { own, others } = await referrerBundles(deps, repository, manifest.digest, token.name);
+      const isStanding = (await deps.store.manifestDescriptor(repository, name.release)) !== undefined;
+      const isTagged = (await deps.store.listManifestTags(repository, manifest.digest)).includes(name.release);
+      const submission = {
+        ...artifact,
+        // Bundles of another manifest than the one of the release stay referrers of that manifest.
+        bundles: isStanding && !isTagged ? [] : own,
+        others,
+      };
       const published = await refuseUnknown(() =>
-        publishRelease(deps, name, submission, {
+        publishOrAttach(deps, name, submission, {
           by: token.name,
           dryRun: false,
           allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
@@ -60,18 +75,26 @@ export async function publishArtifact(
           artifact: { repository, tags: [name.release], manifest, needed, blobs: [] },
         }),
       );
-      if (published.outcome === 'unchanged') {
+      if (published.outcome !== 'created') {
         await refuseUnknown(() =>
           withinQuota(repository, () => deps.store.putManifest(repository, pushed.record, putOptions)),
         );
       }
-      const { group, kind, release } = published.release;
-      return `${group}/${kind}@${release}`;
+      const { group, kind, release, signature } = published.release;
+      const isIgnored = published.outcome === 'created' && signature.state === 'unsigned' && others.length > 0;
+      return {
+        release: `${group}/${kind}@${release}`,
+        ...(isIgnored ? { warning: IGNORED_BUNDLES } : {}),
+      };
     });
   } catch (error) {
     throw asRefusal(error);
   }
 }
+
+/** Otherwise, another publisher could sign first, in place of the owner. */
+const IGNORED_BUNDLES =
+  'the release is not signed: bundles that other tokens pushed before do not count. Push them again';
 
 /** Reads the definition and the README of an artifact from blobs that were pushed before. */
 async function readArtifact(

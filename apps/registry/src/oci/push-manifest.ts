@@ -17,7 +17,7 @@ import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
-import { publishArtifact } from './publish-artifact.js';
+import { type PublishedArtifact, publishArtifact } from './publish-artifact.js';
 import { attachPushed } from './pushed-bundle.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
@@ -37,7 +37,7 @@ export async function putManifest(
   const byDigest = isOciDigest(reference);
   const tags = byDigest ? requestedTags(c) : [reference];
   if (kind.of === 'catalog') refuseSnapshots(pushed, tags);
-  let published: string | undefined;
+  let published: PublishedArtifact | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
     if (byDigest || tags.length !== 1) {
       throw new OciError('DENIED', 'a release has exactly one tag');
@@ -69,7 +69,9 @@ export async function putManifest(
     'Docker-Content-Digest': record.digest,
     'Content-Length': '0',
     ...(record.subject === undefined ? {} : { 'OCI-Subject': record.subject }),
-    ...(published === undefined ? {} : { [PUBLISHED_HEADER]: published }),
+    ...(published === undefined ? {} : { [PUBLISHED_HEADER]: published.release }),
+    // distribution-spec, "Warnings".
+    ...(published?.warning === undefined ? {} : { Warning: `299 - "${published.warning}"` }),
     ...(byDigest && tags.length > 0 ? { 'OCI-Tag': tags.join(', ') } : {}),
   });
 }

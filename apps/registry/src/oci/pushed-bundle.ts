@@ -1,4 +1,4 @@
-import { applicablePolicies, BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
+import { BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciError, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { isFallbackTag } from '../artifacts/repositories.js';
@@ -9,45 +9,74 @@ import type { SubmittedBundle } from '../publish/release-bundles.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
-/** Returns the bundles that refer to a manifest. Skips invalid and oversized ones. */
+export interface ReferrerBundles {
+  /** Bundles that the publisher pushed, which must be evidence. */
+  own: SubmittedBundle[];
+  /** The first bundles of others, as far as the limits allow. */
+  others: SubmittedBundle[];
+}
+
+/**
+ * Returns the bundles that refer to a manifest, those of the publisher first: others cannot crowd them out. Rejects with
+ * `too-large` if the publisher pushed more than the limits allow.
+ */
 export async function referrerBundles(
   deps: OciDeps,
   repository: string,
   subject: OciDigest,
-): Promise<SubmittedBundle[]> {
+  pushedBy: string,
+): Promise<ReferrerBundles> {
+  const own = await readBundles(deps, repository, subject, { pushedBy });
+  if (own.isCut) {
+    throw new KrmhubError(
+      'too-large',
+      `${subject} has more or larger bundles than a release can have: ${BUNDLE_LIMITS.maxPerRelease}, of ${BUNDLE_LIMITS.maxBytes} bytes each and ${BUNDLE_LIMITS.maxBytesPerTag} bytes together`,
+      { hint: 'Delete the referrers that you do not need, by digest.' },
+    );
+  }
+  const all = await readBundles(deps, repository, subject, {});
+  const digests = new Set(own.bundles.map(({ manifest }) => manifest));
+  return { own: own.bundles, others: all.bundles.filter(({ manifest }) => !digests.has(manifest)) };
+}
+
+async function readBundles(
+  deps: OciDeps,
+  repository: string,
+  subject: OciDigest,
+  options: { pushedBy?: string },
+): Promise<{ bundles: SubmittedBundle[]; isCut: boolean }> {
   const { store } = deps;
-  const referrers = await store.referrers(repository, subject, {
-    after: '',
-    limit: BUNDLE_LIMITS.maxPerRelease,
-  });
+  const limit = BUNDLE_LIMITS.maxPerRelease;
+  const referrers = await store.referrers(repository, subject, { ...options, after: '', limit: limit + 1 });
   const bundles: SubmittedBundle[] = [];
+  let isCut = referrers.length > limit;
   let total = 0;
-  for (const { digest, mediaType } of referrers) {
+  for (const { digest, mediaType } of referrers.slice(0, limit)) {
     const stored = await store.manifest(repository, digest);
     if (stored === undefined) continue;
-    const bytes = await bundleIn(deps, repository, readManifest(stored.bytes, mediaType));
-    if (bytes === undefined) continue;
-    total += bytes.byteLength;
-    if (total > BUNDLE_LIMITS.maxBytesPerTag) break;
-    bundles.push({ bytes, manifest: digest });
+    const found = await bundleIn(deps, repository, readManifest(stored.bytes, mediaType));
+    if (found === undefined) continue;
+    total += found === 'too-large' ? 0 : found.byteLength;
+    if (found === 'too-large' || total > BUNDLE_LIMITS.maxBytesPerTag) isCut = true;
+    else bundles.push({ bytes: found, manifest: digest });
   }
-  return bundles;
+  return { bundles, isCut };
 }
 
 async function bundleIn(
   deps: OciDeps,
   repository: string,
   manifest: PushedManifest['manifest'],
-): Promise<Uint8Array | undefined> {
+): Promise<Uint8Array | 'too-large' | undefined> {
   const layer = manifest.kind === 'image' ? bundleLayer(manifest.image) : undefined;
-  if (layer === undefined || layer.size > BUNDLE_LIMITS.maxBytes) return undefined;
-  return storedBytes(deps, repository, layer.digest);
+  if (layer === undefined) return undefined;
+  return layer.size > BUNDLE_LIMITS.maxBytes ? 'too-large' : storedBytes(deps, repository, layer.digest);
 }
 
 /**
- * Attaches a pushed bundle to an existing release, in the transaction that stores it. Returns true if it did.
- * Returns false if it is not a bundle of a release, or if no policy covers it and it cannot be verified; then
- * it is stored as any other manifest. If a policy covers the release, an invalid bundle is DENIED.
+ * Attaches a pushed bundle to an existing release, in the transaction that stores it. Returns true if it did. Returns
+ * false if it is not a bundle of a release, or says nothing new; then it is stored as any other manifest. A bundle that
+ * is no evidence is DENIED, as in the HTTP API.
  */
 export async function attachPushed(
   deps: OciDeps,
@@ -57,14 +86,18 @@ export async function attachPushed(
 ): Promise<boolean> {
   const { record, manifest, needed } = pushed;
   if (record.subject === undefined) return false;
-  const bytes = await bundleIn(deps, repository, manifest);
-  if (bytes === undefined) return false;
   const releases = (await deps.store.listManifestTags(repository, record.subject)).filter(
     (tag) => !isFallbackTag(tag),
   );
+  if (releases.length === 0) return false;
+  const bytes = await bundleIn(deps, repository, manifest);
+  if (bytes === undefined) return false;
+  if (bytes === 'too-large') {
+    throw new OciError('DENIED', `the bundle exceeds ${BUNDLE_LIMITS.maxBytes} bytes`);
+  }
   const artifact = { repository, tags, manifest: record, needed, blobs: [] };
   const given = { bytes, manifest: record.digest };
-  let isStored = false;
+  const outcomes = new Set<'changed' | 'unchanged'>();
   let refusal: KrmhubError | undefined;
   // Several releases may have the same manifest. A bundle refers to one of them.
   for (const release of releases) {
@@ -75,13 +108,13 @@ export async function attachPushed(
           attachBundle(deps, name, given, { by: token.name, pushed: artifact }),
         ),
       );
-      isStored ||= outcome === 'changed';
+      outcomes.add(outcome);
     } catch (error) {
       if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
-      if (applicablePolicies(deps.trust.policies, name).length > 0) refusal ??= error;
+      refusal ??= error;
     }
   }
-  if (isStored || refusal === undefined) return isStored;
+  if (outcomes.size > 0 || refusal === undefined) return outcomes.has('changed');
   throw new OciError('DENIED', refusal.message, {
     cause: refusal,
     ...(refusal.hint === undefined ? {} : { hint: refusal.hint }),

@@ -41,14 +41,14 @@ export interface AttachDeps {
 
 /**
  * Adds a bundle to an existing release. The caller holds the lock of the function. `pushed` is the manifest of a
- * bundle that was pushed to the repository; it is stored with the change. Rejects with `untrusted` if the bundle is
- * not evidence.
+ * bundle that was pushed to the repository; it is stored with the change. `dryRun` changes nothing. Rejects with
+ * `untrusted` if the bundle is not evidence.
  */
 export async function attachBundle(
   deps: AttachDeps,
   name: FunctionName & { release: string },
   given: SubmittedBundle,
-  { by, pushed }: { by: string; pushed?: Artifact },
+  { by, pushed, dryRun = false }: { by: string; pushed?: Artifact; dryRun?: boolean },
 ): Promise<{ outcome: 'changed' | 'unchanged'; release: ReleaseRecord }> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const { fn, release } = await findRelease(deps.store, name);
@@ -56,6 +56,7 @@ export async function attachBundle(
     if (planned.change === undefined) return { outcome: 'unchanged', release };
     const { change, artifact = pushed } = planned;
     await refuseFull(deps, artifact);
+    if (dryRun) return { outcome: 'changed', release: change.release };
     try {
       await deps.bytesLock.read(async () => {
         if (given.manifest === undefined) await deps.artifacts.put(given.bytes);
@@ -107,6 +108,7 @@ async function plan(
   const shown = await findDisplayedRelease(store, fn, release);
   const planned = planAttach({
     current: fn,
+    takedowns: await store.takedowns(fn.group, fn.kind),
     release,
     displayed: shown,
     bundle: record,

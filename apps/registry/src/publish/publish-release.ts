@@ -28,11 +28,16 @@ import {
   RevisionConflict,
 } from '@krmhub/catalog';
 import { VERSION } from '@krmhub/oci';
-import { type Diagnostic, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { type Diagnostic, type FunctionName, KrmhubError, sha256, type Takedown } from '@krmhub/schema';
 import { releaseArtifact } from '../artifacts/release-artifact.js';
 import { releaseSummary } from '../http/presentation.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { bundleToStore, verifySubmittedBundles } from './release-bundles.js';
+import {
+  bundleToStore,
+  type SubmittedBundle,
+  type VerifiedBundle,
+  verifySubmittedBundles,
+} from './release-bundles.js';
 import type { Submission } from './submission.js';
 
 export interface PublishDeps {
@@ -89,6 +94,7 @@ export async function publishRelease(
 
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.function(group, kind);
+    const takedowns = await store.takedowns(group, kind);
     const named = async (name: string) => current && store.release(current.group, current.kind, name);
     const predecessor = findPredecessor(current, release);
     const plan = await deps.planner.plan({
@@ -100,7 +106,7 @@ export async function publishRelease(
       current,
       currentRelease: await named(release),
       displayed: current && (await named(displayedRelease(current.releases).release)),
-      takedowns: await store.takedowns(group, kind),
+      takedowns,
       predecessor: predecessor === undefined ? undefined : await named(predecessor),
       allowBreaking,
       now: clock().toISOString(),
@@ -110,7 +116,14 @@ export async function publishRelease(
     if (plan.outcome === 'conflict') throw plan.error;
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return response('unchanged', plan.release, plan.diagnostics);
-    const { change, artifacts, bundles } = await signed(deps, plan.change, current, submission, artifact, by);
+    const { change, artifacts, bundles } = await signed(deps, {
+      planned: plan.change,
+      current,
+      takedowns,
+      submission,
+      artifact,
+      by,
+    });
     if (dryRun) return response('created', change.release, plan.diagnostics);
     try {
       await deps.bytesLock.read(async () => {
@@ -130,55 +143,64 @@ export async function publishRelease(
   throw concurrentUpdate(group, kind);
 }
 
+interface SignedInput {
+  planned: FunctionChange;
+  current: FunctionRecord | undefined;
+  takedowns: readonly Takedown[];
+  submission: Submission;
+  artifact: Artifact | undefined;
+  by: string;
+}
+
 /** Adds the bundles to the change if they satisfy the policies. */
 async function signed(
   { trust, turns }: Pick<PublishDeps, 'trust' | 'turns'>,
-  planned: FunctionChange,
-  current: FunctionRecord | undefined,
-  { readme, bundles: given = [], bundlesMayFail = false }: Submission,
-  artifact: Artifact | undefined,
-  by: string,
+  { planned, current, takedowns, submission, artifact, by }: SignedInput,
 ): Promise<{ change: FunctionChange; artifacts: Artifact[]; bundles: Uint8Array[] }> {
   const { release } = planned;
+  const { readme, bundles: given = [], others = [] } = submission;
   const existing =
     artifact ??
     releaseArtifact(
       release,
       readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
     );
-  const { found, problems } = await verifySubmittedBundles(
-    { trust, turns },
-    {
-      group: release.group,
-      kind: release.kind,
-      release: release.release,
-      definition: release.digest,
-      manifests: [{ digest: existing.manifest.digest, version: existing.manifest.annotations?.[VERSION] }],
-    },
-    given,
-  );
-  const name = `${release.group}/${release.kind}@${release.release}`;
-  if (problems.length > 0 && !bundlesMayFail) {
-    throw new KrmhubError('untrusted', `cannot publish ${name}: ${problems.join('; ')}`, {
-      hint: 'Send bundles that sign this release. `krmhub publish --key` and `krmhub sign --release` create them.',
-    });
+  const { group, kind, release: version, digest: definition } = release;
+  const { digest, annotations } = existing.manifest;
+  const verify = (bundles: readonly SubmittedBundle[]) =>
+    verifySubmittedBundles(
+      { trust, turns },
+      { group, kind, release: version, definition, manifests: [{ digest, version: annotations?.[VERSION] }] },
+      bundles,
+    );
+  const own = await verify(given);
+  if (own.problems.length > 0) {
+    throw new KrmhubError(
+      'untrusted',
+      `cannot publish ${group}/${kind}@${version}: ${own.problems.join('; ')}`,
+      {
+        hint: 'Send bundles that sign this release. `krmhub publish --key` and `krmhub sign --release` create them.',
+      },
+    );
   }
-  const stored = found.map((bundle) =>
-    bundleToStore(release, existing.manifest, bundle, { at: release.publishedAt, by }),
-  );
-  const records = stored.map(({ record }) => record);
+  const found = await verify(others);
+  const stored = (bundles: readonly VerifiedBundle[]) =>
+    bundles.map((bundle) => bundleToStore(release, existing.manifest, bundle, { at: release.publishedAt, by }));
+  const sent = stored(own.found);
   const change = planTrust({
     change: { ...planned, expectedPolicies: trust.revision },
-    bundles: records,
-    problems,
+    bundles: sent.map(({ record }) => record),
+    others: stored(found.found).map(({ record }) => record),
+    problems: found.problems,
     policies: trust.policies,
     current,
+    takedowns,
   });
   if (change instanceof KrmhubError) throw change;
   return {
     change,
-    artifacts: [existing, ...stored.flatMap((one) => one.artifact ?? [])],
-    bundles: found.flatMap(({ bytes, manifest }) => (manifest === undefined ? [bytes] : [])),
+    artifacts: [existing, ...sent.flatMap((one) => one.artifact ?? [])],
+    bundles: own.found.flatMap(({ bytes, manifest }) => (manifest === undefined ? [bytes] : [])),
   };
 }
 

@@ -9,10 +9,10 @@ export interface Submission {
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
   readme?: Uint8Array;
-  /** Signatures and attestations that came with it. */
+  /** Signatures and attestations by the publisher. Each must be evidence. */
   bundles?: readonly SubmittedBundle[];
-  /** The bundles were found as referrers, not sent with the release: invalid ones are skipped. */
-  bundlesMayFail?: boolean;
+  /** Bundles that others pushed as referrers. They count only if their signer is trusted or pinned already. */
+  others?: readonly SubmittedBundle[];
 }
 
 const FORM_HINT = 'Send one file "definition", at most one file "readme", and any files "bundle".';

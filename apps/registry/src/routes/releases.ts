@@ -25,9 +25,9 @@ import { publicAddress } from '../http/public-address.js';
 import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
 import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import type { AttachDeps } from '../publish/attach-bundle.js';
-import { attachBundle } from '../publish/attach-bundle.js';
+import { publishOrAttach } from '../publish/publish-or-attach.js';
 import type { PublishDeps } from '../publish/publish-release.js';
-import { functionLockKey, publishRelease } from '../publish/publish-release.js';
+import { functionLockKey } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
 import { definitionJson, findReleaseHead } from '../store/find-record.js';
 
@@ -63,14 +63,9 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
     const { name: by } = await authorize(c, deps, 'publish', params.group);
     const submission = await readSubmission(c);
-    const result = await deps.functionLocks.run(functionLockKey(params), async () => {
-      const published = await publishRelease(deps, params, submission, { by, ...query });
-      // Bundles that come with an existing release are added to it, never dropped silently.
-      if (published.outcome === 'unchanged' && !query.dryRun) {
-        for (const bundle of submission.bundles ?? []) await attachBundle(deps, params, bundle, { by });
-      }
-      return published;
-    });
+    const result = await deps.functionLocks.run(functionLockKey(params), () =>
+      publishOrAttach(deps, params, submission, { by, ...query }),
+    );
     if (query.wait && !query.dryRun) {
       const { release } = result;
       // Other catalogs may take long to build.

@@ -37,6 +37,41 @@ describe('the takedown record', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
+  it('keeps signers, and adds those that a line of an older version lacks', async () => {
+    const record = openTakedownRecord(file);
+    const key = { type: 'key', fingerprint: sha256('a key') } as const;
+    const person = { type: 'identity', issuer: 'https://issuer.example', subject: 'a@example.com' } as const;
+    await record.add([takedown('1.0.0'), { ...takedown('2.0.0'), signers: [key] }]);
+    const before = await stat(file);
+    await record.add([takedown('2.0.0')]);
+    expect((await stat(file)).ino).toBe(before.ino);
+    await record.add([
+      { ...takedown('1.0.0'), signers: [person, { type: 'unidentified' }] },
+      { ...takedown('2.0.0'), signers: [key, person] },
+    ]);
+    expect(await openTakedownRecord(file).read()).toEqual([
+      { ...takedown('1.0.0'), signers: [person, { type: 'unidentified' }] },
+      { ...takedown('2.0.0'), signers: [key, person] },
+    ]);
+  });
+
+  it('names a line with invalid signers', () => {
+    const line = (signers: unknown) =>
+      JSON.stringify({ type: 'release.taken-down', ...takedown('1.0.0'), signers });
+    const invalid = [
+      'x',
+      {},
+      [null],
+      [{ type: 'key' }],
+      [{ type: 'key', fingerprint: 'sha256:x' }],
+      [{ type: 'identity', issuer: 'https://issuer.example' }],
+      [{ type: 'identity', issuer: '', subject: 'a' }],
+      [{ type: 'anyone' }],
+    ];
+    for (const signers of invalid) expect(() => parse(line(signers)), line(signers)).toThrow('lines 1');
+    expect(parse(line([]))).toEqual([takedown('1.0.0')]);
+  });
+
   it('replaces an unfinished write', async () => {
     await writeFile(`${file}.unfinished`, '{"half');
     await openTakedownRecord(file).add([takedown('1.0.0')]);

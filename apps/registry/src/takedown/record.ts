@@ -1,6 +1,15 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { canonicalRelease, isDigest, isGroup, isKind, KrmhubError, type Takedown } from '@krmhub/schema';
+import { lacksSigner, mergeSigners } from '@krmhub/catalog';
+import {
+  canonicalRelease,
+  isDigest,
+  isGroup,
+  isKind,
+  KrmhubError,
+  type Takedown,
+  type TakenDownSigner,
+} from '@krmhub/schema';
 import { writeDurably } from '@krmhub/sources/durable-file';
 import { SERVER_LIMITS } from '../limits.js';
 import { translateFileError } from '../store/blobs/folder.js';
@@ -12,7 +21,7 @@ import { translateFileError } from '../store/blobs/folder.js';
 export interface TakedownRecord {
   /** Returns an empty list without a file. Rejects with `invalid-document` if the file is damaged. */
   read(): Promise<Takedown[]>;
-  /** Adds missing takedowns; durable when it resolves. */
+  /** Adds missing takedowns, and missing signers of known ones; durable when it resolves. */
   add(takedowns: readonly Takedown[]): Promise<void>;
 }
 
@@ -31,16 +40,34 @@ export function openTakedownRecord(file: string): TakedownRecord {
     read,
     async add(takedowns) {
       const known = await read();
-      const names = new Set(known.map(takedownName));
-      const added = takedowns.filter((one) => !names.has(takedownName(one)));
-      if (added.length === 0) return;
+      const all = mergeTakedowns([...known, ...takedowns]);
+      if (all.length === known.length && all.every((one, at) => !lacksSigners(known[at]!, one))) return;
       try {
-        await replaceFile(file, [...known, ...added].map(recordLine).join(''));
+        await replaceFile(file, all.map(recordLine).join(''));
       } catch (error) {
         throw translateFileError(path.dirname(file), error);
       }
     },
   };
+}
+
+/** Returns each takedown once, in order. Lists of older versions lack signers, so those of all lists are merged. */
+function mergeTakedowns(takedowns: readonly Takedown[]): Takedown[] {
+  const merged = new Map<string, Takedown>();
+  for (const one of takedowns) {
+    const name = takedownName(one);
+    const before = merged.get(name);
+    if (before === undefined) merged.set(name, one);
+    else if (lacksSigners(before, one)) {
+      merged.set(name, { ...before, signers: mergeSigners(before.signers ?? [], one.signers ?? []) });
+    }
+  }
+  return [...merged.values()];
+}
+
+/** Reports whether a takedown lacks a signer that another one of the same release names. */
+export function lacksSigners(takedown: Takedown, other: Takedown): boolean {
+  return lacksSigner(takedown.signers ?? [], other.signers ?? []);
 }
 
 /** Returns the takedowns of a record or a saved revocation feed. Throws `invalid-document` naming every bad line. */
@@ -74,12 +101,13 @@ function linesOf(text: string): string[] {
   return text.split('\n');
 }
 
-function takedownName({ group, kind, release }: Takedown): string {
+/** Names the release of a takedown. Kinds that differ only by case are the same. */
+export function takedownName({ group, kind, release }: Takedown): string {
   return `${group}/${kind.toLowerCase()}@${release}`;
 }
 
-function recordLine({ group, kind, release, digest, at, by, reason }: Takedown): string {
-  return `${JSON.stringify({ type: 'release.taken-down', at, by, group, kind, release, digest, reason })}\n`;
+function recordLine({ group, kind, release, digest, at, by, reason, signers }: Takedown): string {
+  return `${JSON.stringify({ type: 'release.taken-down', at, by, group, kind, release, digest, reason, signers })}\n`;
 }
 
 function parseLine(line: string): Takedown | 'other' | 'invalid' {
@@ -90,12 +118,17 @@ function parseLine(line: string): Takedown | 'other' | 'invalid' {
     return 'invalid';
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'invalid';
-  const { type, group, kind, release, digest, at, by, reason } = value as Record<string, unknown>;
+  const { type, group, kind, release, digest, at, by, reason, signers } = value as Record<string, unknown>;
   if (typeof type !== 'string') return 'invalid';
   if (type !== 'release.taken-down') return 'other';
   const texts = [group, kind, release, digest, at, by, reason];
   if (!texts.every((text): text is string => typeof text === 'string' && text !== '')) return 'invalid';
-  const takedown = { group, kind, release, digest, at, by, reason } as Takedown;
+  const named = readSigners(signers);
+  if (named === undefined) return 'invalid';
+  const takedown = {
+    ...{ group, kind, release, digest, at, by, reason },
+    ...(named.length === 0 ? {} : { signers: named }),
+  } as Takedown;
   const isValid =
     isGroup(takedown.group) &&
     isKind(takedown.kind) &&
@@ -103,6 +136,26 @@ function parseLine(line: string): Takedown | 'other' | 'invalid' {
     isDigest(takedown.digest) &&
     isTime(takedown.at);
   return isValid ? takedown : 'invalid';
+}
+
+/** Returns the signers of a line; undefined if they are invalid. Lines of older versions have none. */
+function readSigners(value: unknown): TakenDownSigner[] | undefined {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) return undefined;
+  const signers = value.map(readSigner);
+  return signers.every((one) => one !== undefined) ? mergeSigners([], signers) : undefined;
+}
+
+function readSigner(value: unknown): TakenDownSigner | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { type, fingerprint, issuer, subject } = value as Record<string, unknown>;
+  if (type === 'unidentified') return { type };
+  if (type === 'key' && typeof fingerprint === 'string' && isDigest(fingerprint)) return { type, fingerprint };
+  return type === 'identity' && isName(issuer) && isName(subject) ? { type, issuer, subject } : undefined;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 /** Reports whether a text is a time as this registry writes it. */

@@ -29,7 +29,7 @@ import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditi
 import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { TakedownRecord } from './record.js';
+import { lacksSigners, type TakedownRecord } from './record.js';
 
 export interface TakedownDeps {
   store: FunctionStore & Pick<ManifestStore, 'findUnreferencedFiles'>;
@@ -101,7 +101,9 @@ export async function applyTakedowns(
   await runExclusive(deps, async () => {
     for (const takedown of takedowns) {
       const tombstones = await store.takedowns(takedown.group, takedown.kind);
-      if (tombstones.some(({ release }) => release === takedown.release)) {
+      const tombstone = tombstones.find(({ release }) => release === takedown.release);
+      if (tombstone !== undefined) {
+        if (lacksSigners(tombstone, takedown)) await store.addTakedownSigners(takedown);
         result.known.push(takedown);
         continue;
       }

@@ -29,6 +29,8 @@ export interface TestRegistry {
   advance(milliseconds: number): void;
   request(pathAndQuery: string, init?: RequestInit): Promise<Response>;
   token(wanted: {
+    /** Default: `tester`. */
+    name?: string;
     scopes?: TokenScope[];
     groups?: string[];
     repositories?: string[];
@@ -78,11 +80,11 @@ export async function openTestRegistry(
   const app = createApp(parts);
   const request = async (pathAndQuery: string, init?: RequestInit) =>
     app.request(`http://registry.test${pathAndQuery}`, init);
-  const token: TestRegistry['token'] = async ({ scopes, groups, repositories, expiresInDays }) => {
+  const token: TestRegistry['token'] = async ({ name = 'tester', scopes, groups, repositories, expiresInDays }) => {
     const { token: record, secret } = await createToken(
       store,
       {
-        name: 'tester',
+        name,
         scopes: scopes ?? ['publish', 'yank', 'push', 'admin'],
         groups: groups ?? ['*'],
         repositories: repositories ?? ['*'],

@@ -1,9 +1,9 @@
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { releaseSignatures } from '../policy/signature-verdict.js';
 import { evaluateSignatures, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
-import { pinViolation } from './trust.js';
+import { pinViolation } from './pinned-signers.js';
 
 /** Limits on bundles: each with its unit. */
 export const BUNDLE_LIMITS = {
@@ -21,6 +21,8 @@ export const BUNDLE_LIMITS = {
 
 export interface AttachInput {
   current: FunctionRecord;
+  /** What was taken down of the function. */
+  takedowns: readonly Takedown[];
   release: ReleaseRecord;
   /** The record of `displayedRelease(current.releases)`. */
   displayed: ReleaseRecord;
@@ -39,7 +41,7 @@ export type AttachPlan =
  * `untrusted`: otherwise anyone could "sign" a release. Throws `conflict` if the release has too many bundles.
  */
 export function planAttach(input: AttachInput): AttachPlan {
-  const { current, release, bundle, policies, now, by } = input;
+  const { current, takedowns, release, bundle, policies, now, by } = input;
   const { group, kind, bundles = [] } = release;
   // Another signature by the same signer says nothing new, and could fill the release, unless it covers more.
   const says = (one: ReleaseBundle) => one.claim === 'signature' && one.signer !== undefined;
@@ -63,7 +65,7 @@ export function planAttach(input: AttachInput): AttachPlan {
     const verdict = evaluateSignatures(policies, release, signatures);
     const reason =
       verdict === undefined
-        ? pinViolation({ current, signatures, policies })
+        ? pinViolation({ current, takedowns, signatures, policies })
         : verdict.trusted
           ? undefined
           : verdict.reason;

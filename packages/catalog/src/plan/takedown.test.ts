@@ -1,6 +1,6 @@
 import { KrmhubError, sha256, type Takedown } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { ReleaseRecord } from '../ports/records.js';
+import type { ReleaseBundle, ReleaseRecord } from '../ports/records.js';
 import {
   functionDefinition,
   functionRecord,
@@ -53,6 +53,38 @@ describe('a takedown', () => {
     expect(planned.takedowns).toEqual([takedownOf(NEW), { ...takedownOf(NEW), release: '2.0.1' }]);
     expect(planned.search).toMatchObject({ release: '1.0.0' });
     expect(plan(again, [NEW, again])).not.toHaveProperty('search');
+  });
+
+  it('keeps the signers of each release in its tombstone, and those that a record names', () => {
+    const key = (character: string) =>
+      ({ type: 'key', fingerprint: `sha256:${character.repeat(64)}` }) as const;
+    const signed = (character: string, signer = key(character)): ReleaseBundle => ({
+      digest: signer.fingerprint,
+      size: 1,
+      manifest: 'sha256:m',
+      claim: 'signature',
+      predicateType: 'https://krmhub.dev/release/v1',
+      signer,
+      receivedAt: NOW,
+      receivedBy: 'alice',
+    });
+    const attested: ReleaseBundle = { ...signed('e'), claim: 'attestation' };
+    const { signer: _, ...unknown } = signed('f');
+    const first = { ...NEW, bundles: [signed('a'), attested, signed('a')] };
+    const again = described('2.0.1', 'about 2.0.0', { bundles: [signed('b'), unknown] });
+    const signersOf = (takedown: Takedown) =>
+      planTakedown({ current: functionRecord([first, again], 7), takedown, displayed: undefined }).takedowns.map(
+        ({ release, signers }) => [release, signers],
+      );
+    const unidentified = { type: 'unidentified' };
+    expect(signersOf(takedownOf(first))).toEqual([
+      ['2.0.0', [key('a')]],
+      ['2.0.1', [key('b'), unidentified]],
+    ]);
+    expect(signersOf({ ...takedownOf(first), signers: [key('c'), key('a')] })[0]).toEqual([
+      '2.0.0',
+      [key('c'), key('a')],
+    ]);
   });
 
   it('creates a tombstone for a release that does not exist', () => {

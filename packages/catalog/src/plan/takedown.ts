@@ -1,11 +1,15 @@
 import { type Digest, KrmhubError, type Takedown } from '@krmhub/schema';
 import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
+import { mergeSigners, releaseSigners } from './pinned-signers.js';
 
 export interface TakedownInput {
   /** The current function; undefined if it does not exist. */
   current: FunctionRecord | undefined;
-  /** The release to take down, its digest, and who does it when and why. */
+  /**
+   * The release to take down, its digest, and who does it when and why. Its signers are those of the release; a record
+   * of an earlier takedown can name more.
+   */
   takedown: Takedown;
   /** ID of the token that asked for it. */
   token?: string;
@@ -45,13 +49,22 @@ export function planTakedown({ current, takedown, token, displayed }: TakedownIn
   const same = (current?.releases ?? []).filter(
     ({ release, digest }) => digest === takedown.digest && release !== takedown.release,
   );
+  const { signers: recorded = [], ...rest } = takedown;
+  const named = [
+    {
+      release: takedown.release,
+      signers: mergeSigners(recorded, standing === undefined ? [] : releaseSigners(standing)),
+    },
+    ...same.map((one) => ({ release: one.release, signers: releaseSigners(one) })),
+  ];
   return {
     ...name,
     expectedRevision: current?.revision ?? 0,
-    takedowns: [takedown.release, ...same.map(({ release }) => release)].map((release) => ({
-      ...takedown,
+    takedowns: named.map(({ release, signers }) => ({
+      ...rest,
       ...name,
       release,
+      ...(signers.length === 0 ? {} : { signers }),
     })),
     ...(token === undefined ? {} : { token }),
     ...(displayed === undefined ? {} : { search: searchDocument(name, left, displayed) }),

@@ -1,10 +1,11 @@
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionChange, ReleaseBundle, Signer } from '../ports/records.js';
 import { functionRecord, NOW, releaseRecord } from '../testing/records.js';
+import { BUNDLE_LIMITS } from './attach.js';
 import { searchDocument } from './displayed-release.js';
-import { planTrust } from './trust.js';
+import { planTrust, type TrustInput } from './trust.js';
 
 const digest = (character: string) => `sha256:${character.repeat(64)}` as const;
 const OWNER: Signer = { type: 'key', fingerprint: digest('a') };
@@ -27,8 +28,31 @@ function bundle(signer: Signer | undefined): ReleaseBundle {
 function plan(
   earlier: readonly (readonly (Signer | undefined)[])[],
   signers: readonly Signer[],
-  { policies = [], problems = [] }: { policies?: readonly SigningPolicy[]; problems?: string[] } = {},
+  {
+    policies = [],
+    problems = [],
+    takedowns = [],
+    others = [],
+  }: {
+    policies?: readonly SigningPolicy[];
+    problems?: string[];
+    takedowns?: readonly Takedown[];
+    others?: readonly ReleaseBundle[];
+  } = {},
 ): string | undefined {
+  const planned = planWith({ earlier, signers, policies, problems, takedowns, others });
+  return planned instanceof KrmhubError ? planned.message : undefined;
+}
+
+function planWith({
+  earlier,
+  signers,
+  ...given
+}: Pick<TrustInput, 'policies' | 'problems' | 'takedowns'> & {
+  earlier: readonly (readonly (Signer | undefined)[])[];
+  signers: readonly Signer[];
+  others: readonly ReleaseBundle[];
+}): FunctionChange | KrmhubError {
   const releases = earlier.map((all, index) =>
     releaseRecord(`1.${index}.0`, undefined, all.length === 0 ? {} : { bundles: all.map(bundle) }),
   );
@@ -42,14 +66,25 @@ function plan(
     search: searchDocument(release, [release], release),
     event: { type: 'release.published', at: NOW, by: 'alice' },
   };
-  const planned = planTrust({
+  return planTrust({
+    ...given,
     change,
     bundles: signers.map(bundle),
-    problems,
-    policies,
     current: releases.length === 0 ? undefined : functionRecord(releases),
   });
-  return planned instanceof KrmhubError ? planned.message : undefined;
+}
+
+function takedown(release: string, signers: Takedown['signers']): Takedown {
+  return {
+    group: 'example.com',
+    kind: 'SetLabels',
+    release,
+    digest: digest('d'),
+    at: NOW,
+    by: 'root',
+    reason: 'malware',
+    ...(signers === undefined ? {} : { signers }),
+  };
 }
 
 describe('without a policy, the first signer of a function', () => {
@@ -90,5 +125,58 @@ describe('without a policy, the first signer of a function', () => {
     const policies = [{ name: 'team', groups: ['other.example'], signers }];
     expect(plan([[OWNER]], [OWNER], { policies })).toContain('revokes: stolen');
     expect(plan([[OWNER]], [], { policies })).toContain('this one is not');
+  });
+
+  it('is required also after a takedown of all signed releases', () => {
+    const takedowns = [takedown('0.9.0', undefined), takedown('1.0.0', [OWNER])];
+    const before = `release 1.0.0, which was taken down, was signed by the key ${digest('a')}`;
+    for (const earlier of [[], [[]]]) {
+      expect(plan(earlier, [], { takedowns })).toContain(`${before}, and this one is not`);
+      expect(plan(earlier, [OTHER], { takedowns })).toContain(before);
+      expect(plan(earlier, [OWNER, OTHER], { takedowns })).toContain(before);
+      expect(plan(earlier, [OWNER], { takedowns })).toBeUndefined();
+    }
+    expect(plan([[OTHER]], [OWNER], { takedowns })).toBeUndefined();
+    expect(plan([], [OTHER], { takedowns: [takedown('1.0.0', undefined)] })).toBeUndefined();
+    const unidentified = [takedown('1.0.0', [{ type: 'unidentified' }])];
+    expect(plan([], [OTHER], { takedowns: unidentified })).toContain('could not identify');
+  });
+});
+
+describe('bundles that others pushed before the release', () => {
+  const others = [bundle(OTHER), bundle(OWNER)];
+  const policies = [
+    { name: 'team', groups: ['example.com'], signers: [{ key: 'PEM', fingerprint: digest('a') }] },
+  ];
+  const signers = (planned: FunctionChange | KrmhubError) =>
+    planned instanceof KrmhubError
+      ? planned.message
+      : planned.release.bundles?.map(({ signer }) => signer);
+  const given = { problems: [], policies: [], takedowns: [], others };
+
+  it('pin no signer', () => {
+    expect(signers(planWith({ ...given, earlier: [], signers: [] }))).toBeUndefined();
+    expect(signers(planWith({ ...given, earlier: [], signers: [OWNER] }))).toEqual([OWNER]);
+  });
+
+  it('neither prevent a release of the pinned signer nor count beside it', () => {
+    expect(signers(planWith({ ...given, earlier: [[OWNER]], signers: [OWNER] }))).toEqual([OWNER]);
+    expect(plan([[OWNER]], [], { others: [bundle(OTHER)] })).toContain('this one is not');
+  });
+
+  it('count if their signer is pinned or trusted', () => {
+    expect(signers(planWith({ ...given, earlier: [[OWNER]], signers: [] }))).toEqual([OWNER]);
+    expect(signers(planWith({ ...given, policies, earlier: [], signers: [] }))).toEqual([OWNER]);
+    expect(plan([], [], { policies, others: [bundle(OTHER)] })).toContain('it is not signed');
+  });
+
+  it('do not crowd out evidence by the publisher', () => {
+    const many = Array.from({ length: 100 }, (_, at): ReleaseBundle => {
+      const digest = `sha256:${at.toString().padStart(64, '0')}` as const;
+      return { ...bundle(undefined), claim: 'attestation', digest };
+    });
+    const planned = planWith({ ...given, others: many, earlier: [], signers: [OWNER] });
+    expect(signers(planned)?.[0]).toEqual(OWNER);
+    expect(signers(planned)).toHaveLength(1 + BUNDLE_LIMITS.maxUnverifiedPerRelease);
   });
 });

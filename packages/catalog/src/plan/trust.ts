@@ -1,36 +1,43 @@
-import { KrmhubError } from '@krmhub/schema';
-import { releaseSignatures, signedParts } from '../policy/signature-verdict.js';
-import {
-  describeSigner,
-  evaluateSignatures,
-  isSameSigner,
-  revocationReason,
-  type SigningPolicy,
-} from '../policy/signing-policy.js';
-import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseSignature } from '../ports/records.js';
+import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { releaseSignatures } from '../policy/signature-verdict.js';
+import { evaluateSignatures, type SigningPolicy } from '../policy/signing-policy.js';
+import type { FunctionChange, FunctionRecord, ReleaseBundle } from '../ports/records.js';
+import { BUNDLE_LIMITS } from './attach.js';
+import { pinnedSigners, pinViolation } from './pinned-signers.js';
 
-/**
- * Plans what publishing a release does with its bundles, or returns the error `untrusted` if its signers may not
- * publish it. If a policy covers the release, a trusted signer must have signed it. Otherwise, the signers of the first
- * signed release are pinned: the function stays signed, by the same signers. To change that, apply a policy first, as an
- * administrator.
- */
-export function planTrust(input: {
+export interface TrustInput {
   /** The plan of the publish, without bundles. */
   change: FunctionChange;
+  /** Bundles by the publisher. */
   bundles: readonly ReleaseBundle[];
-  /** Why others that came with it are no evidence. */
+  /**
+   * Bundles that others added before the release existed. They neither pin a signer nor prevent the release: their
+   * signatures count only if a policy trusts the signer, or if it signed earlier releases.
+   */
+  others?: readonly ReleaseBundle[];
+  /** Why further bundles are no evidence. */
   problems: readonly string[];
   policies: readonly SigningPolicy[];
   /** The function on whose revision the change was planned. */
   current: FunctionRecord | undefined;
-}): FunctionChange | KrmhubError {
-  const { change, bundles } = input;
-  const distrust = checkTrust(input);
+  /** What was taken down of the function. */
+  takedowns: readonly Takedown[];
+}
+
+/**
+ * Plans what publishing a release does with its bundles, or returns the error `untrusted` if its signers may not
+ * publish it. If a policy covers the release, a trusted signer must have signed it. Otherwise, the signers of the first
+ * signed release are pinned, also after a takedown: the function stays signed, by the same signers. To change that,
+ * apply a policy first, as an administrator.
+ */
+export function planTrust(input: TrustInput): FunctionChange | KrmhubError {
+  const { change } = input;
+  const bundles = countedBundles(input);
+  const distrust = checkTrust(input, bundles);
   if (distrust !== undefined) return distrust;
   if (bundles.length === 0) return change;
   const { search } = change;
-  const release = { ...change.release, bundles: [...bundles] };
+  const release = { ...change.release, bundles };
   const isShown = search.release === release.release;
   return {
     ...change,
@@ -39,15 +46,40 @@ export function planTrust(input: {
   };
 }
 
-function checkTrust({
-  change: { release },
-  bundles,
-  problems,
-  policies,
-  current,
-}: Parameters<typeof planTrust>[0]): KrmhubError | undefined {
+/** Returns the bundles of the publisher, and those of others that count, within the limits of a release. */
+function countedBundles(input: TrustInput): ReleaseBundle[] {
+  const counted = [...input.bundles];
+  for (const bundle of input.others ?? []) {
+    if (counted.length >= BUNDLE_LIMITS.maxPerRelease) break;
+    if (counted.some(({ digest }) => digest === bundle.digest)) continue;
+    const attestations = counted.filter(({ claim }) => claim === 'attestation').length;
+    const counts =
+      bundle.claim === 'attestation'
+        ? attestations < BUNDLE_LIMITS.maxUnverifiedPerRelease
+        : isTrustedAlone(input, bundle);
+    if (counts) counted.push(bundle);
+  }
+  return counted;
+}
+
+/** Reports whether a policy or a pin trusts a signature without any other. */
+function isTrustedAlone(
+  { change, policies, current, takedowns }: TrustInput,
+  bundle: ReleaseBundle,
+): boolean {
+  const signatures = releaseSignatures({ bundles: [bundle] });
+  const verdict = evaluateSignatures(policies, change.release, signatures);
+  if (verdict !== undefined) return verdict.trusted;
+  const isPinned = pinnedSigners(current, takedowns).signers.length > 0;
+  return isPinned && pinViolation({ current, takedowns, signatures, policies }) === undefined;
+}
+
+function checkTrust(
+  { change: { release }, problems, policies, current, takedowns }: TrustInput,
+  bundles: readonly ReleaseBundle[],
+): KrmhubError | undefined {
   const name = `${release.group}/${release.kind}@${release.release}`;
-  const signatures = releaseSignatures({ bundles: [...bundles] });
+  const signatures = releaseSignatures({ bundles });
   const verdict = evaluateSignatures(policies, release, signatures, problems);
   if (verdict?.trusted === true) return undefined;
   if (verdict !== undefined) {
@@ -55,7 +87,7 @@ function checkTrust({
       hint: 'Sign with a key or an identity that the policy names (`krmhub policy list`), as `krmhub publish --key` does.',
     });
   }
-  const reason = pinViolation({ current, signatures, problems, policies });
+  const reason = pinViolation({ current, takedowns, signatures, problems, policies });
   if (reason === undefined) return undefined;
   return new KrmhubError('untrusted', `cannot publish ${name}: ${reason}`, {
     hint: `A signed function stays signed, by the same signer. ${ALLOW_HINT}`,
@@ -63,36 +95,3 @@ function checkTrust({
 }
 
 const ALLOW_HINT = 'An administrator can allow another signer with `krmhub policy apply`.';
-
-/**
- * Returns why a release is not signed as the earlier releases of the function, for functions without a policy. Every
- * signature must be by an earlier signer: otherwise, one signature could bring in another signer. A signer that any
- * policy revokes is never trusted.
- */
-export function pinViolation({
-  current,
-  signatures,
-  problems = [],
-  policies,
-}: {
-  current: FunctionRecord | undefined;
-  signatures: readonly ReleaseSignature[];
-  problems?: readonly string[];
-  policies: readonly SigningPolicy[];
-}): string | undefined {
-  const revoked = signatures
-    .map(({ signer }) => revocationReason(policies, signer))
-    .find((reason) => reason !== undefined);
-  if (revoked !== undefined) return revoked;
-  const parts = (current?.releases ?? []).map(signedParts);
-  const pinned = parts.flatMap((one) => one.signatures);
-  const [first] = pinned;
-  // Of an unidentified key it cannot be said that it signed again.
-  if (first === undefined && !parts.some(({ hasUnidentified }) => hasUnidentified)) return undefined;
-  const before = `previous releases are signed by ${first === undefined ? 'a key that this registry could not identify' : describeSigner(first.signer)}`;
-  if (signatures.length === 0) {
-    return `${before}, and ${problems.length === 0 ? 'this one is not' : problems.join('; ')}`;
-  }
-  const stranger = signatures.find(({ signer }) => !pinned.some((one) => isSameSigner(one.signer, signer)));
-  return stranger && `it is signed by ${describeSigner(stranger.signer)}, and ${before}`;
-}

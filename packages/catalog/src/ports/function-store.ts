@@ -43,6 +43,11 @@ export interface FunctionStore {
    * RevisionConflict as commitFunction does.
    */
   commitTakedown(takedown: FunctionTakedown, options?: { dryRun: boolean }): Promise<TakedownResult>;
+  /**
+   * Adds the signers of a takedown to its tombstone, for example those that a record knows and an older database does
+   * not. Does nothing without that tombstone.
+   */
+  addTakedownSigners(takedown: Takedown): Promise<void>;
   /** What is left to be deleted outside of the store; undefined where every takedown is finished. */
   unfinishedTakedowns(): Promise<{ takedowns: Takedown[]; blobs: Digest[] } | undefined>;
   /** Erases from the store's own files what takedowns removed from it, and remembers that they are finished. */

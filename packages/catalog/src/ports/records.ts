@@ -6,17 +6,16 @@ import type {
   Refused,
   ReportedSource,
   Shadowed,
+  Signer,
   SnapshotRendition,
   Takedown,
+  TakenDownSigner,
 } from '@krmhub/schema';
+
+export type { Signer } from '@krmhub/schema';
 
 /** Times are RFC 3339 in UTC with milliseconds. */
 export type Time = string;
-
-/** Who signed something, as its verification found. */
-export type Signer =
-  | { type: 'key'; fingerprint: Digest }
-  | { type: 'identity'; issuer: string; subject: string };
 
 /** A valid signature of a release. Policies decide whether it is trusted. */
 export interface ReleaseSignature {
@@ -183,6 +182,8 @@ export interface NewEvent {
 export interface Event extends NewEvent {
   /** Counts all events of a registry from 1, without gaps that a reader could miss something in. */
   sequence: number;
+  /** Who signed a release that was taken down; only in the revocation feed, from which tombstones can be restored. */
+  signers?: TakenDownSigner[];
 }
 
 /** One planned change of one function, which a store commits in one transaction. */

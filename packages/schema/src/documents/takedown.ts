@@ -1,4 +1,8 @@
 import type { Digest } from '../digests/digest.js';
+import type { Signer } from './signer.js';
+
+/** A signer of a release that was taken down; `unidentified` if the registry did not know the key. */
+export type TakenDownSigner = Signer | { type: 'unidentified' };
 
 /** What is left of a release that was taken down: a tombstone with its name and digest. Its bytes are deleted. */
 export interface Takedown {
@@ -12,4 +16,9 @@ export interface Takedown {
   at: string;
   by: string;
   reason: string;
+  /**
+   * Who signed it. Later releases of the function need a signer of an earlier one, also of one that was taken down.
+   * Absent if it was not signed, and in tombstones of older versions.
+   */
+  signers?: TakenDownSigner[];
 }

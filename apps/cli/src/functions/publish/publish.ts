@@ -240,6 +240,12 @@ function interruptedError(
   });
 }
 
+const OUTCOMES: Record<PublishResult['outcome'], string> = {
+  created: 'created',
+  attached: 'signed',
+  unchanged: 'unchanged',
+};
+
 async function printPublished(
   io: Io,
   published: readonly Published[],
@@ -254,8 +260,8 @@ async function printPublished(
     digest: release.digest,
     catalogs,
   }));
-  const describe = ({ outcome }: { outcome: string }) =>
-    dryRun && outcome === 'created' ? 'would be created' : outcome;
+  const describe = ({ outcome }: Pick<PublishResult, 'outcome'>) =>
+    dryRun && outcome !== 'unchanged' ? `would be ${OUTCOMES[outcome]}` : OUTCOMES[outcome];
   await printData(io, options.output, { releases, dryRun }, () =>
     printTable(
       io,
@@ -275,11 +281,15 @@ function summary(
   { dryRun, wait }: PublishOptions,
 ): string {
   const created = releases.filter(({ outcome }) => outcome === 'created').length;
-  const unchanged = releases.length - created;
+  const attached = releases.filter(({ outcome }) => outcome === 'attached').length;
+  const unchanged = releases.length - created - attached;
   const counts = [
     ...(created === 0
       ? []
       : [`${plural(created, 'release')} ${dryRun ? 'would be published' : 'published'}`]),
+    ...(attached === 0
+      ? []
+      : [`bundles ${dryRun ? 'would be added' : 'added'} to ${plural(attached, 'existing release')}`]),
     ...(unchanged === 0 ? [] : [`${unchanged} unchanged`]),
   ].join(', ');
   if (dryRun) return `${counts} (dry run, nothing was published)`;

@@ -4,7 +4,7 @@ import type { Submission } from '../../documents/read-definitions.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import type { Progress } from '../../io/progress.js';
-import { plural } from '../../io/text.js';
+import { escapeControls, plural } from '../../io/text.js';
 import type { BundleSignerOptions } from '../../signatures/bundle-signer.js';
 import { readBundleFile } from '../../signatures/read-bundle-file.js';
 
@@ -56,12 +56,18 @@ async function sign(
   let count = 0;
   for (const [index, submission] of submissions.entries()) {
     const { group, kind, release, bytes, bundles } = submission;
-    // Skips published releases: their signatures would be of no use, but permanent in a public log.
-    if (await isPublished(client, submission)) {
+    const label = `${group}/${kind}@${release}`;
+    const earlier = await publishedSigners(client, submission);
+    // A further signature would be of no use, but permanent in a public log.
+    const isKnown = signer.name === undefined ? earlier.length > 0 : earlier.includes(signer.name);
+    if (isKnown) {
       signed.push(submission);
+      if (signer.name !== undefined) continue;
+      await progress.clear();
+      await printLine(io, escapeControls(`not signed again: ${label} is signed by ${earlier.join(' and ')}`));
       continue;
     }
-    await progress.show(`signing ${index + 1}/${submissions.length} ${group}/${kind}@${release}`);
+    await progress.show(`signing ${index + 1}/${submissions.length} ${label}`);
     const bundle = await signChecked(signer, statementOfSubmission(submission, readme), sha256(bytes));
     signed.push({ ...submission, bundles: [...bundles, bundle] });
     count += 1;
@@ -71,14 +77,19 @@ async function sign(
   return signed;
 }
 
-async function isPublished(
+/** Returns who signed the release if it is published with these bytes. */
+async function publishedSigners(
   client: RegistryClient,
   { group, kind, release, bytes }: Submission,
-): Promise<boolean> {
+): Promise<string[]> {
   try {
-    return (await client.release(group, kind, release)).digest === sha256(bytes);
+    const published = await client.release(group, kind, release);
+    if (published.digest !== sha256(bytes)) return [];
+    return published.bundles.flatMap(({ claim, signer, whole }) =>
+      claim === 'signature' && signer !== undefined && (whole || !published.readme) ? [signer] : [],
+    );
   } catch (error) {
-    if (error instanceof KrmhubError && (error.code === 'not-found' || error.code === 'gone')) return false;
+    if (error instanceof KrmhubError && (error.code === 'not-found' || error.code === 'gone')) return [];
     throw error;
   }
 }

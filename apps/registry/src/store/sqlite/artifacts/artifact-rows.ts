@@ -11,7 +11,14 @@ import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Artifact } from '../../../artifacts/artifact-store.js';
 import type { Connection } from '../connection.js';
-import { manifests, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
+import {
+  manifests,
+  pushers,
+  references,
+  repositories,
+  repositoryBlobs,
+  tags,
+} from '../schema/artifacts.js';
 import { takedowns } from '../schema/schema.js';
 
 export interface ArtifactWriter {
@@ -79,6 +86,11 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   const addReference = db
     .insert(references)
     .values({ manifest: sql.placeholder('manifest'), repository, digest })
+    .onConflictDoNothing()
+    .prepare();
+  const addPusher = db
+    .insert(pushers)
+    .values({ manifest: sql.placeholder('manifest'), pushedBy: sql.placeholder('by') })
     .onConflictDoNothing()
     .prepare();
   const putTag = db
@@ -163,6 +175,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
       const stored = manifestOf.get({ repository: name, digest: manifest.digest });
       if (stored !== undefined) pushedAgain.run({ id: stored.id, at, by });
       const id = stored?.id ?? insertManifest(name, manifest, change);
+      if (manifest.subject !== undefined) addPusher.run({ manifest: id, by });
       if (tag !== undefined) putTag.run({ repository: name, tag, manifest: id, at, by });
     },
 

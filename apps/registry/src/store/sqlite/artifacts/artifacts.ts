@@ -1,7 +1,14 @@
 import { isOciDigest, type ManifestDescriptor, type ManifestStore, type OciDigest } from '@krmhub/oci';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
-import { manifests, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
+import {
+  manifests,
+  pushers,
+  references,
+  repositories,
+  repositoryBlobs,
+  tags,
+} from '../schema/artifacts.js';
 import { artifactWriter } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
 
@@ -69,10 +76,19 @@ export function manifestStore(connection: Connection): ManifestStore {
         eq(manifests.subject, sql.placeholder('subject')),
         gt(manifests.digest, sql.placeholder('after')),
         sql`(${sql.placeholder('artifactType')} IS NULL OR ${manifests.artifactType} = ${sql.placeholder('artifactType')})`,
+        sql`(${sql.placeholder('pushedBy')} IS NULL OR EXISTS (SELECT 1 FROM ${pushers}
+          WHERE ${pushers.manifest} = ${manifests.id} AND ${pushers.pushedBy} = ${sql.placeholder('pushedBy')}))`,
       ),
     )
     .orderBy(asc(manifests.digest))
     .limit(sql.placeholder('limit'))
+    .prepare();
+  const pushersOf = db
+    .select({ by: pushers.pushedBy })
+    .from(pushers)
+    .innerJoin(manifests, eq(manifests.id, pushers.manifest))
+    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
+    .orderBy(asc(pushers.pushedBy))
     .prepare();
 
   return {
@@ -107,11 +123,20 @@ export function manifestStore(connection: Connection): ManifestStore {
     referrers: (
       name,
       subject,
-      { artifactType = null, after, limit }: { artifactType?: string | null; after: string; limit: number },
+      {
+        artifactType = null,
+        pushedBy = null,
+        after,
+        limit,
+      }: { artifactType?: string | null; pushedBy?: string | null; after: string; limit: number },
     ) =>
       read(() =>
-        referrersAfter.all({ repository: name, subject, artifactType, after, limit }).map(descriptorOf),
+        referrersAfter
+          .all({ repository: name, subject, artifactType, pushedBy, after, limit })
+          .map(descriptorOf),
       ),
+    pushers: (name, one) =>
+      read(() => pushersOf.all({ repository: name, digest: one }).map(({ by }) => by)),
     repositories: (after, limit) =>
       read(() =>
         db

@@ -1,7 +1,8 @@
 import type { Event, EventStore, NewEvent } from '@krmhub/catalog';
-import { and, asc, gt, max, sql } from 'drizzle-orm';
+import type { TakenDownSigner } from '@krmhub/schema';
+import { and, asc, eq, getTableColumns, gt, max, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
-import { events, IS_REVOCATION } from '../schema/schema.js';
+import { events, IS_REVOCATION, takedowns } from '../schema/schema.js';
 import { functionsChanged } from './functions-changed.js';
 
 export function eventRows(connection: Connection): EventStore {
@@ -14,8 +15,17 @@ export function eventRows(connection: Connection): EventStore {
     .limit(sql.placeholder('limit'))
     .prepare();
   const revoking = db
-    .select()
+    .select({ ...getTableColumns(events), signers: takedowns.signers })
     .from(events)
+    .leftJoin(
+      takedowns,
+      and(
+        eq(events.type, 'release.taken-down'),
+        eq(takedowns.group, events.group),
+        eq(takedowns.kindFolded, sql`lower(${events.kind})`),
+        eq(takedowns.release, events.release),
+      ),
+    )
     .where(and(gt(events.sequence, sql.placeholder('after')), sql.raw(IS_REVOCATION)))
     .orderBy(asc(events.sequence))
     .limit(sql.placeholder('limit'))
@@ -42,6 +52,8 @@ export function eventAppender({ db }: Connection): (event: NewEvent) => Event {
 }
 
 /** Returns the row without its empty columns. */
-function present(row: typeof events.$inferSelect): Event {
+function present(
+  row: typeof events.$inferSelect & { signers?: TakenDownSigner[] | null },
+): Event {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Event;
 }

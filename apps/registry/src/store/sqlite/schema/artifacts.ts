@@ -65,6 +65,18 @@ export const manifests = sqliteTable(
   ],
 );
 
+/** Everyone who pushed a referrer. Anyone could push one again, so the last pusher says little. */
+export const pushers = sqliteTable(
+  'oci_pusher',
+  {
+    manifest: integer('manifest')
+      .notNull()
+      .references(() => manifests.id, { onDelete: 'cascade' }),
+    pushedBy: text('pushed_by').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.manifest, table.pushedBy] })],
+);
+
 /** References that keep content alive: configuration, layers, manifests of an index. */
 export const references = sqliteTable(
   'oci_reference',

@@ -9,7 +9,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, Profile, ReportedSource, Takedown } from '@krmhub/schema';
+import type { Digest, Profile, ReportedSource, Takedown, TakenDownSigner } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
@@ -143,6 +143,8 @@ export const takedowns = sqliteTable(
     /** ID of the requesting token. */
     token: text('token'),
     reason: text('reason').notNull(),
+    /** JSON list of the signers of the release; null for none, and in rows of older versions. */
+    signers: text('signers', { mode: 'json' }).$type<TakenDownSigner[]>(),
     /** Whether its bytes are erased from the disk. */
     finished: integer('finished', { mode: 'boolean' }).notNull(),
   },

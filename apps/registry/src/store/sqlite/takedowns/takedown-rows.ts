@@ -27,6 +27,6 @@ export function lastRevision({ db }: Connection): (group: string, kind: string) 
 }
 
 export function takedown(row: typeof takedowns.$inferSelect): Takedown {
-  const { group, kind, release, digest, at, by, reason } = row;
-  return { group, kind, release, digest, at, by, reason };
+  const { group, kind, release, digest, at, by, reason, signers } = row;
+  return { group, kind, release, digest, at, by, reason, ...(signers !== null && { signers }) };
 }

@@ -1,6 +1,6 @@
-import type { FunctionStore } from '@krmhub/catalog';
+import { type FunctionStore, mergeSigners } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { asc, eq, lte } from 'drizzle-orm';
+import { and, asc, eq, lte } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { takedowns } from '../schema/schema.js';
 import { commitTakedown } from './commit-takedown.js';
@@ -9,7 +9,12 @@ import { functionTakedowns, takedown } from './takedown-rows.js';
 
 export type TakedownRows = Pick<
   FunctionStore,
-  'takedowns' | 'allTakedowns' | 'commitTakedown' | 'unfinishedTakedowns' | 'finishTakedowns'
+  | 'takedowns'
+  | 'allTakedowns'
+  | 'commitTakedown'
+  | 'addTakedownSigners'
+  | 'unfinishedTakedowns'
+  | 'finishTakedowns'
 >;
 
 export function takedownRows(connection: Connection): TakedownRows {
@@ -32,6 +37,20 @@ export function takedownRows(connection: Connection): TakedownRows {
     takedowns: (group, kind) => read(() => ofFunction(group, kind)),
     allTakedowns: () => read(() => all.all().map(takedown)),
     commitTakedown: commitTakedown(connection),
+    addTakedownSigners: ({ group, kind, release, signers: added = [] }) =>
+      write(() => {
+        const named = and(
+          eq(takedowns.group, group),
+          eq(takedowns.kindFolded, kind.toLowerCase()),
+          eq(takedowns.release, release),
+        );
+        const stored = db.select({ signers: takedowns.signers }).from(takedowns).where(named).get();
+        if (stored === undefined || added.length === 0) return;
+        db.update(takedowns)
+          .set({ signers: mergeSigners(stored.signers ?? [], added) })
+          .where(named)
+          .run();
+      }),
     unfinishedTakedowns: () =>
       read(() => {
         const rows = unfinished.all();

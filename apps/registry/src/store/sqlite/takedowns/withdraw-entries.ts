@@ -51,7 +51,9 @@ export function entryWithdrawer(
 
   return ({ group, kind, takedowns }) => {
     const digests = JSON.stringify(takedowns.map(({ digest }) => digest));
-    const takedown = JSON.stringify(takedowns[0]);
+    // The tombstone has the signers of the release.
+    const { signers: _, ...reported } = takedowns[0]!;
+    const takedown = JSON.stringify(reported);
     const rows = holding.all({ group, kind, digests });
     const withdrawn = rows.flatMap((row) => {
       const { catalog, fromSerial: from, toSerial: to } = row;
