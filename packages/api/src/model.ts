@@ -31,7 +31,8 @@ export const CatalogSnapshotReference = z
 export const PublishResult = z
   .object({
     outcome: z.enum(['created', 'attached', 'unchanged']).openapi({
-      description: '`attached`: the release existed with these bytes, and bundles of the request were added to it',
+      description:
+        '`attached`: the release existed with these bytes, and bundles of the request were added to it',
     }),
     dryRun: z.boolean(),
     release: ReleaseSummary.extend({ group: z.string(), kind: z.string() }),

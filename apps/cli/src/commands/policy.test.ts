@@ -107,6 +107,32 @@ describe('policy apply and publish', () => {
     expect(again.err()).not.toContain('signed');
   });
 
+  it('adds the signature to a release that is published without one', async () => {
+    expect((await publish()).exitCode).toBe(0);
+    const rehearsed = await publish('--key', 'team.key', '--dry-run');
+    expect(rehearsed.out()).toMatch(/\bwould be signed\b/);
+    expect(rehearsed.err()).toContain('bundles would be added to 1 existing release');
+    expect((await run(['show', NAME])).out()).toMatch(/^signature +not signed/m);
+    const signed = await publish('--key', 'team.key', '-o', 'json');
+    expect(signed.err()).toContain('bundles added to 1 existing release');
+    expect(JSON.parse(signed.out()).releases).toMatchObject([{ outcome: 'attached' }]);
+    expect((await run(['show', NAME])).out()).toMatch(/^signature +signed by the key sha256:/m);
+    const stranger = await publish('--key', 'other.key');
+    expect(stranger.exitCode).toBe(4);
+    expect(stranger.err()).toContain('previous releases are signed by the key');
+    expect((await publish('--key', 'team.key')).err()).toContain('1 unchanged');
+  });
+
+  it('says that a signature without the README of the published release does not count', async () => {
+    await put('README.md', '# Labels');
+    await publish('--readme', 'README.md');
+    const refused = await publish('--key', 'team.key');
+    expect(refused.exitCode).toBe(4);
+    expect(refused.err()).toContain('for example with another README');
+    expect((await publish('--key', 'team.key', '--readme', 'README.md')).exitCode).toBe(0);
+    expect((await run(['show', NAME])).out()).toMatch(/^readme +\S+readme\.md$/m);
+  });
+
   it('publishes with a bundle from `sign --release`, and adds attestations later', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
     await run(['sign', definition, '--key', 'team.key', '--release', '2.0.0', '--output', 'release.json']);

@@ -52,5 +52,9 @@ async function signerWithKey(io: Io, name: string): Promise<BundleSigner> {
   const text = new TextDecoder().decode(await readFileUpTo(io, name, MAX_KEY_LENGTH));
   const key = await readPrivateKey(text, name, () => keyPassword(io, name));
   const own = publicKey(createPublicKey(key), name);
-  return { name: `the key ${own.fingerprint}`, sign: keySigner(key), trust: { keys: [own], root: emptyRoot() } };
+  return {
+    name: `the key ${own.fingerprint}`,
+    sign: keySigner(key),
+    trust: { keys: [own], root: emptyRoot() },
+  };
 }

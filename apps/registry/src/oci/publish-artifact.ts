@@ -59,7 +59,9 @@ export async function publishArtifact(
       // Under the lock, so that no one can delete the bundles before they are evidence.
       const { own, others } = await referrerBundles(deps, repository, manifest.digest, token.name);
       const isStanding = (await deps.store.manifestDescriptor(repository, name.release)) !== undefined;
-      const isTagged = (await deps.store.listManifestTags(repository, manifest.digest)).includes(name.release);
+      const isTagged = (await deps.store.listManifestTags(repository, manifest.digest)).includes(
+        name.release,
+      );
       const submission = {
         ...artifact,
         // Bundles of another manifest than the one of the release stay referrers of that manifest.
@@ -81,7 +83,8 @@ export async function publishArtifact(
         );
       }
       const { group, kind, release, signature } = published.release;
-      const isIgnored = published.outcome === 'created' && signature.state === 'unsigned' && others.length > 0;
+      const isIgnored =
+        published.outcome === 'created' && signature.state === 'unsigned' && others.length > 0;
       return {
         release: `${group}/${kind}@${release}`,
         ...(isIgnored ? { warning: IGNORED_BUNDLES } : {}),

@@ -44,7 +44,7 @@ function statementOf(release: string, claimed = release): Statement {
   return releaseStatement({ group: 'example.com', kind: KIND, release: claimed }, { definition, manifest });
 }
 
-async function publish(release: string, bundles: readonly (Uint8Array | string)[] = []) {
+async function publish(release: string, bundles: readonly (Uint8Array | string)[] = [], query = '') {
   const body = new FormData();
   const text = definitionText({ kind: KIND, release });
   body.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
@@ -55,12 +55,15 @@ async function publish(release: string, bundles: readonly (Uint8Array | string)[
       'bundle.json',
     );
   }
-  const response = await registry.request(releasePath({ kind: KIND, release }), {
+  const response = await registry.request(releasePath({ kind: KIND, release }) + query, {
     method: 'PUT',
     body,
     headers: { Authorization: authorization },
   });
-  return { status: response.status, body: (await response.json()) as { code?: string; detail?: string } };
+  return {
+    status: response.status,
+    body: (await response.json()) as { code?: string; detail?: string; outcome?: string },
+  };
 }
 
 async function attach(release: string, bundle: Uint8Array) {
@@ -402,6 +405,32 @@ describe('a group without a signing policy', () => {
       headers: { Accept: 'text/html' },
     });
     expect((await page.text()).toLowerCase()).toContain(signature.text);
+  });
+
+  it('adds the signature of a release that exists without one, or refuses it', async () => {
+    const [owner, stranger] = [newKey(), newKey()];
+    await publish('1.0.0');
+    const signature = await signedBy(owner, statementOf('1.0.0'));
+    const rehearsed = await publish('1.0.0', [signature], '?dryRun=true');
+    expect(rehearsed).toMatchObject({
+      status: 200,
+      body: { outcome: 'attached', dryRun: true, release: { signature: { state: 'signed' } } },
+    });
+    const path = releasePath({ kind: KIND, release: '1.0.0' });
+    expect(await read(path)).toMatchObject({ bundles: [] });
+    const other = await signedBy(owner, statementOf('2.0.0'));
+    for (const query of ['', '?dryRun=true']) {
+      const refused = await publish('1.0.0', [other], query);
+      expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
+    }
+    const signed = await publish('1.0.0', [signature]);
+    expect(signed).toMatchObject({
+      status: 200,
+      body: { outcome: 'attached', release: { signature: { state: 'signed' } } },
+    });
+    expect((await publish('1.0.0', [signature])).body.outcome).toBe('unchanged');
+    const second = await publish('1.0.0', [await signedBy(stranger, statementOf('1.0.0'))], '?dryRun=true');
+    expect(second).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
   it('refuses a bundle of something else', async () => {

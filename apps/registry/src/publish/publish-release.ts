@@ -185,7 +185,9 @@ async function signed(
   }
   const found = await verify(others);
   const stored = (bundles: readonly VerifiedBundle[]) =>
-    bundles.map((bundle) => bundleToStore(release, existing.manifest, bundle, { at: release.publishedAt, by }));
+    bundles.map((bundle) =>
+      bundleToStore(release, existing.manifest, bundle, { at: release.publishedAt, by }),
+    );
   const sent = stored(own.found);
   const change = planTrust({
     change: { ...planned, expectedPolicies: trust.revision },

@@ -102,7 +102,9 @@ async function pushTag(release: string, key?: TestKey): Promise<Response> {
       created: '2030-01-02T03:04:05Z',
     });
     const body = Buffer.from(referrer.bytes).toString('utf8');
-    expect((await client.put(REPOSITORY, referrer.digest, body, { type: MEDIA_TYPES.image })).status).toBe(201);
+    expect((await client.put(REPOSITORY, referrer.digest, body, { type: MEDIA_TYPES.image })).status).toBe(
+      201,
+    );
   }
   return client.put(REPOSITORY, release, manifest);
 }
@@ -111,7 +113,10 @@ async function pushTag(release: string, key?: TestKey): Promise<Response> {
 async function expectOnlyOwner(): Promise<void> {
   for (const key of [undefined, thief]) {
     const { status, detail } = await publish('2.0.0', key);
-    expect([status, detail]).toEqual([422, expect.stringContaining(`signed by the key ${owner.fingerprint}`)]);
+    expect([status, detail]).toEqual([
+      422,
+      expect.stringContaining(`signed by the key ${owner.fingerprint}`),
+    ]);
   }
   expect((await publish('2.0.0', owner)).status).toBe(201);
 }

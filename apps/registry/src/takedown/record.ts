@@ -150,7 +150,8 @@ function readSigner(value: unknown): TakenDownSigner | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { type, fingerprint, issuer, subject } = value as Record<string, unknown>;
   if (type === 'unidentified') return { type };
-  if (type === 'key' && typeof fingerprint === 'string' && isDigest(fingerprint)) return { type, fingerprint };
+  if (type === 'key' && typeof fingerprint === 'string' && isDigest(fingerprint))
+    return { type, fingerprint };
   return type === 'identity' && isName(issuer) && isName(subject) ? { type, issuer, subject } : undefined;
 }
 

@@ -80,7 +80,13 @@ export async function openTestRegistry(
   const app = createApp(parts);
   const request = async (pathAndQuery: string, init?: RequestInit) =>
     app.request(`http://registry.test${pathAndQuery}`, init);
-  const token: TestRegistry['token'] = async ({ name = 'tester', scopes, groups, repositories, expiresInDays }) => {
+  const token: TestRegistry['token'] = async ({
+    name = 'tester',
+    scopes,
+    groups,
+    repositories,
+    expiresInDays,
+  }) => {
     const { token: record, secret } = await createToken(
       store,
       {

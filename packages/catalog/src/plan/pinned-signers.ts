@@ -92,10 +92,7 @@ export function mergeSigners(
 }
 
 /** Reports whether the second list has a signer that the first one lacks. */
-export function lacksSigner(
-  first: readonly TakenDownSigner[],
-  second: readonly TakenDownSigner[],
-): boolean {
+export function lacksSigner(first: readonly TakenDownSigner[], second: readonly TakenDownSigner[]): boolean {
   return second.some((signer) => !first.some((one) => isSamePin(one, signer)));
 }
 

@@ -73,9 +73,11 @@ describe('a takedown', () => {
     const first = { ...NEW, bundles: [signed('a'), attested, signed('a')] };
     const again = described('2.0.1', 'about 2.0.0', { bundles: [signed('b'), unknown] });
     const signersOf = (takedown: Takedown) =>
-      planTakedown({ current: functionRecord([first, again], 7), takedown, displayed: undefined }).takedowns.map(
-        ({ release, signers }) => [release, signers],
-      );
+      planTakedown({
+        current: functionRecord([first, again], 7),
+        takedown,
+        displayed: undefined,
+      }).takedowns.map(({ release, signers }) => [release, signers]);
     const unidentified = { type: 'unidentified' };
     expect(signersOf(takedownOf(first))).toEqual([
       ['2.0.0', [key('a')]],

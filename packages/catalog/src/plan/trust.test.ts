@@ -149,9 +149,7 @@ describe('bundles that others pushed before the release', () => {
     { name: 'team', groups: ['example.com'], signers: [{ key: 'PEM', fingerprint: digest('a') }] },
   ];
   const signers = (planned: FunctionChange | KrmhubError) =>
-    planned instanceof KrmhubError
-      ? planned.message
-      : planned.release.bundles?.map(({ signer }) => signer);
+    planned instanceof KrmhubError ? planned.message : planned.release.bundles?.map(({ signer }) => signer);
   const given = { problems: [], policies: [], takedowns: [], others };
 
   it('pin no signer', () => {

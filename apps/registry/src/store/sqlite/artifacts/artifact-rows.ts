@@ -11,14 +11,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Artifact } from '../../../artifacts/artifact-store.js';
 import type { Connection } from '../connection.js';
-import {
-  manifests,
-  pushers,
-  references,
-  repositories,
-  repositoryBlobs,
-  tags,
-} from '../schema/artifacts.js';
+import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { takedowns } from '../schema/schema.js';
 
 export interface ArtifactWriter {

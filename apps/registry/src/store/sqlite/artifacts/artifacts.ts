@@ -1,14 +1,7 @@
 import { isOciDigest, type ManifestDescriptor, type ManifestStore, type OciDigest } from '@krmhub/oci';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
-import {
-  manifests,
-  pushers,
-  references,
-  repositories,
-  repositoryBlobs,
-  tags,
-} from '../schema/artifacts.js';
+import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { artifactWriter } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
 
@@ -135,8 +128,7 @@ export function manifestStore(connection: Connection): ManifestStore {
           .all({ repository: name, subject, artifactType, pushedBy, after, limit })
           .map(descriptorOf),
       ),
-    pushers: (name, one) =>
-      read(() => pushersOf.all({ repository: name, digest: one }).map(({ by }) => by)),
+    pushers: (name, one) => read(() => pushersOf.all({ repository: name, digest: one }).map(({ by }) => by)),
     repositories: (after, limit) =>
       read(() =>
         db

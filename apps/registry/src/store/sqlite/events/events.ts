@@ -52,8 +52,6 @@ export function eventAppender({ db }: Connection): (event: NewEvent) => Event {
 }
 
 /** Returns the row without its empty columns. */
-function present(
-  row: typeof events.$inferSelect & { signers?: TakenDownSigner[] | null },
-): Event {
+function present(row: typeof events.$inferSelect & { signers?: TakenDownSigner[] | null }): Event {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Event;
 }
