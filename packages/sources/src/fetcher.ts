@@ -1,9 +1,11 @@
 import type { SourceAddress } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { AddressGuard } from './address-guard.js';
 import type { FetchedCatalog, FetcherOptions, FetchRequest, SourceContext } from './context.js';
 import { Deadline } from './deadline.js';
+import type { Consume, DownloadRequest } from './download.js';
 import { findFailure, unexpectedFailure } from './failure.js';
 import { SOURCE_LIMITS, type SourceLimits } from './limits.js';
 
@@ -41,6 +43,29 @@ export class SourceFetcher {
       return { ...fetched, validators: { ...fetched.validators, [ADDRESS]: text } };
     } catch (error) {
       throw deadline.failure ?? findFailure(error) ?? unexpectedFailure(error);
+    } finally {
+      deadline.close();
+    }
+  }
+
+  /**
+   * Streams a file of any size to `consume`. Rejects with SourceFailures, with `digest-mismatch` if a registry sends other
+   * content than its manifest names, and with the errors of `consume`.
+   */
+  async download<Result>(request: DownloadRequest, consume: Consume<Result>): Promise<Result> {
+    const { address, signal } = request;
+    const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds, signal);
+    const limits = {
+      ...this.#limits,
+      maxCatalogBytes: Math.min(request.maxBytes, this.#limits.maxCatalogBytes),
+    };
+    const context = { options: this.#options, limits, guard: this.#guard(), deadline };
+    try {
+      deadline.signal.throwIfAborted();
+      return await (await import('./download.js')).download(request, context, consume);
+    } catch (error) {
+      if (deadline.failure !== undefined) throw deadline.failure;
+      throw findFailure(error) ?? (error instanceof KrmhubError ? error : unexpectedFailure(error));
     } finally {
       deadline.close();
     }

@@ -71,7 +71,7 @@ export async function fetchOci(
   }
 }
 
-function createClient({ options, limits, guard, deadline }: SourceContext): OciClient {
+export function createClient({ options, limits, guard, deadline }: SourceContext): OciClient {
   const agents = guardedAgents(guard, limits.connectMilliseconds);
   const plainHttp = (registry: string) => isPlain(registry, options.plainHttpRegistries ?? []);
   return new OciClient({
@@ -120,7 +120,7 @@ function readBlob(
   });
 }
 
-async function* countBytes(
+export async function* countBytes(
   pieces: AsyncIterable<Uint8Array>,
   onProgress: (bytes: number) => void,
 ): AsyncIterable<Uint8Array> {
@@ -133,7 +133,7 @@ async function* countBytes(
 }
 
 /** Converts errors of the OCI client, whose hints are for the command line. */
-function toSourceFailure(
+export function toSourceFailure(
   { registry, reference }: { registry: string; reference: string },
   error: unknown,
   { limits }: SourceContext,

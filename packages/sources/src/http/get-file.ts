@@ -6,7 +6,7 @@ import { SourceFailure } from '../failure.js';
 import { parseRetryAfter, withRetries } from '../retry.js';
 import { exchange } from './exchange.js';
 import type { GuardedAgents } from './guarded-agents.js';
-import { readBody } from './read-body.js';
+import { readBody, streamBody } from './read-body.js';
 
 export interface GetOptions {
   agents: GuardedAgents;
@@ -27,17 +27,65 @@ const TEMPORARY_STATUSES = [408, 429, 500, 502, 503, 504];
 
 /** Fetches a file with HTTP and follows redirects. Rejects with SourceFailures only. */
 export function getFile(first: URL, options: GetOptions): Promise<GetResult> {
-  return withRetries(() => follow(first, options), options.context);
+  const { conditions = {}, maxBytes, onProgress } = options;
+  const request: RequestOptions<GetResult> = {
+    ...options,
+    headers: { ...CATALOG_HEADERS, ...conditions },
+    isConditional: Object.keys(conditions).length > 0,
+    read: async (response, touch, what) => {
+      if (response.statusCode === 304) return { changed: false };
+      const bytes = await readBody(response, { what, maxBytes, touch, onProgress });
+      const html = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(
+        response.headers['content-type'] ?? '',
+      );
+      return { changed: true, bytes, headers: response.headers, html };
+    },
+  };
+  return withRetries(() => follow(first, request), options.context);
 }
 
-async function follow(first: URL, options: GetOptions): Promise<GetResult> {
+/** Streams a file with HTTP and follows redirects. Calls `consume` again for a retry. */
+export function streamFile<Result>(
+  first: URL,
+  options: Omit<GetOptions, 'conditions'>,
+  consume: (body: AsyncIterable<Uint8Array>) => Promise<Result>,
+): Promise<Result> {
+  const { maxBytes, onProgress } = options;
+  const request: RequestOptions<Result> = {
+    ...options,
+    headers: FILE_HEADERS,
+    isConditional: false,
+    read: (response, touch, what) => streamBody(response, { what, maxBytes, touch, onProgress }, consume),
+  };
+  return withRetries(() => follow(first, request), options.context);
+}
+
+const CATALOG_HEADERS = {
+  Accept: 'application/yaml, application/json;q=0.9, */*;q=0.8',
+  'Accept-Encoding': 'gzip, identity',
+};
+/** Digests of files are those of the bytes that a server stores. */
+const FILE_HEADERS = { Accept: '*/*', 'Accept-Encoding': 'identity' };
+
+type Sent<Result> = { result: Result } | { redirect: URL };
+
+interface RequestOptions<Result> {
+  agents: GuardedAgents;
+  context: SourceContext;
+  headers: Record<string, string>;
+  /** Whether 304 is an answer. */
+  isConditional: boolean;
+  read(response: IncomingMessage, touch: () => void, what: string): Promise<Result>;
+}
+
+async function follow<Result>(first: URL, options: RequestOptions<Result>): Promise<Result> {
   const { context } = options;
   const credentials = await context.deadline.race(credentialsFor(first.origin, context.options));
   let own = true;
   let url = first;
   for (let redirects = 0; ; redirects++) {
-    const got = await sendRequest(url, own ? credentials : undefined, options);
-    if (!(got instanceof URL)) return got;
+    const got: Sent<Result> = await sendRequest(url, own ? credentials : undefined, options);
+    if ('result' in got) return got.result;
     if (redirects >= context.limits.maxRedirects) {
       throw new SourceFailure(
         'too-many-redirects',
@@ -45,39 +93,34 @@ async function follow(first: URL, options: GetOptions): Promise<GetResult> {
         { hint: 'Use the final URL of the catalog.' },
       );
     }
-    checkRedirect(url, got);
+    checkRedirect(url, got.redirect);
     // Not even after a redirect back to the first origin, because another server chose the target.
-    own &&= got.origin === first.origin;
-    url = got;
+    own &&= got.redirect.origin === first.origin;
+    url = got.redirect;
   }
 }
 
-function sendRequest(
+function sendRequest<Result>(
   url: URL,
   credentials: SourceCredentials | undefined,
-  options: GetOptions,
-): Promise<GetResult | URL> {
-  const { agents, context, conditions = {}, maxBytes, onProgress } = options;
+  { agents, context, headers: own, isConditional, read }: RequestOptions<Result>,
+): Promise<Sent<Result>> {
   const headers = {
     'User-Agent': context.options.userAgent,
-    Accept: 'application/yaml, application/json;q=0.9, */*;q=0.8',
-    'Accept-Encoding': 'gzip, identity',
+    ...own,
     Connection: 'close',
-    ...conditions,
     ...(credentials === undefined ? {} : { Authorization: authorization(credentials) }),
   };
-  return exchange<GetResult | URL>(url, { headers, agents, context }, async (response, touch) => {
+  return exchange(url, { headers, agents, context }, async (response, touch) => {
     const status = response.statusCode ?? 0;
-    if (REDIRECTS.includes(status)) return redirectTarget(url, status, response.headers.location);
-    if (status === 304 && Object.keys(conditions).length > 0) return { changed: false };
-    if (status !== 200) {
+    if (REDIRECTS.includes(status)) {
+      return { redirect: redirectTarget(url, status, response.headers.location) };
+    }
+    if (status !== 200 && !(status === 304 && isConditional)) {
       const code = await readProblemCode(response, touch);
       throw statusFailure(url, status, response.headers, { known: credentials !== undefined, code });
     }
-    const what = `${url.host}${printable(url.pathname, 100)}`;
-    const bytes = await readBody(response, { what, maxBytes, touch, onProgress });
-    const html = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(response.headers['content-type'] ?? '');
-    return { changed: true, bytes, headers: response.headers, html };
+    return { result: await read(response, touch, `${url.host}${printable(url.pathname, 100)}`) };
   });
 }
 

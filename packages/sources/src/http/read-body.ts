@@ -15,13 +15,28 @@ export interface BodyOptions {
 
 /** Reads and decompresses a response body, and checks the limit while reading. */
 export async function readBody(response: IncomingMessage, options: BodyOptions): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  await streamBody(response, options, async (body) => {
+    for await (const piece of body) {
+      pieces.push(piece);
+      size += piece.byteLength;
+    }
+  });
+  return Buffer.concat(pieces, size);
+}
+
+/** Passes on a response body, decompressed and within the limit. `consume` has to read all of it. */
+export async function streamBody<Result>(
+  response: IncomingMessage,
+  options: BodyOptions,
+  consume: (body: AsyncIterable<Uint8Array>) => Promise<Result>,
+): Promise<Result> {
   const { what, maxBytes, touch, onProgress } = options;
   const contentLength = response.headers['content-length'];
   if (contentLength !== undefined && Number(contentLength) > maxBytes) throw tooLargeFailure(what, maxBytes);
   const packed = isCompressed(response, what);
   let received = 0;
-  let size = 0;
-  const pieces: Uint8Array[] = [];
   const arriving = async function* (source: AsyncIterable<Uint8Array>) {
     for await (const piece of source) {
       touch();
@@ -31,12 +46,17 @@ export async function readBody(response: IncomingMessage, options: BodyOptions):
       yield piece;
     }
   };
-  const collect = async (source: AsyncIterable<Uint8Array>) => {
+  const limited = async function* (source: AsyncIterable<Uint8Array>) {
+    let size = 0;
     for await (const piece of source) {
       size += piece.byteLength;
       if (size > maxBytes) throw tooLargeFailure(what, maxBytes);
-      pieces.push(piece);
+      yield piece;
     }
+  };
+  let result: Result | undefined;
+  const collect = async (source: AsyncIterable<Uint8Array>) => {
+    result = await consume(limited(source));
   };
   try {
     await (packed
@@ -56,7 +76,7 @@ export async function readBody(response: IncomingMessage, options: BodyOptions):
     }
     throw error;
   }
-  return Buffer.concat(pieces, size);
+  return result as Result;
 }
 
 function isCompressed(response: IncomingMessage, what: string): boolean {
