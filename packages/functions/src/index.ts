@@ -5,7 +5,7 @@ export {
   type EngineName,
 } from './containers/container-run.js';
 export { type EngineSearch, findEngine } from './containers/find-engine.js';
-export { hasImage, pullImage } from './containers/images.js';
+export { hasImage, type PullOptions, pullImage } from './containers/images.js';
 export { pinnedImage } from './containers/pinned-image.js';
 export { type ContainerCommand, runContainer, runContainerCommand } from './containers/run-container.js';
 export {
@@ -26,6 +26,7 @@ export { type FailedRun, FunctionFailure } from './output/function-failure.js';
 export { type FunctionResult, RESULT_SEVERITIES, type ResultSeverity } from './output/function-result.js';
 export { type FunctionOutput, readFunctionOutput } from './output/resource-list.js';
 export type { RunResult } from './output/run-result.js';
+export { findProgram } from './process/find-program.js';
 export type { Environment } from './process/run-program.js';
 export { findSandbox, type Sandbox, type SandboxSearch } from './sandbox/bubblewrap.js';
 export { runStarlark, type StarlarkRun } from './starlark/run-starlark.js';

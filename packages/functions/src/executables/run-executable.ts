@@ -23,6 +23,8 @@ export interface ExecRun {
   sandbox?: Sandbox;
   /** Allows the network of this machine. Without a sandbox, the network cannot be taken away. */
   network: boolean;
+  /** The home folder, which the sandbox hides; that of this user by default. */
+  home?: string;
 }
 
 const SHELL = '/bin/sh';
@@ -74,9 +76,12 @@ interface Command {
   env: Readonly<Record<string, string>>;
 }
 
-async function commandOf({ sandbox, args = [], cwd, env, network }: ExecRun, file: string): Promise<Command> {
+async function commandOf(
+  { sandbox, args = [], cwd, env, network, home }: ExecRun,
+  file: string,
+): Promise<Command> {
   if (sandbox === undefined) return { program: file, args, env };
-  const inside = await sandboxArguments(sandbox, { file, args, cwd, env, network });
+  const inside = await sandboxArguments(sandbox, { file, args, cwd, env, network, home });
   // The environment of the function must not act on bubblewrap, which is outside of the sandbox.
   return { program: sandbox.program, args: inside, env: {} };
 }

@@ -16,6 +16,8 @@ export interface ProgramRun {
   input?: Uint8Array;
   limits: RunLimits;
   signal?: AbortSignal | undefined;
+  /** Gets all output and error output as it comes, also what is beyond the limits. */
+  onOutput?: ((piece: Buffer) => void) | undefined;
 }
 
 /**
@@ -45,7 +47,7 @@ const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
  * Rejects with `unavailable` if the program cannot be started.
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
-  const { limits, signal } = run;
+  const { limits, signal, onOutput } = run;
   if (signal?.aborted === true) return emptyResult({ type: 'aborted' });
   const child = start(run);
   const output = new BoundedBuffer(limits.maxOutputBytes);
@@ -80,7 +82,10 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
     if (output.isTruncated) stop({ type: 'too-large' });
   });
   child.stderr.on('data', (piece: Buffer) => stderr.add(piece));
-  for (const stream of [child.stdout, child.stderr]) stream.on('error', () => undefined);
+  for (const stream of [child.stdout, child.stderr]) {
+    if (onOutput !== undefined) stream.on('data', onOutput);
+    stream.on('error', () => undefined);
+  }
   // A function may end before it has read everything.
   child.stdin.on('error', () => undefined).end(run.input);
   signal?.addEventListener('abort', onAbort);

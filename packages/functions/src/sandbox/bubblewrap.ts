@@ -11,8 +11,8 @@ import { realPath } from './real-path.js';
  *
  * - Namespaces of its own: it sees no other process, shares no memory, and reaches no network unless it is allowed. All
  *   of its processes are killed when it ends, also those that left their process group, and also if krmhub is killed.
- * - The file system of this machine, read-only. The home folder, `/tmp`, `/var/tmp` and `/run` are replaced by empty
- *   folders in memory: keys, tokens, and the sockets of services such as Docker are not in it. The working directory
+ * - The file system of this machine, read-only. The home folder, `/tmp`, `/var/tmp`, `/dev/shm` and `/run` are replaced by
+ *   empty folders in memory: keys, tokens, and the sockets of services such as Docker are not in it. The working directory
  *   stays readable, and so do folders of its PATH.
  * - No capabilities, and only the environment that it was given.
  *
@@ -35,6 +35,8 @@ export interface SandboxedCommand {
   cwd: string;
   env: Readonly<Record<string, string>>;
   network: boolean;
+  /** The home folder, which is hidden. */
+  home?: string | undefined;
 }
 
 const PROBE_LIMITS: RunLimits = {
@@ -45,7 +47,7 @@ const PROBE_LIMITS: RunLimits = {
 /** Where the executable is in the sandbox. Its own folder may be hidden; any other folder may be read-only. */
 const FUNCTION_FOLDER = '/dev/krmhub-function';
 /** Folders with sockets of services and files of other programs. */
-const HIDDEN_FOLDERS = ['/tmp', '/var/tmp', '/run'];
+const HIDDEN_FOLDERS = ['/tmp', '/var/tmp', '/run', '/dev/shm'];
 /** Below `/run`: the programs of NixOS. */
 const SYSTEM_FOLDERS = ['/run/current-system', '/run/wrappers'];
 /** What `/etc/resolv.conf` often refers to. */
@@ -71,11 +73,11 @@ export async function findSandbox(env: Environment, signal?: AbortSignal): Promi
 /** The arguments of `bwrap` that run a command in the sandbox. Mounts apply in this order. */
 export async function sandboxArguments(
   { limitsFolders }: Pick<Sandbox, 'limitsFolders'>,
-  { file, args, cwd, env, network }: SandboxedCommand,
+  { file, args, cwd, env, network, home = homedir() }: SandboxedCommand,
 ): Promise<string[]> {
   const size = limitsFolders ? ['--size', String(FUNCTION_LIMITS.maxTemporaryBytes)] : [];
   const readable = (folder: string) => ['--ro-bind-try', folder, folder];
-  const hidden = await existingFolders([...HIDDEN_FOLDERS, homedir()]);
+  const hidden = await existingFolders([...HIDDEN_FOLDERS, home]);
   const realCwd = await realPath(cwd);
   const inside = `${FUNCTION_FOLDER}/${path.basename(file)}`;
   const searched = searchedFolders(env).filter((folder) => !hidden.includes(folder));
@@ -88,8 +90,6 @@ export async function sandboxArguments(
     ...['--ro-bind', '/', '/'],
     ...['--dev', '/dev'],
     ...['--proc', '/proc'],
-    // Python's multiprocessing needs it.
-    ...[...size, '--tmpfs', '/dev/shm'],
     ...hidden.flatMap((folder) => [...size, '--tmpfs', folder]),
     // Binding what is not hidden would do nothing but take time.
     ...shown.filter((folder) => hidden.some((other) => isInside(folder, other))).flatMap(readable),

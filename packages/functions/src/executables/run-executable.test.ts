@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Digest } from '@krmhub/schema/digest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { DEFAULT_RUN_LIMITS } from '../limits.js';
+import { findSandbox } from '../sandbox/bubblewrap.js';
+import { processesWith, sampleInput, type TestedRuntime, testRuntime } from '../testing/runtime-contract.js';
+import { installExecutable } from './install-executable.js';
+import { type ExecRun, runExecutable } from './run-executable.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-functions-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const sample = fileURLToPath(new URL('../testing/sample-function.mjs', import.meta.url));
+const digestOf = (file: string): Digest =>
+  `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;
+
+/** Installs a script under a name that no other process has. */
+async function installScript(text: string): Promise<{ file: string; sha256: Digest; marker: string }> {
+  // Node takes the file for a module by its name.
+  const marker = `function-${randomUUID()}.mjs`;
+  const source = path.join(folder, `${marker}.source`);
+  writeFileSync(source, text);
+  const installed = await installExecutable(
+    { file: source, sha256: digestOf(source), bin: marker },
+    path.join(folder, `${marker}.installed`),
+  );
+  return { ...installed, marker };
+}
+
+const installSample = () => installScript(`#!${process.execPath}\n${readFileSync(sample, 'utf8')}`);
+
+const sandbox = await findSandbox({ PATH: process.env.PATH });
+
+async function openRuntime(more: Pick<ExecRun, 'sandbox'>): Promise<TestedRuntime> {
+  const { file, sha256, marker } = await installSample();
+  return {
+    run: ({ input, limits, env, network, signal }) =>
+      runExecutable({ file, sha256, cwd: folder, env, network, ...more }, input, limits, signal),
+    leftovers: async () => [
+      ...processesWith(marker),
+      ...readdirSync(path.dirname(file)).filter((name) => name !== marker),
+    ],
+    endEscaped: () => {
+      for (const found of processesWith(marker)) process.kill(Number.parseInt(found, 10), 'SIGKILL');
+    },
+    // The shell that sets limits, and bubblewrap, set where they are.
+    ownEnvironment: ['PWD', 'OLDPWD', 'SHLVL', '_'],
+    holds: {
+      network: more.sandbox !== undefined,
+      escapedProcesses: more.sandbox !== undefined,
+      signals: true,
+    },
+    close: async () => undefined,
+  };
+}
+
+testRuntime('an executable', () => openRuntime({}));
+testRuntime(
+  'an executable in a sandbox',
+  () => openRuntime(sandbox.ok ? { sandbox: sandbox.sandbox } : {}),
+  sandbox.ok ? undefined : sandbox.reason,
+);
+
+describe('an executable', () => {
+  const run = (file: string, sha256: Digest, more: Partial<ExecRun> = {}) =>
+    runExecutable(
+      { file, sha256, cwd: folder, env: {}, network: false, ...more },
+      sampleInput('echo'),
+      DEFAULT_RUN_LIMITS,
+    );
+
+  it('never runs if it was swapped after its installation', async () => {
+    const { file, sha256 } = await installSample();
+    const evidence = path.join(folder, 'evidence');
+    const evil = path.join(folder, 'evil');
+    writeFileSync(evil, `#!/bin/sh\ntouch ${evidence}\n`);
+    chmodSync(file, 0o700);
+    copyFileSync(evil, file);
+    await expect(run(file, sha256)).rejects.toMatchObject({ code: 'digest-mismatch' });
+    expect(readdirSync(folder)).not.toContain('evidence');
+    expect(readdirSync(path.dirname(file))).toEqual([path.basename(file)]);
+  });
+
+  it('never runs other bytes while it is being swapped', async () => {
+    const { file, sha256 } = await installSample();
+    const evidence = path.join(folder, 'evidence');
+    const good = `${file}.good`;
+    const evil = `${file}.evil`;
+    copyFileSync(file, good);
+    writeFileSync(evil, `#!/bin/sh\ntouch ${evidence}\n`, { mode: 0o700 });
+    const swapper = spawn('/bin/sh', [
+      '-c',
+      'while :; do cp "$1" "$3.new"; mv -f "$3.new" "$3"; cp "$2" "$3.new"; mv -f "$3.new" "$3"; done',
+      'sh',
+      good,
+      evil,
+      file,
+    ]);
+    try {
+      let mismatches = 0;
+      for (let count = 0; count < 25; count++) {
+        const ran = await run(file, sha256).catch((error: { code: string }) => error.code);
+        if (ran === 'digest-mismatch') mismatches++;
+        else expect(ran).toMatchObject({ exitCode: 0 });
+      }
+      expect(mismatches).toBeGreaterThan(0);
+    } finally {
+      swapper.kill('SIGKILL');
+    }
+    expect(readdirSync(folder)).not.toContain('evidence');
+  });
+
+  it('gets arguments, a working directory, and its own name', async () => {
+    const { file, sha256, marker } = await installScript(
+      `#!/bin/sh\necho "$0 $* $PWD $(cat note)" >&2\ncat\n`,
+    );
+    const cwd = mkdtempSync(path.join(folder, 'cwd-'));
+    writeFileSync(path.join(cwd, 'note'), 'a note');
+    const env = { PATH: '/usr/bin:/bin' };
+    for (const more of [{}, ...(sandbox.ok ? [{ sandbox: sandbox.sandbox }] : [])]) {
+      const { stderr } = await run(file, sha256, { args: ['one', 'two three'], cwd, env, ...more });
+      const text = Buffer.from(stderr).toString();
+      expect(text).toContain(`${marker} one two three ${cwd} a note`);
+    }
+  });
+
+  it.skipIf(!sandbox.ok)('in a sandbox cannot write, and sees no keys, sockets, and processes', async () => {
+    if (!sandbox.ok) return;
+    const home = mkdtempSync(path.join(folder, 'home-'));
+    const cwd = mkdtempSync(path.join(folder, 'cwd-'));
+    writeFileSync(path.join(home, 'key'), 'secret');
+    mkdirSync(path.join(home, 'tools'));
+    writeFileSync(path.join(home, 'tools/tool'), '#!/bin/sh\necho tool runs\n', { mode: 0o755 });
+    const { file, sha256 } = await installScript(
+      [
+        '#!/bin/sh',
+        'exec >&2',
+        `cat ${home}/key`,
+        'echo run: $(ls -A /run)',
+        'echo tmp: $(ls -A /tmp)',
+        'echo x >/etc/krmhub-test',
+        'echo x >note',
+        'tool',
+        'mktemp >/dev/null && echo temporary',
+        'echo processes: $(ls -d /proc/[0-9]*)',
+        'grep CapBnd /proc/self/status',
+        'exit 1',
+        '',
+      ].join('\n'),
+    );
+    const env = { PATH: `/usr/bin:/bin:${home}/tools` };
+    const { stderr } = await run(file, sha256, { sandbox: sandbox.sandbox, env, cwd, home });
+    const text = Buffer.from(stderr).toString();
+    expect(text).not.toContain('secret');
+    expect(text).toMatch(/^run:( \S+)?$/m);
+    expect(text).not.toContain('docker.sock');
+    expect(text).toMatch(/krmhub-test: Read-only file system/);
+    expect(text).toMatch(/note: Read-only file system/);
+    expect(text).toContain('tool runs');
+    expect(text).toContain('temporary');
+    expect(text.match(/\/proc\/\d+/g)!.length).toBeLessThan(6);
+    expect(text).toMatch(/CapBnd:\s+0+$/m);
+  });
+
+  it('reports a missing interpreter as the failure of the function', async () => {
+    const { file, sha256 } = await installScript('#!/no/such/interpreter\n');
+    const { exitCode, stderr } = await run(file, sha256);
+    expect(exitCode).not.toBe(0);
+    expect(Buffer.from(stderr).toString()).toMatch(/not found|no such file/i);
+  });
+
+  it('ends a function that uses more processor time than its timeout allows', async () => {
+    // In its own session, which the timeout does not reach.
+    const { file, sha256, marker } = await installScript(
+      '#!/bin/sh\ncat\nsetsid sh -c "echo >started; while :; do :; done" spinning-$(basename "$0") </dev/null >/dev/null 2>&1 &\nuntil [ -e started ]; do :; done\n',
+    );
+    const env = { PATH: '/usr/bin:/bin' };
+    const input = sampleInput('echo');
+    const cwd = mkdtempSync(path.join(folder, 'cwd-'));
+    await runExecutable({ file, sha256, cwd, env, network: false }, input, {
+      ...DEFAULT_RUN_LIMITS,
+      timeout: 1_000,
+    });
+    expect(processesWith(`spinning-${marker}`)).toHaveLength(1);
+    await expect.poll(() => processesWith(`spinning-${marker}`)).toEqual([]);
+  });
+});
