@@ -42,6 +42,7 @@ const runByOthers: Record<string, string> = {
   kubectl: 'test/interop/kubernetes.test.ts',
   systemd: 'test/interop/systemd.test.ts',
   oci: 'test/interop/oci-client.test.ts',
+  porch: 'test/interop/porch.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

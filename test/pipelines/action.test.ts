@@ -2,36 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import {
-  cleanEnvironment,
-  fixtures,
-  krmhub,
-  type RunningRegistry,
-  root,
-  startRegistry,
-  temporaryFolder,
-} from '../running.js';
+import { fixtures, krmhub, type RunningRegistry, root, startRegistry, temporaryFolder } from '../running.js';
+import { readAction, runAction } from './run-action.js';
 
 /** Runs the steps of action/action.yml as GitHub's runner does, against a new registry. */
 
-interface Step {
-  id?: string;
-  name: string;
-  if?: string;
-  shell: string;
-  run: string;
-  env: Record<string, string>;
-}
-interface Action {
-  inputs: Record<string, { description: string; default?: string }>;
-  outputs: Record<string, { value: string }>;
-  runs: { using: string; steps: Step[] };
-}
-
 const actionFolder = path.join(root, 'action');
-const action = parse(readFileSync(path.join(actionFolder, 'action.yml'), 'utf8')) as Action;
-const program = path.join(root, 'node_modules/.bin/krmhub');
+const action = readAction(actionFolder);
 
 const { folder, remove } = temporaryFolder();
 let registry: RunningRegistry;
@@ -56,95 +33,7 @@ const put = (name: string, text: string) => {
   writeFileSync(path.join(workspace, name), text);
 };
 
-interface Result {
-  code: number | null;
-  log: string;
-  commands: string[];
-  outputs: Record<string, string>;
-  ran: string[];
-}
-
-/** The expressions that the action uses; any other has no value, as for GitHub. */
-function evaluate(text: string, inputs: Record<string, string>, outputs: Record<string, string>): string {
-  return text.replace(/\$\{\{ *(.*?) *\}\}/g, (_, expression: string) => {
-    const equal = /^inputs\.([\w-]+) == '(\w+)'$/.exec(expression);
-    if (equal !== null) return String(inputs[equal[1]!] === equal[2]);
-    const input = /^inputs\.([\w-]+)$/.exec(expression)?.[1];
-    if (input !== undefined) return inputs[input] ?? '';
-    const output = /^steps\.publish\.outputs\.(\w+)$/.exec(expression)?.[1];
-    if (output === undefined) throw new Error(`the test does not support ${expression}`);
-    return outputs[output] ?? '';
-  });
-}
-
-/** The workflow commands that the runner would execute: none between stop-commands and the given token. */
-function commandsOf(log: string): string[] {
-  let stopped: string | undefined;
-  return log.split(/\r\n|\n|\r/).flatMap((line) => {
-    const text = line.trimStart();
-    if (stopped !== undefined) {
-      if (text === `::${stopped}::`) stopped = undefined;
-      return [];
-    }
-    const word = /^::stop-commands::(.*)$/.exec(text)?.[1];
-    if (word !== undefined) stopped = word;
-    return word === undefined && (text.startsWith('::') || text.includes('##[')) ? [text] : [];
-  });
-}
-
-function readOutputs(file: string): Record<string, string> {
-  const outputs: Record<string, string> = {};
-  const lines = readFileSync(file, 'utf8').split('\n');
-  for (let at = 0; at < lines.length - 1; at++) {
-    const [, name, word] = /^(\w+)<<(.+)$/.exec(lines[at]!) ?? [];
-    if (name === undefined) throw new Error(`no output: ${lines[at]}`);
-    const end = lines.indexOf(word!, at + 1);
-    outputs[name] = lines.slice(at + 1, end).join('\n');
-    at = end;
-  }
-  return outputs;
-}
-
-function run(given: Record<string, string>, environment: Record<string, string> = {}): Result {
-  const defaults = Object.entries(action.inputs).map(([name, input]) => [name, input.default ?? '']);
-  const inputs: Record<string, string> = { ...Object.fromEntries(defaults), program, ...given };
-  const result: Result = { code: 0, log: '', commands: [], outputs: {}, ran: [] };
-  for (const step of action.runs.steps) {
-    if (step.if !== undefined && evaluate(step.if, inputs, {}) !== 'true') continue;
-    const script = path.join(folder, 'step.sh');
-    writeFileSync(script, evaluate(step.run, inputs, {}));
-    const output = path.join(folder, 'output');
-    writeFileSync(output, '');
-    const env = Object.entries(step.env).map(([name, value]) => [name, evaluate(value, inputs, {})]);
-    const { status, output: streams } = spawnSync(
-      'bash',
-      ['--noprofile', '--norc', '-eo', 'pipefail', script],
-      {
-        cwd: workspace,
-        env: cleanEnvironment(folder, {
-          CI: 'true',
-          GITHUB_ACTIONS: 'true',
-          GITHUB_ACTION_PATH: actionFolder,
-          GITHUB_WORKSPACE: workspace,
-          GITHUB_OUTPUT: output,
-          ...environment,
-          ...Object.fromEntries(env),
-        }),
-        encoding: 'utf8',
-        input: '',
-      },
-    );
-    result.ran.push(step.name);
-    result.log += streams.join('');
-    Object.assign(result.outputs, readOutputs(output));
-    result.code = status;
-    if (status !== 0) break;
-  }
-  result.commands = commandsOf(result.log);
-  for (const [name, { value }] of Object.entries(action.outputs))
-    result.outputs[name] = evaluate(value, inputs, result.outputs);
-  return result;
-}
+const run = (given: Record<string, string>) => runAction(actionFolder, given, { folder, workspace });
 
 async function published(name: string): Promise<string[]> {
   const { code, stdout } = await krmhub(['show', name, '-o', 'json'], { env: registry.env });
@@ -161,7 +50,7 @@ describe('the action', () => {
       expect(step.shell).toBe('bash');
       expect(step.run).not.toContain('${{');
     }
-    const used = action.runs.steps.flatMap(({ env }) => Object.values(env).join(' '));
+    const used = action.runs.steps.flatMap(({ env = {} }) => Object.values(env).join(' '));
     for (const [name, { description }] of Object.entries(action.inputs)) {
       expect(used.join(' ')).toContain(`\${{ inputs.${name} }}`);
       expect(description).toMatch(/^[A-Z].*\.$/);
