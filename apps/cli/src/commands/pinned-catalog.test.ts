@@ -221,6 +221,135 @@ describe('a pinned catalog', () => {
   });
 });
 
+describe('a pin of an address that does not name the catalog', () => {
+  const mirrored = () => `https://${host}/team/mirrors`;
+  const add = (...options: string[]) =>
+    run('trust', 'add', mirrored(), '--key', path.join(root, 'right.pub'), ...options);
+  const served = () => `${host}/team/mirrors:latest`;
+
+  beforeAll(async () => {
+    // The same registry signs this catalog too, with the same key.
+    const file = path.join(root, 'other.yaml');
+    await writeFile(
+      file,
+      'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: other}\nspec: {sources: [{name: all, functions: {}}]}\n',
+    );
+    const io = await runTest(['catalog', 'apply', file], { cwd: root, env: registry.env });
+    expect(io.exitCode, io.err()).toBe(0);
+    const copied = await runTest(['copy', `${host}/catalogs/other:latest`, served()], {
+      cwd: root,
+      env: registry.env,
+    });
+    expect(copied.exitCode, copied.err()).toBe(0);
+  });
+
+  it('refuses another catalog of the same key if it names the catalog', async () => {
+    expect((await add('--catalog', 'default')).err()).not.toContain('warning');
+    for (const args of [
+      ['pull', served(), '--out', 'out'],
+      ['verify', served()],
+      ['catalog', 'diff', `oci://${served()}`, `oci://${served()}`],
+    ]) {
+      const io = await run(...args);
+      expect([io.exitCode, io.err()]).toEqual([
+        4,
+        expect.stringContaining('signature of other, expected default'),
+      ]);
+    }
+    expect(await exists('out')).toBe(false);
+    expect((await add('--catalog', 'other', '--replace')).err()).toContain('+ signed as catalog other');
+    expect((await run('pull', served(), '--out', 'out')).exitCode).toBe(0);
+    expect((await run('trust', 'list')).out()).toContain('/team/mirrors as other');
+  });
+
+  it('refuses another catalog as a source over HTTP', async () => {
+    for (const name of ['snapshot.sigstore.json', 'snapshot.json', 'catalog.yaml']) {
+      const answer = await fetch(`${registry.url}/catalogs/other/${name}`);
+      mirror.served.set(`/krm/${name}`, new Uint8Array(await answer.arrayBuffer()));
+    }
+    await recipe(`${mirror.origin}/krm/catalog.yaml`);
+    const build = () => run('catalog', 'build', 'recipe.yaml', '--out', 'out');
+    const key = ['--key', path.join(root, 'right.pub')];
+    await run('trust', 'add', `${mirror.origin}/krm`, '--catalog', 'default', ...key);
+    const refused = await build();
+    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('expected default')]);
+    await run('trust', 'add', `${mirror.origin}/krm`, '--catalog', 'other', '--replace', ...key);
+    const io = await build();
+    expect([io.exitCode, io.err()]).toEqual([
+      0,
+      expect.stringContaining('/krm/catalog.yaml as catalog other: signed by'),
+    ]);
+  });
+
+  it('warns if it does not, and prints of which catalog the snapshot is', async () => {
+    const added = await add();
+    expect(added.err()).toContain('every catalog that the key signs is accepted there');
+    expect(added.err()).toContain('--catalog default');
+    const io = await run('pull', served(), '--out', 'out');
+    expect(io.exitCode).toBe(0);
+    expect(io.err()).toContain(`${served()} as catalog other: signed by the key sha256:`);
+    expect(io.err()).toContain('accepts every catalog that its key signs');
+  });
+
+  it('may give another name than the address has', async () => {
+    const url = `${registry.url}/catalogs/default`;
+    await run('trust', 'add', url, '--catalog', 'other', '--key', path.join(root, 'right.pub'));
+    for (const args of [
+      ['catalog', 'verify', 'default'],
+      ['catalog', 'pull', 'default', '--out', 'out'],
+    ]) {
+      const io = await run(...args);
+      expect([io.exitCode, io.err()]).toEqual([
+        4,
+        expect.stringContaining('signature of default, expected other'),
+      ]);
+    }
+  });
+
+  it('cannot name a catalog in a policy', async () => {
+    const io = await run(
+      'trust',
+      'add',
+      'x',
+      '--group',
+      'a.b',
+      '--catalog',
+      'y',
+      '--key',
+      path.join(root, 'right.pub'),
+    );
+    expect([io.exitCode, io.err()]).toEqual([
+      2,
+      expect.stringContaining('--catalog is only for catalog URLs'),
+    ]);
+  });
+});
+
+describe('verify', () => {
+  const reference = () => `${host}/catalogs/default:latest`;
+
+  it('verifies a catalog over OCI by its pinned key, also beside policies', async () => {
+    await run('trust', 'add', 'team', '--group', 'a.b', '--key', path.join(root, 'wrong.pub'));
+    await pin('right');
+    const io = await run('verify', reference(), '-o', 'json');
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(io.err()).toContain(`verified snapshot ${newest} of ${reference()} as catalog default: signed by`);
+    expect(JSON.parse(io.out())).toMatchObject({ verified: true, catalog: 'default', serial: newest });
+  });
+
+  it('refuses a catalog over OCI that another key signed', async () => {
+    await pin('wrong');
+    const io = await run('verify', reference(), '-o', 'json');
+    expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('signed by the key sha256:')]);
+    expect(JSON.parse(io.out())).toMatchObject({ verified: false });
+  });
+
+  it('needs a signer for a catalog that is not pinned', async () => {
+    const io = await run('verify', reference());
+    expect([io.exitCode, io.out()]).toEqual([2, '']);
+  });
+});
+
 describe('a machine that has verified no snapshot', () => {
   it.each([
     ['--min-serial', () => `${newest + 1}`, 'min-serial: snapshot '],

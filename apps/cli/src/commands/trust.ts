@@ -41,17 +41,26 @@ function registerAdd(parent: Command, io: Io): void {
     .option('--valid-from <time>', 'Trust signatures from this time on, for example 2027-01-31.')
     .option('--valid-until <time>', 'Trust signatures before this time.')
     .option('--name <name>', 'Name of the entry for a catalog URL. Default: derived from the URL.')
+    .option(
+      '--catalog <name>',
+      'Name of the catalog in its signature. Default: NAME of a URL with /catalogs/NAME.',
+    )
     .option('--replace', 'Replace an existing entry.')
     .addHelpText(
       'after',
       `
 To prepare for a key rotation of a registry, pin both keys with --replace.
 
+A registry signs all its catalogs with one key. For a URL that does not contain
+the name of the catalog, such as a mirror, give it with --catalog. Without it,
+every catalog that the key signs is accepted there.
+
 Examples:
   krmhub trust add example --group example.com --key krmhub.pub
   krmhub trust add example --group '*.example.com' --key krmhub.pub --releases '>=1.0.0'
   krmhub trust add ci --group example.com --issuer https://accounts.example.com --identity ci@example.com
   krmhub trust add https://krm.example.com/catalogs/default --key registry.pub
+  krmhub trust add https://mirror.example.com/krm --catalog default --key registry.pub
   krmhub trust add policies.yaml`,
     )
     .action(async (names: string[], options: EntryOptions & { replace?: boolean }) => {

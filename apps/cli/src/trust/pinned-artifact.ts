@@ -41,7 +41,7 @@ export async function verifyPinnedArtifact(
         ? undefined
         : `the signed manifest is ${one.digests.get('manifest') ?? '(nothing)'}, got ${digest}`,
   );
-  return acceptSnapshot(io, url, signed);
+  return acceptSnapshot(io, url, pin, signed);
 }
 
 function expectedSnapshot(

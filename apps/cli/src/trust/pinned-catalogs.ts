@@ -10,7 +10,9 @@ export type TrustIo = Pick<Io, 'env' | 'cwd' | 'now'>;
 export interface CatalogPin {
   /** Name of the entry in the trust file. */
   entry: string;
-  /** Name of the catalog, if its URL has the layout of a registry. */
+  /** The pinned URL. */
+  url: string;
+  /** Name that the signature must have; absent if neither the entry nor its URL names the catalog. */
   name?: string;
   /** At least one, all valid now. */
   keys: PublicKey[];
@@ -21,12 +23,12 @@ export interface CatalogPin {
  * trust file cannot be read, or no pinned key of the catalog is valid now.
  */
 export async function findPin(io: TrustIo, address: string): Promise<CatalogPin | undefined> {
-  const { locateCatalog } = await import('@krmhub/catalog');
+  const { locateCatalog, pinnedCatalogName } = await import('@krmhub/catalog');
   const { trust } = await requireTrustStore(io);
   const identity = locateCatalog(address)?.identity;
   const pinned = trust.catalogs.find(({ url }) => locateCatalog(url)?.identity === identity);
   if (identity === undefined || pinned === undefined) return undefined;
-  const pin = validPin(pinned, io.now(), locateCatalog(pinned.url)?.name);
+  const pin = validPin(pinned, io.now(), pinnedCatalogName(pinned));
   if (pin.keys.length > 0) return pin;
   throw new KrmhubError('untrusted', `cannot verify ${address}: no pinned key of ${pin.entry} is valid now`, {
     hint: 'Show the pinned keys: krmhub trust list',
@@ -35,17 +37,22 @@ export async function findPin(io: TrustIo, address: string): Promise<CatalogPin 
 
 /** Returns every pin with a valid key, for a catalog whose address says nothing about its registry, such as a file. */
 export async function allPins(io: TrustIo): Promise<CatalogPin[]> {
-  const { locateCatalog } = await import('@krmhub/catalog');
+  const { pinnedCatalogName } = await import('@krmhub/catalog');
   const { trust } = await requireTrustStore(io);
   return trust.catalogs
-    .map((one) => validPin(one, io.now(), locateCatalog(one.url)?.name))
+    .map((one) => validPin(one, io.now(), pinnedCatalogName(one)))
     .filter(({ keys }) => keys.length > 0);
 }
 
-function validPin({ name: entry, keys }: TrustedCatalog, now: Date, name: string | undefined): CatalogPin {
+function validPin(
+  { name: entry, url, keys }: TrustedCatalog,
+  now: Date,
+  name: string | undefined,
+): CatalogPin {
   const at = now.toISOString();
   return {
     entry,
+    url,
     ...(name === undefined ? {} : { name }),
     keys: keys.filter((key) => isValidAt(key, at)).map(({ key }) => readPublicKey(key, entry)),
   };

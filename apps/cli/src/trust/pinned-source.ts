@@ -68,7 +68,7 @@ export async function verifyPinnedSource(
       ? undefined
       : `the signature of snapshot ${one.claim.serial} does not cover ${digest}`,
   );
-  return acceptSnapshot(io, expected.url, signed);
+  return acceptSnapshot(io, expected.url, pin, signed);
 }
 
 function covers({ digests }: SignedSnapshot, digest: Digest, manifest: string | undefined): boolean {

@@ -79,7 +79,7 @@ export class PinnedCatalogReader {
         if (signed.claim.serial !== serial) continue;
       }
       for (const [subject, bytes] of Object.entries(files)) this.#check(signed, subject, bytes);
-      await acceptSnapshot(this.#io, this.#url, signed);
+      await acceptSnapshot(this.#io, this.#url, this.#pin, signed);
       return { files, serial };
     }
   }
@@ -101,7 +101,7 @@ export class PinnedCatalogReader {
     const expected = {
       url: this.#url,
       registry: this.#client.url,
-      name: this.#name,
+      name: this.#pin.name ?? this.#name,
       ...(snapshot === undefined ? {} : { anyAge: true }),
       ...(snapshot === undefined || digest !== undefined ? {} : { serial: Number(snapshot) }),
       ...pickLimits(this.#options),

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { printLine } from '../io/print.js';
+import { printLine, printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import {
   CHANGED,
@@ -60,10 +60,11 @@ export async function requireSnapshot(
   throw untrustedCatalog(expected.url, message, hint);
 }
 
-/** Records a snapshot as the newest one of its catalog, and prints who signed it. */
+/** Records a snapshot as the newest one of its catalog, and prints of which catalog it is and who signed it. */
 export async function acceptSnapshot(
   io: Io,
   url: string,
+  pin: Pick<CatalogPin, 'entry' | 'name'>,
   { claim: { catalog, serial }, digests, signer: { fingerprint } }: SignedSnapshot,
 ): Promise<PinnedSnapshot> {
   // Every signed snapshot names its snapshot.json; without it, a later fork of this serial could not be noticed.
@@ -72,9 +73,22 @@ export async function acceptSnapshot(
   await rememberSnapshot(io, seenKey(fingerprint, catalog), { serial, digest });
   await printLine(
     io,
-    escapeControls(`verified snapshot ${serial} of ${url}: signed by the key ${fingerprint}`),
+    escapeControls(
+      `verified snapshot ${serial} of ${url} as catalog ${catalog}: signed by the key ${fingerprint}`,
+    ),
   );
+  if (pin.name === undefined) await warnUnnamed(io, pin.entry, catalog);
   return { catalog, serial, key: fingerprint };
+}
+
+/** Warns that a pin accepts every catalog that its key signs, because neither the entry nor its URL names one. */
+export async function warnUnnamed(io: Io, entry: string, catalog: string): Promise<void> {
+  await printWarning(
+    io,
+    escapeControls(
+      `${entry} accepts every catalog that its key signs; to accept only ${catalog}, add \`catalog: ${catalog}\` to this entry of the trust file`,
+    ),
+  );
 }
 
 /** Says that a catalog, which was read, is not verified. `address` is the URL to pin. */

@@ -64,6 +64,17 @@ export const POLICY_CODES = {
       'The URL of a trusted catalog is not an http or https URL, or another trusted catalog has the same URL.',
     fix: 'Write the URL of the catalog, `https://HOST/catalogs/NAME`, without a password.',
   },
+  'policy/catalog-name': {
+    severity: 'error',
+    summary: 'The name of a trusted catalog is not a DNS label.',
+    fix: 'Write the name of the catalog as its registry lists it, such as `default`.',
+  },
+  'policy/unnamed-catalog': {
+    severity: 'warning',
+    summary:
+      'The URL of a trusted catalog does not contain its name, so every catalog that its key signs is accepted there.',
+    fix: 'Add the name in the signature, such as `catalog: default`, or `--catalog default` to `krmhub trust add`.',
+  },
   'policy/time': {
     severity: 'error',
     summary: 'A time is not valid, or a validity period ends before it begins.',

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { toYaml } from '../render/to-yaml.js';
 import { readTrust } from './read-trust.js';
-import { canonicalCatalogUrl, trustDocument } from './trust.js';
+import { canonicalCatalogUrl, pinnedCatalogName, trustDocument } from './trust.js';
 
 const pem = String(
   generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey.export({ type: 'spki', format: 'pem' }),
@@ -33,12 +33,25 @@ const codes = (...documents: object[]) => read(text(...documents)).diagnostics.m
 describe('a file of trust', () => {
   it('holds policies and catalogs in any order, and is written as it is read', () => {
     const { trust, diagnostics } = read(
-      text(catalog(), policy(), catalog('other', { url: 'http://localhost:8080/catalogs/a' })),
+      text(
+        catalog(),
+        policy(),
+        catalog('other', { url: 'http://localhost:8080/catalogs/a' }),
+        catalog('mirror', { url: 'https://mirror.example.com/krm', catalog: 'default' }),
+      ),
     );
     expect(diagnostics).toEqual([]);
-    expect([trust?.policies.length, trust?.catalogs.length]).toEqual([1, 2]);
+    expect([trust?.policies.length, trust?.catalogs.length]).toEqual([1, 3]);
+    expect(trust?.catalogs.map(pinnedCatalogName)).toEqual(['default', 'a', 'default']);
     const again = read(text(...[...trust!.policies, ...trust!.catalogs].map(trustDocument)));
     expect(again.trust).toEqual(trust);
+  });
+
+  it('is read with a warning if a pin does not name its catalog', () => {
+    const { trust, diagnostics } = read(text(catalog('mirror', { url: 'https://mirror.example.com/krm' })));
+    expect(trust?.catalogs.map(pinnedCatalogName)).toEqual([undefined]);
+    expect(diagnostics).toMatchObject([{ code: 'policy/unnamed-catalog', severity: 'warning' }]);
+    expect([diagnostics[0]!.hint, diagnostics[0]!.range]).not.toContain(undefined);
   });
 
   it('may hold comments alone', () => {
@@ -55,6 +68,7 @@ describe('a file of trust', () => {
       'policy/catalog-url',
       [catalog(), catalog('other', { url: 'https://krm.example.com/catalogs/default/catalog.yaml' })],
     ],
+    ['policy/catalog-name', [catalog('default', { catalog: 'Not a name' })]],
     ['policy/missing-field', [catalog('default', { keys: [] })]],
     ['policy/missing-field', [{ ...catalog(), spec: { url: 'https://krm.example.com/a' } }]],
     ['policy/unknown-field', [catalog('default', { keys: [{ key: pem, revoked: 'lost' }] })]],

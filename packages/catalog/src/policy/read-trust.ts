@@ -1,5 +1,5 @@
 import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
-import { isMapping } from './document-fields.js';
+import { DNS_LABEL, isMapping } from './document-fields.js';
 import {
   type PolicyFields,
   readKey,
@@ -14,6 +14,7 @@ import {
   canonicalCatalogUrl,
   locateCatalog,
   type PinnedKey,
+  pinnedCatalogName,
   TRUSTED_CATALOG_KIND,
   type Trust,
   type TrustedCatalog,
@@ -73,12 +74,25 @@ function readCatalog({ value }: YamlDocument, fields: PolicyFields): TrustedCata
   const name = readName(root.metadata, fields);
   if (root.spec === undefined) return undefined;
   const at: Path = ['spec'];
-  const spec = fields.mapping(root.spec, at, { required: ['url', 'keys'] });
+  const spec = fields.mapping(root.spec, at, { required: ['url', 'keys'], optional: ['catalog'] });
   if (spec === undefined) return undefined;
   const url = readUrl(spec.url, [...at, 'url'], fields);
+  const catalog = readCatalogName(spec.catalog, [...at, 'catalog'], fields);
+  if (url !== undefined && spec.catalog === undefined && pinnedCatalogName({ url }) === undefined) {
+    const message = 'the URL does not name the catalog: every catalog that the key signs is accepted there';
+    fields.report('policy/unnamed-catalog', [...at, 'url'], message);
+  }
   const keys = readKeys(spec.keys, [...at, 'keys'], fields);
   if (name === undefined || url === undefined || keys === undefined) return undefined;
-  return { name, url, keys };
+  return { name, url, ...(catalog === undefined ? {} : { catalog }), keys };
+}
+
+function readCatalogName(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {
+  const text = value === undefined ? undefined : fields.text(value, at);
+  if (text !== undefined && !DNS_LABEL.test(text)) {
+    fields.report('policy/catalog-name', at, `"${text}" is not the name of a catalog`);
+  }
+  return text;
 }
 
 function readUrl(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {

@@ -18,6 +18,8 @@ export interface TrustedCatalog {
   /** A DNS label. */
   name: string;
   url: string;
+  /** Name of the catalog in its signature, if the URL does not contain it: a key can sign several catalogs. */
+  catalog?: string;
   /** One of them is enough: two are there while a registry changes its key. */
   keys: PinnedKey[];
 }
@@ -40,7 +42,11 @@ export function trustDocument(entry: TrustEntry): JsonObject {
   const head = (kind: string) => ({ apiVersion: POLICY_API_VERSION, kind, metadata: { name } });
   if (isTrustedCatalog(entry)) {
     const keys = entry.keys.map(({ fingerprint: _, ...key }) => ({ ...key }));
-    return { ...head(TRUSTED_CATALOG_KIND), spec: { url: entry.url, keys } };
+    const { url, catalog } = entry;
+    return {
+      ...head(TRUSTED_CATALOG_KIND),
+      spec: { url, ...(catalog === undefined ? {} : { catalog }), keys },
+    };
   }
   const { groups, releases, signers } = entry;
   const written = signers.map((signer): JsonObject => {
@@ -63,6 +69,14 @@ export function canonicalCatalogUrl(text: string): string | undefined {
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined;
   return url.href.replace(/\/+$/, '').replace(/\/catalog\.(?:ya?ml|json)$/, '');
+}
+
+/** Returns the name that the signature of a pinned catalog must have; undefined if any name is accepted. */
+export function pinnedCatalogName({
+  url,
+  catalog,
+}: Pick<TrustedCatalog, 'url' | 'catalog'>): string | undefined {
+  return catalog ?? locateCatalog(url)?.name;
 }
 
 /** What the address of a catalog names. */

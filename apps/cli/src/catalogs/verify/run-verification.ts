@@ -32,9 +32,9 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
     });
   }
   const address = catalogAddress(target, registryUrl(io, options.registry), options.snapshot);
-  const keys = await findKeys(io, address, options);
+  const { keys, name: catalog = address.name } = await findKeys(io, address, options);
   const verdict = await verifyCatalog({
-    address,
+    expected: { ...address, name: catalog },
     keys,
     limits: pickLimits(options),
     files: await snapshotFiles(io, address, options),
@@ -45,10 +45,10 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
   const { checks, trusted, refusal } = verdict;
   const written: string[] = [];
   if (trusted !== undefined) {
-    await rememberSnapshot(io, seenKey(trusted.key, address.name), trusted);
+    await rememberSnapshot(io, seenKey(trusted.key, catalog), trusted);
     if (out !== undefined) written.push(...(await writeFiles(path.resolve(io.cwd, out), trusted)));
   }
-  const { name: catalog, url } = address;
+  const { url } = address;
   const { serial, digest, expires, key } = trusted ?? {};
   const data = {
     catalog,
@@ -62,7 +62,10 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
   if (refusal !== undefined) {
     throw new KrmhubError('untrusted', `${url} is not trusted: ${refusal.message}`, { hint: refusal.hint });
   }
-  await printLine(io, escapeControls(`verified snapshot ${serial} of ${url}`));
+  await printLine(
+    io,
+    escapeControls(`verified snapshot ${serial} of ${url} as catalog ${catalog}: signed by the key ${key}`),
+  );
   if (out !== undefined)
     await printLine(io, escapeControls(`wrote ${[BUNDLE, ...SIGNED_FILES].join(', ')} to ${out}`));
 }
@@ -80,11 +83,15 @@ async function snapshotFiles(
   return registryFiles(await connect(asking, address.registry), address);
 }
 
-/** Returns the keys of --key, else the pinned keys of the catalog. Never uses the keys that the registry serves. */
-async function findKeys(io: Io, { url }: CatalogAddress, { key = [] }: VerifyOptions): Promise<PublicKey[]> {
-  if (key.length > 0) return Promise.all(key.map((file) => readKey(io, file)));
+/** Returns the keys of --key, else the pin of the catalog. Never uses the keys that the registry serves. */
+async function findKeys(
+  io: Io,
+  { url }: CatalogAddress,
+  { key = [] }: VerifyOptions,
+): Promise<{ keys: PublicKey[]; name?: string }> {
+  if (key.length > 0) return { keys: await Promise.all(key.map((file) => readKey(io, file))) };
   const pin = await findPin(io, url);
-  if (pin !== undefined) return pin.keys;
+  if (pin !== undefined) return pin;
   throw new KrmhubError('usage', `cannot verify ${url}: no key given and none pinned`, {
     hint: `Use --key FILE.pub, or pin the key: krmhub trust add ${url} --key FILE.pub`,
   });

@@ -30,7 +30,8 @@ export interface CatalogVerdict {
 }
 
 export interface VerifyInput extends Pick<JudgeInput, 'now' | 'seen' | 'seenFile'> {
-  address: CatalogAddress;
+  /** The address, with the name that the signature must have. */
+  expected: CatalogAddress;
   keys: readonly PublicKey[];
   limits: SnapshotLimits;
   files: SnapshotFiles;
@@ -38,7 +39,7 @@ export interface VerifyInput extends Pick<JudgeInput, 'now' | 'seen' | 'seenFile
 
 /** Verifies that a pinned key signed the catalog, and that it is the newest. Nothing is trusted before that. */
 export async function verifyCatalog({
-  address,
+  expected: address,
   keys,
   limits,
   files,

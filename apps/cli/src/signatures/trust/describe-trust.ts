@@ -8,7 +8,14 @@ import {
 
 /** Describes an entry, one line per fact. Equal entries have equal lines. */
 export function entryLines(entry: TrustEntry): string[] {
-  if (isTrustedCatalog(entry)) return [`catalog ${entry.url}`, ...entry.keys.map(signerLine)];
+  if (isTrustedCatalog(entry)) {
+    const { url, catalog, keys } = entry;
+    return [
+      `catalog ${url}`,
+      ...(catalog === undefined ? [] : [`signed as catalog ${catalog}`]),
+      ...keys.map(signerLine),
+    ];
+  }
   const { groups, releases, signers } = entry;
   return [
     ...groups.map((group) => `group ${group}`),

@@ -58,7 +58,9 @@ function entryRows(entry: TrustEntry, now: Date): Row[] {
 }
 
 function scopeText(entry: TrustEntry): string {
-  if (isTrustedCatalog(entry)) return `catalog ${entry.url}`;
+  if (isTrustedCatalog(entry)) {
+    return `catalog ${entry.url}${entry.catalog === undefined ? '' : ` as ${entry.catalog}`}`;
+  }
   const { groups, releases } = entry;
   return `functions ${groups.join(', ')}${releases === undefined ? '' : `, ${releases}`}`;
 }

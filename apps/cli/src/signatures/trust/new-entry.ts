@@ -26,6 +26,7 @@ export interface EntryOptions {
   validFrom?: string;
   validUntil?: string;
   name?: string;
+  catalog?: string;
 }
 
 const MAX_NAME_LENGTH = 63;
@@ -36,13 +37,18 @@ export async function createEntries(
   names: readonly string[],
   options: EntryOptions,
 ): Promise<TrustEntry[]> {
-  const { group, name } = options;
+  const { group, name, catalog } = options;
   const catalogs = names.filter((one) => /^https?:\/\//i.test(one));
   if (catalogs.length > 0) {
     if (names.length > 1)
       throw usageError('cannot pin several catalogs at once', 'Run the command once for each catalog URL.');
     return [await createTrustedCatalog(io, catalogs[0]!, options)];
   }
+  if (catalog !== undefined)
+    throw usageError(
+      '--catalog is only for catalog URLs',
+      'Give the URL of the catalog: krmhub trust add URL --catalog NAME --key FILE.pub',
+    );
   if (name !== undefined)
     throw usageError(
       '--name is only for catalog URLs',
@@ -139,10 +145,10 @@ function signerProblem({
 }
 
 async function createTrustedCatalog(io: Io, text: string, options: EntryOptions): Promise<TrustEntry> {
-  const { key = [], name, group, issuer, identity, identityPattern, releases } = options;
+  const { key = [], name, catalog, group, issuer, identity, identityPattern, releases } = options;
   if ([group, issuer, identity, identityPattern, releases].some((option) => option !== undefined)) {
     throw usageError(
-      'cannot pin the catalog: only --key, --name, --valid-from and --valid-until apply to a catalog',
+      'cannot pin the catalog: only --key, --name, --catalog, --valid-from and --valid-until apply to a catalog',
       'Pin the key of its registry: krmhub trust add URL --key registry.pub',
     );
   }
@@ -162,7 +168,8 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
   }
   const times = validityFields(options);
   const keys = (await readKeys(io, key)).map((pem) => ({ key: pem, ...times }));
-  return validateEntry(io, TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), { url, keys });
+  const named = catalog === undefined ? {} : { catalog };
+  return validateEntry(io, TRUSTED_CATALOG_KIND, name ?? nameFromUrl(url), { url, ...named, keys });
 }
 
 async function readEntries(io: Io, file: string): Promise<TrustEntry[]> {

@@ -26,12 +26,21 @@ import {
 } from './judge-artifact.js';
 import { judgeEvidence, planJudgement, type Subject } from './judge-release.js';
 import { openManifest } from './read-subject.js';
+import { verifyByPin } from './verify-pinned.js';
 
 const HINT = 'Do not use the artifact. List the trusted signers: krmhub trust list';
 
-/** Verifies an artifact by the policies of this user. Throws `untrusted` if it is not trusted. */
+/**
+ * Verifies an artifact by the policies of this user, a catalog by the keys that are pinned for it. Throws `untrusted` if it
+ * is not trusted.
+ */
 export async function verifyByTrust(io: Io, name: string, options: VerifyOptions): Promise<void> {
   const store = await loadTrust(io, options);
+  if (store.trust.catalogs.length > 0 && options.policy === undefined && options.type === undefined) {
+    const target = await findTarget(io, name);
+    checkBundleOption(target, options);
+    if (target.kind === 'reference' && (await verifyByPin(io, name, target.reference, options))) return;
+  }
   // Throws the message that explains how to name a signer.
   if (store.trust.policies.length === 0) await expectedSigner(io, {});
   if (options.type !== undefined) {

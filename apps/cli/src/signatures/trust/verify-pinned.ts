@@ -1,0 +1,44 @@
+import type { Reference } from '@krmhub/oci';
+import { formatReference } from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema';
+import type { Io } from '../../io/io.js';
+import { printData, printLine } from '../../io/print.js';
+import { Progress } from '../../io/progress.js';
+import { escapeControls } from '../../io/text.js';
+import { connectOci } from '../../registry/connect-oci.js';
+import { repositoryUrl, verifyPinnedArtifact } from '../../trust/pinned-artifact.js';
+import { findPin } from '../../trust/pinned-catalogs.js';
+import type { VerifyOptions } from '../print-bundle.js';
+
+/**
+ * Verifies a catalog in an OCI registry by the keys that are pinned for it, and prints the result. Returns false if it is
+ * not pinned. Throws `untrusted` if no pinned key signed it.
+ */
+export async function verifyByPin(
+  io: Io,
+  name: string,
+  reference: Reference,
+  { plainHttp, output }: VerifyOptions,
+): Promise<boolean> {
+  if ((await findPin(io, repositoryUrl(reference))) === undefined) return false;
+  const progress = new Progress(io);
+  const client = connectOci(io, progress, plainHttp);
+  try {
+    const { digest } = await client.manifest(reference);
+    await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
+    const artifact = { artifact: name, digest };
+    try {
+      const pinned = await verifyPinnedArtifact(io, client, reference, digest);
+      await progress.clear();
+      await printData(io, output, { ...artifact, verified: true, ...pinned }, async () => undefined);
+    } catch (error) {
+      await progress.clear();
+      if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
+      await printData(io, output, { ...artifact, verified: false }, async () => undefined);
+      throw error;
+    }
+  } finally {
+    await progress.clear();
+  }
+  return true;
+}
