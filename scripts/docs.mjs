@@ -27,6 +27,7 @@ const built = (path) => import(pathToFileURL(join(root, path)).href);
 async function renderLintRules() {
   const { LINT_RULES, YAML_CODES, DIALECT_CODES, CONVERT_CODES } = await import('@krmhub/schema');
   const { LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
+  const { LAYER_CODES } = await built('apps/cli/dist/function-configs/codes.js');
   const sections = [
     ['The text of the file', YAML_CODES],
     ['Dialects', DIALECT_CODES],
@@ -36,6 +37,7 @@ async function renderLintRules() {
     ['Catalog recipes', RECIPE_CODES],
     ['Signing policies', POLICY_CODES],
     ['Lock files', LOCK_CODES],
+    ['Kustomizations, Compositions and Kptfiles', LAYER_CODES],
   ];
   const lines = [
     '# Lint rules',
@@ -121,6 +123,7 @@ async function renderConfiguration() {
   const { REQUEST_LIMITS } = await built('packages/api/dist/parameters.js');
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/documents/limits.js');
   const { SOURCE_LIMITS } = await built('packages/sources/dist/limits.js');
+  const { LAYER_LIMITS } = await built('apps/cli/dist/function-configs/limits.js');
   const { UPSTREAM_LIMITS } = await import('@krmhub/catalog/read-upstream');
   const { BUNDLE_LIMITS, LOCK_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import(
     '@krmhub/catalog'
@@ -179,6 +182,7 @@ async function renderConfiguration() {
     ['Bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan/attach.ts'],
     ['Signing policies', POLICY_LIMITS, 'packages/catalog/src/policy/signing-policy.ts'],
     ['Lock files', LOCK_LIMITS, 'packages/catalog/src/lock/lock.ts'],
+    ['Kustomizations, Compositions and Kptfiles', LAYER_LIMITS, 'apps/cli/src/function-configs/limits.ts'],
     ['Upstream catalogs', SOURCE_LIMITS, 'packages/sources/src/limits.ts'],
     ['Contents of upstream catalogs', UPSTREAM_LIMITS, 'packages/catalog/src/upstream/read-upstream.ts'],
     ['Requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],

@@ -77,6 +77,11 @@ export interface LockedFunctions {
   find(catalogs: readonly LockReference[], apiVersion: string, kind: string): LockedFunction | undefined;
   /** Returns the state of a catalog when it was locked; undefined for a catalog that was not read. */
   catalog(reference: LockReference): LockedCatalog | undefined;
+  /**
+   * Returns the catalogs in the order in which they were searched for the one locked function of a kind, for a package that names
+   * no catalogs. Empty if there is none or several.
+   */
+  searchOrder(apiVersion: string, kind: string): LockReference[];
 }
 
 /** Sorts a lock as its file has it, in code unit order. */

@@ -1,0 +1,132 @@
+import { readYaml } from '@krmhub/schema/yaml';
+import { describe, expect, it } from 'vitest';
+import { readInlineRuntime } from './inline-runtime.js';
+
+const annotated = (value: unknown, name = 'config.kubernetes.io/function') => ({
+  metadata: { annotations: { [name]: value } },
+});
+const read = (config: object) => readInlineRuntime(JSON.parse(JSON.stringify(config)));
+const container = (fields: object = {}) => ({
+  type: 'container',
+  image: 'example.com/a:v1',
+  network: false,
+  mounts: 0,
+  envs: 0,
+  ...fields,
+});
+
+describe('the runtime of a functionConfig', () => {
+  it.each([
+    ['the annotation', annotated('container:\n  image: example.com/a:v1\n'), container()],
+    ['the annotation as JSON', annotated('{"container": {"image": "example.com/a:v1"}}'), container()],
+    [
+      'the old annotation',
+      annotated('container: {image: example.com/a:v1}', 'config.k8s.io/function'),
+      container(),
+    ],
+    ['an image alone', annotated('example.com/a:v1', 'config.kubernetes.io/container'), container()],
+    ['configFn', { metadata: { configFn: { container: { image: 'example.com/a:v1' } } } }, container()],
+    ['the field of KEP-2906', { runtime: { container: { image: 'example.com/a:v1' } } }, container()],
+    [
+      'network, mounts and environment',
+      annotated(
+        'container: {image: example.com/a:v1, network: true, mounts: [{type: bind}, {}], envs: [A=b]}\ndeferFailure: true',
+      ),
+      container({ network: true, mounts: 2, envs: 1 }),
+    ],
+    ['an executable', annotated('exec: {path: ./a.sh, args: [x]}'), { type: 'exec', path: './a.sh' }],
+    [
+      'a container before an executable',
+      annotated('exec: {path: a}\ncontainer: {image: example.com/a:v1}'),
+      container(),
+    ],
+    ['a script', { runtime: { starlark: { path: 'a.star' } } }, { type: 'starlark', path: 'a.star' }],
+    [
+      'a script at a URL',
+      annotated('starlark: {url: "https://example.com/a", name: x}'),
+      { type: 'starlark', url: 'https://example.com/a' },
+    ],
+    [
+      'the first annotation with text',
+      {
+        metadata: {
+          annotations: {
+            'config.kubernetes.io/function': '',
+            'config.k8s.io/function': 'container: {image: example.com/a:v1}',
+          },
+        },
+      },
+      container(),
+    ],
+  ])('is read from %s', (_, config, runtime) => {
+    expect(read(config)).toEqual({ runtime, problems: [] });
+  });
+
+  it('is absent where nothing names one', () => {
+    for (const config of [
+      {},
+      { metadata: { annotations: { other: 'x' } } },
+      { runtime: null },
+      { metadata: 1 },
+    ]) {
+      expect(read(config)).toEqual({ problems: [] });
+    }
+  });
+
+  it.each([
+    ['an unknown kind', annotated('docker: {image: a}'), /unknown field `docker`/],
+    [
+      'a field in another case, which kustomize accepts',
+      annotated('Container: {image: a}'),
+      /unknown field `Container`/,
+    ],
+    ['an unknown field', annotated('container: {image: a, env: []}'), /unknown field `env`/],
+    ['network as text', annotated('container: {image: a, network: "true"}'), /`network` is neither/],
+    ['network as readers disagree', annotated('container: {image: a, network: yes}'), /not valid YAML/],
+    [
+      'a list of mounts that is none',
+      annotated('container: {image: a, mounts: {}}'),
+      /`mounts` is not a list/,
+    ],
+    ['an image that is no text', annotated('container: {image: 1}'), /`image` is not text/],
+    ['no runtime', annotated('container: {}'), /names no image/],
+    ['no mapping', annotated('docker'), /not a mapping/],
+    ['two documents', annotated('container: {image: a}\n---\nexec: {path: a}'), /not valid YAML/],
+    ['broken YAML', annotated('container: ['), /not valid YAML/],
+    ['duplicate keys', annotated('container: {image: a, image: b}'), /not valid YAML/],
+    ['a long text', annotated(`# ${'x'.repeat(70_000)}\ncontainer: {image: a}`), /not valid YAML/],
+    ['an annotation that is no text', annotated({ container: { image: 'a' } }), /is not text/],
+    ['a runtime that is no mapping', { runtime: 'container' }, /not a mapping/],
+    ['an executable that is no mapping', { runtime: { exec: 'a.sh' } }, /`exec` is not a mapping/],
+    [
+      'two places',
+      { ...annotated('container: {image: a}'), runtime: { exec: { path: 'b' } } },
+      /has a `runtime` field and the annotation/,
+    ],
+  ])('is a problem with %s', (_, config, message) => {
+    const { problems } = read(config);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]!.message).toMatch(message);
+  });
+
+  it('has problems at their fields where those have positions', () => {
+    expect(read({ runtime: { container: { image: 'a', env: [] } } }).problems[0]!.at).toEqual([
+      'runtime',
+      'container',
+      'env',
+    ]);
+    expect(read(annotated('container: {env: []}')).problems[0]!.at).toEqual([
+      'metadata',
+      'annotations',
+      'config.kubernetes.io/function',
+    ]);
+  });
+
+  it('is what a multi-line annotation of a document says', () => {
+    const text =
+      'metadata:\n  annotations:\n    config.kubernetes.io/function: |\n      container:\n        image: example.com/a:v1\n';
+    expect(
+      read(readYaml(new TextEncoder().encode(text), { file: '' }).documents[0]!.value as object).runtime,
+    ).toEqual(container());
+  });
+});

@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { config, type TestPackage, testPackage } from '../testing/package-files.js';
+
+let pack: TestPackage;
+afterEach(() => pack.remove());
+
+async function read(files: Record<string, string>, target = 'app') {
+  pack = await testPackage(files);
+  return pack.inspect(target);
+}
+
+const kptfile = (pipeline: string, annotations = '') =>
+  `apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n${annotations}pipeline:\n${pipeline}`;
+
+describe('a Kptfile', () => {
+  it('lists its pipeline and those of its subpackages, which run first', async () => {
+    const { layer, functions, problems } = await read({
+      'app/Kptfile': kptfile(
+        `  mutators:
+  - image: gcr.io/kpt-fn/set-labels:v0.2
+    configPath: labels.yaml
+  - image: gcr.io/kpt-fn/set-namespace:v0.4
+    configMap: {namespace: x}
+  - exec: ./local
+    name: mine
+  validators:
+  - configPath: check.yaml
+`,
+        '  annotations:\n    krmhub.dev/catalogs: |\n      catalog.yaml\n\n      https://example.com/catalog.yaml\n',
+      ),
+      'app/labels.yaml': config('SetLabels', 'runtime: is ignored\n'),
+      'app/check.yaml': config('Check'),
+      'app/z/Kptfile': kptfile('  mutators: [{image: a, configPath: z.yaml}]\n'),
+      'app/z/z.yaml': config('Z'),
+      'app/plain/deep/Kptfile': kptfile('  mutators: [{image: a, configPath: deep.yaml}]\n'),
+      'app/plain/deep/deep.yaml': config('Deep'),
+      'app/.git/Kptfile': 'not: [read',
+    });
+    expect(problems).toEqual([]);
+    expect(functions).toEqual([
+      'mutators Deep app/plain/deep/deep.yaml:1:1',
+      'mutators Z app/z/z.yaml:1:1',
+      'mutators SetLabels app/labels.yaml:1:1',
+      'mutators ConfigMap app/Kptfile:14:5',
+      'mutators ConfigMap app/Kptfile:16:5',
+      'validators Check app/check.yaml:1:1',
+    ]);
+    const image = (name: string) => ({ type: 'container', image: name, network: false, mounts: 0, envs: 0 });
+    expect(layer!.functions.map(({ request, written, name }) => [request.inline, written, name])).toEqual([
+      [undefined, image('gcr.io/kpt-fn/set-labels:v0.2'), 'setlabels'],
+      [image('gcr.io/kpt-fn/set-namespace:v0.4'), image('gcr.io/kpt-fn/set-namespace:v0.4'), undefined],
+      [{ type: 'exec', path: './local' }, { type: 'exec', path: './local' }, 'mine'],
+      [undefined, undefined, 'check'],
+    ]);
+    expect(layer!.catalogs.map(({ text }) => text)).toEqual([
+      'catalog.yaml',
+      'https://example.com/catalog.yaml',
+    ]);
+    expect(layer!.layers.map(({ catalogs, use }) => [catalogs, use])).toEqual([
+      [[], 'subpackage'],
+      [[], 'subpackage'],
+    ]);
+  });
+
+  it('is read by its path where the folder has a kustomization too', async () => {
+    const files = {
+      'app/Kptfile': kptfile('  mutators: [{image: a}]\n'),
+      'app/kustomization.yaml': 'namePrefix: x\n',
+    };
+    const { functions } = await read(files, 'app/Kptfile');
+    expect(functions).toEqual(['mutators ConfigMap app/Kptfile:6:14']);
+    expect((await pack.inspect('app')).functions).toEqual([]);
+    expect((await pack.inspect('app', { type: 'kptfile' })).functions).toEqual(functions);
+  });
+
+  it.each<[what: string, files: Record<string, string>, problem: RegExp]>([
+    ['another kind', { 'app/Kptfile': 'kind: ConfigMap\n' }, /^layer\/kind app\/Kptfile:1:7/],
+    [
+      'an image and an executable',
+      { 'app/Kptfile': kptfile('  mutators: [{image: a, exec: b}]\n') },
+      /^layer\/pipeline app\/Kptfile:6:14 the entry has `image` and `exec`/,
+    ],
+    [
+      'two configurations',
+      { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b, configMap: {}}]\n') },
+      /`configPath` and `configMap`/,
+    ],
+    [
+      'an image that is no text',
+      { 'app/Kptfile': kptfile('  mutators: [{image: 1}]\n') },
+      /`image` is not text/,
+    ],
+    [
+      'an entry that is no mapping',
+      { 'app/Kptfile': kptfile('  mutators: [a]\n') },
+      /the entry is not a mapping/,
+    ],
+    ['a list that is none', { 'app/Kptfile': kptfile('  validators: {}\n') }, /^layer\/wrong-type/],
+    [
+      'a missing file',
+      { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b.yaml}]\n') },
+      /^layer\/not-found app\/Kptfile:6:37 cannot read b.yaml/,
+    ],
+    [
+      'a file outside',
+      { 'app/Kptfile': kptfile('  mutators: [{image: a, configPath: ../b.yaml}]\n'), 'b.yaml': '' },
+      /^layer\/outside/,
+    ],
+    [
+      'two functionConfigs in a file',
+      {
+        'app/Kptfile': kptfile('  mutators: [{image: a, configPath: b.yaml}]\n'),
+        'app/b.yaml': `${config('A')}---\n${config('B')}`,
+      },
+      /^layer\/pipeline .* b.yaml has 2 functionConfigs, expected one/,
+    ],
+    [
+      'catalogs that are no text',
+      { 'app/Kptfile': kptfile('  mutators: []\n', '  annotations: {krmhub.dev/catalogs: [a]}\n') },
+      /^layer\/wrong-type/,
+    ],
+  ])('is refused with %s', async (_, files, problem) => {
+    const { problems } = await read(files);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(problem);
+  });
+});

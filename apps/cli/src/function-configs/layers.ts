@@ -1,0 +1,92 @@
+import type { InlineRuntime } from '@krmhub/catalog';
+import type { JsonObject } from '@krmhub/schema/definition';
+import type { Path } from '@krmhub/schema/diagnostic';
+import type { CatalogReference, FunctionRequest } from '../resolve/resolution.js';
+
+/** Where a functionConfig is used. */
+export const FUNCTION_FIELDS = [
+  'generators',
+  'transformers',
+  'validators',
+  'mutators',
+  'modules',
+  /** A file that is named by itself, or found in a folder. */
+  'files',
+] as const;
+export type FunctionField = (typeof FUNCTION_FIELDS)[number];
+
+/** A functionConfig that a layer uses, and what its function is resolved by. */
+export interface ListedFunction {
+  request: FunctionRequest;
+  /** Of its metadata. */
+  name?: string;
+  /** Absolute path of the file that contains the functionConfig; of the kustomization, for one inside it. */
+  file: string;
+  /** One-based, of the functionConfig in that file. */
+  line: number;
+  column: number;
+  /** Index of its document: of the file, or of the text inside a kustomization. */
+  document: number;
+  /** The functionConfig inside its document: empty, or `items` and an index for an item of a List. */
+  path: Path;
+  field: FunctionField;
+  /** The item of the list `field` that names it, and its text. Absent for a file that no list names. */
+  entry?: { index: number; text: string };
+  /** The document is the text of the entry, not a file. */
+  inline: boolean;
+  /** Folder of the kustomization, Composition or Kptfile that uses it. */
+  layer: string;
+  /** Of a Kptfile: the image or executable that it has now. */
+  written?: InlineRuntime;
+  /** Of a Composition: its index in `modules` of the layer. */
+  module?: number;
+  /** It is not marked as a functionConfig: it is one only if a catalog has its kind. */
+  isCandidate?: boolean;
+}
+
+/** What a layer is for: `configs` is a kustomization whose resources are functionConfigs of the layer above. */
+export type LayerUse = 'package' | 'base' | 'component' | 'configs' | 'subpackage';
+
+export type LayerType = 'kustomization' | 'component' | 'composition' | 'kptfile' | 'folder';
+
+/** A kustomization, Composition or Kptfile with what it uses itself, and those that it is built on. */
+export interface Layer {
+  /** Absolute, with links resolved. */
+  folder: string;
+  /** Absolute path of the file that declares it; the folder, for a plain folder. */
+  file: string;
+  type: LayerType;
+  use: LayerUse;
+  /** URL of the remote base that it is in. */
+  remote?: string;
+  /** Those that it names itself, in order. It sees no others, except those of the command line. */
+  catalogs: CatalogReference[];
+  /** In the order in which they run. */
+  functions: ListedFunction[];
+  /** Bases, components, and kustomizations of functionConfigs, in order; subpackages of a Kptfile. */
+  layers: Layer[];
+  /** Absolute paths of the files that the `resources` of a kustomization name. */
+  resources: string[];
+  /**
+   * Of a Composition: all modules in the order in which they run, those of kustomize itself too, after the overrides of each
+   * Composition that imports them.
+   */
+  modules?: JsonObject[];
+}
+
+export interface ReadLayersOptions {
+  /**
+   * Returns the local path of what a remote entry names: the folder of a base, or a file. Without it, remote entries are
+   * problems.
+   */
+  fetchRemote?: (url: string) => Promise<string>;
+  /** In a plain folder: list every document that could be a functionConfig as a candidate. */
+  all?: boolean;
+  /** What to read in a folder with several. Default: the kustomization, else the Composition, else the Kptfile. */
+  type?: 'kustomization' | 'composition' | 'kptfile' | 'folder';
+}
+
+/** The functions of a layer and of all layers below it: those below first, because they run first. */
+export function listFunctions(layer: Layer): ListedFunction[] {
+  return [...layer.layers.flatMap(listFunctions), ...layer.functions];
+}

@@ -1,0 +1,92 @@
+import { compareDiagnostics, formatPath, type Position, type Range } from '@krmhub/schema/diagnostic';
+import { field, isObject } from '@krmhub/schema/json/access';
+import type { YamlDocument } from '@krmhub/schema/yaml';
+import type { CatalogReference } from '../resolve/resolution.js';
+import { configValues, isBuiltin, isReadOfConfig, readDocuments } from './config-documents.js';
+import { readInlineRuntime } from './inline-runtime.js';
+import type { LayerReader } from './layer-reader.js';
+import type { FunctionField, ListedFunction } from './layers.js';
+
+/** Who uses a functionConfig, and how. */
+export interface ConfigUse {
+  /** Folder of the layer. */
+  layer: string;
+  catalogs: readonly CatalogReference[];
+  field: FunctionField;
+  entry?: { index: number; text: string };
+  /** The orchestrator does not read the runtime that a functionConfig names itself. */
+  ignoresRuntime?: boolean;
+}
+
+/** Where the text of functionConfigs is. */
+export interface ConfigText {
+  bytes: Uint8Array;
+  /** Absolute path. */
+  file: string;
+  /** For text inside a kustomization: where a position of the text is in the file. */
+  position?: (at: Position) => Position;
+}
+
+/** Lists the functionConfigs of a text, in order. What is no functionConfig is reported; kustomize's own kinds are left out. */
+export function listConfigs(reader: LayerReader, text: ConfigText, use: ConfigUse): ListedFunction[] {
+  const { file, position = (at) => at } = text;
+  const { documents, problems } = readDocuments(text.bytes, reader.displayName(file), isReadOfConfig);
+  const moved = ({ start, end }: Range): Range => ({ start: position(start), end: position(end) });
+  for (const one of problems.sort(compareDiagnostics)) {
+    reader.diagnostics.push(one.range === undefined ? one : { ...one, range: moved(one.range) });
+  }
+  return documents.flatMap((document) => {
+    const locate: YamlDocument['locate'] = (path, target) => {
+      const range = document.locate(path, target);
+      return range === undefined ? undefined : moved(range);
+    };
+    return listDocument(reader, { ...document, locate }, { file, inline: text.position !== undefined }, use);
+  });
+}
+
+/** Lists the functionConfigs of one document. */
+export function listDocument(
+  reader: LayerReader,
+  document: YamlDocument,
+  { file, inline }: { file: string; inline: boolean },
+  { layer, catalogs, field: used, entry, ignoresRuntime = false }: ConfigUse,
+): ListedFunction[] {
+  return configValues(document).flatMap(({ value, path }): ListedFunction[] => {
+    const range = document.locate(path);
+    const place = { file, range, path: formatPath(path) };
+    if (!isObject(value)) {
+      reader.report('layer/not-a-config', 'the document is not a mapping', place);
+      return [];
+    }
+    if (isBuiltin(value)) return [];
+    const { apiVersion, kind } = value;
+    if (typeof apiVersion !== 'string' || apiVersion === '' || typeof kind !== 'string' || kind === '') {
+      const missing = typeof kind !== 'string' || kind === '' ? 'kind' : 'apiVersion';
+      reader.report('layer/not-a-config', `the document has no ${missing}`, place);
+      return [];
+    }
+    if (!reader.countFunction(place)) return [];
+    const { runtime, problems } = ignoresRuntime ? { problems: [] } : readInlineRuntime(value);
+    for (const { code, message, at } of problems) {
+      const full = [...path, ...at];
+      reader.report(code, message, { file, range: document.locate(full), path: formatPath(full) });
+    }
+    const name = field(value.metadata, 'name');
+    const request = { apiVersion, kind, catalogs, ...(runtime === undefined ? {} : { inline: runtime }) };
+    return [
+      {
+        request,
+        ...(typeof name === 'string' && name !== '' ? { name } : {}),
+        file,
+        line: range?.start.line ?? 1,
+        column: range?.start.column ?? 1,
+        document: document.index,
+        path,
+        field: used,
+        ...(entry === undefined ? {} : { entry }),
+        inline,
+        layer,
+      },
+    ];
+  });
+}

@@ -1,0 +1,82 @@
+import { realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { compareDiagnostics, type Diagnostic } from '@krmhub/schema/diagnostic';
+import { KrmhubError } from '@krmhub/schema/error';
+import { diskError } from '../files/read-file.js';
+import type { Io } from '../io/io.js';
+import { plural, shellWord } from '../io/text.js';
+import { readComposition } from './composition.js';
+import { readFolder } from './kustomization.js';
+import { COMPOSITION_FILES, existingFiles, KPTFILE, KUSTOMIZATION_FILES } from './kustomization-file.js';
+import type { LayerContext } from './layer-context.js';
+import { LayerReader } from './layer-reader.js';
+import type { Layer, ReadLayersOptions } from './layers.js';
+
+/** What was found, and everything that is wrong with it. */
+export interface InspectedLayers {
+  /** Absent where the file of the package itself cannot be read. */
+  layer?: Layer;
+  /** Errors, in the order of the files. */
+  diagnostics: Diagnostic[];
+}
+
+/**
+ * Lists the functionConfigs of a kustomization, Composition, Kptfile, file or folder, with all layers that it is built on. Throws
+ * one `invalid-document` error with every problem, or `not-found` if the path does not exist.
+ */
+export async function readLayers(io: Io, target: string, options: ReadLayersOptions = {}): Promise<Layer> {
+  const { layer, diagnostics } = await inspectLayers(io, target, options);
+  if (layer !== undefined && diagnostics.length === 0) return layer;
+  throw new KrmhubError(
+    'invalid-document',
+    `cannot list the functions of ${target}: ${plural(diagnostics.length, 'problem')}`,
+    { diagnostics, hint: `List every problem with its position: krmhub explain ${shellWord(target)}` },
+  );
+}
+
+/** As `readLayers`, but gives what was found beside the problems. */
+export async function inspectLayers(
+  io: Io,
+  target: string,
+  options: ReadLayersOptions = {},
+): Promise<InspectedLayers> {
+  const reader = await LayerReader.open(io, options);
+  const layer = await readPackage(io, { reader, ancestors: [] }, target);
+  const unique = new Map(reader.diagnostics.map((one) => [JSON.stringify(one), one]));
+  const diagnostics = [...unique.values()].sort(compareDiagnostics);
+  return { ...(layer === undefined ? {} : { layer }), diagnostics };
+}
+
+async function readPackage(io: Io, context: LayerContext, target: string): Promise<Layer | undefined> {
+  let found: string;
+  let isFolder: boolean;
+  try {
+    found = await realpath(path.resolve(io.cwd, target));
+    isFolder = (await stat(found)).isDirectory();
+  } catch (error) {
+    throw diskError(error, `cannot read ${target}`);
+  }
+  const name = path.basename(found);
+  if (!isFolder) return readNamed(context, found, name);
+  const type = context.reader.options.type ?? (await findType(found));
+  if (type === 'kustomization' || type === 'composition') return readFolder(context, found, 'package');
+  if (type === 'kptfile') return (await import('./kptfile.js')).readKptfile(context, found);
+  return (await import('./plain-files.js')).readPlainFolder(io, context, found);
+}
+
+async function readNamed(context: LayerContext, file: string, name: string): Promise<Layer | undefined> {
+  const folder = path.dirname(file);
+  if ((KUSTOMIZATION_FILES as readonly string[]).includes(name))
+    return readFolder(context, folder, 'package');
+  if (name === KPTFILE) return (await import('./kptfile.js')).readKptfile(context, folder);
+  if ((COMPOSITION_FILES as readonly string[]).includes(name)) {
+    return readComposition(context, { folder, file }, 'package');
+  }
+  return (await import('./plain-files.js')).readNamedFile(context, file);
+}
+
+async function findType(folder: string): Promise<NonNullable<ReadLayersOptions['type']>> {
+  if ((await existingFiles(folder, [...KUSTOMIZATION_FILES, ...COMPOSITION_FILES])).length > 0)
+    return 'kustomization';
+  return (await existingFiles(folder, [KPTFILE])).length > 0 ? 'kptfile' : 'folder';
+}
