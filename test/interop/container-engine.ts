@@ -30,8 +30,8 @@ export interface ContainerEngine {
   remove(): Promise<void>;
 }
 
-/** Podman with all of its state in a temporary folder, and with a base image; reaches no image registry. */
-export async function openContainerEngine(): Promise<ContainerEngine> {
+/** Podman with all of its state in a temporary folder, and with a base image unless it is not wanted. */
+export async function openContainerEngine({ withBase = true } = {}): Promise<ContainerEngine> {
   const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-containers-'));
   const at = (name: string) => path.join(folder, name);
   for (const name of ['bin', 'tmp', 'run']) mkdirSync(at(name));
@@ -79,7 +79,7 @@ exec "$real" "$@"
     },
   };
   try {
-    await makeBaseImage(at('base'), (...args) => run('buildah', args));
+    if (withBase) await makeBaseImage(at('base'), (...args) => run('buildah', args));
   } catch (error) {
     await engine.remove();
     throw error;
@@ -91,26 +91,30 @@ exec "$real" "$@"
  * Node, `env` for its scripts, `cat`, and the libraries that they load; no shell and no account but root's.
  */
 async function makeBaseImage(folder: string, buildah: (...args: string[]) => Promise<string>): Promise<void> {
-  const place = (from: string, to: string) => {
-    const target = path.join(folder, to);
-    if (existsSync(target)) return;
-    mkdirSync(path.dirname(target), { recursive: true });
-    copyFileSync(from, target);
-  };
-  const programs = {
+  await copyPrograms(folder, {
     '/usr/bin/node': process.execPath,
     '/usr/bin/env': '/usr/bin/env',
     '/usr/bin/cat': '/bin/cat',
-  };
-  for (const [to, from] of Object.entries(programs)) {
-    place(from, to);
-    const { stdout } = await execute('ldd', [from]);
-    for (const [library] of stdout.matchAll(/\/\S+/g)) place(library, library);
-  }
+  });
   mkdirSync(path.join(folder, 'etc'));
   writeFileSync(path.join(folder, 'etc/passwd'), 'root:x:0:0:root:/:/sbin/nologin\n');
   const container = await buildah('from', 'scratch');
   await buildah('copy', '--quiet', container, folder, '/');
   await buildah('config', '--env', 'PATH=/usr/bin', container);
   await buildah('commit', '--quiet', '--rm', container, BASE_IMAGE);
+}
+
+/** Copies programs of this machine, and the libraries that they load, to their paths below a folder. */
+export async function copyPrograms(folder: string, programs: Record<string, string>): Promise<void> {
+  const place = (from: string, to: string) => {
+    const target = path.join(folder, to);
+    if (existsSync(target)) return;
+    mkdirSync(path.dirname(target), { recursive: true });
+    copyFileSync(from, target);
+  };
+  for (const [to, from] of Object.entries(programs)) {
+    place(from, to);
+    const { stdout } = await execute('ldd', [from]);
+    for (const [library] of stdout.matchAll(/\/\S+/g)) place(library, library);
+  }
 }
