@@ -34,19 +34,21 @@ export async function download<Result>(
   let failed: unknown;
   // What the consumer rejects with is no failure of the network.
   const own: Consume<Result> = async (body) => {
-    let broken = false;
+    let broken: { error: unknown } | undefined;
     const watched = async function* () {
       try {
         yield* body;
       } catch (error) {
-        broken = true;
+        broken = { error };
         throw error;
       }
     };
     try {
       return await consume(watched());
     } catch (error) {
-      if (!broken) failed = error;
+      // The consumer may have wrapped it.
+      if (broken !== undefined) throw broken.error;
+      failed = error;
       throw error;
     }
   };

@@ -1,4 +1,4 @@
-import type { YamlNode, YamlScalar } from './tree.js';
+import { isCertainlyText, type YamlNode, type YamlScalar } from './tree.js';
 
 /**
  * Reports whether two documents have the same meaning for every reader. The order of keys does not count. `1` and `"1"`
@@ -30,9 +30,4 @@ export function isSameYaml(a: YamlNode, b: YamlNode): boolean {
 function isSameScalar(a: YamlScalar, b: YamlScalar): boolean {
   if (a.tag !== b.tag || a.value !== b.value) return false;
   return a.plain === b.plain || isCertainlyText(a.value);
-}
-
-/** Text that is a string to every reader without quotes too: no number, date, boolean or null begins or reads like this. */
-function isCertainlyText(value: string): boolean {
-  return /^[A-Za-z_/]/.test(value) && !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(value);
 }

@@ -36,6 +36,12 @@ i: 0x1F
     expect(rewrite('a: one\n  two\n')).toBe('a: "one two"\n');
   });
 
+  it('drops quotes only where every reader finds a string without them', () => {
+    expect(
+      rewrite('{"kind": "Pod", "image": "nginx:1", "a": ["1", "y", "No", "true", "~", ".5", "x y", ""]}'),
+    ).toBe('kind: Pod\nimage: "nginx:1"\na:\n- "1"\n- "y"\n- "No"\n- "true"\n- "~"\n- ".5"\n- "x y"\n- ""\n');
+  });
+
   it('keeps explicit tags', () => {
     const text = 'a: !!str 1\nb: !!binary "aGk="\nc: !!map\n  d: !!str\ne: !custom []\nf:\n- !!map\n  g: 1\n';
     expect(rewrite(text)).toBe(text);

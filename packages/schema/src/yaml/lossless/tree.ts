@@ -43,3 +43,8 @@ export function yamlText(node: YamlNode | undefined, ...path: readonly string[])
 export function yamlString(value: string): YamlScalar {
   return { kind: 'scalar', value, plain: false };
 }
+
+/** Text that is a string to every reader without quotes too: no number, date, boolean or null begins or reads like this. */
+export function isCertainlyText(value: string): boolean {
+  return /^[A-Za-z_/]/.test(value) && !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(value);
+}

@@ -1,4 +1,4 @@
-import type { YamlList, YamlMap, YamlNode, YamlScalar } from './tree.js';
+import { isCertainlyText, type YamlList, type YamlMap, type YamlNode, type YamlScalar } from './tree.js';
 
 /** Writes a document in block style, with a line break at its end. */
 export function writeYamlTree(root: YamlNode): string {
@@ -74,8 +74,9 @@ function scalarText({ value, plain, tag }: YamlScalar): string {
 /** Characters that end a line, or are not allowed, for some readers of YAML. JSON leaves them as they are. */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
-/** A double-quoted scalar: those of JSON are. */
+/** A double-quoted scalar, as JSON has them; without quotes where these never make a difference. */
 function quoted(value: string): string {
+  if (/^[\w./-]+$/.test(value) && isCertainlyText(value)) return value;
   return JSON.stringify(value).replace(
     UNSAFE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
