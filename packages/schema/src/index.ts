@@ -43,6 +43,7 @@ export type { LintedDocument, LintResult } from './lint/lint-result.js';
 export * from './lint/read-catalog.js';
 export type { LintRuleset } from './lint/rule.js';
 export { LINT_RULESETS } from './lint/rule.js';
+export { foldCase } from './names/fold-case.js';
 export * from './names/glob.js';
 export * from './names/gvk.js';
 export * from './names/kebab-case.js';

@@ -44,6 +44,22 @@ function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}
   });
 }
 
+const text = new TextDecoder().decode(BYTES);
+
+/** Decoders that ignore case take the last of two such fields, so signers and policies would be of another function. */
+it.each([
+  ['the document', text.replace('spec:', 'Spec: {group: other.example}\nspec:'), 'dialect/unknown-field'],
+  ['the kind', text.replace('kind:', 'Kind: Catalog\nkind:'), 'dialect/unknown-field'],
+  ['the group', text.replace('  group:', '  Group: other.example\n  group:'), 'shape/unknown-field'],
+  ['the names', text.replace('    kind:', '    KIND: Other\n    kind:'), 'shape/unknown-field'],
+  ['an API version', text.replace('idempotent:', 'Idempotent: true\n    idempotent:'), 'shape/unknown-field'],
+  ['the image', text.replace(/( +)image:/, '$1Image: evil\n$1image:'), 'shape/unknown-field'],
+  ['a schema', text.replace(/( +)type: object/, '$1Type: string\n$1type: object'), 'schema/keyword-case'],
+])('refuses two fields that differ only by case: %s', (_, definition, code) => {
+  expect(definition).not.toBe(text);
+  expect(errors({ bytes: encode(definition) }).join()).toContain(code);
+});
+
 function created(input: Parameters<typeof plan>[0] = {}) {
   const result = plan(input);
   if (result.outcome !== 'created') throw new Error(JSON.stringify(result));

@@ -214,6 +214,8 @@ const CASES: Case[] = [
   ),
   field('schema/forbidden-keyword', '{type: array, items: {type: string}, «uniqueItems: true}'),
   field('schema/unknown-keyword', '{type: object, «requried: [b]}'),
+  field('schema/keyword-case', '{type: string, «Type: object}', '{type: string}'),
+  field('schema/keyword-case', '{type: object, «propertieſ: {b: {type: string}}}'),
   field('schema/keyword-value', '{type: string, minLength: «"3"}', '{type: string, minLength: 3}'),
   field('schema/keyword-value', '{type: object, properties: {b: «string}}'),
   root('schema/root-type', 'type: «array'),

@@ -184,6 +184,10 @@ it.each([
   'Kind: KRMFunctionDefinition\n',
   'kind: ConfigMap\nKIND: KRMFunctionDefinition\n',
   'kind: List\nItems: [{Kind: KRMFunctionDefinition}]\n',
+  'kind: List\nitem\u017f: [{\u212aind: KRMFunctionDefinition}]\n',
+  DEFINITION.replace('  group:', '  Group: other.example\n  group:'),
+  DEFINITION.replace('spec:', 'Spec: {group: other.example}\nspec:'),
+  DEFINITION.replace('kind: SetLabels', 'kind: SetLabels, Kind: Other'),
 ])('finds a definition by fields in another case, as the JSON library of Go does: %j', (text) => {
   expect(findDefinitions(Buffer.from(text))).toMatchObject({ nameless: true });
 });

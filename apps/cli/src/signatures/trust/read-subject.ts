@@ -14,6 +14,7 @@ import {
   canonicalRelease,
   DOCUMENT_LIMITS,
   type FunctionName,
+  foldCase,
   type JsonValue,
   readDialect,
   readMachineYaml,
@@ -116,7 +117,7 @@ export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nam
   let nameless = diagnostics.some(({ code, severity }) => severity === 'error' && code !== 'yaml/empty');
   for (const [index, value] of documents.flatMap(unwrapList).entries()) {
     if (!isDefinition(value)) continue;
-    if (fieldsNamed(value, 'kind').length > 1 || !('kind' in (value as object))) nameless = true;
+    if (hasAmbiguousField(value) || !('kind' in (value as object))) nameless = true;
     const { kind, drafts } = readDialect({ value, index, locate: () => undefined }, 'definition');
     if (kind !== 'KRMFunctionDefinition' || drafts.length === 0) nameless = true;
     for (const { spec } of drafts) {
@@ -149,7 +150,16 @@ function isDefinition(value: JsonValue): boolean {
 /** Returns the fields of a mapping with a name in any case: the JSON library of Go does not distinguish it. */
 function fieldsNamed(value: JsonValue, name: string): JsonValue[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-  return Object.entries(value).flatMap(([key, field]) => (key.toLowerCase() === name ? [field] : []));
+  return Object.entries(value).flatMap(([key, field]) => (foldCase(key) === name ? [field] : []));
+}
+
+/** Reports whether fields of a definition differ only by case. The fields of functionConfigs, in its schemas, may. */
+function hasAmbiguousField(value: JsonValue): boolean {
+  if (Array.isArray(value)) return value.some(hasAmbiguousField);
+  if (typeof value !== 'object' || value === null) return false;
+  const entries = Object.entries(value);
+  if (new Set(entries.map(([key]) => foldCase(key))).size < entries.length) return true;
+  return entries.some(([key, field]) => foldCase(key) !== 'schema' && hasAmbiguousField(field));
 }
 
 function isDocumentFile({ annotations, mediaType }: Descriptor): boolean {

@@ -15,6 +15,12 @@ export const SCHEMA_RULES = {
     summary: 'A keyword that OpenAPI v3 schemas of Kubernetes do not have. Readers ignore it.',
     fix: 'Correct the spelling, or remove it.',
   },
+  'schema/keyword-case': {
+    severity: 'error',
+    summary:
+      'A keyword differs from one of OpenAPI only by case: some tools read it as that one, others ignore it.',
+    fix: 'Write the keyword as OpenAPI spells it, once.',
+  },
   'schema/keyword-value': {
     severity: 'error',
     summary: 'The value of a keyword has the wrong type.',

@@ -4,6 +4,7 @@ import type { JsonValue } from '../../documents/definition.js';
 import { isObject } from '../../json/access.js';
 import type { KeywordValue, OpenApiKeyword } from '../../json-schema/open-api.js';
 import { isKeywordValue, OPEN_API_KEYWORDS, OPEN_API_TYPES } from '../../json-schema/open-api.js';
+import { foldCase } from '../../names/fold-case.js';
 import { suggest } from '../../names/suggest.js';
 import type { Report } from '../rule.js';
 import type { SchemaCheck } from './nodes.js';
@@ -86,7 +87,15 @@ export const keywords: SchemaCheck = (nodes, report) => {
   }
 };
 
+const BY_FOLDED_NAME = new Map(Object.keys(OPEN_API_KEYWORDS).map((name) => [foldCase(name), name]));
+
 function reportUnknown(name: string, path: Path, report: Report): void {
+  const other = BY_FOLDED_NAME.get(foldCase(name));
+  if (other !== undefined) {
+    const message = `schemas have no keyword ${quote(name)}, but some tools read it as \`${other}\``;
+    report('schema/keyword-case', path, message, { hint: `Write \`${other}\`, once.`, target: 'key' });
+    return;
+  }
   const near = suggest(name, Object.keys(OPEN_API_KEYWORDS));
   const known = Object.hasOwn(KEYWORD_HINTS, name) ? KEYWORD_HINTS[name] : undefined;
   const hint = known ?? (near === undefined ? undefined : `Did you mean ${near}?`);

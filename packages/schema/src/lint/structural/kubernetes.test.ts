@@ -38,6 +38,7 @@ const OURS = new Set<string>([
   'schema/open',
   'schema/default-required',
   'schema/unknown-keyword',
+  'schema/keyword-case',
   'schema/required-undeclared',
   'schema/number-for-integer',
 ] satisfies RuleCode[]);
