@@ -92,8 +92,9 @@ export const POLICY_CODES = {
   },
   'policy/broad-group': {
     severity: 'warning',
-    summary: 'The last `*` of a glob is not followed by a dot, so it also matches groups of others.',
-    fix: 'Write `example.com` and `*.example.com`, as two groups.',
+    summary:
+      'The last `*` of a glob is not followed by a dot and at least two labels, so it also matches groups of others.',
+    fix: 'Write a whole domain after the dot: `example.com` and `*.example.com`, as two groups.',
   },
   'policy/literal-wildcard': {
     severity: 'warning',

@@ -45,6 +45,27 @@ describe('a subject pattern', () => {
     [`${REPOSITORY}@refs/pull/.*$`, '@refs/pull/1/merge'],
     // A branch can be named `attacker@refs/heads/main`.
     ['^https://github\\.com/example/functions/.*@refs/heads/main$', '@refs/heads/attacker@refs/heads/main'],
+    [
+      '^[^@]+@refs/heads/main$',
+      'repositories of other owners, for example https://github.com/attacker/functions/',
+    ],
+    ['^.*@refs/tags/.*$', 'https://github.com/attacker/functions/'],
+    ['^[^@]+@refs/tags/v[0-9.]+$', '.github/workflows/release.yaml@refs/tags/v'],
+    ['^[^@]+@refs/(?:heads/main|tags/.*)$', 'repositories of other owners'],
+    [
+      '^https://[^@]+@refs/tags/v\\d+\\.\\d+$',
+      'subjects on other hosts, for example https://attacker.example/',
+    ],
+    ['^https://github\\.com/[^@]+@refs/heads/main$', 'https://github.com/attacker/functions/'],
+    ['^https://github\\.com/[^@]+@refs/tags/.*$', 'https://github.com/attacker/functions/'],
+    ['^https://gitlab\\.com/[^@]+@refs/tags/.*$', 'https://gitlab.com/attacker/functions/'],
+    ['^[^@]+/release\\.yaml@refs/tags/v1$', 'https://github.com/attacker/functions/'],
+    [
+      '^https://github\\.com/example/[^@]+@refs/heads/main$',
+      'other repositories of the owner, for example https://github.com/example/attacker/',
+    ],
+    ['^https://github\\.com/example/[^@]+@refs/tags/.*$', 'https://github.com/example/attacker/'],
+    ['^[^@]+@[^@]+\\.iam\\.gserviceaccount\\.com$', '@attacker.iam.gserviceaccount.com'],
     ['^ci@example.*$', 'addresses in other domains, for example ci@example'],
     ['^.*example\\.com$', 'attacker@attacker-example.com'],
     ['^ci@[[:alpha:].]+$', 'addresses in other domains'],
@@ -73,7 +94,10 @@ describe('a subject pattern', () => {
     `${REPOSITORY}@refs/heads/(?:main|release-.*)$`,
     '^https://gitlab\\.com/group/project//\\.gitlab-ci\\.yml@refs/tags/v\\d+$',
     '^https://[^/]+\\.example\\.com/team/functions/release\\.yaml@refs/tags/v1$',
+    `^https://github\\.com/example/functions/[^@]+@refs/heads/main$`,
     '^[^@]+@example\\.com$',
+    '^ci@project\\.iam\\.gserviceaccount\\.com$',
+    '^[^@]+@project\\.iam\\.gserviceaccount\\.com$',
     '^.*@example\\.com$',
     '^ci-[0-9]+$',
     '^[.]$',
@@ -147,6 +171,9 @@ it.each([
   ['*example.com', 'attackerexample.com'],
   ['example*', 'exampleattacker'],
   ['fn.example.*', 'fn.example.attacker'],
+  ['*.com', 'attacker.com'],
+  ['fn-*.com', 'fn-attacker.com'],
+  ['*.*.io', 'attacker.attacker.io'],
 ])('the group %s is warned of, since it covers %s', (glob, other) => {
   expect(groupDangers(glob)).toMatchObject([{ message: expect.stringContaining(other) }]);
 });

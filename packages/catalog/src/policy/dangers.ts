@@ -26,20 +26,22 @@ const WIDEST_FIRST = Object.keys(WIDTHS) as Width[];
 
 const WORKFLOW = '.github/workflows/release.yaml';
 const STRANGERS = [
-  `https://github.com/attacker/functions/${WORKFLOW}@refs/heads/main`,
+  `https://github.com/attacker/functions/${WORKFLOW}@refs/heads/attacker`,
   'attacker@attacker.example',
 ];
+/** The rest of a subject after a name that the attacker chose: a pattern can fix the branch or tag, or the workflow too. */
+const RESTS = [`${WORKFLOW}@refs/heads/main`, WORKFLOW, '.github/workflows'];
 /** What an attacker can register or choose, for each part of a subject at which a wildcard can begin. */
 const CHOSEN_TEXTS = [
   ...STRANGERS,
+  ...RESTS.map((rest) => `https://github.com/attacker/functions/${rest}`),
   ...['attacker.example', '.attacker.example', '-attacker.example'].flatMap((host) => [
-    `${host}/attacker/functions/${WORKFLOW}@refs/heads/main`,
+    ...RESTS.map((rest) => `${host}/attacker/functions/${rest}`),
     host,
   ]),
   'attacker@attacker-',
   ...['attacker', '-attacker'].flatMap((name) => [
-    `${name}/functions/${WORKFLOW}@refs/heads/main`,
-    `${name}/${WORKFLOW}@refs/heads/main`,
+    ...RESTS.flatMap((rest) => [`${name}/functions/${rest}`, `${name}/${rest}`]),
     name,
   ]),
   `${WORKFLOW}@refs/heads/attacker`,
@@ -51,6 +53,9 @@ const CHOSEN_TEXTS = [
   'pull/1/merge',
   '1/merge',
 ];
+/** A subject as a certificate authority writes it, which says more in an example than another text that matches. */
+const WORKFLOW_SUBJECT =
+  /^https:\/\/[^/@]+\/[^/@]+\/[^/@.]+\/\.github\/workflows\/[^/@]+\.yaml@refs\/\w+\/[^@]+$/;
 /** Texts that are matched against the pattern itself before one is shown: matching takes long for hostile patterns. */
 const MAX_MATCHES = 3;
 
@@ -95,7 +100,9 @@ function findWideMatch(
   return found
     .sort(
       (a, b) =>
-        WIDEST_FIRST.indexOf(a.width) - WIDEST_FIRST.indexOf(b.width) || a.subject.length - b.subject.length,
+        WIDEST_FIRST.indexOf(a.width) - WIDEST_FIRST.indexOf(b.width) ||
+        Number(WORKFLOW_SUBJECT.test(b.subject)) - Number(WORKFLOW_SUBJECT.test(a.subject)) ||
+        a.subject.length - b.subject.length,
     )
     .slice(0, MAX_MATCHES)
     .find(({ subject }) => matches(subject));
@@ -114,9 +121,17 @@ function chosenWidth(subject: string): Width | undefined {
   return /^refs\/(?:heads\/attacker|pull\/1\/merge)/.test(ref!) ? 'ref' : undefined;
 }
 
+/** Anyone can get a name below these domains. */
+const SHARED_DOMAINS = /\.(?:iam\.gserviceaccount\.com|onmicrosoft\.com)$/;
+
 /** Reports whether the registrable part of a domain is the attacker's, and not only a subdomain. */
 function isChosenDomain(domain: string): boolean {
-  return domain.split('.').slice(-2).join('.').includes('attacker');
+  const own = domain.replace(SHARED_DOMAINS, '');
+  return own
+    .split('.')
+    .slice(own === domain ? -2 : -1)
+    .join('.')
+    .includes('attacker');
 }
 
 function findLoneDotMatch(
@@ -145,10 +160,14 @@ export function exactDangers(what: 'issuer' | 'subject', text: string): Danger[]
   return [{ code: 'policy/literal-wildcard', message }];
 }
 
-/** A glob whose last `*` does not end at a dot, so that others can register matching groups; `*` alone says so itself. */
+/**
+ * A glob that also covers domains that others can register: its last `*` does not end at a dot, or only one label follows
+ * that dot, as in `*.com`. `*` alone says so itself.
+ */
 export function groupDangers(glob: string): Danger[] {
   const last = glob.lastIndexOf('*');
-  if (last === -1 || glob === '*' || glob[last + 1] === '.') return [];
+  const rest = glob.slice(last + 1);
+  if (last === -1 || glob === '*' || /^\..*\./.test(rest)) return [];
   const example = glob.replaceAll('*', 'attacker');
   return [{ code: 'policy/broad-group', message: `the group ${glob} also covers ${example}` }];
 }
