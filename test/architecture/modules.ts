@@ -167,7 +167,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     functions: ['io', 'files', 'registry', 'documents', 'signatures', 'catalogs'],
     resolve: ['io', 'files', 'registry', 'trust', 'documents', 'signatures'],
     run: ['io', 'files', 'registry', 'resolve'],
-    'function-configs': ['io', 'files', 'documents', 'resolve'],
+    'function-configs': ['io', 'files', 'registry', 'documents', 'resolve'],
     commands: [
       'completion',
       'io',

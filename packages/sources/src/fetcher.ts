@@ -71,10 +71,35 @@ export class SourceFetcher {
     }
   }
 
+  /**
+   * Writes the regular files of a commit below `folder`, whose contents are replaced. Links and submodules are left out, and no
+   * hook or filter runs. Returns the commit. Rejects with SourceFailures only.
+   */
+  async fetchTree(request: TreeRequest): Promise<string> {
+    const { address, signal } = request;
+    const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds, signal);
+    const context = { options: this.#options, limits: this.#limits, guard: this.#guard(), deadline };
+    try {
+      deadline.signal.throwIfAborted();
+      return await (await import('./git/git-tree.js')).fetchGitTree(request, context);
+    } catch (error) {
+      throw deadline.failure ?? findFailure(error) ?? unexpectedFailure(error);
+    } finally {
+      deadline.close();
+    }
+  }
+
   /** One for each fetch: it may remember where the fetch started. */
   #guard(): AddressGuard {
     return new AddressGuard(this.#options.allowedAddresses, this.#options.resolve);
   }
+}
+
+/** A commit whose files are fetched to disk. */
+export interface TreeRequest {
+  address: Extract<SourceAddress, { type: 'git' }>;
+  folder: string;
+  signal?: AbortSignal;
 }
 
 /** Loads only the modules for the type of source. */

@@ -30,6 +30,10 @@ export const SOURCE_LIMITS = {
   totalMilliseconds: 120_000,
   /** Disk space of one commit of a git repository. A server that supports partial clones sends only the folders. */
   maxRepositoryBytes: 536_870_912,
+  /** Files of one commit that are written to disk. The repositories of large projects have some 20,000. */
+  maxTreeFiles: 100_000,
+  /** Size of one of these files. Larger ones are left out: no manifest and no ConfigMap can be that large. */
+  maxTreeFileBytes: 16_777_216,
   /** Interval between checks of the disk space that git uses. */
   repositoryCheckMilliseconds: 250,
   /** Address space of one git process. A list of a million refs needs 80 MB. */

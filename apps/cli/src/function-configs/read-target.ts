@@ -60,14 +60,17 @@ async function readRemote(
     return undefined;
   }
   let fetched: string;
+  let isFile: boolean;
   try {
-    fetched = await realpath(await fetchRemote(text));
+    const local = await fetchRemote(text);
+    fetched = await realpath(local);
+    isFile = (await stat(fetched)).isFile();
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     reader.report('layer/remote', `cannot read ${text}: ${error.message}`, place, error.hint);
     return undefined;
   }
-  if ((await stat(fetched)).isFile()) return { type: 'file', path: fetched };
+  if (isFile) return { type: 'file', path: fetched };
   const below = contextBelow(remoteContext(context, text, fetched), folder, fetched, place);
   return below === undefined ? undefined : { type: 'folder', path: fetched, context: below };
 }

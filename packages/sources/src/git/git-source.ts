@@ -22,6 +22,15 @@ export async function fetchGit(
   request: FetchRequest,
   context: SourceContext,
 ): Promise<FetchedCatalog> {
+  return withRepository(address, context, (opened) => readCatalog(opened, address, request));
+}
+
+/** Runs `work` with a repository that can be fetched from, again after a failure that may be temporary. */
+export async function withRepository<Result>(
+  address: GitAddress,
+  context: SourceContext,
+  work: (opened: FolderContext) => Promise<Result>,
+): Promise<Result> {
   const { options, limits, deadline } = context;
   const remote = parseRemote(address, options.protocols);
   // ssh uses its own keys, and its URLs have no origin.
@@ -46,8 +55,7 @@ export async function fetchGit(
       });
       const signal = AbortSignal.any([deadline.signal, folder.signal]);
       const run = { environment, folder: folder.folder, limits, signal };
-      const repository = new RemoteRepository(remote.url, run);
-      return await readCatalog({ repository, limits, host }, address, request);
+      return await work({ repository: new RemoteRepository(remote.url, run), limits, host });
     } finally {
       await folder.remove();
     }

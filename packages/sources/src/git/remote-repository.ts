@@ -15,7 +15,8 @@ const SUBMODULE = '160000';
 const FOLDER = '040000';
 /** Of the line that git prints before each object. */
 const MAX_HEADER_BYTES = 100;
-const FILES = ['100644', '100755', '100664'];
+const EXECUTABLE = '100755';
+const FILES = ['100644', EXECUTABLE, '100664'];
 
 interface Entry {
   mode: string;
@@ -28,6 +29,7 @@ export interface RepositoryFile {
   object: string;
   /** Bytes. */
   size: number;
+  isExecutable: boolean;
 }
 
 /**
@@ -146,7 +148,8 @@ export class RemoteRepository {
       .flatMap((line) => {
         const [, mode = '', object = '', size, name] =
           /^(\d{6}) \w+ ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
-        return name !== undefined && FILES.includes(mode) ? [{ path: name, object, size: Number(size) }] : [];
+        if (name === undefined || !FILES.includes(mode)) return [];
+        return [{ path: name, object, size: Number(size), isExecutable: mode === EXECUTABLE }];
       });
   }
 

@@ -16,17 +16,16 @@ import {
 import { runInParallel } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
-import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
+import type { FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { sizeText } from '../../io/size-text.js';
 import { plural } from '../../io/text.js';
-import { VERSION } from '../../io/version.js';
+import { sourceFetcher } from '../../registry/source-fetcher.js';
 import { trustedRoot } from '../../signatures/trusted-root-file.js';
 import { findSourcePin, verifyPinnedSource } from '../../trust/pinned-source.js';
 import { NOT_PINNED, type PinnedSnapshot } from '../../trust/require-snapshot.js';
 import type { SourceProgress } from '../source-progress.js';
-import { sourceCredentials } from './source-credentials.js';
 
 /** Concurrent fetches. */
 const PARALLEL = 6;
@@ -63,7 +62,7 @@ export async function fetchSources(
   const failures: { source: string; error: KrmhubError }[] = [];
   const unpinned: string[] = [];
   try {
-    const fetcher = sourceFetcher(io, options.folder, temporaryFolder);
+    const fetcher = sourceFetcher(io, { fileFolder: options.folder, temporaryFolder });
     await runInParallel(wanted, PARALLEL, async (source) => {
       const { name } = source;
       try {
@@ -92,20 +91,6 @@ export async function fetchSources(
   if (failures.length > 0) throw failureError(failures, wanted.length);
   for (const name of unpinned.sort()) await printLine(io, `${name}: not verified: ${NOT_PINNED}`);
   return found;
-}
-
-function sourceFetcher(io: Io, folder: string, temporaryFolder: string): SourceFetcher {
-  const { PATH, SSH_AUTH_SOCK } = io.env;
-  return new SourceFetcher({
-    userAgent: `krmhub/${VERSION}`,
-    allowedAddresses: 'as-named',
-    credentials: (origin) => sourceCredentials(io, origin),
-    fileFolder: folder,
-    protocols: ['https', 'http', 'ssh'],
-    temporaryFolder,
-    ...(PATH === undefined ? {} : { programFolders: PATH }),
-    ...(SSH_AUTH_SOCK === undefined ? {} : { sshAgentSocket: SSH_AUTH_SOCK }),
-  });
 }
 
 /** Fetches a source, and verifies it if it is pinned. */

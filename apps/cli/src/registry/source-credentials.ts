@@ -1,7 +1,7 @@
 import type { SourceCredentials } from '@krmhub/sources';
-import type { Io } from '../../io/io.js';
-import { isLoopback } from '../../registry/connection.js';
-import { ociCredentials } from '../../registry/oci-credentials.js';
+import type { Io } from '../io/io.js';
+import { isLoopback } from './connection.js';
+import { ociCredentials } from './oci-credentials.js';
 
 /** Returns the credentials for a host, as for OCI artifacts; none for a URL without TLS. */
 export async function sourceCredentials(

@@ -1,0 +1,26 @@
+import { SourceFetcher, type SourceLimits } from '@krmhub/sources';
+import type { Io } from '../io/io.js';
+import { VERSION } from '../io/version.js';
+import { sourceCredentials } from './source-credentials.js';
+
+/** Returns a fetcher of catalogs with the credentials of this user. A public address does not lead it to a private one. */
+export function sourceFetcher(
+  io: Pick<Io, 'env'>,
+  options: {
+    /** Folder for `file:` sources. Without it they are rejected. */
+    fileFolder?: string;
+    temporaryFolder: string;
+    limits?: Partial<SourceLimits>;
+  },
+): SourceFetcher {
+  const { PATH, SSH_AUTH_SOCK } = io.env;
+  return new SourceFetcher({
+    userAgent: `krmhub/${VERSION}`,
+    allowedAddresses: 'as-named',
+    credentials: (origin) => sourceCredentials(io, origin),
+    protocols: ['https', 'http', 'ssh'],
+    ...options,
+    ...(PATH === undefined ? {} : { programFolders: PATH }),
+    ...(SSH_AUTH_SOCK === undefined ? {} : { sshAgentSocket: SSH_AUTH_SOCK }),
+  });
+}

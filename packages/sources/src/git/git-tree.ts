@@ -1,0 +1,69 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { SourceAddress } from '@krmhub/catalog';
+import { printable } from '@krmhub/schema/network-reason';
+import type { SourceContext } from '../context.js';
+import { SourceFailure, tooLargeFailure } from '../failure.js';
+import { withRepository } from './git-source.js';
+import type { RepositoryFile } from './remote-repository.js';
+
+/** Bytes of the files that are read from git at once. */
+const BATCH_BYTES = 16_777_216;
+/** A path that stays in its folder on every system, and is no part of a repository. */
+const PART = /^(?!\.{1,2}$)(?!\.git$)[^\\/\p{Cc}]+$/iu;
+
+/** Writes the regular files of a commit. Rejects with SourceFailures, and with errors of the disk. */
+export async function fetchGitTree(
+  { address, folder }: { address: Extract<SourceAddress, { type: 'git' }>; folder: string },
+  context: SourceContext,
+): Promise<string> {
+  return withRepository(address, context, async ({ repository, limits, host }) => {
+    await repository.checkVersion();
+    const found = await repository.resolveRef(address.ref);
+    const commit = await repository.fetch(found.ref, found.commit);
+    const all = await repository.listFiles(commit, '');
+    if (all.length > limits.maxTreeFiles) {
+      const message = `the repository of ${host} has ${all.length} files; the limit is ${limits.maxTreeFiles}`;
+      throw new SourceFailure('too-large', message, { hint: 'Copy the files that you need.' });
+    }
+    const files = all.filter(({ size }) => size <= limits.maxTreeFileBytes);
+    const size = files.reduce((sum, one) => sum + one.size, 0);
+    if (size > limits.maxRepositoryBytes) {
+      throw tooLargeFailure(`the repository of ${host}`, limits.maxRepositoryBytes);
+    }
+    for (const { path: name } of files) {
+      if (name.split('/').every((part) => PART.test(part))) continue;
+      throw new SourceFailure('bad-answer', `the repository of ${host} has the file "${printable(name)}"`, {
+        hint: 'Its name is not allowed. Use another repository.',
+      });
+    }
+    // What an interrupted attempt has written.
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    for (const batch of batches(files)) {
+      const contents = await repository.readFiles(batch);
+      for (const [index, { path: name, isExecutable }] of batch.entries()) {
+        const file = path.join(folder, ...name.split('/'));
+        await mkdir(path.dirname(file), { recursive: true });
+        // Two names that differ only in case are one file on some disks.
+        await writeFile(file, contents[index]!, { flag: 'wx', mode: isExecutable ? 0o755 : 0o644 });
+      }
+    }
+    return commit;
+  });
+}
+
+function* batches(files: readonly RepositoryFile[]): Generator<RepositoryFile[]> {
+  let batch: RepositoryFile[] = [];
+  let size = 0;
+  for (const file of files) {
+    if (batch.length > 0 && size + file.size > BATCH_BYTES) {
+      yield batch;
+      batch = [];
+      size = 0;
+    }
+    batch.push(file);
+    size += file.size;
+  }
+  if (batch.length > 0) yield batch;
+}
