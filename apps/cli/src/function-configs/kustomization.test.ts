@@ -33,8 +33,8 @@ catalogs: [catalog.yaml, https://example.com/catalog.yaml]
     expect(problems).toEqual([]);
     expect(functions).toEqual([
       'transformers Base base/base.yaml:1:1',
-      'transformers Extra extra/extra.yaml:1:1',
       'generators Make app/make.yaml:1:1',
+      'transformers Extra extra/extra.yaml:1:1',
       'transformers First app/first.yaml:1:1',
       'transformers Second app/second.yaml:2:1',
       'transformers Third app/second.yaml:7:1',

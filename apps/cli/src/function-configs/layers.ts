@@ -57,6 +57,8 @@ export interface Layer {
   file: string;
   type: LayerType;
   use: LayerUse;
+  /** The list for which it makes functionConfigs. */
+  configsOf?: FunctionField;
   /** URL of the remote base that it is in. */
   remote?: string;
   /** Those that it names itself, in order. It sees no others, except those of the command line. */
@@ -86,7 +88,18 @@ export interface ReadLayersOptions {
   type?: 'kustomization' | 'composition' | 'kptfile' | 'folder';
 }
 
-/** The functions of a layer and of all layers below it: those below first, because they run first. */
+/** The functions of a layer and of all layers below it, in the order in which kustomize and kpt run them. */
 export function listFunctions(layer: Layer): ListedFunction[] {
-  return [...layer.layers.flatMap(listFunctions), ...layer.functions];
+  const below = (isWanted: (one: Layer) => boolean) => layer.layers.filter(isWanted).flatMap(listFunctions);
+  const used = (field: FunctionField) => [
+    ...below((one) => one.configsOf === field),
+    ...layer.functions.filter((one) => one.field === field),
+  ];
+  const [generators, ...later] = FUNCTION_FIELDS;
+  return [
+    ...below(({ use }) => use !== 'configs' && use !== 'component'),
+    ...used(generators),
+    ...below(({ use }) => use === 'component'),
+    ...later.flatMap(used),
+  ];
 }

@@ -39,6 +39,7 @@ export async function readEntries(
     } else if (target !== undefined) {
       const layer = await readFolder(target.context, target.path);
       if (layer === undefined) continue;
+      layer.configsOf = use.field;
       layers.push(layer);
       functions.push(...(await collectConfigs({ ...target.context, place }, layer, used)));
     }
