@@ -58,13 +58,14 @@ export interface TokenRequest {
 /**
  * Builds the request for an access token. Credentials are for the host and port of the registry: a token service on
  * another host gets them only if it is a known or an allowed one. Throws `unreachable` for an invalid realm,
- * `unauthorized` for one that must not get the credentials. `registry` is the URL of the registry.
+ * `unauthorized` for one that must not get the credentials. `registry` is the URL of the registry, `name` its host and port
+ * as the user wrote it.
  */
 export function buildTokenRequest(
   challenge: Challenge & { scheme: 'bearer' },
-  options: { scopes: readonly string[]; credentials: Credentials | undefined; registry: URL },
+  options: { scopes: readonly string[]; credentials: Credentials | undefined; registry: URL; name?: string },
 ): TokenRequest {
-  const { scopes, credentials, registry } = options;
+  const { scopes, credentials, registry, name = registry.host } = options;
   const url = parseUrl(challenge.realm);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
     throw invalidRealm(challenge.realm, 'which is not a valid URL');
@@ -72,7 +73,7 @@ export function buildTokenRequest(
   if (registry.protocol === 'https:' && url.protocol !== 'https:')
     throw invalidRealm(challenge.realm, 'which does not use TLS');
   if (credentials !== undefined && !mayGetCredentials(url, registry, credentials))
-    throw foreignTokenService(url, registry);
+    throw foreignTokenService(url, name);
   const { service } = challenge;
   if (credentials !== undefined && 'identityToken' in credentials) {
     const form = new URLSearchParams({
@@ -116,11 +117,11 @@ function mayGetCredentials(service: URL, registry: URL, { tokenServices = [] }: 
   );
 }
 
-function foreignTokenService(service: URL, registry: URL): ForeignTokenService {
+function foreignTokenService(service: URL, registry: string): ForeignTokenService {
   return new ForeignTokenService(
     'unauthorized',
-    `${registry.host} names the token service ${service.origin}, which is another host and does not get its credentials`,
-    { hint: `If you trust this token service, set KRMHUB_TOKEN_SERVICES=${registry.host}=${service.origin}` },
+    `${registry} names the token service ${service.origin}, which is another host and does not get its credentials`,
+    { hint: `If you trust this token service, set KRMHUB_TOKEN_SERVICES=${registry}=${service.origin}` },
   );
 }
 

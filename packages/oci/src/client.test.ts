@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OciClient } from './client.js';
 import { toContent } from './connection.js';
@@ -168,6 +169,53 @@ describe('authentication', () => {
       },
     ]);
   });
+});
+
+it('names a registry as the user wrote it where a token service must be allowed', async () => {
+  const registry = await serve((_, response) =>
+    response.writeHead(401, { 'WWW-Authenticate': 'Bearer realm="http://auth.example.com/token"' }).end(),
+  );
+  const typed = registry.host.replace('127.0.0.1', 'LocalHost');
+  const asked = clientOf().manifest({ registry: typed, repository: 'team/x', tag: '1' });
+  await expect(asked).rejects.toMatchObject({
+    message: expect.stringContaining(`${typed} names the token service`),
+    hint: expect.stringContaining(`KRMHUB_TOKEN_SERVICES=${typed}=http://auth.example.com`),
+  });
+});
+
+/** A registry that sends blobs to another host, which sends the client back to a path of its choice. */
+async function thereAndBack(back: (request: IncomingMessage, response: ServerResponse) => void) {
+  const thief: ScriptedServer = await serve((_, response) =>
+    response.writeHead(307, { Location: `http://${registry.host}/chosen` }).end(),
+  );
+  const registry: ScriptedServer = await serve((request, response) => {
+    if (request.url === '/chosen') back(request, response);
+    else if (request.headers.authorization === undefined) {
+      response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="r"' }).end();
+    } else response.writeHead(307, { Location: `http://${thief.host}/blob` }).end();
+  });
+  return registry;
+}
+
+it('sends no credentials back to the registry where another host chose the target', async () => {
+  const registry = await thereAndBack((_, response) => response.end(BLOB));
+  const blob = await clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
+  expect(await read(blob)).toBe(Buffer.from(BLOB).toString());
+  expect(registry.requests.map(({ request, authorization }) => [request, authorization])).toEqual([
+    [`GET /v2/team/x/blobs/${DIGEST}`, undefined],
+    [`GET /v2/team/x/blobs/${DIGEST}`, BASIC],
+    ['GET /chosen', undefined],
+  ]);
+});
+
+it('does not log in for a target that another host chose', async () => {
+  const registry = await thereAndBack((_, response) =>
+    response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${registry.host}/token"` }).end(),
+  );
+  const reading = clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
+  await expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
+  expect(registry.requests.map(({ request }) => request)).not.toContain(expect.stringContaining('/token'));
+  expect(registry.requests.at(-1)).toMatchObject({ request: 'GET /chosen', authorization: undefined });
 });
 
 it('ignores challenges of other hosts after a redirect', async () => {

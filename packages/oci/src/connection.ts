@@ -67,6 +67,8 @@ export interface RegistryResponse {
   headers: IncomingHttpHeaders;
   /** URL after redirects. */
   url: URL;
+  /** Whether only this registry chose the URL: no redirect led to another origin. */
+  isOwn: boolean;
   body: IncomingMessage;
 }
 
@@ -98,8 +100,8 @@ export class Connection {
     if (exchange.alsoPull !== undefined) scopes.push(`repository:${exchange.alsoPull}:pull`);
     let authorization = await this.#authorization(scopes);
     let response = await this.#follow(url, exchange, authorization);
-    // Another origin must not get the credentials of this registry.
-    if (response.status === 401 && response.url.origin === this.#base.origin) {
+    // Another origin must not get the credentials of this registry, nor choose where they are sent.
+    if (response.status === 401 && response.isOwn) {
       const challenge = readChallenge(response.headers['www-authenticate']);
       if (challenge !== undefined && (authorization === undefined || challenge.scheme === 'bearer')) {
         this.#challenge = challenge;
@@ -121,7 +123,7 @@ export class Connection {
   }
 
   /** Returns the URL in the Location header. */
-  resolveLocation(response: RegistryResponse): URL {
+  resolveLocation(response: Pick<RegistryResponse, 'status' | 'headers' | 'url'>): URL {
     const { location } = response.headers;
     const url = location === undefined ? undefined : parseUrl(location, response.url);
     if (url !== undefined) return url;
@@ -154,8 +156,12 @@ export class Connection {
     scopes: readonly string[],
     credentials: Credentials | undefined,
   ): Promise<{ token: string; milliseconds: number }> {
-    const registry = this.#base;
-    const { url, authorization, form } = buildTokenRequest(challenge, { scopes, credentials, registry });
+    const { url, authorization, form } = buildTokenRequest(challenge, {
+      scopes,
+      credentials,
+      registry: this.#base,
+      name: this.registry,
+    });
     const bytes = form && new TextEncoder().encode(form.toString());
     const response = await this.#exchange(url, {
       method: form === undefined ? 'GET' : 'POST',
@@ -176,23 +182,27 @@ export class Connection {
     });
   }
 
-  /** Follows redirects of GET and HEAD. Other origins do not get the Authorization header. */
+  /**
+   * Follows redirects of GET and HEAD. Other origins do not get the Authorization header, and after one, not even this
+   * registry does: the other one chose the target.
+   */
   async #follow(
     first: URL,
     exchange: Exchange,
     authorization: string | undefined,
   ): Promise<RegistryResponse> {
     let url = first;
+    let isOwn = true;
     for (let redirects = 0; ; redirects++) {
-      const own = url.origin === this.#base.origin;
+      isOwn &&= url.origin === this.#base.origin;
       const response = await this.#exchange(url, {
         ...exchange,
         headers: {
           ...exchange.headers,
-          ...(authorization !== undefined && own ? { Authorization: authorization } : {}),
+          ...(authorization !== undefined && isOwn ? { Authorization: authorization } : {}),
         },
       });
-      if (response.status < 300 || response.status >= 400) return response;
+      if (response.status < 300 || response.status >= 400) return { ...response, isOwn };
       response.body.destroy();
       if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
         throw this.#unexpected(
@@ -213,7 +223,7 @@ export class Connection {
   async #exchange(
     url: URL,
     { method, headers, body }: Pick<Exchange, 'method' | 'headers' | 'body'>,
-  ): Promise<RegistryResponse> {
+  ): Promise<Omit<RegistryResponse, 'isOwn'>> {
     if (!/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
       throw this.#unexpected(`it points to ${printable(url.href)}, which is not a valid URL`);
     }

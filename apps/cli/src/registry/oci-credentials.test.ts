@@ -51,6 +51,18 @@ it('prefers what docker login keeps', async () => {
   expect(await found('krm.example.com', env)).toEqual({ username: 'somebody', password: 'else' });
 });
 
+it.each([
+  ['docker.io', 'registry-1.docker.io'],
+  ['docker.io', 'index.docker.io'],
+  ['R.Example.com', 'r.example.com:443'],
+])('allows the token services of a registry in any spelling: %s for %s', async (listed, registry) => {
+  const env = { KRMHUB_TOKEN_SERVICES: `${listed}=https://auth.example.com` };
+  mkdirSync(path.join(home, '.docker'));
+  const auths = { [registry]: { username: 'u', password: 'p' } };
+  writeFileSync(path.join(home, '.docker/config.json'), JSON.stringify({ auths }));
+  expect(await found(registry, env)).toMatchObject({ tokenServices: ['https://auth.example.com'] });
+});
+
 it('allows the token services of KRMHUB_TOKEN_SERVICES for the registry that each is listed for', async () => {
   mkdirSync(path.join(home, '.docker'));
   const auths = {

@@ -29,11 +29,17 @@ function tokenServices({ env }: Pick<Io, 'env'>, registry: string): string[] {
   return pairs.flatMap((pair) => {
     const [host = '', origin = '', ...others] = pair.trim().split('=');
     if (others.length === 0 && host !== '' && parseUrl(origin)?.origin === origin)
-      return host === registry ? [origin] : [];
+      return canonicalHost(host) === canonicalHost(registry) ? [origin] : [];
     throw new KrmhubError('usage', 'KRMHUB_TOKEN_SERVICES is not a list of REGISTRY=ORIGIN', {
       hint: 'For example: KRMHUB_TOKEN_SERVICES=registry.example.com=https://auth.example.com',
     });
   });
+}
+
+/** Returns one spelling of a registry: without case, the default port, and the other names of docker.io. */
+function canonicalHost(registry: string): string {
+  const host = parseUrl(`https://${registry}`)?.host ?? registry;
+  return ['index.docker.io', 'registry-1.docker.io'].includes(host) ? 'docker.io' : host;
 }
 
 async function registryToken(io: Pick<Io, 'env'>, registry: string): Promise<Credentials | undefined> {
