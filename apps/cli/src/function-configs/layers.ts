@@ -3,12 +3,12 @@ import type { JsonObject } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import type { CatalogReference, FunctionRequest } from '../resolve/resolution.js';
 
-/** Where a functionConfig is used. */
+/** Where a functionConfig is used, in the order in which they run. */
 export const FUNCTION_FIELDS = [
   'generators',
   'transformers',
-  'validators',
   'mutators',
+  'validators',
   'modules',
   /** A file that is named by itself, or found in a folder. */
   'files',
