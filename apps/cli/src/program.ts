@@ -19,6 +19,9 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     show: async () => (await import('./commands/show.js')).registerShow,
     diff: async () => (await import('./commands/diff.js')).registerDiff,
   },
+  'Use functions:': {
+    resolve: async () => (await import('./commands/resolve.js')).registerResolve,
+  },
   'Change the state of a release:': {
     yank: async () => (await import('./commands/yank.js')).registerYank,
     unyank: async () => (await import('./commands/unyank.js')).registerUnyank,

@@ -54,11 +54,15 @@ export async function findSourcePin(
   };
 }
 
-/** Verifies a source that is pinned. Returns undefined if no pinned key signed a file. Throws `untrusted`. */
+/**
+ * Verifies a source that is pinned. Returns undefined if no pinned key signed a file. Throws `untrusted`. `accept` records the
+ * snapshot, and may print it.
+ */
 export async function verifyPinnedSource(
   io: Io,
   { pin: known, expected, byBundle }: SourcePin,
-  source: FetchedSource,
+  source: Omit<FetchedSource, 'bytes'>,
+  accept: typeof acceptSnapshot = acceptSnapshot,
 ): Promise<PinnedSnapshot | undefined> {
   const { bundles, digest, manifest } = source;
   const pin = byBundle ? await signingPin(io, bundles) : known;
@@ -68,7 +72,7 @@ export async function verifyPinnedSource(
       ? undefined
       : `the signature of snapshot ${one.claim.serial} does not cover ${digest}`,
   );
-  return acceptSnapshot(io, expected.url, pin, signed);
+  return accept(io, expected.url, pin, signed);
 }
 
 function covers({ digests }: SignedSnapshot, digest: Digest, manifest: string | undefined): boolean {

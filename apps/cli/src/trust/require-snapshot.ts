@@ -65,19 +65,36 @@ export async function acceptSnapshot(
   io: Io,
   url: string,
   pin: Pick<CatalogPin, 'entry' | 'name'>,
+  signed: SignedSnapshot,
+): Promise<PinnedSnapshot> {
+  const accepted = await recordSnapshot(io, url, signed);
+  const { catalog, serial, key } = accepted;
+  await printLine(
+    io,
+    escapeControls(`verified snapshot ${serial} of ${url} as catalog ${catalog}: signed by the key ${key}`),
+  );
+  if (pin.name === undefined) await warnUnnamed(io, pin.entry, catalog);
+  return accepted;
+}
+
+/** Records a snapshot as the newest one of its catalog, and prints only what is wrong with the pin. */
+export async function acceptQuietly(
+  ...[io, url, pin, signed]: Parameters<typeof acceptSnapshot>
+): Promise<PinnedSnapshot> {
+  const accepted = await recordSnapshot(io, url, signed);
+  if (pin.name === undefined) await warnUnnamed(io, pin.entry, accepted.catalog);
+  return accepted;
+}
+
+async function recordSnapshot(
+  io: Pick<Io, 'env' | 'now'>,
+  url: string,
   { claim: { catalog, serial }, digests, signer: { fingerprint } }: SignedSnapshot,
 ): Promise<PinnedSnapshot> {
   // Every signed snapshot names its snapshot.json; without it, a later fork of this serial could not be noticed.
   const digest = digests.get('snapshot.json');
   if (digest === undefined) throw untrustedCatalog(url, 'its signature does not name snapshot.json', CHANGED);
   await rememberSnapshot(io, seenKey(fingerprint, catalog), { serial, digest });
-  await printLine(
-    io,
-    escapeControls(
-      `verified snapshot ${serial} of ${url} as catalog ${catalog}: signed by the key ${fingerprint}`,
-    ),
-  );
-  if (pin.name === undefined) await warnUnnamed(io, pin.entry, catalog);
   return { catalog, serial, key: fingerprint };
 }
 

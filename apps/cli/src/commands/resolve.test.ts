@@ -1,0 +1,339 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { sha256 } from '@krmhub/schema';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { catalogText, definitionText } from '../testing/catalog-build.js';
+import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+
+/** `krmhub resolve` with a real registry, behind a server that records the requests. */
+
+const GROUP = 'functions.example.com';
+const HEX = 'a'.repeat(64);
+
+let root: string;
+let folder: string;
+let registry: TestRegistry;
+let client: RegistryClient;
+let proxy: RecordingProxy;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-'));
+  registry = await testRegistry();
+  client = new RegistryClient(registry);
+  for (const [kind, release] of [
+    ['SetLabels', '1.0.0'],
+    ['SetLabels', '1.1.0'],
+    ['SetNames', '2.0.0'],
+  ] as const) {
+    const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
+    await client.publish({
+      group: GROUP,
+      kind,
+      release,
+      definition,
+      mediaType: 'application/yaml',
+      wait: true,
+    });
+  }
+  proxy = await recordingProxy(registry.url);
+});
+afterAll(async () => {
+  proxy.close();
+  await registry.close();
+  await rm(root, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(root, 'user-'));
+  proxy.requests.length = 0;
+});
+afterEach(() => {
+  proxy.intercept = () => false;
+});
+
+const run = (...args: string[]): Promise<TestIo> =>
+  runTest(['resolve', ...args], {
+    cwd: folder,
+    env: { HOME: folder, KRMHUB_REGISTRY: registry.url, KRMHUB_CACHE: path.join(folder, 'cache') },
+  });
+const resolve = (kind: string, ...args: string[]) => run(`${GROUP}/v1`, kind, ...args);
+const json = (io: TestIo) => JSON.parse(io.out());
+const paths = () => proxy.requests.map(({ path }) => path);
+const catalogUrl = () => `${proxy.url}/catalogs/default`;
+
+describe('a catalog in a registry', () => {
+  it('gives one function with one small request, with its release, snapshot and digest', async () => {
+    const { newest } = await client.catalog('default');
+    for (const url of [catalogUrl(), `${catalogUrl()}/`, `${catalogUrl()}/catalog.yaml`]) {
+      proxy.requests.length = 0;
+      const io = await resolve('SetLabels', '-c', url, '-o', 'json');
+      expect([io.exitCode, io.err()]).toEqual([0, '']);
+      const { digest } = await client.release(GROUP, 'SetLabels', '1.1.0');
+      expect(json(io)).toEqual({
+        apiVersion: `${GROUP}/v1`,
+        kind: 'SetLabels',
+        catalog: {
+          reference: url,
+          name: 'default',
+          serial: newest!.serial,
+          digest: newest!.digest,
+          trustedBy: '--catalog',
+        },
+        searched: [],
+        release: '1.1.0',
+        definition: digest,
+        runtime: {
+          type: 'container',
+          image: `registry.example.com/setlabels@sha256:${HEX}`,
+          network: false,
+          storage: false,
+        },
+        inline: false,
+        warnings: [],
+      });
+      expect(paths()).toEqual([`/api/v1/catalogs/default/functions/${GROUP}/SetLabels`]);
+    }
+  });
+
+  it('is asked whether the entry changed, and offline not at all', async () => {
+    const first = await resolve('SetLabels', '-c', catalogUrl());
+    const second = await resolve('SetLabels', '-c', catalogUrl());
+    expect(proxy.requests.map(({ status }) => status)).toEqual([200, 304]);
+    proxy.requests.length = 0;
+    const offline = await resolve('SetLabels', '-c', catalogUrl(), '--offline');
+    expect([second.out(), offline.out()]).toEqual([first.out(), first.out()]);
+    expect(first.out()).toContain(`registry.example.com/setlabels@sha256:${HEX}`);
+    expect(proxy.requests).toEqual([]);
+    const other = await resolve('SetNames', '-c', catalogUrl(), '--offline');
+    expect([other.exitCode, other.err()]).toEqual([5, expect.stringContaining('--offline is set')]);
+  });
+
+  it('can be named by its name only', async () => {
+    const io = await resolve('SetLabels', '-c', 'default', '-o', 'json');
+    expect([io.exitCode, json(io).catalog.reference]).toEqual([0, 'default']);
+  });
+
+  it('names what it has instead of a function that it has not', async () => {
+    const io = await resolve('SetLabel', '-c', catalogUrl());
+    expect([io.exitCode, io.err()]).toEqual([
+      3,
+      `error: cannot resolve ${GROUP}/v1 SetLabel: not found in ${catalogUrl()}\n  hint: Did you mean ${GROUP}/v1 SetLabels?\n`,
+    ]);
+    const version = await run(`${GROUP}/v2`, 'SetLabels', '-c', catalogUrl());
+    expect([version.exitCode, version.err()]).toEqual([
+      3,
+      expect.stringContaining(`mean ${GROUP}/v1 SetLabels?`),
+    ]);
+  });
+
+  it('must exist: it is not skipped', async () => {
+    const io = await resolve('SetLabels', '-c', `${proxy.url}/catalogs/nothing`, '-c', catalogUrl());
+    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('/catalogs/nothing: ')]);
+  });
+
+  it('may be an old snapshot', async () => {
+    const { snapshots } = await client.snapshots('default');
+    const { serial, digest } = snapshots.find(({ functions }) => functions === 1)!;
+    for (const name of [String(serial), digest]) {
+      const url = `${catalogUrl()}/snapshots/${name}`;
+      const io = await resolve('SetLabels', '-c', url, '-o', 'json');
+      expect([io.exitCode, json(io).catalog.digest]).toEqual([0, digest]);
+      expect((await resolve('SetNames', '-c', url)).exitCode).toBe(3);
+    }
+  });
+
+  it('reports what was deprecated and yanked', async () => {
+    const kind = 'SetOwners';
+    for (const release of ['1.0.0', '1.1.0']) {
+      const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
+      await client.publish({
+        group: GROUP,
+        kind,
+        release,
+        definition,
+        mediaType: 'application/yaml',
+        wait: true,
+      });
+    }
+    await client.deprecate(GROUP, kind, '1.1.0', 'use SetLabels');
+    const deprecated = await resolve(kind, '-c', catalogUrl());
+    expect(deprecated.err()).toContain(`warning: ${GROUP}/${kind}@1.1.0 is deprecated: use SetLabels`);
+    expect(deprecated.exitCode).toBe(0);
+  });
+});
+
+describe('another web server', () => {
+  it('may have a file for each entry', async () => {
+    proxy.intercept = (request, response) => {
+      if (request.url?.startsWith('/catalogs/')) return false;
+      response.writeHead(404).end('<h1>not here</h1>');
+      return true;
+    };
+    const io = await resolve('SetLabels', '-c', catalogUrl(), '-o', 'json');
+    expect([io.exitCode, json(io).catalog]).toEqual([
+      0,
+      { reference: catalogUrl(), name: 'default', trustedBy: '--catalog' },
+    ]);
+    expect(paths().at(-1)).toBe(`/catalogs/default/functions/${GROUP}/SetLabels.yaml`);
+  });
+
+  it.each(['', '/catalog.yaml'])('may have only the whole catalog, named with %j', async (suffix) => {
+    const text = catalogText(GROUP, ['SetLabels']);
+    proxy.intercept = (request, response) => {
+      if (request.url === `/catalogs/default${suffix}`) response.end(text);
+      else response.writeHead(404, { 'content-type': 'text/html' }).end();
+      return true;
+    };
+    const io = await resolve('SetLabels', '-c', `${catalogUrl()}${suffix}`, '-o', 'json');
+    expect([io.exitCode, json(io).catalog.digest]).toEqual([0, sha256(text)]);
+  });
+});
+
+describe('the order of catalogs', () => {
+  beforeEach(async () => {
+    await writeFile(
+      path.join(folder, 'a.yaml'),
+      catalogText(GROUP, ['SetLabels'], { description: 'from a' }),
+    );
+    await writeFile(
+      path.join(folder, 'b.yaml'),
+      catalogText(GROUP, ['SetLabels', 'OnlyB'], { description: 'from b' }),
+    );
+  });
+  const winner = async (kind: string, ...args: string[]) =>
+    json(await resolve(kind, ...args, '-o', 'json')).catalog;
+
+  it('decides, and the official one is first', async () => {
+    expect((await winner('SetLabels', '-c', 'a.yaml', '-c', 'b.yaml')).reference).toBe('a.yaml');
+    expect((await winner('SetLabels', '-c', 'b.yaml', '-c', 'a.yaml')).reference).toBe('b.yaml');
+    expect(await winner('SetLabels', '-c', 'a.yaml', '--official', 'b.yaml')).toMatchObject({
+      reference: 'b.yaml',
+      trustedBy: '--official',
+    });
+  });
+
+  it('names the catalogs that were searched before', async () => {
+    const io = await resolve('OnlyB', '-c', 'a.yaml', '-c', 'b.yaml', '-o', 'json');
+    const text = await readFile(path.join(folder, 'a.yaml'));
+    expect(json(io).searched).toEqual([{ reference: 'a.yaml', digest: sha256(text) }]);
+  });
+
+  it('lets a catalog that is not needed be unavailable', async () => {
+    const io = await resolve(
+      'SetLabels',
+      '-c',
+      'a.yaml',
+      '-c',
+      'missing.yaml',
+      '-c',
+      'http://127.0.0.1:1/c.yaml',
+    );
+    expect([io.exitCode, io.err()]).toEqual([0, 'trusted by --catalog\n']);
+    const needed = await resolve('SetLabels', '-c', 'missing.yaml', '-c', 'a.yaml');
+    expect([needed.exitCode, needed.err()]).toEqual([
+      3,
+      expect.stringContaining('catalog missing.yaml: cannot read'),
+    ]);
+    const down = await resolve('SetLabels', '-c', 'http://127.0.0.1:1/c.yaml', '-c', 'a.yaml');
+    expect([down.exitCode, down.err()]).toEqual([5, expect.stringContaining('connection refused')]);
+  });
+});
+
+describe('a digest', () => {
+  it('allows only these bytes', async () => {
+    const text = catalogText(GROUP, ['SetLabels']);
+    await writeFile(path.join(folder, 'a.yaml'), text);
+    expect((await resolve('SetLabels', '-c', `a.yaml@${sha256(text)}`)).exitCode).toBe(0);
+    const io = await resolve('SetLabels', '-c', `a.yaml@sha256:${HEX}`);
+    expect([io.exitCode, io.err()]).toEqual([
+      4,
+      expect.stringContaining(`--trusted-catalog ./a.yaml@${sha256(text)}`),
+    ]);
+  });
+
+  it('of a registry is that of catalog.yaml', async () => {
+    const { newest } = await client.catalog('default');
+    expect((await resolve('SetLabels', '-c', `${catalogUrl()}@${newest!.digest}`)).exitCode).toBe(0);
+    const io = await resolve('SetLabels', '-c', `${catalogUrl()}@sha256:${HEX}`);
+    expect([io.exitCode, io.err()]).toEqual([
+      4,
+      expect.stringContaining(`${catalogUrl()}@${newest!.digest}`),
+    ]);
+  });
+});
+
+describe('the cache', () => {
+  const cached = async (kind: string) =>
+    (await readdir(path.join(folder, 'cache', kind), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.join(entry.parentPath, entry.name));
+
+  it.each(['blobs', 'index', 'catalogs', 'files'])('is written again where %s are damaged', async (kind) => {
+    const text = catalogText(GROUP, ['SetLabels', 'SetNames']);
+    await writeFile(path.join(folder, 'a.yaml'), text);
+    const both = () => resolve('SetLabels', '-c', 'a.yaml', '-c', catalogUrl(), '-o', 'json');
+    const remote = () => resolve('SetLabels', '-c', `${catalogUrl()}/snapshots/2`, '-o', 'json');
+    const before = [(await both()).out(), (await remote()).out()];
+    for (const damage of [
+      async (file: string) => writeFile(file, ''),
+      async (file: string) => writeFile(file, (await readFile(file)).subarray(0, -7)),
+      async (file: string) => {
+        const bytes = await readFile(file);
+        bytes[Math.floor(bytes.length / 2)]! ^= 1;
+        await writeFile(file, bytes);
+      },
+      async (file: string) => writeFile(file, 'garbage'.repeat(10_000)),
+    ]) {
+      for (const file of await cached(kind).catch(() => [])) await damage(file);
+      const after = [await both(), await remote()];
+      expect(after.map((io) => io.err())).toEqual(['', '']);
+      expect(after.map((io) => io.out())).toEqual(before);
+    }
+  });
+
+  it('that cannot be written does not stop the command', async () => {
+    await writeFile(path.join(folder, 'cache'), 'a file');
+    await writeFile(path.join(folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
+    for (const catalog of ['a.yaml', catalogUrl()]) {
+      const io = await resolve('SetLabels', '-c', catalog, '-o', 'json');
+      expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining('warning: nothing was cached')]);
+    }
+  });
+
+  it('of other users is refused', async () => {
+    await mkdir(path.join(folder, 'cache'), { mode: 0o777 });
+    await import('node:fs/promises').then(({ chmod }) => chmod(path.join(folder, 'cache'), 0o777));
+    const io = await resolve('SetLabels', '-c', catalogUrl());
+    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('can be changed by other users')]);
+  });
+
+  it('is shared by commands that run at once', async () => {
+    await writeFile(path.join(folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
+    const ios = await Promise.all(
+      Array.from({ length: 12 }, (_, at) =>
+        resolve('SetLabels', '-c', at % 2 === 0 ? 'a.yaml' : catalogUrl()),
+      ),
+    );
+    expect(ios.map((io) => io.exitCode)).toEqual(ios.map(() => 0));
+    expect(await cached('tmp').catch(() => [])).toEqual([]);
+  });
+});
+
+describe('what the user types', () => {
+  it.each([
+    [['v1', 'SetLabels'], 'Write GROUP/VERSION'],
+    [[`${GROUP}/v1`, 'SetLabels', '-c', 'ftp://example.com/c.yaml'], 'not the reference of a catalog'],
+    [[`${GROUP}/v1`, 'SetLabels', '-c', 'https://u:p@example.com/c.yaml'], 'it contains credentials'],
+    [[`${GROUP}/v1`, 'SetLabels', '--runtime', 'wasm'], 'Allowed choices are'],
+  ])('%j is refused if it is wrong', async (args, message) => {
+    const io = await run(...args);
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('is not found without any catalog', async () => {
+    const io = await resolve('SetLabels');
+    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('no catalog is named')]);
+  });
+});

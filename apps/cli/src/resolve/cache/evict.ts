@@ -1,0 +1,51 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { CacheLimits } from './limits.js';
+import { RECORD_KINDS } from './record-kinds.js';
+
+interface CachedFile {
+  file: string;
+  size: number;
+  /** When it was last used or written, in milliseconds since 1970. */
+  at: number;
+}
+
+/**
+ * Removes the files that were not used for the longest time, until the cache is small enough. Another process may do the same, or
+ * read a file that is removed here: to it the file is missing, and it fetches it again.
+ */
+export async function evict(folder: string, now: Date, limits: CacheLimits): Promise<void> {
+  const { maxBytes, remainingPart, maxRecords, keptMilliseconds, leftoverMilliseconds } = limits;
+  const before = (milliseconds: number) => now.getTime() - milliseconds;
+  const large = [
+    ...(await list(path.join(folder, 'blobs', 'sha256'))),
+    ...(await list(path.join(folder, 'index'))),
+  ];
+  const total = large.reduce((sum, { size }) => sum + size, 0);
+  if (total > maxBytes) {
+    let excess = total - maxBytes * remainingPart;
+    for (const { file, size, at } of large.sort((a, b) => a.at - b.at)) {
+      if (excess <= 0 || at > before(keptMilliseconds)) break;
+      await rm(file, { force: true });
+      excess -= size;
+    }
+  }
+  for (const kind of RECORD_KINDS) {
+    const records = (await list(path.join(folder, kind))).sort((a, b) => b.at - a.at);
+    for (const { file } of records.slice(maxRecords)) await rm(file, { force: true });
+  }
+  for (const { file, at } of await list(path.join(folder, 'tmp'))) {
+    if (at < before(leftoverMilliseconds)) await rm(file, { recursive: true, force: true });
+  }
+}
+
+async function list(folder: string): Promise<CachedFile[]> {
+  const names = await readdir(folder).catch(() => []);
+  const found: CachedFile[] = [];
+  for (const name of names) {
+    const file = path.join(folder, name);
+    const status = await stat(file).catch(() => undefined);
+    if (status !== undefined) found.push({ file, size: status.size, at: status.mtimeMs });
+  }
+  return found;
+}

@@ -1,0 +1,41 @@
+import type { NearFunction } from '@krmhub/catalog';
+import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
+import type { Digest } from '@krmhub/schema/digest';
+import type { CatalogState } from '../resolution.js';
+
+/** Where one API version of an entry comes from. Only registries say it. */
+export interface EntryOrigin {
+  /** API version of the functionConfig. */
+  name: string;
+  release?: string;
+  /** Digest of the exact bytes of the release's definition; without a release, of the entry in normal form. */
+  definition: Digest;
+  /** Reasons. */
+  yanked?: string;
+  deprecated?: string;
+}
+
+export interface FoundEntry {
+  definition: FunctionDefinition;
+  /** Absent where the catalog does not say. */
+  origins?: readonly EntryOrigin[];
+}
+
+export type ReadState = Omit<CatalogState, 'reference'>;
+
+export interface FoundFunction {
+  /** Every entry of the function, in the order of the catalog. */
+  entries: FoundEntry[];
+  state: ReadState;
+}
+
+/** A catalog that is trusted. Its methods reject with KrmhubErrors. */
+export interface CatalogReader {
+  /** Rejects with `invalid-document` for an entry of this function that cannot be used. */
+  find(name: FunctionName): Promise<FoundFunction>;
+  /** Returns functions with a similar name. */
+  near(name: FunctionName): Promise<NearFunction[]>;
+  /** Lists every entry that can be used, in the order of the catalog. */
+  list(): AsyncIterable<FunctionDefinition>;
+  close(): Promise<void>;
+}

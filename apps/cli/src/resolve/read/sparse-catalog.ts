@@ -1,0 +1,172 @@
+import type { CatalogFunction } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import { type NearFunction, nearFunctions } from '@krmhub/catalog';
+import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
+import { SourceFailure } from '@krmhub/sources';
+import type { DocumentFetcher } from '../fetch/fetch-document.js';
+import { RESOLVE_LIMITS } from '../limits.js';
+import type { RegistryCatalog } from '../references/parse-catalog.js';
+import type { CatalogReader, EntryOrigin, FoundFunction, ReadState } from './catalog-reader.js';
+import { entryError } from './entry-error.js';
+
+/**
+ * The newest snapshot of a catalog in a registry, of which only the needed entries are fetched, each with one small request. A
+ * server without such requests is read as a whole.
+ *
+ * Order of the requests: the API of a krmhub registry, which also says the release and the snapshot; then the entry as a file,
+ * which any web server can have; then the whole catalog.
+ */
+export class SparseCatalog implements CatalogReader {
+  readonly #registry: RegistryCatalog;
+  readonly #fetcher: DocumentFetcher;
+  readonly #openWhole: () => Promise<CatalogReader>;
+  #whole: Promise<CatalogReader> | undefined;
+  #exists: Promise<void> | undefined;
+
+  constructor(registry: RegistryCatalog, fetcher: DocumentFetcher, openWhole: () => Promise<CatalogReader>) {
+    this.#registry = registry;
+    this.#fetcher = fetcher;
+    this.#openWhole = openWhole;
+  }
+
+  async find(name: FunctionName): Promise<FoundFunction> {
+    if (this.#whole !== undefined) return (await this.#whole).find(name);
+    const found = (await this.#findByApi(name)) ?? (await this.#findFile(name));
+    return found ?? (await this.#readWhole()).find(name);
+  }
+
+  async near(name: FunctionName): Promise<NearFunction[]> {
+    if (this.#whole !== undefined) return (await this.#whole).near(name);
+    const { url, name: catalog } = this.#registry;
+    const query = new URLSearchParams({ q: name.kind, catalog, limit: '20' });
+    // Suggestions only: a registry that has none does not matter.
+    const items = await this.#json(`${url}${fillPath('functions', {})}?${query}`)
+      .then((json) => readNear(json))
+      .catch(() => []);
+    return nearFunctions(name, items);
+  }
+
+  async *list(): AsyncIterable<FunctionDefinition> {
+    yield* (await this.#readWhole()).list();
+  }
+
+  async close(): Promise<void> {
+    await (await this.#whole)?.close();
+  }
+
+  #readWhole(): Promise<CatalogReader> {
+    this.#whole ??= this.#openWhole();
+    return this.#whole;
+  }
+
+  /** Undefined for a server that is no krmhub registry. */
+  async #findByApi({ group, kind }: FunctionName): Promise<FoundFunction | undefined> {
+    const { url, name } = this.#registry;
+    let json: unknown;
+    try {
+      json = await this.#json(url + fillPath('catalogFunction', { name, group, kind }));
+    } catch (error) {
+      if (isNoEntry(error)) return this.#nothing();
+      if (isOtherServer(error)) return undefined;
+      throw error;
+    }
+    return json === undefined ? undefined : readFunction(json, { catalog: name, group, kind });
+  }
+
+  /** Undefined for a server that has no files for entries. */
+  async #findFile({ group, kind }: FunctionName): Promise<FoundFunction | undefined> {
+    const { url, name } = this.#registry;
+    const address = { type: 'http' as const, url: url + fillPath('catalogEntry', { name, group, kind }) };
+    try {
+      const { bytes } = await this.#fetcher.fetchBytes({ address, maxBytes: RESOLVE_LIMITS.maxEntryBytes });
+      const { readCatalog } = await import('@krmhub/schema/read-catalog');
+      const read = readCatalog(bytes, address.url, { defaults: {}, maxEntries: 10 });
+      if ('problem' in read) throw entryError({ group, kind }, read.problem);
+      const entries = read.entries.map((entry) => {
+        if ('problem' in entry) throw entryError({ group, kind }, entry.problem);
+        return { definition: entry.definition };
+      });
+      return { entries, state: { name } };
+    } catch (error) {
+      if (isNoEntry(error)) return this.#nothing();
+      if (isOtherServer(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** The registry has no such entry. It says the same of a catalog that does not exist, which is an error. */
+  async #nothing(): Promise<FoundFunction> {
+    const { url, name } = this.#registry;
+    this.#exists ??= this.#json(url + fillPath('catalog', { name })).then(() => undefined);
+    await this.#exists;
+    return { entries: [], state: { name } };
+  }
+
+  /** Undefined for a response that is not JSON. */
+  async #json(url: string): Promise<unknown> {
+    const address = { type: 'http' as const, url };
+    const { bytes } = await this.#fetcher.fetchBytes({ address, maxBytes: RESOLVE_LIMITS.maxEntryBytes });
+    try {
+      return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Reports whether a krmhub registry says that it has no such object. */
+function isNoEntry(error: unknown): boolean {
+  return error instanceof SourceFailure && error.responseCode === 'not-found';
+}
+
+/** Reports whether the server has other paths than a registry. Object stores respond with 403 for a missing file. */
+function isOtherServer(error: unknown): boolean {
+  if (!(error instanceof SourceFailure) || error.responseCode !== undefined) return false;
+  return ['not-found', 'unauthorized', 'bad-answer'].includes(error.problem);
+}
+
+/** Checks what a registry says of an entry. Throws `invalid-document`; undefined for another JSON document. */
+async function readFunction(
+  json: unknown,
+  expected: FunctionName & { catalog: string },
+): Promise<FoundFunction | undefined> {
+  const { SCHEMAS } = await import('@krmhub/api/generated/response-schemas');
+  const { findMismatch } = await import('@krmhub/api/response-schema');
+  if (findMismatch(json, SCHEMAS.CatalogFunction) !== undefined) return undefined;
+  const { catalog, serial, digest, definition, versions } = json as CatalogFunction;
+  if (catalog !== expected.catalog) {
+    throw new KrmhubError('unreachable', `the registry responded with an entry of the catalog ${catalog}`);
+  }
+  const { readEntryBytes } = await import('@krmhub/catalog');
+  const entry = readEntryBytes(Buffer.from(JSON.stringify(definition)), 'json', catalog);
+  if ('problem' in entry) throw entryError(expected, entry.problem);
+  const state: ReadState = { name: catalog, serial, digest };
+  return { entries: [{ definition: entry.definition, origins: versions.map(readOrigin) }], state };
+}
+
+function readOrigin({
+  name,
+  release,
+  definition,
+  yanked,
+  deprecated,
+}: CatalogFunction['versions'][number]): EntryOrigin {
+  return {
+    name,
+    definition,
+    ...(release === undefined ? {} : { release }),
+    ...(yanked === undefined ? {} : { yanked: yanked.reason }),
+    ...(deprecated === undefined ? {} : { deprecated: deprecated.reason }),
+  };
+}
+
+function readNear(json: unknown): NearFunction[] {
+  const { items } = (json ?? {}) as { items?: unknown };
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item: unknown) => {
+    const { group, kind, versions } = (item ?? {}) as Partial<NearFunction>;
+    const isName = typeof group === 'string' && typeof kind === 'string' && Array.isArray(versions);
+    return isName ? [{ group, kind, versions: versions.map(String) }] : [];
+  });
+}

@@ -1,0 +1,125 @@
+import { type NearFunction, nearFunctions, readEntryBytes, tooLarge } from '@krmhub/catalog';
+import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
+import { isDigest } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { CatalogReader, EntryOrigin, FoundFunction, ReadState } from './catalog-reader.js';
+import { entryError } from './entry-error.js';
+import { DamagedDocument, type EntryBytes, type IndexedDocument } from './indexed-document.js';
+
+export interface OpenCatalog {
+  document: IndexedDocument;
+  /** `snapshot.json`, which says where each entry comes from. */
+  snapshot?: IndexedDocument;
+  state: ReadState;
+}
+
+/** A catalog that was read as a whole, and indexed. */
+export class WholeCatalog implements CatalogReader {
+  readonly #name: string;
+  readonly #open: () => Promise<OpenCatalog>;
+  #opened: Promise<OpenCatalog>;
+
+  /** `open` is called again after it threw a DamagedDocument, or a part that it opened did; it has to read all anew then. */
+  private constructor(name: string, open: () => Promise<OpenCatalog>, opened: OpenCatalog) {
+    this.#name = name;
+    this.#open = open;
+    this.#opened = Promise.resolve(opened);
+  }
+
+  static async open(name: string, open: () => Promise<OpenCatalog>): Promise<WholeCatalog> {
+    return new WholeCatalog(name, open, await open());
+  }
+
+  async find(name: FunctionName): Promise<FoundFunction> {
+    return this.#read(async ({ document, snapshot, state }) => {
+      const found = await document.find(name);
+      const origins = found.length === 0 ? undefined : await readOrigins(name, snapshot);
+      const entries = found.map((entry) => {
+        const definition = this.#definition(name, entry);
+        return { definition, ...(origins === undefined ? {} : { origins }) };
+      });
+      return { entries, state };
+    });
+  }
+
+  async near(name: FunctionName): Promise<NearFunction[]> {
+    return this.#read(async ({ document }) => {
+      const names = nearFunctions(name, await document.names());
+      return Promise.all(
+        names.map(async ({ group, kind }) => {
+          const entries = await document.find({ group, kind });
+          const versions = entries.flatMap((entry) => readEntry(this.#name, entry)?.versions ?? []);
+          return { group, kind, versions: versions.map((version) => version.name) };
+        }),
+      );
+    });
+  }
+
+  async *list(): AsyncIterable<FunctionDefinition> {
+    const names = await this.#read(({ document }) => document.names());
+    for (const { group, kind } of [...names].sort((a, b) => a.offset - b.offset)) {
+      const entries = await this.#read(({ document }) => document.find({ group, kind }));
+      for (const entry of entries) {
+        const definition = readEntry(this.#name, entry);
+        if (definition !== undefined) yield definition;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const { document, snapshot } = await this.#opened;
+    await document.close();
+    await snapshot?.close();
+  }
+
+  #definition(name: FunctionName, { bytes, form, size }: EntryBytes): FunctionDefinition {
+    if (bytes === undefined) throw entryError(name, tooLarge(size));
+    const entry = readEntryBytes(bytes, form, this.#name);
+    if ('problem' in entry) throw entryError(name, entry.problem);
+    const { group, names } = entry.definition;
+    if (group === name.group && names.kind === name.kind) return entry.definition;
+    throw entryError(name, 'it names another function');
+  }
+
+  async #read<Result>(work: (opened: OpenCatalog) => Promise<Result>): Promise<Result> {
+    try {
+      return await work(await this.#opened);
+    } catch (error) {
+      if (!(error instanceof DamagedDocument)) throw error;
+    }
+    await this.close();
+    this.#opened = this.#open();
+    try {
+      return await work(await this.#opened);
+    } catch (error) {
+      if (!(error instanceof DamagedDocument)) throw error;
+      throw new KrmhubError('unavailable', `cannot read ${this.#name}: ${error.message} while it was read`, {
+        hint: 'Try again.',
+        cause: error,
+      });
+    }
+  }
+}
+
+function readEntry(name: string, { bytes, form }: EntryBytes): FunctionDefinition | undefined {
+  const entry = bytes === undefined ? undefined : readEntryBytes(bytes, form, name);
+  return entry !== undefined && 'definition' in entry ? entry.definition : undefined;
+}
+
+/** Reads the line of a function in `snapshot.json`. Its digest is signed, so a wrong one is an error of the registry. */
+async function readOrigins(
+  name: FunctionName,
+  snapshot: IndexedDocument | undefined,
+): Promise<EntryOrigin[] | undefined> {
+  const [line] = (await snapshot?.find(name)) ?? [];
+  if (line?.bytes === undefined) return undefined;
+  const { versions } = JSON.parse(new TextDecoder().decode(line.bytes)) as { versions?: unknown };
+  if (!Array.isArray(versions)) throw entryError(name, 'its line in snapshot.json has no versions');
+  return versions.map((version: unknown) => {
+    const { name: apiVersion, release, definition } = (version ?? {}) as Record<string, unknown>;
+    if (typeof apiVersion !== 'string' || typeof definition !== 'string' || !isDigest(definition)) {
+      throw entryError(name, 'its line in snapshot.json is not valid');
+    }
+    return { name: apiVersion, definition, ...(typeof release === 'string' ? { release } : {}) };
+  });
+}

@@ -1,0 +1,118 @@
+import path from 'node:path';
+import { canonicalCatalogUrl, readSourceAddress, type SourceAddress } from '@krmhub/catalog';
+import { type Digest, isDigest } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../../io/io.js';
+import { escapeControls } from '../../io/text.js';
+import { isCatalogName } from '../../registry/catalog-name.js';
+import { registryUrl } from '../../registry/connection.js';
+import type { CatalogReference } from '../resolution.js';
+
+/** A catalog that a reference names. */
+export interface NamedCatalog {
+  reference: CatalogReference;
+  /** Without the digest at its end, except of an OCI reference without a tag. Paths of files are absolute. */
+  address: SourceAddress;
+  /** The same for every spelling of a reference; a digest is no part of it. */
+  identity: string;
+  /** Digest at the end of the reference: of the bytes, or of the manifest of an OCI artifact. */
+  digest?: Digest;
+  /** Set if the URL has the layout of a krmhub registry. */
+  registry?: RegistryCatalog;
+}
+
+export interface RegistryCatalog {
+  /** URL of the registry, without a slash at its end. */
+  url: string;
+  name: string;
+  /** Serial or digest of the snapshot in the URL. */
+  snapshot?: string;
+  /** The document that the URL names. */
+  file: 'catalog.yaml' | 'catalog.json';
+}
+
+const DIGEST_SUFFIX = /^(.+)@(sha256:[a-f0-9]{64})$/;
+/** A catalog in a registry, and its snapshots. */
+const REGISTRY_PATH =
+  /^(.*)\/catalogs\/([^/]+?)(?:\/snapshots\/([1-9]\d{0,14}|sha256:[a-f0-9]{64}))?(?:\/(catalog\.yaml|catalog\.json)?)?$/;
+
+/** Parses a reference. A name without a path is a catalog of the registry of this user. Throws `usage`. */
+export function parseCatalog(io: Pick<Io, 'env'>, reference: CatalogReference): NamedCatalog {
+  const { text } = reference;
+  const [, before = text, suffix] = DIGEST_SUFFIX.exec(text) ?? [];
+  const written = suffix !== undefined && isOciWithoutTag(before) ? text : before;
+  const read = readAddress(io, written);
+  if (!read.ok) throw invalidReference(reference, read.reason, read.hint);
+  const address = absolute(read.address, reference.folder);
+  const registry = address.type === 'http' ? registryCatalog(address.url) : undefined;
+  return {
+    reference,
+    address,
+    identity: identityOf(address),
+    ...(suffix !== undefined && isDigest(suffix) ? { digest: suffix } : {}),
+    ...(registry === undefined ? {} : { registry }),
+  };
+}
+
+function isOciWithoutTag(text: string): boolean {
+  return text.startsWith('oci://') && !/:[^/]+$/.test(text.slice('oci://'.length));
+}
+
+function readAddress(io: Pick<Io, 'env'>, text: string): ReturnType<typeof readSourceAddress> {
+  // Recipes may not name a file of the machine; a user may.
+  if (path.isAbsolute(text) && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)) {
+    return { ok: true, address: { type: 'file', path: text } };
+  }
+  if (!isCatalogName(text)) return readSourceAddress(text);
+  return readSourceAddress(`${registryUrl(io, undefined).replace(/\/+$/, '')}/catalogs/${text}`);
+}
+
+function absolute(address: SourceAddress, folder: string): SourceAddress {
+  return address.type === 'file' ? { type: 'file', path: path.resolve(folder, address.path) } : address;
+}
+
+function identityOf(address: SourceAddress): string {
+  switch (address.type) {
+    case 'http':
+      return canonicalCatalogUrl(address.url) ?? address.url;
+    case 'git':
+      return `git::${address.repository}//${address.path}?ref=${address.ref ?? ''}`;
+    case 'oci':
+      return `oci://${address.reference}`;
+    case 'file':
+      return `file:${address.path}`;
+  }
+}
+
+function registryCatalog(text: string): RegistryCatalog | undefined {
+  const url = new URL(text);
+  const [, base, name, snapshot, file] = REGISTRY_PATH.exec(url.pathname) ?? [];
+  if (base === undefined || name === undefined || url.search !== '' || !isCatalogName(name)) return undefined;
+  return {
+    url: url.origin + base,
+    name,
+    ...(snapshot === undefined ? {} : { snapshot }),
+    file: file === 'catalog.json' ? file : 'catalog.yaml',
+  };
+}
+
+/** Names a reference in messages, with the place where it is written. */
+export function describeReference({ text, at }: CatalogReference): string {
+  return escapeControls(at === undefined ? text : `${text} (${at.file}:${at.line}:${at.column})`);
+}
+
+function invalidReference(
+  reference: CatalogReference,
+  reason: string,
+  hint: string | undefined,
+): KrmhubError {
+  return new KrmhubError(
+    'usage',
+    `${describeReference(reference)} is not the reference of a catalog: ${escapeControls(reason)}`,
+    {
+      hint:
+        hint ??
+        'Write a path, https://host/catalog.yaml, git::https://host/repository.git//path or oci://host/repository:tag.',
+    },
+  );
+}

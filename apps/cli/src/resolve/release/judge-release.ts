@@ -1,0 +1,191 @@
+import { fillPath } from '@krmhub/api/paths';
+import { describeSigner, unsignedField } from '@krmhub/catalog';
+import { type FunctionVersion, readDialect, readMachineYaml, readPublicKey } from '@krmhub/schema';
+import { completeDraft } from '@krmhub/schema/convert/complete-draft';
+import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { checkEntry } from '@krmhub/schema/read-catalog';
+import { type Trust, verifyBundle } from '@krmhub/signing';
+import type { Io } from '../../io/io.js';
+import {
+  type Evidence,
+  judgeEvidence,
+  planJudgement,
+  policyKeys,
+} from '../../signatures/trust/judge-release.js';
+import { trustedRoot } from '../../signatures/trusted-root-file.js';
+import { requireTrustStore } from '../../trust/trust-file.js';
+import type { Cache } from '../cache/cache.js';
+import type { CacheWriter } from '../cache/cache-writer.js';
+import type { DocumentFetcher } from '../fetch/fetch-document.js';
+import { RESOLVE_LIMITS } from '../limits.js';
+import { formatRelease, type RegistryRelease } from './registry-release.js';
+
+export interface JudgeContext {
+  io: Io;
+  cache: Cache;
+  writer: CacheWriter;
+  fetcher: DocumentFetcher;
+}
+
+/** What has to be trusted: an API version of a catalog entry, and the release that it is said to come from. */
+export interface JudgedEntry {
+  group: string;
+  kind: string;
+  /** API version of the functionConfig. */
+  name: string;
+  /** Absent where the catalog does not say. */
+  release?: RegistryRelease;
+  /** The entry that is going to run; absent for a locked runtime, whose definition is known by its digest. */
+  version?: FunctionVersion;
+}
+
+const HINT = 'Nothing runs. List the trusted signers: krmhub trust list';
+
+/**
+ * Judges an entry by the signing policies of this user. Returns who signed its release, in words; undefined if no policy covers it.
+ * Throws `untrusted` if a policy covers it and no trusted signer signed exactly this: absent evidence is a refusal.
+ */
+export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Promise<string | undefined> {
+  const { io } = context;
+  const { policies } = (await requireTrustStore(io)).trust;
+  const { group, kind, release } = entry;
+  const plan = planJudgement(policies, {
+    definitions: [{ group, kind }],
+    manifests: [],
+    ...(release === undefined
+      ? {}
+      : { definition: release.definition, release: { name: release.release, by: 'artifact' as const } }),
+  });
+  if (plan.judge === 'nothing') return undefined;
+  const what = release === undefined ? `the entry of ${group}/${kind}` : formatRelease(release);
+  if (plan.judge !== 'release' || release === undefined) {
+    const reason = plan.judge === 'refused' ? plan.reason : 'its release is unknown';
+    throw untrusted(
+      what,
+      release === undefined
+        ? `a policy covers it, but the catalog does not say its release: ${reason}`
+        : reason,
+    );
+  }
+  const trust: Trust = {
+    keys: policyKeys(policies).map((key) => readPublicKey(key, 'a key of a policy')),
+    root: await trustedRoot(io, undefined),
+  };
+  const evidence: Evidence[] = (await readBundles(context, release)).map((bytes) => ({
+    source: sha256(bytes),
+    verification: verifyBundle(bytes, { digests: [release.definition] }, trust),
+  }));
+  const judgement = judgeEvidence(plan, evidence, io.now().toISOString());
+  if (!judgement.trusted) {
+    const each =
+      judgement.bundles.length > 1
+        ? judgement.bundles.map(({ source, message }) => `${source}: ${message}`)
+        : [];
+    throw untrusted(what, [judgement.reason, ...each].join('\n'));
+  }
+  if (entry.version !== undefined) {
+    const signed = await readSignedVersion(context, release, entry.name);
+    const field = signed === undefined ? 'name' : unsignedField(entry.version, signed);
+    if (field !== undefined) {
+      throw untrusted(
+        what,
+        `the catalog has another ${field} of ${entry.name} than the signed definition ${release.definition}`,
+      );
+    }
+  }
+  return `${describeSigner(judgement.signer)} (policy ${judgement.policy})`;
+}
+
+/** Reads every signature of a release, also invalid ones. Offline, those that were read last. */
+async function readBundles(
+  { cache, writer, fetcher }: JudgeContext,
+  release: RegistryRelease,
+): Promise<Uint8Array[]> {
+  const record = `${release.registry} ${formatRelease(release)} ${release.definition}`;
+  const digests = fetcher.isOffline
+    ? await knownBundles(cache, record, release)
+    : await listBundles(fetcher, release);
+  const found: Uint8Array[] = [];
+  for (const digest of digests) {
+    const known = await cache.readBlob(digest, DOCUMENT_LIMITS.maxSourceBytes);
+    if (known !== undefined) {
+      found.push(known);
+      continue;
+    }
+    const url = release.registry + fillPath('bundle', { ...release, digest });
+    const { bytes } = await fetcher.fetchBytes({
+      address: { type: 'http', url },
+      maxBytes: DOCUMENT_LIMITS.maxSourceBytes,
+    });
+    // Other bytes are a bundle as good as any: only its signature counts. But they are not stored under this digest.
+    found.push(bytes);
+  }
+  if (!fetcher.isOffline)
+    await writer.write(() => cache.writeRecord('evidence', record, { bundles: digests }));
+  return found;
+}
+
+async function listBundles(fetcher: DocumentFetcher, release: RegistryRelease): Promise<Digest[]> {
+  const url = release.registry + fillPath('bundles', release);
+  const { bytes } = await fetcher.fetchBytes({
+    address: { type: 'http', url },
+    maxBytes: RESOLVE_LIMITS.maxListBytes,
+  });
+  const { bundles } = parseObject(bytes);
+  if (!Array.isArray(bundles)) throw untrusted(formatRelease(release), 'its registry lists no signatures');
+  return bundles.slice(0, RESOLVE_LIMITS.maxBundles).flatMap((one: unknown) => {
+    const { digest } = (one ?? {}) as { digest?: unknown };
+    return typeof digest === 'string' && isDigest(digest) ? [digest] : [];
+  });
+}
+
+async function knownBundles(cache: Cache, record: string, release: RegistryRelease): Promise<Digest[]> {
+  const { bundles } = (await cache.readRecord('evidence', record)) ?? {};
+  if (Array.isArray(bundles)) return bundles.filter((one): one is Digest => isDigest(String(one)));
+  throw untrusted(formatRelease(release), 'its signatures are not in the cache, and --offline is set');
+}
+
+/** Reads the definition that was signed; undefined if it has no such API version. */
+async function readSignedVersion(
+  { cache, fetcher }: JudgeContext,
+  release: RegistryRelease,
+  name: string,
+): Promise<FunctionVersion | undefined> {
+  const url = release.registry + fillPath('definition', release);
+  const maxBytes = DOCUMENT_LIMITS.maxDefinitionBytes;
+  const bytes =
+    (await cache.readBlob(release.definition, maxBytes)) ??
+    (await fetcher.fetchBytes({ address: { type: 'http', url }, maxBytes })).bytes;
+  if (sha256(bytes) !== release.definition) {
+    throw untrusted(
+      formatRelease(release),
+      `got the definition ${sha256(bytes)}, signed is ${release.definition}`,
+    );
+  }
+  const [value] = readMachineYaml(bytes, { file: url }).documents;
+  const [draft] =
+    value === undefined ? [] : readDialect({ value, index: 0, locate: () => undefined }, url).drafts;
+  const entry = draft === undefined ? undefined : checkEntry(completeDraft(draft).draft);
+  if (entry === undefined || 'problem' in entry) {
+    throw untrusted(
+      formatRelease(release),
+      `its signed definition cannot be read: ${entry?.problem ?? 'it is not a definition'}`,
+    );
+  }
+  return entry.definition.versions.find((version) => version.name === name);
+}
+
+function parseObject(bytes: Uint8Array): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function untrusted(what: string, reason: string): KrmhubError {
+  return new KrmhubError('untrusted', `${what} is not trusted: ${reason}`, { hint: HINT });
+}

@@ -1,0 +1,126 @@
+import { type PinnedRuntime, pinRuntime, renderEntry, type ServedImage } from '@krmhub/catalog';
+import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '../io/text.js';
+import type { OpenedCatalog } from './open/open-context.js';
+import { hasTrustFile } from './open/pins.js';
+import type { EntryOrigin, ReadState } from './read/catalog-reader.js';
+import type { NamedCatalog } from './references/parse-catalog.js';
+import { formatRelease, type RegistryRelease, readReleaseState } from './release/registry-release.js';
+import type { CatalogState, Resolution } from './resolution.js';
+import { catalogError } from './resolve-errors.js';
+import type { SearchContext, SearchedFunction } from './search-context.js';
+
+export interface MatchedEntry {
+  request: SearchedFunction;
+  catalog: NamedCatalog;
+  opened: OpenedCatalog;
+  state: ReadState;
+  definition: FunctionDefinition;
+  version: FunctionVersion;
+  origin?: EntryOrigin;
+  /** Catalogs that were searched before. */
+  searched: CatalogState[];
+}
+
+/** Judges an entry by the policies of this user, and pins what it runs. */
+export async function resolveEntry(context: SearchContext, match: MatchedEntry): Promise<Resolution> {
+  const { request, catalog, opened, state, definition, version, origin, searched } = match;
+  const { text } = catalog.reference;
+  try {
+    const release = registryRelease(match);
+    const lifecycle = await lifecycleWarnings(context, match, release);
+    const signedBy = await requireSigner(context, {
+      group: definition.group,
+      kind: definition.names.kind,
+      name: version.name,
+      version,
+      ...(release === undefined ? {} : { release }),
+    });
+    const { runtime, warnings } = await pin(context, version.runtime);
+    return {
+      ...request,
+      catalog: { reference: text, ...state, trustedBy: opened.trustedBy },
+      searched,
+      entry: definition,
+      ...(origin?.release === undefined ? {} : { release: origin.release }),
+      definition: origin?.definition ?? renderEntry(definition).digest,
+      ...(signedBy === undefined ? {} : { signedBy }),
+      runtime,
+      inline: false,
+      warnings: [...opened.warnings, ...lifecycle, ...warnings].map(escapeControls),
+    };
+  } catch (error) {
+    if (error instanceof KrmhubError) throw catalogError(request, text, error);
+    throw error;
+  }
+}
+
+/** The release in the registry of the catalog; undefined for an entry that does not come from there. */
+function registryRelease({ catalog, definition, origin }: MatchedEntry): RegistryRelease | undefined {
+  if (catalog.registry === undefined || origin?.release === undefined) return undefined;
+  return {
+    registry: catalog.registry.url,
+    group: definition.group,
+    kind: definition.names.kind,
+    release: origin.release,
+    definition: origin.definition,
+  };
+}
+
+/** Returns who signed a release, if a policy of this user requires that. Throws `untrusted`. */
+export async function requireSigner(
+  context: SearchContext,
+  entry: Parameters<typeof import('./release/judge-release.js').judgeEntry>[1],
+): Promise<string | undefined> {
+  if (!(await hasTrustFile(context.io))) return undefined;
+  const { judgeEntry } = await import('./release/judge-release.js');
+  return judgeEntry(context, entry);
+}
+
+/** A single entry says the state of its release; a signed snapshot, which never changes, does not. */
+async function lifecycleWarnings(
+  { fetcher }: SearchContext,
+  { state, origin }: MatchedEntry,
+  release: RegistryRelease | undefined,
+): Promise<string[]> {
+  if (release === undefined || origin === undefined) return [];
+  const isSigned = state.key !== undefined;
+  return describeState(
+    release,
+    isSigned && !fetcher.isOffline ? await readReleaseState(fetcher, release) : origin,
+  );
+}
+
+/** One sentence for each state of a release that a user should know. */
+export function describeState(
+  release: Pick<RegistryRelease, 'group' | 'kind' | 'release'>,
+  { yanked, deprecated }: { yanked?: string; deprecated?: string },
+): string[] {
+  const name = formatRelease(release);
+  return [
+    ...(yanked === undefined ? [] : [`${name} was yanked: ${yanked}`]),
+    ...(deprecated === undefined ? [] : [`${name} is deprecated: ${deprecated}`]),
+  ];
+}
+
+/** Pins a runtime, and asks the registry of an image for what the catalog does not say. */
+async function pin(
+  { images, runtime: kind, platforms }: SearchContext,
+  runtime: FunctionRuntime,
+): Promise<{ runtime: PinnedRuntime; warnings: string[] }> {
+  const planned = (image?: ServedImage) =>
+    pinRuntime(runtime, {
+      ...(kind === undefined ? {} : { runtime: kind }),
+      ...(image === undefined ? {} : { image }),
+    });
+  let plan = planned();
+  if (plan.type === 'ask') plan = planned(await images.find(plan.reference));
+  if (plan.type === 'pinned' && plan.runtime.type === 'container') {
+    const { image, platforms: known } = plan.runtime;
+    if (platforms && known === undefined) plan = planned(await images.find(image));
+  }
+  if (plan.type === 'pinned') return plan;
+  if (plan.type === 'ask') throw new TypeError('the registry was asked');
+  throw new KrmhubError(plan.code, plan.reason, { hint: plan.hint });
+}

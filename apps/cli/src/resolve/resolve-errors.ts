@@ -1,0 +1,41 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '../io/text.js';
+
+/** No catalog has a function: every catalog that was searched could be read. */
+export class UnresolvedFunction extends KrmhubError {
+  constructor(
+    { apiVersion, kind }: { apiVersion: string; kind: string },
+    plan: { searched: string[]; near: string[] },
+  ) {
+    const { searched, near } = plan;
+    const where = searched.length === 0 ? 'no catalog is named' : `not found in ${searched.join(', ')}`;
+    const hint =
+      near.length > 0
+        ? `Did you mean ${near.join(', ')}?`
+        : searched.length === 0
+          ? 'Name a catalog, for example: --catalog https://krm.example.com/catalogs/default'
+          : 'Check apiVersion and kind, or name another catalog with --catalog.';
+    super('not-found', escapeControls(`cannot resolve ${apiVersion} ${kind}: ${where}`), {
+      hint: escapeControls(hint),
+    });
+  }
+}
+
+/** Reports whether every searched catalog could be read, and none has the function. */
+export function isUnresolved(error: unknown): boolean {
+  return error instanceof UnresolvedFunction;
+}
+
+/** The error of a catalog that is needed and cannot be used, with what it is needed for. */
+export function catalogError(
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+  reference: string,
+  error: KrmhubError,
+): KrmhubError {
+  const { code, hint, diagnostics } = error;
+  return new KrmhubError(
+    code,
+    escapeControls(`cannot resolve ${apiVersion} ${kind}: catalog ${reference}: ${error.message}`),
+    { ...(hint === undefined ? {} : { hint }), diagnostics, cause: error },
+  );
+}

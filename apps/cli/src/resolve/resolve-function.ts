@@ -1,0 +1,83 @@
+import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
+import { escapeControls } from '../io/text.js';
+import { openResolver } from './open-resolver.js';
+import type { Resolution, ResolverOptions } from './resolution.js';
+
+/** Prints what serves an API version and kind in the catalogs of the options. */
+export async function resolveFunction(
+  io: Io,
+  name: { apiVersion: string; kind: string },
+  options: ResolverOptions & { output: OutputFormat },
+): Promise<void> {
+  const resolver = await openResolver(io, options);
+  try {
+    const resolution = await resolver.resolve({ ...name, catalogs: [] });
+    await printResolution(io, resolution, options.output);
+  } finally {
+    await resolver.close();
+  }
+}
+
+async function printResolution(io: Io, resolution: Resolution, output: OutputFormat): Promise<void> {
+  // The entry is what `show` prints; here it would hide what runs.
+  const { entry: _, ...data } = resolution;
+  await printData(io, output, data, () =>
+    printTable(io, [{ header: 'FIELD' }, { header: 'VALUE', min: 20 }], resolutionRows(resolution), {
+      terminal: (row) => row,
+      pipe: (row) => row,
+    }),
+  );
+  for (const warning of resolution.warnings) await printWarning(io, escapeControls(warning));
+  if (output === 'table' && resolution.catalog !== undefined) {
+    await printLine(io, escapeControls(`trusted by ${resolution.catalog.trustedBy}`));
+  }
+}
+
+function resolutionRows({
+  apiVersion,
+  kind,
+  catalog,
+  release,
+  definition,
+  signedBy,
+  runtime,
+}: Resolution): string[][] {
+  const rows: [string, string | undefined][] = [
+    ['function', `${apiVersion} ${kind}`],
+    ['catalog', catalog?.reference],
+    ['snapshot', catalog?.serial === undefined ? undefined : `${catalog.serial} of ${catalog.name}`],
+    ['catalog digest', catalog?.digest],
+    ['signed with', catalog?.key],
+    ['release', release],
+    ['definition', definition],
+    ['signed by', signedBy],
+    ...runtimeRows(runtime),
+  ];
+  return rows.flatMap(([field, value]) => (value === undefined ? [] : [[field, value]]));
+}
+
+/** What a runtime runs, as rows of a table. */
+export function runtimeRows(runtime: PinnedRuntime | InlineRuntime): [string, string | undefined][] {
+  if (runtime.type === 'container') {
+    const needs = [
+      ...(runtime.network ? ['the network'] : []),
+      ...('storage' in runtime && runtime.storage ? ['mounts'] : []),
+    ];
+    const platforms = 'platforms' in runtime ? Object.entries(runtime.platforms ?? {}) : [];
+    return [
+      ['image', runtime.image],
+      ...platforms.map(([platform, digest]): [string, string] => [platform, digest]),
+      ['needs', needs.length === 0 ? undefined : needs.join(', ')],
+    ];
+  }
+  if (runtime.type === 'starlark') {
+    return [['script', 'reference' in runtime ? runtime.reference : (runtime.path ?? runtime.url)]];
+  }
+  if ('path' in runtime) return [['executable', runtime.path]];
+  return runtime.platforms.flatMap(({ os, arch, bin, uri, sha256 }): [string, string][] => [
+    [`${os}/${arch}`, `${uri} ${bin}`],
+    ['', sha256],
+  ]);
+}

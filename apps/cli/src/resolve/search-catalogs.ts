@@ -1,0 +1,109 @@
+import {
+  type CatalogAnswer,
+  functionOf,
+  type NearFunction,
+  planResolve,
+  type ResolvePlan,
+  type SearchedCatalog,
+} from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { OpenedCatalog } from './open/open-context.js';
+import type { EntryOrigin, FoundFunction } from './read/catalog-reader.js';
+import type { NamedCatalog } from './references/parse-catalog.js';
+import type { Resolution } from './resolution.js';
+import { resolveEntry } from './resolve-entry.js';
+import { catalogError, UnresolvedFunction } from './resolve-errors.js';
+import type { SearchContext, SearchedFunction } from './search-context.js';
+
+/** What was read of one catalog. */
+interface SearchStep {
+  opened: OpenedCatalog;
+  found: FoundFunction;
+}
+
+/** Searches catalogs in order, and pins what the first match runs. Reads no catalog that is not needed. */
+export async function searchCatalogs(
+  context: SearchContext,
+  request: SearchedFunction,
+  catalogs: readonly NamedCatalog[],
+): Promise<Resolution> {
+  const searched: SearchedCatalog[] = catalogs.map(({ reference }) => ({ reference: reference.text }));
+  const steps: SearchStep[] = [];
+  const errors = new Map<number, KrmhubError>();
+  for (;;) {
+    const plan = planResolve(request, searched);
+    if (plan.type === 'read') {
+      searched[plan.index]!.answer = await readCatalog(context, request, catalogs[plan.index]!, (outcome) => {
+        if (outcome instanceof KrmhubError) errors.set(plan.index, outcome);
+        else steps[plan.index] = outcome;
+      });
+      continue;
+    }
+    if (plan.type === 'unavailable') {
+      throw catalogError(request, catalogs[plan.index]!.reference.text, errors.get(plan.index)!);
+    }
+    if (plan.type === 'unresolved') throw await unresolved(request, searched, steps);
+    if (plan.type === 'inline') throw new TypeError('an inline runtime is not searched for');
+    return finish(context, request, catalogs, steps, plan);
+  }
+}
+
+async function readCatalog(
+  context: SearchContext,
+  request: SearchedFunction,
+  catalog: NamedCatalog,
+  keep: (outcome: SearchStep | KrmhubError) => void,
+): Promise<CatalogAnswer> {
+  try {
+    const opened = await context.open(catalog);
+    const found = await opened.reader.find(functionOf(request));
+    keep({ opened, found });
+    return { type: 'entries', entries: found.entries.map(({ definition }) => definition) };
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    // Trust is about the catalog, not about what is in it: the message needs no more.
+    if (error.code === 'untrusted') throw error;
+    keep(error);
+    return { type: 'unavailable', reason: error.message };
+  }
+}
+
+function finish(
+  context: SearchContext,
+  request: SearchedFunction,
+  catalogs: readonly NamedCatalog[],
+  steps: readonly SearchStep[],
+  { index, definition, version }: Extract<ResolvePlan, { type: 'found' }>,
+): Promise<Resolution> {
+  const { opened, found } = steps[index]!;
+  const entry = found.entries.find((one) => one.definition === definition);
+  const origin: EntryOrigin | undefined = entry?.origins?.find(({ name }) => name === version.name);
+  return resolveEntry(context, {
+    request,
+    catalog: catalogs[index]!,
+    opened,
+    state: found.state,
+    definition,
+    version,
+    ...(origin === undefined ? {} : { origin }),
+    searched: steps
+      .slice(0, index)
+      .map((step, at) => ({ reference: catalogs[at]!.reference.text, ...step.found.state })),
+  });
+}
+
+/** Names are compared only when nothing was found: that reads the whole index of a catalog. */
+async function unresolved(
+  request: SearchedFunction,
+  searched: readonly SearchedCatalog[],
+  steps: readonly SearchStep[],
+): Promise<UnresolvedFunction> {
+  const withNear: SearchedCatalog[] = [];
+  for (const [index, { reference, answer }] of searched.entries()) {
+    const near: NearFunction[] = await steps[index]!.opened.reader.near(functionOf(request)).catch(() => []);
+    withNear.push({ reference, ...(answer?.type === 'entries' ? { answer: { ...answer, near } } : {}) });
+  }
+  const plan = planResolve(request, withNear);
+  if (plan.type !== 'unresolved') throw new TypeError('similar names resolve nothing');
+  return new UnresolvedFunction(request, plan);
+}

@@ -1,0 +1,39 @@
+import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Stands between a command and a registry: records what is asked, and may respond in its place. */
+export interface RecordingProxy {
+  /** `http://127.0.0.1:PORT` */
+  url: string;
+  /** Method, path and status of each request, in order. */
+  requests: { path: string; status: number }[];
+  /** Responds in place of the registry, if it returns true. */
+  intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
+  close(): void;
+}
+
+export async function recordingProxy(target: string): Promise<RecordingProxy> {
+  const proxy: RecordingProxy = { url: '', requests: [], intercept: () => false, close: () => undefined };
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    response.on('close', () => proxy.requests.push({ path, status: response.statusCode }));
+    if (proxy.intercept(request, response)) return;
+    const forwarded = sendRequest(
+      new URL(path, target),
+      { method: request.method, headers: { ...request.headers, host: new URL(target).host } },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    forwarded.on('error', () => response.destroy());
+    request.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  proxy.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  proxy.close = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return proxy;
+}
