@@ -26,13 +26,19 @@ export interface ContainerEngine {
   env: NodeJS.ProcessEnv;
   folder: string;
   podman(...args: string[]): Promise<string>;
+  /** Makes an image from scratch with the content of a folder, and sets its configuration. */
+  makeImage(name: string, folder: string, configuration: readonly string[]): Promise<void>;
   /** Ends and removes everything. */
   remove(): Promise<void>;
 }
 
-/** Podman with all of its state in a temporary folder, and with a base image unless it is not wanted. */
+/**
+ * Podman with all of its state in a temporary folder; reaches no image registry of others. With a base image of Node
+ * unless it is not needed.
+ */
 export async function openContainerEngine({ withBase = true } = {}): Promise<ContainerEngine> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-containers-'));
+  // With a longer path, the names of conmon's sockets are too long, and each `podman run` waits 20 seconds at its end.
+  const folder = mkdtempSync(path.join(tmpdir(), 'engine-'));
   const at = (name: string) => path.join(folder, name);
   for (const name of ['bin', 'tmp', 'run']) mkdirSync(at(name));
   // Limits and control groups that work inside of another container.
@@ -72,6 +78,8 @@ exec "$real" "$@"
     env,
     folder,
     podman,
+    makeImage: (name, content, configuration) =>
+      makeImage(name, content, configuration, (...args) => run('buildah', args)),
     remove: async () => {
       await podman('rm', '--all', '--force', '--time', '0').catch(() => undefined);
       await podman('volume', 'rm', '--all', '--force').catch(() => undefined);
@@ -79,7 +87,7 @@ exec "$real" "$@"
     },
   };
   try {
-    if (withBase) await makeBaseImage(at('base'), (...args) => run('buildah', args));
+    if (withBase) await makeBaseImage(at('base'), engine);
   } catch (error) {
     await engine.remove();
     throw error;
@@ -90,7 +98,7 @@ exec "$real" "$@"
 /**
  * Node, `env` for its scripts, `cat`, and the libraries that they load; no shell and no account but root's.
  */
-async function makeBaseImage(folder: string, buildah: (...args: string[]) => Promise<string>): Promise<void> {
+async function makeBaseImage(folder: string, { makeImage }: ContainerEngine): Promise<void> {
   await copyPrograms(folder, {
     '/usr/bin/node': process.execPath,
     '/usr/bin/env': '/usr/bin/env',
@@ -98,10 +106,19 @@ async function makeBaseImage(folder: string, buildah: (...args: string[]) => Pro
   });
   mkdirSync(path.join(folder, 'etc'));
   writeFileSync(path.join(folder, 'etc/passwd'), 'root:x:0:0:root:/:/sbin/nologin\n');
+  await makeImage(BASE_IMAGE, folder, ['--env', 'PATH=/usr/bin']);
+}
+
+async function makeImage(
+  name: string,
+  folder: string,
+  configuration: readonly string[],
+  buildah: (...args: string[]) => Promise<string>,
+): Promise<void> {
   const container = await buildah('from', 'scratch');
   await buildah('copy', '--quiet', container, folder, '/');
-  await buildah('config', '--env', 'PATH=/usr/bin', container);
-  await buildah('commit', '--quiet', '--rm', container, BASE_IMAGE);
+  await buildah('config', ...configuration, container);
+  await buildah('commit', '--quiet', '--rm', container, name);
 }
 
 /** Copies programs of this machine, and the libraries that they load, to their paths below a folder. */

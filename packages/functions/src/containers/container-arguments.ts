@@ -32,9 +32,6 @@ export function containerArguments(run: ContainerRun, name: string): string[] {
     ...['--pull', 'missing'],
     // Nobody without new privileges cannot gain capabilities; this takes them away from the bounding set too.
     ...['--cap-drop', 'ALL'],
-    // No core dumps, which would have the input in them. No file that fills the disk.
-    ...['--ulimit', 'core=0:0'],
-    ...['--ulimit', `fsize=${FUNCTION_LIMITS.maxFileBytes}:${FUNCTION_LIMITS.maxFileBytes}`],
     ...ENGINE_ARGUMENTS[run.engine],
     ...run.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
     ...Object.entries(run.env).flatMap(([key, value]) => ['--env', environmentArgument(key, value)]),
@@ -44,13 +41,26 @@ export function containerArguments(run: ContainerRun, name: string): string[] {
 
 /** Without a log driver, the engine does not store what the function writes, which may be endless. */
 const NO_LOG = ['--log-driver', 'none'];
+const { maxFileBytes, maxContainerProcesses } = FUNCTION_LIMITS;
 
 const ENGINE_ARGUMENTS: Readonly<Record<EngineName, readonly string[]>> = {
-  // A kernel that cannot limit processes makes docker print a warning, not fail.
-  docker: [...NO_LOG, '--pids-limit', String(FUNCTION_LIMITS.maxContainerProcesses)],
-  // Podman limits processes where it can. By default it also passes on the proxy variables, which may have passwords.
-  // Its `rm --force` kills at once then.
-  podman: [...NO_LOG, '--http-proxy=false', '--stop-timeout', '0'],
+  docker: [
+    ...NO_LOG,
+    // No core dumps, which would contain the input. No file that fills the disk.
+    ...['--ulimit', 'core=0:0'],
+    ...['--ulimit', `fsize=${maxFileBytes}:${maxFileBytes}`],
+    // A kernel that cannot limit processes makes docker print a warning, not fail.
+    ...['--pids-limit', String(maxContainerProcesses)],
+  ],
+  podman: [
+    ...NO_LOG,
+    // By default podman passes on the proxy variables, which may contain passwords.
+    '--http-proxy=false',
+    // `rm --force` then kills at once.
+    ...['--stop-timeout', '0'],
+    // No `--ulimit`: podman then ignores the limits of its configuration, without which it cannot run inside of another
+    // container. It limits processes by itself.
+  ],
   nerdctl: [],
 };
 

@@ -4,10 +4,14 @@ import type { Engine, EngineName } from './container-run.js';
 
 /** Exit code of docker and podman for "the container could not be run". A function may use it too. */
 const ENGINE_FAILED = 125;
+/** Exit codes for "the program of the image could not be started". A function may use them too. */
+const NOT_STARTED = [126, 127];
+const OF_RUNTIME = /\b(?:OCI runtime|OCI permission denied|runc|crun|containerd)\b/;
 const NOT_RUNNING =
   /cannot connect to (?:the docker daemon|podman)|is the docker daemon running|error during connect|cannot access containerd|connection refused.*containerd|unable to connect to podman/i;
+/** Of podman, of docker, and of containerd. */
 const WRONG_DIGEST =
-  /digest\b.*\b(?:match|mismatch|unexpected|failed)|unexpected (?:commit )?digest|failed.*verif.*digest/i;
+  /does not match (?:provided manifest digest|expected sha256)|verification failed for digest|unexpected commit digest/i;
 /** Progress of a download, which the engines also write to stderr. */
 const PROGRESS =
   /^(?:Trying to pull|Getting image source|Copying |Writing manifest|Storing signatures|Unable to find image|[0-9a-f]{12}: )/;
@@ -32,6 +36,7 @@ export function engineFailure(
   const text = Buffer.from(stderr).toString();
   const isEngine =
     end.exitCode === ENGINE_FAILED ||
+    (NOT_STARTED.includes(end.exitCode) && OF_RUNTIME.test(failureReason(text))) ||
     (engine === 'nerdctl' && end.exitCode === 1 && /level=fatal/.test(text));
   return isEngine ? describeFailure(engine, action, text) : undefined;
 }

@@ -61,6 +61,7 @@ async function openRuntime(more: Pick<ExecRun, 'sandbox'>): Promise<TestedRuntim
     holds: {
       network: more.sandbox !== undefined,
       escapedProcesses: more.sandbox !== undefined,
+      files: true,
       signals: true,
     },
     close: async () => undefined,

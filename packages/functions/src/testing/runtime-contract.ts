@@ -31,6 +31,8 @@ export interface TestedRuntime {
     network: boolean;
     /** Ends processes that left their process group. */
     escapedProcesses: boolean;
+    /** Limits the size of files. */
+    files: boolean;
     /** Reports the signal that ended the function. */
     signals: boolean;
   };
@@ -170,6 +172,7 @@ export function testRuntime(name: string, open: () => Promise<TestedRuntime>, re
     });
 
     it('limits the size of files', async () => {
+      if (!runtime.holds.files) return;
       const { results } = await run('fill', { config: { bytes: FUNCTION_LIMITS.maxFileBytes + 1 } });
       expect(results).toEqual([{ message: 'EFBIG' }]);
       await expectNothingLeft();

@@ -1,0 +1,3 @@
+module krmhub/test/interop/sample-function
+
+go 1.21
