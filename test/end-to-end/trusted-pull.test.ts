@@ -209,6 +209,14 @@ describe('a group that a policy of the user covers', () => {
     expect(code).toBe(4);
   });
 
+  it('is refused if a mirror serves other bytes with the signature of the release', async () => {
+    write('changed.yaml', definition.replace('sha256: ', 'sha256: 0').replace(/(sha256: \w{64})\w/, '$1'));
+    expect(read('changed.yaml')).not.toBe(definition);
+    const { name } = await pushed('changed', '1.0.0', '1.0.0', 'changed.yaml');
+    await attach(name, new Uint8Array(Buffer.from(read('good.json'))));
+    await isRefused(name, 'not this artifact');
+  });
+
   it('is refused if its only bundle is truncated, and pulled with an intact one beside it', async () => {
     const { name } = await pushed('cut');
     const whole = Buffer.from(read('good.json'));

@@ -1,0 +1,249 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { root } from './running.js';
+
+/** The tests of each row of the table of threats in docs/trust-and-policies.md: files, and titles of tests in them. */
+const TESTS: Record<string, Record<string, readonly string[]>> = {
+  'An attacker publishes with a stolen token': {
+    'apps/registry/src/publish/bundles.test.ts': [
+      'refuses %s',
+      'refuses a later release without a signature',
+      'keeps a function signed by its first signer, whose key no policy names',
+    ],
+    'apps/registry/src/publish/hostile-publishers.test.ts': [
+      'a signed function cannot become unsigned',
+      'spellings, cases and pre-releases do not bypass a policy',
+    ],
+  },
+  'A signed 1.0.0 is served as 9.9.9, or as another function': {
+    'test/end-to-end/trusted-pull.test.ts': ['is refused under the tag of another release'],
+    'apps/cli/src/commands/verify-names.test.ts': [
+      'rejects a signed release that is served as another release',
+      'rejects a signed function that is served in the repository of another function',
+      'rejects a plain signature that names no release under a version tag, and says so for other tags',
+    ],
+  },
+  'A README or another file is replaced beside a signed definition': {
+    'apps/cli/src/commands/verify-names.test.ts': [
+      'rejects a manifest that nobody signed, although its definition is signed',
+    ],
+    'test/end-to-end/trusted-pull.test.ts': [
+      'lists the files that the signature of the definition does not cover',
+    ],
+    'apps/cli/src/commands/policy.test.ts': [
+      'shows that no signature covers the README of an unsigned release',
+    ],
+    'apps/registry/src/publish/hostile-publishers.test.ts': [
+      'the signature does not cover a README that the publisher did not sign',
+    ],
+  },
+  'The registry, a mirror or a proxy changes bytes': {
+    'test/end-to-end/trusted-pull.test.ts': [
+      'is refused if a mirror serves other bytes with the signature of the release',
+    ],
+    'test/end-to-end/signed-snapshots.test.ts': ['refuses a catalog that was changed in transit'],
+    'packages/oci/src/client.test.ts': ['a faulty registry'],
+  },
+  'An old catalog is served to hide a fixed release (rollback, freeze)': {
+    'apps/cli/src/commands/catalog-verify.test.ts': [
+      "an older snapshot's valid bundle as the newest, and takes it where it is named",
+      'an expired one as the newest, and takes it where it is named',
+      'what is older than a new machine requires with %s',
+    ],
+    'apps/cli/src/commands/pinned-catalog.test.ts': [
+      'refuses an older snapshot at another address: it is kept by key and name',
+    ],
+  },
+  'A pinned catalog is read by another command, address or format': {
+    'apps/cli/src/commands/pinned-catalog.test.ts': [
+      'is refused with exit code 4 if another key signed it: %s',
+      'is pinned however its URL is spelled: with %s',
+      'refuses a catalog over OCI that another key signed',
+    ],
+  },
+  'A registry or a mirror serves another of its catalogs under a pinned address': {
+    'apps/cli/src/commands/pinned-catalog.test.ts': [
+      'refuses another catalog of the same key if it names the catalog',
+      'refuses another catalog as a source over HTTP',
+      'warns if it does not, and prints of which catalog the snapshot is',
+    ],
+    'apps/cli/src/commands/catalog-verify.test.ts': ["another catalog's valid bundle"],
+  },
+  'A definition is disguised: escapes in its kind, another media type, a list': {
+    'test/end-to-end/trusted-pull.test.ts': [
+      'is a definition whatever media type it is pushed with',
+      'is a definition however its kind is written',
+    ],
+    'apps/cli/src/signatures/trust/read-subject.test.ts': [
+      'is a definition whose kind is written with %s, whatever its type says',
+      'cannot be read where a file that tools read as YAML has %s',
+    ],
+  },
+  'Entries of two catalogs are mixed': {
+    'apps/cli/src/commands/catalog-verify.test.ts': [
+      'another %s than was signed',
+      'snapshot.json in the place of catalog.yaml',
+    ],
+    'packages/signing/src/verify-source.test.ts': ['rejects bytes with another subject name'],
+  },
+  'A bundle is missing, empty, `{}`, `null`, truncated, or of other bytes': {
+    'apps/registry/src/publish/bundles.test.ts': ['refuses %s'],
+    'apps/registry/src/oci/pushed-bundle.test.ts': ['stores no bundle of a release that is no evidence'],
+    'packages/signing/src/verify.test.ts': ['is rejected: %s'],
+    'test/end-to-end/trusted-pull.test.ts': [
+      'is refused without a bundle',
+      'is refused if its only bundle is truncated, and pulled with an intact one beside it',
+    ],
+  },
+  'An untrusted signer signs': {
+    'test/end-to-end/trusted-pull.test.ts': ['is refused if another key signed it'],
+    'apps/registry/src/publish/bundles.test.ts': [
+      'adds a later attestation once, and refuses a signature by an unknown signer',
+    ],
+    'apps/registry/src/oci/pushed-bundle.test.ts': [
+      'is not published with a bundle by a key that cannot be identified, %s',
+    ],
+  },
+  'An attacker adds bundles to a release, or before its tag is pushed': {
+    'apps/registry/src/oci/pushed-bundle.test.ts': [
+      'is published despite invalid bundles that others attached',
+      'is published despite more bundles than are read',
+      'is not pinned to a stranger whose bundle came before its tag',
+      'is pinned to its owner, whatever a stranger pushed before its tag',
+      'takes no referrer from a publisher of another group',
+    ],
+    'apps/registry/src/publish/hostile-publishers.test.ts': [
+      'a token without a key cannot prevent a release from being signed again',
+    ],
+  },
+  'A publisher deletes evidence': {
+    'apps/registry/src/publish/hostile-publishers.test.ts': [
+      'evidence survives untagged collection and deletes of manifests and blobs',
+    ],
+    'apps/registry/src/oci/pushed-bundle.test.ts': [
+      'accepts later evidence, refuses an untrusted signer, and protects its evidence from deletion',
+      'does not lose a signature that another publisher deletes before its tag',
+    ],
+  },
+  'A release is taken down so that another signer can take over': {
+    'apps/registry/src/takedown/pinned-signers.test.ts': [
+      'stays required where no release is left, and after a restart',
+      'stays required of a tag that is pushed',
+      'that is older than the release requires its signer by the record of takedowns',
+    ],
+  },
+  'Fields of a definition differ only by case, so that tools read different groups': {
+    'packages/catalog/src/plan/publish.test.ts': ['refuses two fields that differ only by case: %s'],
+    'apps/cli/src/signatures/trust/read-subject.test.ts': [
+      'finds a definition by fields in another case, as the JSON library of Go does: %j',
+    ],
+  },
+  'A key is stolen': {
+    'apps/registry/src/publish/bundles.test.ts': [
+      'trusts no signature of a revoked key, whenever it was made',
+      'accepts nothing more from a revoked key, though it signed the function before',
+    ],
+    'test/end-to-end/trusted-pull.test.ts': ['refuses a signer that is expired, not yet valid, or revoked'],
+  },
+  "An attacker with the registry's disk signs snapshots": {
+    'apps/registry/src/signatures/key-files.test.ts': [
+      'are readable by their owner only, and are read as written',
+      'are rejected if all accounts can read one',
+    ],
+    'test/end-to-end/signed-snapshots.test.ts': [
+      'rotates its key while it serves: both are listed, and only clients that pin the new one continue',
+    ],
+  },
+  'A log entry, timestamp or certificate of another signature is reused': {
+    'test/end-to-end/reused-evidence.test.ts': [
+      'is refused with the %s of another signature',
+      'is refused if its %s was not valid at that time',
+      'is refused if another instance made it',
+    ],
+    'packages/signing/src/verify.test.ts': [
+      'of the kind %s are verified',
+      'is rejected: an invalid timestamp, or one of an unknown authority',
+    ],
+  },
+  'An OCI registry names a token service of an attacker, or redirects to one': {
+    'packages/oci/src/auth.test.ts': ['%s: sends none to %s'],
+    'packages/oci/src/client.test.ts': [
+      'is not sent to a token service on another host: %j',
+      'is not sent where the token service of the registry redirects to',
+      'is not sent to other hosts after a redirect or for an upload',
+      'sends no credentials back to the registry where another host chose the target',
+      'does not log in for a target that another host chose',
+    ],
+  },
+  'Secrets leak to logs or arguments': {
+    'apps/registry/src/auth/access.test.ts': [
+      'keeps secrets out of the log',
+      'reports why a token is refused, without showing it',
+    ],
+    'packages/signing/src/private-key.test.ts': ['reports a wrong password without printing it'],
+    'apps/cli/src/commands/sign.test.ts': ['are missing, damaged or empty, and none of them is shown'],
+    'test/threats.test.ts': ['take no secret as an argument'],
+  },
+};
+
+const page = readFileSync(path.join(root, 'docs/trust-and-policies.md'), 'utf8');
+const [, section = ''] = page.split('\n## Threats\n');
+const rows = [...section.matchAll(/^\| (.+?) \| .+ \|$/gm)]
+  .map(([, threat]) => threat!)
+  .filter((threat) => threat !== 'threat');
+
+describe('the threats of docs/trust-and-policies.md', () => {
+  it('are those that have tests here', () => {
+    expect(rows.length).toBeGreaterThan(10);
+    expect(Object.keys(TESTS)).toEqual(rows);
+  });
+
+  it.each(Object.entries(TESTS))('have tests that exist: %s', (_, files) => {
+    const named = Object.entries(files).flatMap(([file, titles]) => titles.map((title) => ({ file, title })));
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter(({ file, title }) => !hasTest(file, title))).toEqual([]);
+  });
+
+  it('fail here if a test is renamed or skipped', () => {
+    expect(isTitle("  it('does this', () => {", 'does this')).toBe(true);
+    expect(isTitle("  it.each(CASES)(\n    'does %s',", 'does %s')).toBe(true);
+    expect(isTitle('  ])("it\'s done", () => {', "it's done")).toBe(true);
+    for (const text of [
+      "it.skip('does this', () => {",
+      "expect('does this')",
+      '// does this',
+      "it('does that'",
+    ]) {
+      expect(isTitle(text, 'does this')).toBe(false);
+    }
+  });
+});
+
+describe('the commands', () => {
+  it('take no secret as an argument', () => {
+    const commands = readFileSync(path.join(root, 'docs/commands.md'), 'utf8');
+    const options = [...commands.matchAll(/--([a-z-]+) <([a-z-]+)>/g)].map(([, name, value]) => ({
+      name,
+      value,
+    }));
+    expect(options.length).toBeGreaterThan(50);
+    const secret = options.filter(({ name }) => /password|passphrase|secret|token|credential/.test(name!));
+    expect(secret.filter(({ value }) => value !== 'file')).toEqual([]);
+    expect(commands).not.toMatch(/^Usage: .*<(?:token|password|secret)>/m);
+  });
+});
+
+function hasTest(file: string, title: string): boolean {
+  const name = path.join(root, file);
+  return existsSync(name) && isTitle(readFileSync(name, 'utf8'), title);
+}
+
+/** Reports whether a text is the first argument of `it`, of `describe`, or of one of their tables. */
+function isTitle(source: string, title: string): boolean {
+  const text = title.replaceAll("'", "\\'").replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const plain = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`(?:(?<![.\\w])(?:it|describe)|[\\])])\\(\\s*(?:'${text}'|"${plain}"|\`${plain}\`)`).test(
+    source,
+  );
+}
