@@ -43,7 +43,7 @@ suite('another site, in the browser of an operator', () => {
       const answer = page.waitForResponse((response) => response.url().endsWith(target));
       await page.getByRole('button', { name: 'Win' }).click();
       expect((await answer).status(), target).toBe(403);
-      await page.getByText('did not come from a page of this registry').waitFor();
+      await page.getByText('is not from a page of this registry').waitFor();
       await page.close();
     }
     const page = await context.newPage();

@@ -69,7 +69,7 @@ it('reports that it is unavailable when a thread fails, and restarts it', async 
   const file = path.join(folder, 'registry.db');
   threads = startSearchThreads(file, log);
   await expect(threads.search({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });
-  expect(logged.join()).toContain('a thread failed');
+  expect(logged.join()).toContain('a worker thread failed');
   const store = await openSqliteStore(file);
   await store.commitFunction(changeOf({ kind: 'SetLabels' }));
   await vi.waitFor(async () => expect((await threads!.search({ limit: 1 })).total).toBe(1), {

@@ -130,6 +130,6 @@ it('a backup older than a takedown reports it, and does not restore what the rec
   const blind = await krmhub(['restore', backup, '--data', path.join(folder, 'blind')]);
   expect([blind.code, blind.stderr]).toEqual([
     0,
-    expect.stringContaining('No later takedown is recorded here'),
+    expect.stringContaining('has no record of later takedowns'),
   ]);
 });

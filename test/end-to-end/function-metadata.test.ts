@@ -137,7 +137,7 @@ describe('function metadata in a git repository', () => {
     );
     await run('catalog', 'apply', 'wrong.yaml');
     const { sources } = JSON.parse(await run('source', 'list', 'wrong', '-o', 'json')) as SourceList;
-    expect(sources[0]?.message).toContain('`format: kpt-list` in the recipe reads it');
+    expect(sources[0]?.message).toContain('set `format: kpt-list` in the recipe');
     await apply('list', `{url: '${url}', format: kpt-list}`);
     expect(read('list.served.yaml')).toContain('group: example-org.github.io');
     expect(read('list.served.yaml')).toContain('0f0f');
@@ -192,7 +192,7 @@ describe.skipIf(!existsSync(data))(
       expect(read('krew.served.yaml')).toContain('kind: AccessMatrix');
       const porch = await apply('porch', `{url: '${at('porch.git', '//deployments/')}', format: porch}`);
       expect(porch.sources?.[0]?.invalid.map(({ message }) => message)).toEqual([
-        expect.stringContaining('no prefix of kubeconform names a registry'),
+        expect.stringContaining('no prefix of kubeconform has a registry'),
       ]);
       expect(images('porch').length).toBeGreaterThan(15);
     }, 120_000);

@@ -304,7 +304,7 @@ describe('one catalog of four sources', () => {
         'banana.co/Split',
         'watermelon',
         undefined,
-        'claim: the group banana.co belongs to the source banana, which names it explicitly',
+        'claim: the group banana.co belongs to the source banana, which lists it',
         expect.stringMatching(
           /^signature: it is not signed, but the policy .* requires a signature by the key sha256:/,
         ),

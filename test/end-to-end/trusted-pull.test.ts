@@ -196,7 +196,7 @@ describe('a group that a policy of the user covers', () => {
   it('is refused under the tag of another release', async () => {
     const copied = 'team/copied:9.9.9';
     await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/${copied}`]);
-    const said = await isRefused(copied, `signed is ${GROUP}/SetLabels@1.0.0`);
+    const said = await isRefused(copied, `the signature is for ${GROUP}/SetLabels@1.0.0`);
     expect(said).toContain('SetLabels@9.9.9');
     // A tag that is not a release requires none in particular.
     await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/team/copied:stable`]);
@@ -204,7 +204,7 @@ describe('a group that a policy of the user covers', () => {
 
     const { reference, name } = await pushed('renamed', '9.9.9', '1.0.0');
     await does(['sign', reference, '--key', 'team.key']);
-    await isRefused(name, 'signed is a manifest of the release 1.0.0, not 9.9.9');
+    await isRefused(name, 'the signature is for a manifest of the release 1.0.0, not 9.9.9');
     const { code } = await run(['verify', reference]);
     expect(code).toBe(4);
   });
@@ -289,18 +289,18 @@ describe('an identity that a policy names', () => {
     });
     await isRefused(name, 'the public sigstore instance');
     await by('^https://example\\.com|nobody$');
-    await isRefused(name, 'which the policy example does not name', ...root);
+    await isRefused(name, 'but the policy example does not allow this signer', ...root);
     await by(build, '--valid-until', '2020-01-01');
-    await isRefused(name, 'trusted until 2020-01-01', ...root);
+    await isRefused(name, 'trusted this signer only until 2020-01-01', ...root);
   });
 });
 
 describe('the time of a policy', () => {
   it('refuses a signer that is expired, not yet valid, or revoked', async () => {
     await trust('--key', 'team.pub', '--valid-until', '2020-01-01');
-    await isRefused(`${FUNCTION}:1.0.0`, 'trusted until 2020-01-01');
+    await isRefused(`${FUNCTION}:1.0.0`, 'trusted this signer only until 2020-01-01');
     await trust('--key', 'team.pub', '--valid-from', '2099-01-01');
-    await isRefused(`${FUNCTION}:1.0.0`, 'trusts from 2099-01-01');
+    await isRefused(`${FUNCTION}:1.0.0`, 'trusts this signer only from 2099-01-01');
     await trust('--key', 'team.pub');
     const text = read('trust.yaml');
     write('trust.yaml', `${text.trimEnd()}\n    revoked: the key was lost\n`);
@@ -316,7 +316,7 @@ describe('the time of a policy', () => {
     expect(stderr).toContain('krmhub trust add');
     await isRefused(`${FUNCTION}:1.1.0`, '--require-trust', '--require-trust');
     const { name } = await pushed('unsaid', 'stable', '0.0.1');
-    await isRefused(name, 'which no policy of its group covers');
+    await isRefused(name, 'but no policy covers its group');
   });
 });
 

@@ -116,7 +116,7 @@ describe('a function that only an upstream catalog has', () => {
     expect(await client.functionConfigSchema(GROUP, 'v1', 'PeelBanana')).toHaveProperty('$schema');
     await expect(client.functionConfigSchema(GROUP, 'v2', 'PeelBanana')).rejects.toMatchObject({
       code: 'not-found',
-      hint: 'They have v1beta1, v1.',
+      hint: 'Use one of v1beta1, v1.',
     });
     for (const kind of ['PeelBanana', 'peelbanana']) {
       const entry = await fetch(`${registry!.url}/catalogs/platform/functions/${GROUP}/${kind}.yaml`);
@@ -258,7 +258,7 @@ describe('search and the data folder', () => {
       'a row without an entry',
       `INSERT INTO upstream_function SELECT 9999, group_name, 'Ghost', 'ghost', description, publisher, versions,
          tags, runtimes, licenses, entry FROM upstream_function WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Ghost: the search index has it, but the newest snapshots/,
+      /^damage upstream: \S+Ghost: the search index contains it, but the newest snapshots/,
     ],
     [
       'a missing row',
@@ -268,7 +268,7 @@ describe('search and the data folder', () => {
     [
       'a row of a function of the registry',
       `UPDATE upstream_function SET id = (SELECT id FROM function) WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: the search index has it twice: as a function of this registry and as/,
+      /^damage upstream: \S+Weigh: the search index contains it twice: as a function of this registry and as/,
     ],
     [
       'text missing in search',

@@ -312,7 +312,7 @@ describe('slow clients', () => {
       expectProblem(answer, 400, 408);
     }
     const [, , body] = each;
-    expect(body!.received).toContain('did not arrive within 30 seconds');
+    expect(body!.received).toContain('was not received within 30 seconds');
   }, 300_000);
 });
 

@@ -196,7 +196,7 @@ describe.skipIf(noRegctl !== undefined)(titleWithReason('regctl', noRegctl), () 
   it('prints the missing permission of a token', async () => {
     const user = await publisher().regctlKnows(host);
     expect(await user.isRefused('regctl', ...putFile(`${host}/other/x:v1`))).toMatch(
-      /lacks the repository .*other\/x.*krmhub token create NAME --scope push --repository other\/x/,
+      /does not have the repository .*other\/x.*krmhub token create NAME --scope push --repository other\/x/,
     );
   });
 });
@@ -263,7 +263,7 @@ describe.skipIf(noOrasGo !== undefined)(titleWithReason('oras-go', noOrasGo), ()
   it('prints the missing permission of a token, and asks a client without one to log in', async () => {
     const args = ['push', '-artifact-type', type, `${host}/other/x:v1`, `catalog.yaml:${layerType}`];
     expect(await publisher().isRefused(orasGo, ...args)).toContain(
-      'denied: the token "builds" lacks the repository "other/x"',
+      'denied: the token "builds" does not have the repository "other/x"',
     );
     const stranger = new User(folder);
     stranger.write('catalog.yaml', catalog);

@@ -93,7 +93,8 @@ describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifac
   });
 
   it('is refused with another definition under the same tag, and each client prints the reason', async () => {
-    const stands = /SetLabels@1\.0\.0 already exists with the digest .*publish the change as a new release/;
+    const stands =
+      /SetLabels@1\.0\.0 already exists with the digest .*[Pp]ublish the change as a new release/;
     expect(await user.isRefused(...push(`${labels}:1.0.0`, 'new.yaml'))).toMatch(stands);
     const artifact = ['artifact', 'put', '--artifact-type', definitionType, '-m', definitionLayer];
     const put = [...artifact, '--file', 'new.yaml', `${host}/${labels}:1.0.0`];
@@ -116,7 +117,7 @@ describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifac
     expect(said).toMatch(invalid);
     expect(said).toContain('MANIFEST_INVALID');
     expect(await user.isRefused(...push(`${labels}:latest`, 'old.yaml'))).toContain(
-      'the release "latest" is not a SemVer version. Name the release like',
+      'the release "latest" is not a SemVer version. Use a release such as',
     );
     const other = 'functions/functions.example.com/other:1.0.0';
     expect(await user.isRefused(...push(other, 'old.yaml'))).toContain(
@@ -176,9 +177,9 @@ describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifac
       return other.run(...splitCommand(push(`${labels}:1.1.1`, 'new.yaml')));
     };
     expect((await says(others)).stderr).toMatch(
-      /"others" lacks the group "functions\.example\.com"\. .*--scope publish --group functions\.example\.com/,
+      /"others" does not have the group "functions\.example\.com"\. .*--scope publish --group functions\.example\.com/,
     );
-    expect((await says(pusher)).stderr).toContain('"pusher" lacks the scope "publish"');
+    expect((await says(pusher)).stderr).toContain('"pusher" does not have the scope "publish"');
     expect(await says(ours)).toMatchObject({ code: 0 });
   });
 });

@@ -84,7 +84,7 @@ describe.skipIf(noEngine !== undefined)(titleWithReason('buildah and podman', no
     );
     expect(inspected).toBe(digest);
     expect(await user.isRefused('buildah', ...push, `docker://${host}/other/built:v1`)).toContain(
-      'denied: the token "builds" lacks the repository "other/built"',
+      'denied: the token "builds" does not have the repository "other/built"',
     );
   }, 120_000);
 });

@@ -110,7 +110,7 @@ describe('krmhub with our own registry', () => {
     expect(await user.krmhub('lint', `oci://${name}:1.0.0`)).toMatchObject({ code: 0 });
     const other = await user.krmhub('push', 'other.yaml', `${name}:1.0.0`);
     expect(other.code).not.toBe(0);
-    expect(other.stderr).toContain('A release cannot change: publish the change as a new release.');
+    expect(other.stderr).toContain('A release cannot change. Publish the change as a new release.');
     expect(other.stderr).not.toContain('as a user with access');
     const target = `${host}/team/released:1.0.0`;
     expect(await user.krmhubMustSucceed('copy', `${name}:1.0.0`, target)).toMatchObject({ digest });
@@ -124,14 +124,14 @@ describe('krmhub with our own registry', () => {
   it('prints the missing permission of a token, and how to log in without one', async () => {
     const lacking = await publisher().krmhub('push', 'catalog.yaml', `${host}/other/catalog:v1`);
     expect(lacking).toMatchObject({ code: 5 });
-    expect(lacking.stderr).toContain('the token "builds" lacks the repository "other/catalog"');
+    expect(lacking.stderr).toContain('the token "builds" does not have the repository "other/catalog"');
     expect(lacking.stderr).toContain('krmhub token create NAME --scope push --repository other/catalog');
     const stranger = new User(folder);
     stranger.write('catalog.yaml', files['catalog.yaml']);
     const unknown = await stranger.krmhub('push', 'catalog.yaml', `${host}/team/unknown:v1`);
     expect(unknown).toMatchObject({ code: 5 });
     expect(unknown.stderr).toContain('An administrator creates tokens with `krmhub token create');
-    expect(unknown.stderr).toContain(`Log in first, with \`docker login ${host}\``);
+    expect(unknown.stderr).toContain(`Run \`docker login ${host}\``);
     const wrong = await publisher('krmhub_wrong').krmhub('push', 'catalog.yaml', `${host}/team/unknown:v1`);
     expect(wrong).toMatchObject({ code: 5 });
     expect(wrong.stderr).toContain('responded with 401: UNAUTHORIZED, ');

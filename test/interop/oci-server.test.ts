@@ -34,7 +34,7 @@ async function withImage(name: string, user = new User(folder).storeCredentials(
   return { user, reference, digest: await user.mustSucceed('crane', 'digest', reference) };
 }
 
-const lacks = (repository: string) => `the token "builds" lacks the repository "${repository}"`;
+const lacks = (repository: string) => `the token "builds" does not have the repository "${repository}"`;
 
 describe.skipIf(noCrane !== undefined)(titleWithReason('crane', noCrane), () => {
   it('logs in, pushes an image, and pulls the same', async () => {
@@ -98,7 +98,7 @@ describe.skipIf(noCrane !== undefined)(titleWithReason('crane', noCrane), () => 
       expect(said).toContain('krmhub token create NAME --scope push --repository other/image');
     }
     expect(await user.isRefused('crane', ...append, `${host}/functions/example.com/x:1`)).toContain(
-      'lacks the scope "publish", which functions require',
+      'does not have the scope "publish", which functions require',
     );
   });
 
@@ -158,7 +158,7 @@ describe.skipIf(noSkopeo !== undefined)(titleWithReason('skopeo', noSkopeo), () 
     expect(wrong.stderr).toContain('invalid username/password');
     const target = `docker://${host}/other/skopeo:v1`;
     expect(await user.isRefused('skopeo', ...both, `docker://${reference}`, target)).toContain(
-      `lacks the repository`,
+      `does not have the repository`,
     );
   });
 });

@@ -71,7 +71,7 @@ const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 /** Returns the program with all commands, or with the named ones. Nothing runs before it parses arguments. */
 export async function buildProgram(io: Io, names: readonly string[] = NAMES): Promise<Command> {
   const program = new Command('krmhub')
-    .description('Lint, publish, find and sign KRM functions, and serve them as catalogs.')
+    .description('Lint, publish, find, and sign KRM functions, and serve them as catalogs.')
     .version(VERSION, '--version', 'Print the version.')
     .helpOption('-h, --help', 'Show help.')
     .helpCommand('help [command]', 'Show help for a command.')
@@ -101,8 +101,9 @@ Examples:
   krmhub search --tag mutator
   krmhub show example.com/SetLabels
 
-Exit codes: 0 success, 1 problems found or request refused, 2 usage error, 3 not
-found, 4 not trusted or digest mismatch, 5 token, registry, network or disk.`,
+Exit codes: 0 success, 1 problems found or request rejected, 2 usage error, 3
+not found, 4 not trusted or digest mismatch, 5 token, registry, network, or
+disk.`,
     );
   program.hook('preAction', (_, command) => {
     if (command.optsWithGlobals().color === false) io.noColor = true;

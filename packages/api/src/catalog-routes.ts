@@ -26,7 +26,7 @@ const catalogRendition = <Params extends z.ZodObject, Query extends z.ZodObject>
     request: { params, query },
     responses: {
       200: text(
-        'The catalog; the ETag is its digest, with a suffix if compressed with gzip or br',
+        'The catalog. The ETag is its digest, with a suffix if compressed with gzip or br',
         name.endsWith('Yaml') ? 'application/yaml' : 'application/json',
       ),
       ...notModified,
@@ -62,7 +62,7 @@ export const CATALOG_ROUTES = {
     path: PATHS.catalog,
     operationId: 'applyCatalog',
     tags: ['catalogs'],
-    summary: 'Create a catalog, or change its recipe',
+    summary: 'Create a catalog, or update its recipe',
     ...bearer,
     request: {
       params: catalogParameters,
@@ -76,7 +76,7 @@ export const CATALOG_ROUTES = {
       },
     },
     responses: {
-      200: json('The recipe was changed, or is unchanged', ApplyResult),
+      200: json('The recipe was updated, or is unchanged', ApplyResult),
       201: json('The catalog was created', ApplyResult),
       ...errorResponses(
         'invalid-request',
@@ -108,12 +108,12 @@ export const CATALOG_ROUTES = {
     path: PATHS.catalogInputs,
     operationId: 'catalogInputs',
     tags: ['catalogs'],
-    summary: 'Export the inputs of a catalog, to build the same bytes on another machine',
+    summary: 'Export the inputs of a catalog, to reproduce its build on another machine',
     ...bearer,
     request: { params: catalogParameters },
     responses: {
       200: {
-        description: 'The first line is a CatalogInputs, every further line a CatalogInputsEntry',
+        description: 'The first line is a CatalogInputs. Each further line is a CatalogInputsEntry',
         content: { 'application/x-ndjson': { schema: z.union([CatalogInputs, CatalogInputsEntry]) } },
       },
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
@@ -123,13 +123,13 @@ export const CATALOG_ROUTES = {
     catalogParameters,
     parameters.CatalogProfileParameters,
     'catalogYaml',
-    'Get the newest snapshot of a catalog: YAML, or the dialect of another tool',
+    'Get the newest snapshot of a catalog as YAML, or in the dialect of another tool',
   ),
   catalogJson: catalogRendition(
     catalogParameters,
     parameters.CatalogRenditionParameters,
     'catalogJson',
-    'Get the newest snapshot of a catalog: JSON',
+    'Get the newest snapshot of a catalog as JSON',
   ),
   catalogEntry: createRoute({
     method: 'get',
@@ -176,20 +176,20 @@ export const CATALOG_ROUTES = {
     snapshotParameters,
     parameters.CatalogProfileParameters,
     'snapshotCatalogYaml',
-    'Get a snapshot: YAML, whose bytes never change, or the dialect of another tool as this version renders it',
+    'Get a snapshot as immutable YAML, or in the dialect of another tool as this version renders it',
   ),
   snapshotCatalogJson: catalogRendition(
     snapshotParameters,
     parameters.CatalogRenditionParameters,
     'snapshotCatalogJson',
-    'Get a snapshot: JSON, whose bytes never change',
+    'Get a snapshot as immutable JSON',
   ),
   snapshotJson: createRoute({
     method: 'get',
     path: PATHS.snapshotJson,
     operationId: 'snapshotJson',
     tags: ['catalogs'],
-    summary: 'List the entries of a snapshot, with source, release and digest',
+    summary: 'List the entries of a snapshot, with source, release, and digest',
     request: { params: snapshotParameters },
     responses: {
       200: json('A Snapshot document', Snapshot),
@@ -203,7 +203,7 @@ export const CATALOG_ROUTES = {
     operationId: 'snapshotBundle',
     tags: ['catalogs'],
     summary:
-      "Get the registry's signature of a snapshot; it is renewed for the newest snapshot before it expires",
+      "Get the registry's signature of a snapshot. The registry renews it for the newest snapshot before it expires",
     request: { params: snapshotParameters },
     responses: {
       200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
@@ -216,7 +216,8 @@ export const CATALOG_ROUTES = {
     path: PATHS.catalogBundle,
     operationId: 'catalogBundle',
     tags: ['catalogs'],
-    summary: "Get the registry's signature of the newest snapshot of a catalog; it contains the serial",
+    summary:
+      "Get the registry's signature of the newest snapshot of a catalog. The signature contains the serial",
     request: { params: catalogParameters },
     responses: {
       200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
@@ -229,7 +230,7 @@ export const CATALOG_ROUTES = {
     path: PATHS.snapshotReport,
     operationId: 'snapshotReport',
     tags: ['catalogs'],
-    summary: 'Get what a snapshot leaves out, and why',
+    summary: 'Get the functions that a snapshot omits, and why',
     request: { params: snapshotParameters },
     responses: {
       200: json('A SnapshotReport document', SnapshotReport),

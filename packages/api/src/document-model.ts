@@ -80,16 +80,17 @@ export const FunctionDefinition = z
 export const EntryVersion = z
   .object({
     name: z.string().openapi({ description: 'API version of the functionConfig' }),
-    source: z.string().openapi({ description: "Name of a source in the catalog's recipe" }),
+    source: z.string().openapi({ description: 'Name of a source in the recipe of the catalog' }),
     release: exactOptional(z.string()).openapi({
-      description: 'Absent for an entry of an upstream catalog, which does not name the release',
+      description:
+        'Absent for an entry of an upstream catalog, because upstream catalogs do not contain releases',
     }),
     definition: DigestText.openapi({
       description:
-        "Digest of the release's exact definition bytes; for an entry of an upstream catalog, of the entry in normal form",
+        'Digest of the exact definition bytes of the release. For an entry of an upstream catalog: of the entry in normal form',
     }),
     signedBy: exactOptional(z.string()).openapi({
-      description: "The signer, if the recipe's policy names it",
+      description: 'The signer, if the policy of the recipe trusts it',
     }),
     rewritten: exactOptional(z.literal(true)).openapi({
       description: 'Its references were rewritten to a mirror',

@@ -106,7 +106,7 @@ const NEWLINE = 0x0a;
 
 function unreadable(where: string, reason: string, cause?: unknown): KrmhubError {
   return new KrmhubError('unreachable', `cannot read ${where}: ${reason}`, {
-    hint: 'Check that it comes from a krmhub registry of this version or newer.',
+    hint: 'Export it from a krmhub registry of this version or newer.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -54,7 +54,7 @@ export const ExportedFunction = z
     kind: z.string(),
     releases: z
       .array(ExportedRelease)
-      .openapi({ description: 'Newest first, by SemVer precedence; empty if all were taken down' }),
+      .openapi({ description: 'Newest first, by SemVer precedence. Empty if all were taken down' }),
   })
   .openapi('ExportedFunction', { description: 'One line' });
 
@@ -65,9 +65,9 @@ export const CatalogInputs = z
     recipe: z.string().openapi({ description: 'Exact text' }),
     policies: z.string().optional().openapi({
       description:
-        'Exact text of the signing policies of the registry; only if the recipe requires what they require',
+        'Exact text of the signing policies of the registry. Present only if the recipe has `policies: true`',
     }),
-    clock: Time.openapi({ description: 'The time that minimum ages are compared with' }),
+    clock: Time.openapi({ description: 'The time at which minimum ages are evaluated' }),
     throughEvent: z
       .number()
       .int()
@@ -87,7 +87,7 @@ export const CatalogInputs = z
         }),
       })
       .optional()
-      .openapi({ description: 'The newest snapshot; absent if there is none, or if it was withdrawn' }),
+      .openapi({ description: 'The newest snapshot. Absent if it does not exist, or if it was withdrawn' }),
     sources: z.array(
       z.object({
         source: z.string(),
@@ -105,7 +105,7 @@ export const CatalogInputs = z
   })
   .openapi('CatalogInputs', {
     description:
-      'The inputs of a catalog except the functions of the registry; the entries of its sources follow',
+      'The inputs of a catalog except the functions of the registry. The entries of its sources follow',
   });
 
 /** Every further line. */
@@ -117,12 +117,12 @@ export const CatalogInputsEntry = z
     definition: DigestText.openapi({ description: 'Digest of the entry in normal form' }),
     firstSeen: Time,
     goneAt: Time.optional().openapi({
-      description: 'When the entry disappeared from the source; only such entries contain `entry`',
+      description: 'When the source removed the entry. Only removed entries contain `entry`',
     }),
     entry: FunctionDefinition.optional(),
   })
   .openapi('CatalogInputsEntry', {
-    description: 'For each function and source: the current entry, then former ones, latest first',
+    description: 'For each function and source: the current entry, then removed ones, latest first',
   });
 
 export type CatalogInputs = z.infer<typeof CatalogInputs>;

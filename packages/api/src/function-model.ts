@@ -33,12 +33,12 @@ export const Release = ReleaseSummary.extend({
 export const ServedEntry = z
   .object({
     catalog: z.string(),
-    serial: z.number().int().openapi({ description: "Serial of the catalog's newest snapshot" }),
+    serial: z.number().int().openapi({ description: 'Serial of the newest snapshot of the catalog' }),
     definition: FunctionDefinition,
     versions: z.array(EntryVersion).openapi({ description: 'The source of each API version' }),
   })
   .openapi('ServedEntry', {
-    description: 'The entry of a catalog for a function that comes from an upstream catalog',
+    description: 'The entry of a catalog for an upstream function',
   });
 
 export const CatalogFunction = z
@@ -61,8 +61,8 @@ export const FunctionDetail = z
     kind: z.string(),
     newest: Release.optional().openapi({
       description:
-        'The newest release that is not yanked, or the newest one if all are yanked. Absent for a function that ' +
-        'exists in upstream catalogs only: its releases are unknown',
+        'The newest release that is not yanked, or the newest release if all are yanked. Absent for a function that ' +
+        'exists only in upstream catalogs, because its releases are unknown',
     }),
     releases: z.array(ReleaseSummary).openapi({
       description: 'Releases in this registry, newest first, by SemVer precedence',
@@ -89,20 +89,21 @@ export const SearchItem = z
     description: z.string(),
     publisher: z.string(),
     release: z.string().optional().openapi({
-      description: 'Absent for a function that exists in upstream catalogs only: its releases are unknown',
+      description:
+        'Absent for a function that exists only in upstream catalogs, because its releases are unknown',
     }),
     publishedAt: Time.optional().openapi({ description: 'When this release was published' }),
     from: z
       .array(
         z.object({
           catalog: z.string(),
-          source: z.string().openapi({ description: "Name of a source in the catalog's recipe" }),
+          source: z.string().openapi({ description: 'Name of a source in the recipe of the catalog' }),
         }),
       )
       .optional()
       .openapi({
         description:
-          'For a function that exists in upstream catalogs only: the catalogs that contain it, and their sources',
+          'For a function that exists only in upstream catalogs: the catalogs that contain it, and their sources',
       }),
     versions: z.array(z.string()),
     tags: z.array(z.string()),
@@ -140,12 +141,12 @@ export const SearchResult = z
         runtime: Facet,
         license: Facet,
         signedBy: Facet.openapi({
-          description: 'Signers of the displayed release, trusted by a policy or not',
+          description: 'Signers of the displayed release, whether a policy trusts them or not',
         }),
         catalog: Facet,
       })
       .openapi({
-        description: 'The most frequent values; the filter of the same name is ignored for the counts',
+        description: 'The most frequent values. The counts ignore the filter of the same name',
       }),
     next: z.string().optional().openapi({ description: 'Cursor of the next page' }),
   })

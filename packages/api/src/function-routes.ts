@@ -25,14 +25,12 @@ const publishBody = {
     'application/json': { schema: z.looseObject({}).openapi({ description: 'A KRMFunctionDefinition' }) },
     'multipart/form-data': {
       schema: z.object({
-        definition: z
-          .string()
-          .openapi({ format: 'binary', description: 'A file of application/yaml or application/json' }),
-        readme: z.string().optional().openapi({ format: 'binary', description: 'A file of Markdown, UTF-8' }),
+        definition: z.string().openapi({ format: 'binary', description: 'A YAML or JSON file' }),
+        readme: z.string().optional().openapi({ format: 'binary', description: 'A Markdown file in UTF-8' }),
         bundle: z
           .array(z.string().openapi({ format: 'binary' }))
           .optional()
-          .openapi({ description: 'Files, each a sigstore bundle for the release' }),
+          .openapi({ description: 'Sigstore bundles for the release, one per file' }),
       }),
     },
   },
@@ -128,7 +126,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.release,
     operationId: 'publishRelease',
     tags: ['releases'],
-    summary: 'Publish a release; it is immutable',
+    summary: 'Publish an immutable release',
     ...bearer,
     request: { params: releaseParameters, query: parameters.PublishParameters, body: publishBody },
     responses: {
@@ -154,7 +152,7 @@ export const FUNCTION_ROUTES = {
     summary: 'Get the exact bytes of the definition',
     request: { params: releaseParameters },
     responses: {
-      200: text('The definition; the ETag is its digest', 'application/yaml', 'application/json'),
+      200: text('The definition. The ETag is its digest', 'application/yaml', 'application/json'),
       ...notModified,
       ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
@@ -192,7 +190,7 @@ export const FUNCTION_ROUTES = {
     summary: 'Get the exact bytes of a bundle of a release',
     request: { params: releaseParameters.extend({ digest: parameters.BundleDigest }) },
     responses: {
-      200: text('A sigstore bundle; the ETag is its digest', BUNDLE_MEDIA_TYPE),
+      200: text('A sigstore bundle. The ETag is its digest', BUNDLE_MEDIA_TYPE),
       ...notModified,
       ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
@@ -230,14 +228,14 @@ export const FUNCTION_ROUTES = {
       ),
     },
   }),
-  yank: releaseChange('yank', 'Yank a release: catalogs no longer contain it, its bytes remain', true),
+  yank: releaseChange('yank', 'Yank a release: remove it from catalogs, but keep its bytes', true),
   unyank: releaseChange('unyank', 'Undo the yank of a release', false),
   takedown: createRoute({
     method: 'post',
     path: PATHS.takedown,
     operationId: 'takeDownRelease',
     tags: ['releases'],
-    summary: 'Take down a release: delete it for good, except its name, its digest and the reason',
+    summary: 'Take down a release: delete it permanently, except its name, digest, and reason',
     ...bearer,
     request: {
       params: releaseParameters,
@@ -245,9 +243,9 @@ export const FUNCTION_ROUTES = {
       body: { required: true, content: { 'application/json': { schema: ReasonRequest } } },
     },
     responses: {
-      200: json('What was deleted, or would be deleted', TakedownResult),
+      200: json('The deleted objects, or with dryRun the objects that would be deleted', TakedownResult),
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
-  deprecate: releaseChange('deprecate', 'Deprecate a release; catalogs still contain it', true),
+  deprecate: releaseChange('deprecate', 'Deprecate a release. Catalogs still contain it', true),
 } as const;

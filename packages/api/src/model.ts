@@ -65,14 +65,14 @@ export const TakedownResult = z
       .openapi({ description: 'Snapshots that contained the release' }),
     repositories: z.array(z.string()).openapi({
       description:
-        'Artifact repositories that contained copies; the manifests that reference them are deleted',
+        'Artifact repositories that contained copies. The manifests that reference the copies are deleted',
     }),
     catalogs: z
       .array(CatalogSnapshotReference)
       .openapi({ description: 'The newest snapshots of the affected catalogs, without the release' }),
     erased: z
       .boolean()
-      .openapi({ description: 'Whether all bytes are deleted from the disk; if not, the registry retries' }),
+      .openapi({ description: 'Whether all bytes are deleted from the disk. If not, the registry retries' }),
   })
   .openapi('TakedownResult');
 
@@ -104,7 +104,7 @@ export const Event = z
     release: z.string().optional(),
     digest: DigestText.optional(),
     catalog: z.string().optional(),
-    source: z.string().optional().openapi({ description: "Name of a source in the catalog's recipe" }),
+    source: z.string().optional().openapi({ description: 'Name of a source in the recipe of the catalog' }),
     serial: z.number().int().optional(),
     reason: z.string().optional(),
     signers: z.array(TakenDownSigner).optional().openapi({
@@ -222,9 +222,11 @@ export const RegistryKey = z
   .object({
     fingerprint: DigestText.openapi({ description: 'SHA-256 of the key as SubjectPublicKeyInfo in DER' }),
     publicKey: z.string().openapi({ description: 'PEM' }),
-    validFrom: Time.openapi({ description: 'Start of the validity period; keys are published before it' }),
+    validFrom: Time.openapi({
+      description: 'Start of the validity period. The registry publishes a key earlier',
+    }),
     validUntil: Time.optional().openapi({
-      description: 'End of the validity period; earlier signatures remain valid',
+      description: 'End of the validity period. Earlier signatures remain valid',
     }),
   })
   .openapi('RegistryKey');

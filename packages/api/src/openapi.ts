@@ -7,7 +7,7 @@ export function openApiDocument(serverUrl?: string): object {
   openAPIRegistry.registerComponent('securitySchemes', 'bearer', {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token that starts with `krmhub_`. Read operations need no token, with few exceptions.',
+    description: 'A token that starts with `krmhub_`. Most read operations do not require a token.',
   });
   for (const route of Object.values(ROUTES)) openAPIRegistry.registerPath(route);
   return getOpenAPI31Document({

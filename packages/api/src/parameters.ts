@@ -52,7 +52,7 @@ export const Kind = z
   .string()
   .refine(
     isKind,
-    'is not a valid kind: use letters, digits and hyphens, starting with a letter, for example SetLabels',
+    'is not a valid kind: use letters, digits, and hyphens, starting with a letter, for example SetLabels',
   )
   .openapi({ example: 'SetLabels', pattern: KIND_PATTERN.source, description: 'Case-insensitive' });
 
@@ -74,19 +74,19 @@ export const ReleaseName = z
     example: '1.2.0',
     pattern: RELEASE_PATTERN,
     maxLength: 128,
-    description: 'SemVer; v1.2 means 1.2.0',
+    description: 'SemVer. v1.2 means 1.2.0',
   });
 
 export const ApiVersion = z
   .string()
-  .refine(isApiVersionName, 'is not a valid API version: use for example v1 or v1beta1')
+  .refine(isApiVersionName, 'is not a valid API version: use a name such as v1 or v1beta1')
   .openapi({ example: 'v1', pattern: VERSION_PATTERN.source });
 
 export const CatalogName = z
   .string()
   .regex(
     CATALOG_NAME,
-    'is not a valid catalog name: use at most 63 lower-case letters, digits and inner hyphens',
+    'is not a valid catalog name: use at most 63 lower-case letters, digits, and inner hyphens',
   )
   .openapi({ example: 'default' });
 
@@ -94,7 +94,7 @@ export const SourceName = z
   .string()
   .regex(
     CATALOG_NAME,
-    'is not a valid source name: use at most 63 lower-case letters, digits and inner hyphens',
+    'is not a valid source name: use at most 63 lower-case letters, digits, and inner hyphens',
   )
   .openapi({ example: 'upstream' });
 
@@ -174,7 +174,7 @@ export const SearchParameters = z.object({
     .openapi({ description: 'Runtime. If repeated: match any of them' }),
   license: filter('SPDX license expression'),
   signedBy: filter(
-    'Signer of the displayed release, as in the facet `signedBy`; trusted by a policy or not',
+    'Signer of the displayed release, as in the facet `signedBy`. A policy may trust the signer or not',
     'any',
     signerName,
   ),
@@ -184,7 +184,7 @@ export const SearchParameters = z.object({
     .default('relevance')
     .openapi({
       description:
-        '`relevance`: best match first, or by group and kind without search words; `name`: by group and kind; ' +
+        '`relevance`: best match first, or by group and kind without search words. `name`: by group and kind. ' +
         '`newest`: by publication time of the displayed release. Functions with only yanked releases come last',
     }),
   limit: limit(REQUEST_LIMITS.defaultSearchLimit, REQUEST_LIMITS.maxSearchLimit),
@@ -212,7 +212,7 @@ export const SnapshotParameters = z.object({
 export const PublishParameters = z.object({
   dryRun: Flag.openapi({ description: 'Validate and report, but store nothing' }),
   allowBreaking: Flag.openapi({
-    description: 'Publish a release that breaks files written for the previous release',
+    description: 'Publish a release that breaks files of the previous release',
   }),
   wait: Flag.openapi({
     description: 'Wait until the catalogs contain the release, at most 30 seconds',
@@ -222,7 +222,8 @@ export const PublishParameters = z.object({
 export const PolicyParameters = z.object({
   dryRun: Flag.openapi({ description: 'Report the changes, but store nothing' }),
   remove: Flag.openapi({
-    description: 'Remove policies that are missing in the body; without it, such a request is rejected',
+    description:
+      'Remove the policies that are missing in the body. Without it, the registry rejects such a request',
   }),
 });
 
@@ -242,9 +243,9 @@ export const CatalogRenditionParameters = z.object({
 
 export const CatalogProfileParameters = z.object({
   kind: CatalogKind.optional().openapi({
-    description: `${KIND_DESCRIPTION}; default Catalog. Not together with profile`,
+    description: `${KIND_DESCRIPTION}; default Catalog. Cannot be combined with profile`,
   }),
   profile: ProfileName.optional().openapi({
-    description: 'The dialect of another tool; the Link header points to the unsupported fields',
+    description: 'The dialect of another tool. The Link header points to the unsupported fields',
   }),
 });

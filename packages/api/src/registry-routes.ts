@@ -36,7 +36,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.revocations,
     operationId: 'listRevocations',
     tags: ['events'],
-    summary: 'List yanks, unyanks, takedowns and withdrawn snapshots in order, for mirrors and caches',
+    summary: 'List yanks, unyanks, takedowns, and withdrawn snapshots in order, for mirrors and caches',
     request: { query: parameters.EventParameters },
     responses: {
       200: json('A page of revocations, oldest first', RevocationPage),
@@ -66,7 +66,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.tokens,
     operationId: 'createToken',
     tags: ['tokens'],
-    summary: 'Create a token; its secret is returned once',
+    summary: 'Create a token. The response contains its secret once',
     ...bearer,
     request: { body: { required: true, content: { 'application/json': { schema: CreateTokenRequest } } } },
     responses: {
@@ -92,12 +92,11 @@ export const REGISTRY_ROUTES = {
     path: PATHS.reportLeak,
     operationId: 'reportLeakedToken',
     tags: ['tokens'],
-    summary: 'Revoke a leaked token; no authentication except the token itself',
+    summary: 'Revoke a leaked token. The request requires only the token itself',
     request: { body: { required: true, content: { 'application/json': { schema: LeakReport } } } },
     responses: {
       204: {
-        description:
-          'If it is a token of this registry, it is revoked now; the response is the same for other tokens',
+        description: 'A token of this registry is now revoked. The response is the same for other tokens',
       },
       ...errorResponses('invalid-request'),
     },
@@ -143,7 +142,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.registryKeys,
     operationId: 'registryKeys',
     tags: ['operations'],
-    summary: 'Get the public keys of the registry; compare the fingerprints with a trusted copy',
+    summary: 'Get the public keys of the registry. Compare the fingerprints with a trusted copy',
     responses: {
       200: json('The keys, newest first', RegistryKeyList),
       ...notModified,
@@ -171,10 +170,10 @@ export const REGISTRY_ROUTES = {
     path: PATHS.readyz,
     operationId: 'readyz',
     tags: ['operations'],
-    summary: 'Check whether the registry can read, write and build catalogs',
+    summary: 'Check whether the registry can read, write, and build catalogs',
     responses: {
       200: json('The registry is ready', Readiness),
-      503: json('The registry is not ready; see `checks`', Readiness),
+      503: json('The registry is not ready. See `checks`', Readiness),
     },
   }),
   metrics: createRoute({

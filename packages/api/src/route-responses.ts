@@ -3,18 +3,18 @@ import { Problem } from './model.js';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from './problem.js';
 
 const DESCRIPTIONS = {
-  'invalid-request': 'A parameter, a header or the body is invalid',
+  'invalid-request': 'A parameter, a header, or the body is invalid',
   'invalid-document':
-    'The document has errors, see `diagnostics`. With the code `untrusted`: a signature is missing or not trusted',
-  unauthorized: 'The token is missing, malformed, unknown, revoked or expired',
+    'The document has errors (see `diagnostics`). With the code `untrusted`: a signature is missing or not trusted',
+  unauthorized: 'The token is missing, malformed, unknown, revoked, or expired',
   forbidden: 'The token lacks the scope or the group',
   'not-found': 'No object with this name exists',
-  gone: 'The object was taken down; `takedowns` contains when, by whom and why',
+  gone: 'The object was taken down. `takedowns` says when, by whom, and why',
   conflict: 'Another object already uses this name',
   'too-large': 'The body is larger than the limit',
   'unsupported-media-type': 'The media type of the body is not supported',
-  'rate-limited': 'Too many requests; retry after the number of seconds in Retry-After',
-  unavailable: 'Temporarily unavailable; retry after the number of seconds in Retry-After',
+  'rate-limited': 'Too many requests. Retry after the number of seconds in Retry-After',
+  unavailable: 'Temporarily unavailable. Retry after the number of seconds in Retry-After',
 } as const;
 
 type ErrorResponseCode = keyof typeof DESCRIPTIONS;

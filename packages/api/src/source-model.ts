@@ -9,8 +9,7 @@ const SourceCopy = z.object({
   size: z.number().int().openapi({ description: 'Bytes' }),
   fetchedAt: Time,
   formerUrl: z.string().optional().openapi({
-    description:
-      'The URL that the copy was fetched from, if the recipe has a new URL that was not fetched yet',
+    description: 'The URL of the copy, if the recipe has a new URL that was not fetched yet',
   }),
   entries: z.number().int().openapi({ description: 'Number of valid entries' }),
   invalid: z
@@ -35,33 +34,32 @@ const SourceCopy = z.object({
     )
     .optional()
     .openapi({
-      description: 'The first entries that the `defaults` of the recipe completed; absent for none',
+      description: 'The first entries that the `defaults` of the recipe completed. Absent if there are none',
     }),
   completedEntries: z
     .number()
     .int()
     .optional()
-    .openapi({ description: 'Number of completed entries; absent for none' }),
+    .openapi({ description: 'Number of completed entries. Absent if there are none' }),
   serial: z.number().int().optional().openapi({ description: 'Serial of a signed snapshot' }),
   expires: Time.optional().openapi({ description: 'When the signature of the snapshot expires' }),
   signedBy: z.array(z.string()).openapi({
-    description:
-      'Signers of valid signatures; the signing policy of the recipe decides whether they are trusted',
+    description: 'Signers of valid signatures. The policy of the recipe decides whether to trust them',
   }),
 });
 
 export const Source = z
   .object({
     catalog: z.string(),
-    source: z.string().openapi({ description: "Name of the source in the catalog's recipe" }),
+    source: z.string().openapi({ description: 'Name of the source in the recipe of the catalog' }),
     url: z.string().openapi({ description: 'URL in the recipe' }),
     state: z.enum(['current', 'stale', 'missing']).openapi({
       description:
-        '`current`: the last sync succeeded; `stale`: the last sync failed and an older copy is used; `missing`: there is no copy',
+        '`current`: the last sync succeeded. `stale`: the last sync failed, and an older copy is used. `missing`: there is no copy',
     }),
     nextAt: Time.openapi({ description: 'Time of the next sync' }),
     checkedAt: Time.optional().openapi({
-      description: 'Time of the last sync; absent before the first sync after the recipe was applied',
+      description: 'Time of the last sync. Absent before the first sync after the recipe was applied',
     }),
     problem: z.enum(SOURCE_PROBLEMS).optional().openapi({ description: 'Why the last sync failed' }),
     message: z.string().optional().openapi({ description: 'Error message of the last sync' }),

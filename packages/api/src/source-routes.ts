@@ -27,7 +27,7 @@ export const SOURCE_ROUTES = {
     path: PATHS.refreshSource,
     operationId: 'refreshSource',
     tags: ['sources'],
-    summary: 'Sync a source now, and wait for it and for the build of the catalog',
+    summary: 'Sync a source now, and wait for the sync and the build of the catalog',
     ...bearer,
     request: { params: sourceParameters },
     responses: {
@@ -44,7 +44,7 @@ export const SOURCE_ROUTES = {
     ...bearer,
     request: { params: sourceParameters },
     responses: {
-      200: text('The exact bytes; the ETag is their digest', 'application/octet-stream'),
+      200: text('The exact bytes. The ETag is their digest', 'application/octet-stream'),
       ...notModified,
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
     },
@@ -54,11 +54,11 @@ export const SOURCE_ROUTES = {
     path: PATHS.catalogReport,
     operationId: 'getCatalogReport',
     tags: ['catalogs'],
-    summary: 'Get what a catalog leaves out now, and why, with the current state of its sources',
+    summary: 'Get the functions that a catalog omits now, and why, with the current state of its sources',
     request: { params: catalogParameters },
     responses: {
       200: json(
-        'The `report.json` that the next snapshot would have now; the serial is that of the newest snapshot, or 0',
+        'The `report.json` of a snapshot that is built now. The serial is the serial of the newest snapshot, or 0',
         SnapshotReport,
       ),
       ...notModified,

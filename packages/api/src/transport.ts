@@ -87,7 +87,7 @@ export class Transport {
     if (options.token !== undefined) {
       if (!/^[\x21-\x7e]+$/.test(options.token)) {
         throw new KrmhubError('usage', 'the token contains invalid characters', {
-          hint: 'Copy the whole token, on one line and without quotes.',
+          hint: 'Copy the whole token as one line, without quotes.',
         });
       }
       this.#headers.Authorization = `Bearer ${options.token}`;
@@ -205,7 +205,7 @@ export class Transport {
       throw this.#unexpected(from, `the response is ${response.statusCode} without a valid Location header`);
     if (to.origin !== this.#origin || (call.method ?? 'GET') !== 'GET') {
       throw new KrmhubError('unreachable', `${this.url} redirects to ${printable(to.origin + to.pathname)}`, {
-        hint: `If you trust that address, use it: --registry ${printable(to.origin)}`,
+        hint: `If you trust that address, use it with --registry ${printable(to.origin)}`,
       });
     }
     if (redirects >= MAX_REDIRECTS) throw this.#unexpected(from, `more than ${MAX_REDIRECTS} redirects`);
@@ -276,7 +276,7 @@ export class Transport {
       status >= 500 ? 'unavailable' : 'unreachable',
       `no krmhub registry at ${this.url}: ${what}`,
       {
-        hint: `Check the URL of the registry (--registry or KRMHUB_REGISTRY). Requested: ${path.startsWith('/') ? this.url + path : path}`,
+        hint: `Check the URL of the registry (--registry or KRMHUB_REGISTRY). The request was for ${path.startsWith('/') ? this.url + path : path}`,
         status,
       },
     );
@@ -288,7 +288,7 @@ export class Transport {
       : networkReason(error);
     return new KrmhubError('unreachable', `cannot reach the registry at ${this.url}: ${reason}`, {
       cause: error,
-      hint: 'Start a registry with `krmhub serve`, or choose another one with --registry or KRMHUB_REGISTRY.',
+      hint: 'Start a registry with `krmhub serve`, or set another URL with --registry or KRMHUB_REGISTRY.',
     });
   }
 }
@@ -299,7 +299,7 @@ function isSuccess({ statusCode = 0 }: IncomingMessage): boolean {
 
 /** Parses an http or https URL without credentials, query and fragment. Throws `usage` for other text. */
 export function parseRegistryUrl(text: string): URL {
-  const hint = 'Use a URL like https://krm.example.com or http://localhost:8080.';
+  const hint = 'Use a URL such as https://krm.example.com or http://localhost:8080.';
   let url: URL;
   try {
     url = new URL(text);
@@ -311,7 +311,7 @@ export function parseRegistryUrl(text: string): URL {
   }
   if (url.username !== '' || url.password !== '') {
     throw new KrmhubError('usage', 'the registry URL contains a user name or password', {
-      hint: 'Use `krmhub login` or KRMHUB_TOKEN instead, because URLs end up in logs.',
+      hint: 'Use `krmhub login` or KRMHUB_TOKEN instead. Logs can contain URLs.',
     });
   }
   if (url.search !== '' || url.hash !== '') {

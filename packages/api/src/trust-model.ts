@@ -9,8 +9,8 @@ export const Verdict = z
     state: z.enum(['verified', 'not-trusted', 'signed', 'not-checked', 'unsigned']).openapi({
       description:
         '`verified`: a policy trusts the signer. `not-trusted`: a policy requires another signer, or revokes this ' +
-        'one. `signed`: valid, but no policy covers the release. `not-checked`: by a key that the registry could not ' +
-        'identify. `unsigned`: no signature',
+        'one. `signed`: valid, but no policy covers the release. `not-checked`: the registry could not identify the key. ' +
+        '`unsigned`: no signature',
     }),
     text: z.string().openapi({
       description: 'The verdict in one line, as web pages and `krmhub show` print it',
@@ -24,7 +24,7 @@ export const Verdict = z
     reason: z.string().optional().openapi({ description: 'Why the release is not trusted' }),
     readmeSigned: z.boolean().optional().openapi({
       description:
-        'Whether such a signature covers the README too; absent in search results, and if the release has no README',
+        'Whether the signature also covers the README. Absent in search results, and if the release has no README',
     }),
   })
   .openapi('Verdict', {
@@ -41,13 +41,13 @@ export const Bundle = z
     claim: z.enum(['signature', 'attestation']),
     whole: z.boolean().openapi({
       description:
-        'Whether it covers the manifest of the release, and so its README; otherwise only the definition',
+        'Whether it covers the manifest of the release, including the README. Otherwise, it covers only the definition',
     }),
     predicateType: z.string(),
     signer: z
       .string()
       .optional()
-      .openapi({ description: 'The signer; absent if the registry does not know the key' }),
+      .openapi({ description: 'The signer. Absent if the registry does not know the key' }),
     signedAt: Time.optional().openapi({
       description: 'Time from a transparency log or a timestamp authority',
     }),
@@ -73,7 +73,7 @@ const PolicySigner = z.object({
 
 export const PolicySet = z
   .object({
-    text: z.string().openapi({ description: 'The exact text: YAML, one SigningPolicy per document' }),
+    text: z.string().openapi({ description: 'The exact YAML text, one SigningPolicy per document' }),
     appliedAt: Time.optional(),
     appliedBy: z.string().optional(),
     policies: z.array(
@@ -86,7 +86,7 @@ export const PolicySet = z
     ),
   })
   .openapi('PolicySet', {
-    description: 'The signing policies; `appliedAt` is absent if none were ever applied',
+    description: 'The signing policies. `appliedAt` is absent if none were ever applied',
   });
 
 export const PolicyResult = z
@@ -107,7 +107,7 @@ export const PolicyResult = z
       )
       .openapi({
         description:
-          'The first releases whose verdict changes, or that a policy now covers for the first time',
+          'The first releases with a new verdict, and releases that a policy covers for the first time',
       }),
     changed: z.number().int().openapi({ description: 'Number of such releases' }),
     coverage: z

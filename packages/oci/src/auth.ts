@@ -120,13 +120,13 @@ function mayGetCredentials(service: URL, registry: URL, { tokenServices = [] }: 
 function foreignTokenService(service: URL, registry: string): ForeignTokenService {
   return new ForeignTokenService(
     'unauthorized',
-    `${registry} names the token service ${service.origin}, which is another host and does not get its credentials`,
+    `${registry} uses a token service on another host, ${service.origin}; krmhub does not send credentials there`,
     { hint: `If you trust this token service, set KRMHUB_TOKEN_SERVICES=${registry}=${service.origin}` },
   );
 }
 
 function invalidRealm(realm: string, why: string): KrmhubError {
   return new KrmhubError('unreachable', `cannot get a token from ${printable(realm)}, ${why}`, {
-    hint: 'Check the registry: credentials are not sent to such a token service.',
+    hint: 'Check the registry. krmhub does not send credentials to such a token service.',
   });
 }

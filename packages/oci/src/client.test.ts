@@ -112,7 +112,7 @@ describe('authentication', () => {
       const client = clientOf({ credentials: async () => credentials });
       await expect(client.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
         code: 'unauthorized',
-        message: expect.stringContaining(`the token service http://${thief.host}`),
+        message: expect.stringContaining(`a token service on another host, http://${thief.host}`),
         hint: expect.stringContaining(`KRMHUB_TOKEN_SERVICES=${registry.host}=http://${thief.host}`),
       });
       expect(thief.requests).toEqual([]);
@@ -265,7 +265,7 @@ describe('an error response', () => {
       [403, ''],
     ] as const)
       await expect(writing(await refusing(status, text), anonymous)).rejects.toMatchObject({
-        hint: expect.stringMatching(/^Log in first/),
+        hint: expect.stringMatching(/^Run `docker login /),
       });
   });
 

@@ -64,6 +64,6 @@ export function unreachableError(url: URL, error: unknown): KrmhubError {
 
 export function loginHint(registry: string, known: boolean): string {
   return known
-    ? `Log in to ${registry} as a user with access, with \`docker login ${registry}\`.`
-    : `Log in first, with \`docker login ${registry}\` or \`oras login ${registry}\`.`;
+    ? `Run \`docker login ${registry}\` as a user with access.`
+    : `Run \`docker login ${registry}\` or \`oras login ${registry}\`.`;
 }

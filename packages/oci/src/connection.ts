@@ -213,7 +213,7 @@ export class Connection {
       if (redirects >= maxRedirects) {
         throw new TooManyRedirects(
           'unreachable',
-          `unexpected response of ${this.registry}: more than ${maxRedirects} redirects`,
+          `unexpected response from ${this.registry}: more than ${maxRedirects} redirects`,
         );
       }
       url = this.resolveLocation(response);
@@ -309,7 +309,7 @@ export class Connection {
       status === 401 || (status === 403 && messages === '')
         ? loginHint(this.registry, known)
         : status === 404
-          ? `Check the repository name ${repository} and the tag or digest.`
+          ? `Check the repository name ${repository}, and the tag or digest.`
           : undefined;
     const action = actions === 'pull' ? 'read' : 'write';
     const message = status === 404 ? what : `cannot ${action} ${repository}: ${what}`;
@@ -317,7 +317,7 @@ export class Connection {
   }
 
   #unexpected(what: string): KrmhubError {
-    return new KrmhubError('unreachable', `unexpected response of ${this.registry}: ${what}`);
+    return new KrmhubError('unreachable', `unexpected response from ${this.registry}: ${what}`);
   }
 }
 

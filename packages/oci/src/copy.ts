@@ -42,7 +42,7 @@ export async function copyArtifact(client: OciClient, options: CopyOptions): Pro
   const { from, to } = options;
   if (to.digest !== undefined && to.tag !== undefined) {
     throw new KrmhubError('usage', `${formatReference(to)} has a tag and a digest`, {
-      hint: 'Give only the tag of the copy.',
+      hint: 'Use only the tag of the copy.',
     });
   }
   const copy = new Copy(client, options);

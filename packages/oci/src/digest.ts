@@ -38,7 +38,7 @@ export async function* verifyContent(
 
 /** The error for content that does not match its digest. */
 export function digestMismatch(digest: OciDigest, why: string): KrmhubError {
-  return new KrmhubError('digest-mismatch', `the content for ${digest} does not match: ${why}`, {
+  return new KrmhubError('digest-mismatch', `the content does not match the digest ${digest}: ${why}`, {
     hint: 'Try again. If it fails again, a proxy may be changing the responses of the registry.',
   });
 }

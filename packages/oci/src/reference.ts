@@ -45,7 +45,7 @@ export function parseReference(text: string): Reference {
     throw wrong(`"${printable(repository)}" is not a valid repository name${lower}`);
   }
   if (registry.length + repository.length + 1 > MAX_NAME_LENGTH) {
-    throw wrong(`host and repository have more than ${MAX_NAME_LENGTH} characters`);
+    throw wrong(`the host and repository have more than ${MAX_NAME_LENGTH} characters`);
   }
   if (tag !== undefined && !TAG.test(tag)) throw wrong(`"${printable(tag)}" is not a valid tag`);
   if (more.length > 0 || (digest !== undefined && !isOciDigest(digest))) {

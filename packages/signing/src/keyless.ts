@@ -35,7 +35,7 @@ export interface TokenClaims {
 export function readTokenClaims(token: string): TokenClaims {
   const refused = (why: string) =>
     new KrmhubError('usage', `invalid identity token: ${why}`, {
-      hint: 'Use a JSON Web Token of an OIDC issuer with the audience sigstore.',
+      hint: 'Use a JSON Web Token from an OIDC issuer, with the audience sigstore.',
     });
   if (token.length > MAX_TOKEN_LENGTH) throw refused('it is too long');
   const parts = token.split('.');
@@ -69,7 +69,7 @@ export function keylessSigner(services: SigningServices, token: string): Payload
   readTokenClaims(token);
   const { fulcioUrl, rekorUrl, rekorVersion, timestampUrl } = services;
   if (rekorVersion === 2 && timestampUrl === undefined) {
-    throw new KrmhubError('usage', 'version 2 of the log needs a timestamp authority', {
+    throw new KrmhubError('usage', 'version 2 of the log requires a timestamp authority', {
       hint: 'Set one with --timestamp-url.',
     });
   }
@@ -142,8 +142,8 @@ function serviceError(error: unknown, services: SigningServices, token: string):
   return new KrmhubError('unauthorized', `${where} rejected the request: ${detail}`, {
     hint:
       url === 'fulcioUrl'
-        ? 'Check that the issuer of the identity token is trusted, its audience is sigstore, and it has not expired.'
-        : `Check that ${option} is the URL of such a service.`,
+        ? 'Check the identity token: a trusted issuer, the audience sigstore, and not expired.'
+        : `Check the URL in ${option}.`,
   });
 }
 

@@ -96,7 +96,7 @@ function checkPayload(payload: Uint8Array, manifest: string): Check {
   const digest = signed.critical.image['docker-manifest-digest'];
   return digest === manifest
     ? passedCheck('subject', manifest)
-    : failedCheck('subject', `signed is ${digest.slice(0, 100)}, not this manifest`);
+    : failedCheck('subject', `the signature is for ${digest.slice(0, 100)}, not for this manifest`);
 }
 
 function logEntry(entry: z.infer<typeof LogEntry>, { kind, apiVersion }: z.infer<typeof EntryBody>) {

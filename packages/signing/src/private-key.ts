@@ -148,13 +148,13 @@ function wrongPassword(name: string): KrmhubError {
 
 function publicKeyGiven(name: string): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is a public key, expected a private key`, {
-    hint: 'Use the file that ends in .key.',
+    hint: 'Use the file with the extension .key.',
   });
 }
 
 function invalidKey(name: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is not a private key`, {
-    hint: 'Use a key of `krmhub keygen` or `cosign generate-key-pair`, or a PEM file of openssl.',
+    hint: 'Use a key from `krmhub keygen` or `cosign generate-key-pair`, or a PEM file.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -42,7 +42,7 @@ export function signedRelease({
 
 /** Why a statement with the release predicate names no release. */
 export const INVALID_PREDICATE =
-  'invalid release predicate: expected exactly the fields group, kind and release';
+  'invalid release predicate: expected exactly the fields group, kind, and release';
 
 /**
  * Compares the signed statement with the expected release, so that a signed 1.0.0 cannot be served as 9.9.9. A plain
@@ -52,16 +52,16 @@ export function readReleaseClaim({ statement }: Verification, expected: SignedRe
   const { group, kind, release, definition, manifests } = expected;
   const name = `${group}/${kind}@${release}`;
   if (statement === undefined) {
-    return none('a plain signature of the definition does not name the release');
+    return none('a plain signature of the definition does not contain the release');
   }
   const { predicateType } = statement;
   if (predicateType === RELEASE_PREDICATE) {
     const signed = signedRelease(statement);
     if (signed === undefined) return none(INVALID_PREDICATE);
     const signedName = `${signed.group}/${signed.kind}@${signed.release}`;
-    if (signedName !== name) return none(`signed is ${signedName}, not ${name}`);
+    if (signedName !== name) return none(`the signature is for ${signedName}, not for ${name}`);
     if (!hasSubject(statement, [definition])) {
-      return none(`signed is another definition than that of ${name}`);
+      return none(`the signature is for another definition of ${name}`);
     }
     return { claim: 'signature' };
   }
@@ -71,8 +71,8 @@ export function readReleaseClaim({ statement }: Verification, expected: SignedRe
   const [first] = signed;
   return none(
     first === undefined
-      ? 'a plain signature must be for the manifest of the release, but this one is for the definition'
-      : `signed is a manifest of the release ${first.version ?? '(none)'}, not ${release}`,
+      ? 'a plain signature must be for the manifest of the release, but this signature is for the definition'
+      : `the signature is for a manifest of the release ${first.version ?? '(none)'}, not ${release}`,
   );
 }
 

@@ -45,7 +45,7 @@ export function checkContent(
     const names = statement.subject
       .slice(0, 3)
       .map(({ digest }) => Object.entries(digest)[0]?.join(':') ?? 'nothing');
-    checks.push(failedCheck('subject', `signed is ${names.join(', ')}, not this artifact`));
+    checks.push(failedCheck('subject', `the signature is for ${names.join(', ')}, not for this artifact`));
     return undefined;
   }
   checks.push(passedCheck('subject', match));
@@ -64,7 +64,7 @@ function checkMessage(
       : [`${name}:${createHash(name).update(bytes).digest('hex')}`];
   return signed !== undefined && own.includes(signed)
     ? passedCheck('subject', signed)
-    : failedCheck('subject', `signed is ${signed ?? 'an unknown digest'}, not this artifact`);
+    : failedCheck('subject', `the signature is for ${signed ?? 'an unknown digest'}, not for this artifact`);
 }
 
 /** Converts a bundle for the sigstore library, and adds what the library lacks. Throws for invalid evidence. */

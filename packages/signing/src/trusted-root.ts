@@ -22,7 +22,7 @@ const ANCHORS = ['tlogs', 'ctlogs', 'certificateAuthorities', 'timestampAuthorit
 export function readTrustedRoot(text: string, name: string): TrustedRoot {
   const refused = (reason: string, cause?: unknown) =>
     new KrmhubError('invalid-document', `${name} is not a valid trusted root: ${reason}`, {
-      hint: 'Use the trusted_root.json of a sigstore instance, as `cosign trusted-root create` writes it.',
+      hint: 'Use the trusted_root.json of a sigstore instance. `cosign trusted-root create` creates one.',
       ...(cause === undefined ? {} : { cause }),
     });
   if (text.length > SIGNING_LIMITS.maxTrustedRootBytes) throw refused('it is too long');

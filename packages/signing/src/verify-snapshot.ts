@@ -62,7 +62,7 @@ export function readSnapshotDigests(bytes: Uint8Array): ReadonlyMap<string, stri
 }
 
 function readBundleStatement({ content }: Bundle): Statement | string {
-  if (content.$case !== 'dsseEnvelope') return 'a plain signature does not name the snapshot';
+  if (content.$case !== 'dsseEnvelope') return 'a plain signature does not contain the snapshot';
   return readStatement(content.dsseEnvelope.payload);
 }
 

@@ -83,7 +83,7 @@ function readClaim(
   // A signature of the bytes, without a statement.
   if (statement === undefined || statement.predicateType === SIGNATURE_PREDICATE) return undefined;
   if (statement.predicateType !== SNAPSHOT_PREDICATE) {
-    return `a bundle has the predicate type ${JSON.stringify(statement.predicateType.slice(0, 100))}, which is not a signature of a catalog`;
+    return `a bundle is not a signature of a catalog: it has the predicate type ${JSON.stringify(statement.predicateType.slice(0, 100))}`;
   }
   const claim = readSnapshotClaim(statement);
   if (claim === undefined) return 'a bundle has an invalid snapshot statement';

@@ -83,7 +83,7 @@ describe('a bundle that is signed with a key', () => {
     const both = testStatement('b', { subject: [other, { digest: { sha512: 'ab' } }] });
     const bundle = testBundle(key, both);
     expect(verified(bundle, { digests: [digest, 'sha512:ab'] }).verified).toBe(true);
-    expect(refusal(bundle)).toMatch(/^subject: signed is sha256:/);
+    expect(refusal(bundle)).toMatch(/^subject: the signature is for sha256:/);
   });
 
   it('is rejected with other keys and without keys', () => {
@@ -238,7 +238,7 @@ describe('a signature of plain bytes', () => {
     const { verified: isGood, statement, signer } = verified(message(), of);
     expect([isGood, statement, signer?.type]).toEqual([true, undefined, 'key']);
     expect(refusal(message(testKey()), of)).toMatch(/^signature: /);
-    expect(refusal(message(key, new Uint8Array([1])), of)).toMatch(/^subject: signed is sha256:/);
+    expect(refusal(message(key, new Uint8Array([1])), of)).toMatch(/^subject: the signature is for sha256:/);
   });
 
   it('is rejected if the digest matches but the bytes do not', () => {

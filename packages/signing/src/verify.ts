@@ -174,7 +174,7 @@ function toSigner({ identity }: VerifiedSigner, key: PublicKey | undefined): Out
   if (subject === '' || issuer === '') {
     return {
       check: 'identity',
-      message: 'the certificate has no subject or no issuer of the identity',
+      message: 'the certificate has no subject or no issuer',
     };
   }
   return { signer: { type: 'identity', issuer, subject } };
@@ -193,7 +193,9 @@ function toFailure(
     const none = entity.timestamps.length === 0;
     return {
       check: 'time',
-      message: none ? 'no log or timestamp authority provides the signing time' : `${message} (${root.name})`,
+      message: none
+        ? 'the signing time is missing: neither a log nor a timestamp authority provides it'
+        : `${message} (${root.name})`,
     };
   }
   if (code === 'CERTIFICATE_ERROR') {
@@ -202,7 +204,7 @@ function toFailure(
   }
   if (code.startsWith('TLOG')) {
     const none = entity.tlogEntries.length === 0;
-    const reason = none ? 'there is no log entry' : message;
+    const reason = none ? 'the log entry is missing' : message;
     return { check: 'log', message: none ? reason : `${reason} (${root.name})` };
   }
   return { check: 'signature', message };

@@ -96,7 +96,7 @@ describe('AddressGuard', () => {
       ],
     };
     const started = () => new AddressGuard('as-named', async (name) => names[name]!);
-    const refused = { problem: 'forbidden-address', hint: expect.stringContaining('name its URL yourself') };
+    const refused = { problem: 'forbidden-address', hint: expect.stringContaining('use its URL directly') };
 
     it('lets a private host lead anywhere', async () => {
       for (const first of ['127.0.0.1', '[::1]', '10.0.0.1']) {

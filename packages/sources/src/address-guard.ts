@@ -120,8 +120,8 @@ export class AddressGuard {
       {
         hint:
           this.#allowed === 'as-named'
-            ? 'A server on the Internet led to it. If you trust it, name its URL yourself.'
-            : 'Ask the operator to allow the address or its CIDR range.',
+            ? 'A public server redirects to it. If you trust it, use its URL directly.'
+            : 'Ask the operator to add the address to KRMHUB_SOURCE_ADDRESSES.',
       },
     );
   }

@@ -60,7 +60,7 @@ describe('a file source', () => {
     ]) {
       expect([file, await catchFailure(fetcher.fetch(asking(file)))]).toMatchObject([
         file,
-        { problem: 'forbidden-address', message: `"${file}" is outside of the folder for file sources` },
+        { problem: 'forbidden-address', message: `"${file}" is outside the folder for file sources` },
       ]);
     }
     expect((await fetcher.fetch(asking('inside'))).bytes).toBeDefined();

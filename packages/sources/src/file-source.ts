@@ -18,7 +18,7 @@ export async function fetchFile(
   const { limits, options } = context;
   if (options.fileFolder === undefined) {
     throw new SourceFailure('forbidden-address', `file sources are disabled: ${quote(address.path)}`, {
-      hint: 'Ask the operator to configure a folder for file sources.',
+      hint: 'Ask the operator to set KRMHUB_SOURCE_FOLDER.',
     });
   }
   const folder = await realpath(options.fileFolder).catch((error: unknown) => {
@@ -82,8 +82,8 @@ async function realPathBelow(folder: string, name: string): Promise<string> {
   });
   const below = path.relative(folder, real);
   if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
-    throw new SourceFailure('forbidden-address', `${quote(name)} is outside of the folder for file sources`, {
-      hint: 'Use a file in the folder: links to other folders are not followed.',
+    throw new SourceFailure('forbidden-address', `${quote(name)} is outside the folder for file sources`, {
+      hint: 'Use a file in the folder. Links to other folders are not followed.',
     });
   }
   return real;
@@ -138,7 +138,7 @@ function unreadable(name: string, error: unknown): SourceFailure {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     return new SourceFailure('not-found', `${quote(name)} does not exist in the folder for file sources`, {
       cause: error,
-      hint: 'Paths are relative to the folder for file sources of the registry, or in a build to the folder of the recipe.',
+      hint: 'In a registry, paths are relative to KRMHUB_SOURCE_FOLDER. In a build, they are relative to the recipe.',
     });
   }
   if (code === 'EACCES' || code === 'EPERM') {

@@ -30,7 +30,7 @@ export class FolderFiles {
         'too-large',
         `${this.#what} has more than ${maxFolderFiles} YAML and JSON files`,
         {
-          hint: 'Name a folder below it in the URL.',
+          hint: 'Use a subfolder in the URL.',
         },
       );
     }

@@ -290,9 +290,9 @@ describe('a hostile registry', () => {
     const failure = await catchFailure(fetching());
     expect(failure).toMatchObject({
       problem: 'unauthorized',
-      message: expect.stringContaining(`the token service http://${hostOf(thief)}`),
+      message: expect.stringContaining(`a token service on another host, http://${hostOf(thief)}`),
     });
-    expect(failure.hint).toContain(`allow it for ${hostOf(server)}: with tokenServices`);
+    expect(failure.hint).toContain(`tokenServices in the source credentials for ${hostOf(server)}`);
     await catchFailure(fetching([`http://${hostOf(server)}`]));
     expect(sent).toEqual([]);
     expect(text((await fetching([`http://${hostOf(thief)}`])).bytes)).toBe(CATALOG.toString());

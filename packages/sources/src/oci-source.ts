@@ -148,7 +148,7 @@ export function toSourceFailure(
   if (error instanceof ForeignTokenService) {
     return failure(
       'unauthorized',
-      `If you trust it, allow it for ${printable(registry)}: with tokenServices beside its source credentials, or on the command line with KRMHUB_TOKEN_SERVICES.`,
+      `If you trust it, add it to tokenServices in the source credentials for ${printable(registry)}. On the command line, use KRMHUB_TOKEN_SERVICES.`,
     );
   }
   const cause = error.cause as { code?: unknown } | undefined;
@@ -175,7 +175,7 @@ export function toSourceFailure(
       // An unexpected response has no cause, a network error has one.
       return error.cause === undefined
         ? failure('bad-answer')
-        : failure('unreachable', 'Check that the registry is reachable from this network and supports TLS.');
+        : failure('unreachable', 'Check that the registry supports TLS and is reachable from this network.');
     default:
       return failure('bad-answer', 'Check that the reference is a catalog.');
   }

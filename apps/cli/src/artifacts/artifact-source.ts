@@ -47,7 +47,7 @@ export async function documentLayer(
   const [source] = sources;
   if (source === undefined || sources.length > 1 || !source.explicit) {
     throw new KrmhubError('usage', `cannot push ${name}: it is a folder`, {
-      hint: 'Give one file, for example: krmhub push catalog.yaml HOST/REPOSITORY:TAG',
+      hint: 'Use one file, for example: krmhub push catalog.yaml HOST/REPOSITORY:TAG',
     });
   }
   const { diagnostics, documents } = lint(source.bytes, { file: source.name });
@@ -91,7 +91,10 @@ export async function fileLayer(io: Io, type: ArtifactType, name: string): Promi
   if (!status.isFile()) throw new KrmhubError('usage', `cannot push ${name}: it is not a regular file`);
   const title = path.basename(full);
   if (!isPlainFileName(title))
-    throw new KrmhubError('usage', `cannot push ${name}: its name has characters that a title cannot have`);
+    throw new KrmhubError(
+      'usage',
+      `cannot push ${name}: its name has characters that are not allowed in a title`,
+    );
   const hash = createHash('sha256');
   let size = 0;
   const open = () => createReadStream(full);

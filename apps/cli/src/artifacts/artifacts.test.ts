@@ -145,7 +145,7 @@ describe('krmhub push', () => {
   const push = (args: string[], cwd: string) => runTest(['push', ...args], { cwd });
 
   it.each([
-    [['localhost:1/x:1'], 'cannot push: no file given'],
+    [['localhost:1/x:1'], 'cannot push: FILE is missing'],
     [['a.yaml', 'b.yaml', 'localhost:1/x:1'], 'one file'],
     [['a.yaml', 'x:1'], 'does not start with a registry host'],
     [['a.yaml', `localhost:1/x@sha256:${'a'.repeat(64)}`], 'neither'],
@@ -154,7 +154,7 @@ describe('krmhub push', () => {
     [['.', 'localhost:1/x:1'], 'cannot determine the file type'],
     [
       ['--exec', 'a.txt', '--exec', 'b.txt', 'localhost:1/x:1'],
-      'several executables require a platform each',
+      'each of several executables requires a platform',
     ],
     [
       ['--exec', 'linux/amd64=a.txt', '--exec', 'linux/amd64=a.txt', 'localhost:1/x:1'],

@@ -228,7 +228,7 @@ async function resolveImage(
       {
         hint:
           names.length === 0
-            ? 'Pull an artifact that lists platforms.'
+            ? 'Pull an artifact with platforms.'
             : escapeControls(`Use --platform with one of: ${names.join(', ')}`),
       },
     );
@@ -278,8 +278,8 @@ function artifactFiles(
     );
   }
   if (files.length === 0) {
-    throw new KrmhubError('not-found', `${reference} has no files: none of its layers has a title`, {
-      hint: `Pull an artifact of KEP-2906, for example of type ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
+    throw new KrmhubError('not-found', `${reference} has no files: no layer has a title`, {
+      hint: `Pull an artifact of krmhub, for example of the type ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
     });
   }
   return files;
@@ -302,7 +302,9 @@ async function printPulled(io: Io, format: OutputFormat, pulled: Pulled): Promis
     if (leftOut.length > 0) {
       await printLine(
         io,
-        escapeControls(`not written, because only the definition is signed: ${leftOut.join(', ')}`),
+        escapeControls(
+          `not written, because the signature covers only the definition: ${leftOut.join(', ')}`,
+        ),
       );
     }
     await printLine(io, escapeControls(`pulled ${reference} (${type ?? plural(files.length, 'file')})`));

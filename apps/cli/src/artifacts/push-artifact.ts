@@ -96,8 +96,8 @@ function readArguments(
   throw new KrmhubError(
     'usage',
     given === 0
-      ? 'cannot push: no file given'
-      : 'cannot push: an artifact has one file, one executable per platform, or the manifests of --flux',
+      ? 'cannot push: FILE is missing'
+      : 'cannot push: an artifact has one file, one executable per platform, or the manifests in --flux',
     { hint: 'Run: krmhub push FILE HOST/REPOSITORY:TAG. For executables, use --exec PLATFORM=FILE.' },
   );
 }
@@ -118,7 +118,7 @@ async function readLayers(
       'usage',
       twice
         ? `cannot push: two executables for ${twice}`
-        : 'cannot push: several executables require a platform each',
+        : 'cannot push: each of several executables requires a platform',
       {
         hint: 'Use one --exec per platform, for example: --exec linux/amd64=FILE --exec linux/arm64=FILE',
       },

@@ -113,7 +113,7 @@ describe('krmhub push --flux', () => {
     ['a folder without files', ['--flux', 'hidden'], {}, 2, 'it has no manifests'],
     ['a folder that does not exist', ['--flux', 'missing'], {}, 3, 'cannot read missing'],
     ['a link', ['--flux', 'linked'], {}, 2, 'is not a regular file'],
-    ['a file and a folder', ['a.yaml', '--flux', 'good'], {}, 2, 'the manifests of --flux'],
+    ['a file and a folder', ['a.yaml', '--flux', 'good'], {}, 2, 'the manifests in --flux'],
   ])('refuses %s', async (_, args, more, code, message) => {
     const cwd = folderWith({
       'good/a.yaml': config('a'),

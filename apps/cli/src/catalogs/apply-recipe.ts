@@ -34,7 +34,7 @@ export async function applyRecipe(
   const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
     await printLine(
       io,
-      `applied the recipe of ${recipe.name} (${applied.outcome}), but its snapshot is not confirmed`,
+      `applied the recipe of ${recipe.name} (${applied.outcome}), but could not confirm its snapshot`,
     );
     throw error;
   });

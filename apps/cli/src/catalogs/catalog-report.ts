@@ -66,8 +66,8 @@ export function isComplete({ failing, refused, shadowed, yanked, invalid }: Repo
 /** Explains why a catalog with upstream sources is empty. */
 export function emptyReason({ sources, failing, refused, codes }: ReportCounts): string {
   if (refused > 0) {
-    const young = codes.has('minimum-age') ? '; the report shows when entries reach the minimum age' : '';
-    return `the catalog is empty: the recipe policy refuses every entry${young}`;
+    const young = codes.has('minimum-age') ? '; the report shows when the entries reach the minimum age' : '';
+    return `the catalog is empty: the recipe policy rejects every entry${young}`;
   }
   return sources > 0 && failing === sources
     ? 'the catalog is empty: no upstream catalog is available'

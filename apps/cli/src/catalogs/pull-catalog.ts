@@ -127,7 +127,7 @@ async function newestSerial(client: RegistryClient, name: string): Promise<strin
 function snapshotProblem({ snapshot }: ProfileReport, asked: string): string | undefined {
   return !asked.startsWith('sha256:') || snapshot === asked
     ? undefined
-    : `the profile is of snapshot ${snapshot ?? '(unknown)'}, expected ${asked}`;
+    : `the profile is from snapshot ${snapshot ?? '(unknown)'}, expected ${asked}`;
 }
 
 async function writeDocument(io: Io, document: Document, out: string): Promise<void> {
@@ -142,7 +142,7 @@ async function writeDocument(io: Io, document: Document, out: string): Promise<v
 }
 
 const HINT =
-  'Nothing was written. Try again. If the error persists, a proxy between you and the registry changes responses.';
+  'Nothing was written. Try again. If it fails again, a proxy may be changing the responses of the registry.';
 
 /** Returns why the bytes fail verification; a missing digest is a failure. */
 async function digestProblem(document: Document, digest: string | undefined): Promise<string | undefined> {

@@ -7,7 +7,7 @@ export function registerAttach(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('attach')))
     .summary('Add a signature to a release.')
     .description('Add a signature or an attestation to a published release.')
-    .argument('<bundle>', 'Sigstore bundle, as `krmhub sign` and cosign write it.')
+    .argument('<bundle>', 'Sigstore bundle from `krmhub sign` or cosign.')
     .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
     .addHelpText(
       'after',

@@ -206,7 +206,7 @@ describe('backup and restore', () => {
     expect([none.exitCode, none.err()]).toEqual([2, expect.stringContaining('backup.json')]);
     await writeFile(path.join(cwd, 'made/backup.json'), '{"format": 2}');
     const newer = await run(['restore', 'made', '--data', 'restored']);
-    expect([newer.exitCode, newer.err()]).toEqual([5, expect.stringContaining('later one')]);
+    expect([newer.exitCode, newer.err()]).toEqual([5, expect.stringContaining('later version')]);
     await writeFile(path.join(cwd, 'made/backup.json'), '{');
     expect((await run(['restore', 'made', '--data', 'restored'])).exitCode).toBe(2);
   });

@@ -499,7 +499,7 @@ describe('files', () => {
     const told = await changes('wide.yaml', 'other.yaml');
     expect([told.length, told.at(-1)!.message]).toEqual([
       20,
-      expect.stringContaining('and 1880 more like this'),
+      expect.stringContaining('and 1880 similar changes'),
     ]);
   });
 

@@ -41,7 +41,7 @@ it('pulls a catalog in a profile, and counts on stderr what it does not say', as
   expect(pulled.out()).toContain('name: setlabels.functions.example.com');
   expect(pulled.err()).toContain('profile porch does not support: metadata.labels, names.kind');
   expect(pulled.err()).toContain(
-    'cannot express 3 values, 1 of 2 functions omitted; list them with --losses FILE',
+    'does not support 3 values, 1 of 2 functions omitted; list them with --losses FILE',
   );
   expect(pulled.err()).toContain(
     '  1 × omitted API versions in policy.example.org/RequireLimits v1beta1: omitted: Porch runs only',

@@ -478,7 +478,7 @@ describe('catalog verify refuses', () => {
     expect([enough.exitCode, JSON.parse(enough.out()).checks.length]).toEqual([0, 11]);
     show(await snapshot(4), 4);
     const io = await verify('default', ...KEY, '--max-age', '2h', '--out', 'out');
-    await expectRefused(io, 'max-age', 'does not state when it was made');
+    await expectRefused(io, 'max-age', 'does not contain its signing time');
   });
 
   it('to go on where it cannot read what it has seen', async () => {

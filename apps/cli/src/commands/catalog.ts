@@ -14,8 +14,8 @@ import { registerCatalogVerify } from './catalog/verify.js';
 export function registerCatalog(program: Command, io: Io): void {
   const catalog = program
     .command('catalog')
-    .summary('Build, show, compare and pull catalogs.')
-    .description('Build catalogs from recipes, and show, compare and pull them.')
+    .summary('Build, show, compare, and pull catalogs.')
+    .description('Build catalogs from recipes, and show, compare, and pull them.')
     .addHelpText(
       'after',
       `

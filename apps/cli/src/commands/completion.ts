@@ -10,7 +10,7 @@ export function registerCompletion(program: Command, io: Io, buildProgram: () =>
   program
     .command('completion')
     .summary('Print a completion script.')
-    .description('Print a completion script for commands, options and files.')
+    .description('Print a completion script for commands, options, and files.')
     .addArgument(new Argument('<shell>', 'Shell to print the script for.').choices(SHELLS))
     .addHelpText(
       'after',

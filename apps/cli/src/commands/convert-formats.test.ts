@@ -61,6 +61,6 @@ describe('a list with one bad image', () => {
     await writeFile(path.join(folder, 'catalog.json'), '{"version": "1", "functions": []}');
     const io = await convert('catalog.json', '--from', 'porch');
     expect(io.exitCode).toBe(1);
-    expect(io.err()).toContain('this is a function list of kpt; expected --from porch');
+    expect(io.err()).toContain('this is a kpt function list; expected --from porch');
   });
 });

@@ -10,7 +10,7 @@ export function registerConvert(program: Command, io: Io): void {
     .command('convert')
     .summary('Convert other formats to definitions.')
     .description(
-      'Convert function metadata and function lists of kpt, FunctionConfigs of Porch, Krew plugins and older drafts of the KEP to definitions.',
+      'Convert kpt function metadata, kpt function lists, Porch FunctionConfigs, Krew plugins, and drafts of the KEP to definitions.',
     )
     .argument('<file...>', 'Files, folders with YAML and JSON, oci://… artifacts, or - for stdin.')
     .addOption(
@@ -24,22 +24,21 @@ export function registerConvert(program: Command, io: Io): void {
         .default('definition'),
     )
     .option('--out <folder>', 'Folder for the output: one file per definition, or catalog.yaml.')
-    .option('--release <release>', 'Release of the functions. Default: the name of a folder like v0.3.')
+    .option('--release <release>', 'Release of the functions. Default: the name of a folder such as v0.3.')
     .option('--losses <file>', 'File for the list of fields that a profile does not support (JSON).')
-    .option('--group <group>', 'Group of the functions. Default: the group that the source suggests.')
+    .option('--group <group>', 'Group of the functions. Default: derived from the source.')
     .option('--name <name>', 'Name of the catalog.', parseCatalogName)
     .option('--force', 'Replace existing files that differ.')
     .addHelpText(
       'after',
       `
-Definitions go to FOLDER/<kind>/<release>.yaml, or to FOLDER/<kind>.yaml if the
-release is unknown. Where a source has no value for a field, the command uses a
-conservative value and prints a warning. In a folder, it skips files of other
-types than --from.
+The command writes definitions to FOLDER/<kind>/<release>.yaml, or to
+FOLDER/<kind>.yaml if the release is unknown. If a source has no value for a
+field, the command uses a conservative value and prints a warning. With --from,
+it skips files of other types in folders.
 
-A catalog can also use the dialect of another tool; see the profiles of
-\`krmhub catalog pull\`. The command prints on stderr how many values a profile
-cannot express.
+--to can also be a profile of \`krmhub catalog pull\`. The command prints on
+stderr how many values the profile does not support.
 
 Examples:
   krmhub convert metadata.yaml --release v0.3

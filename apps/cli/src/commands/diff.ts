@@ -12,8 +12,8 @@ export function registerDiff(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The effect of a change on existing configuration is breaking, review or
-compatible. Write ./ before a file name that contains an @.
+The effect of a change on existing files is breaking, review, or compatible. Use
+./ before a file name that contains an @.
 
 Exit codes: 0 no breaking change, 1 a breaking change.
 

@@ -10,9 +10,8 @@ export function registerFsck(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command changes nothing. It checks releases, READMEs, snapshots, the event
-log, the search index and the database against each other, and lists every
-problem.
+The command is read-only. It compares releases, READMEs, snapshots, the event
+log, the search index, and the database, and lists every problem.
 
 Exit codes: 0 no damage, 1 damage found, 5 cannot read the folder.
 

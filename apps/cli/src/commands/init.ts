@@ -6,8 +6,8 @@ export function registerInit(program: Command, io: Io): void {
   program
     .command('init')
     .summary('Create the files of a new function.')
-    .description('Create the files of a new function: a definition, a README and an example.')
-    .argument('<function>', 'Function as GROUP/KIND; the group is a domain that you own.')
+    .description('Create the files of a new function: a definition, a README, and an example.')
+    .argument('<function>', 'Function as GROUP/KIND. The group is a domain that you own.')
     .option('--dir <folder>', 'Folder for the files. Default: a folder named after the kind.')
     .addOption(
       new Option('--runtime <runtime>', 'Runtime of the function.')

@@ -90,6 +90,6 @@ describe('key', () => {
     await writeFile(path.join(data, 'keys', file!), 'damaged');
     const io = await run('list');
     expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining(file!)]);
-    await expect(start()).rejects.toThrow('is damaged');
+    await expect(start()).rejects.toThrow('is corrupt');
   });
 });

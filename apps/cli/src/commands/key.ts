@@ -20,8 +20,8 @@ function registerList(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-Consumers compare the fingerprint before they pin a key. Use -o json to get the
-public keys.
+Users compare the fingerprint before they pin a key. To get the public keys, use
+-o json.
 
 Examples:
   krmhub key list
@@ -37,14 +37,14 @@ function registerRotate(parent: Command, io: Io): void {
   withOutput(withDataFolder(parent.command('rotate')))
     .summary('Create the next signing key.')
     .description('Create the next signing key. The registry can keep serving.')
-    .option('--from <time>', 'When the key starts to sign, for example 2030-01-02. Default: now.')
+    .option('--from <time>', 'When the key becomes valid, for example 2030-01-02. Default: now.')
     .addHelpText(
       'after',
       `
-The registry announces the key within a minute. From the given time on, the key
-signs the newest snapshot of every catalog. Consumers refuse a key that they
-have not pinned: choose a time that lets them pin it first. Earlier keys stay in
-the list.
+The registry publishes the key within a minute. From the time in --from, the key
+signs the newest snapshot of every catalog. Users must pin the key before that
+time, because their commands reject keys that are not pinned. Earlier keys stay
+in the list.
 
 Examples:
   krmhub key rotate --from 2030-01-02

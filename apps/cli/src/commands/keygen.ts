@@ -8,13 +8,13 @@ export function registerKeygen(program: Command, io: Io): void {
     .summary('Generate a key pair for signing.')
     .description('Generate a key pair for signing, in the format of cosign.')
     .option('--out <prefix>', 'Write PREFIX.key and PREFIX.pub.', 'krmhub')
-    .option('--overwrite', 'Replace existing keys. Existing signatures keep the old key.')
+    .option('--overwrite', 'Replace existing keys. Existing signatures still require the old key.')
     .addHelpText(
       'after',
       `
-The command encrypts the private key with a password: KRMHUB_KEY_PASSWORD, else
-COSIGN_PASSWORD, else it prompts for one. It prints the fingerprint of the
-public key on stdout.
+The command encrypts the private key with the password in KRMHUB_KEY_PASSWORD or
+COSIGN_PASSWORD. If neither is set, it prompts for a password. It prints the
+fingerprint of the public key on stdout.
 
 Examples:
   krmhub keygen

@@ -9,12 +9,12 @@ export function registerLint(program: Command, io: Io): void {
     .command('lint')
     .summary('Find problems in documents.')
     .description(
-      'Find problems in definitions, catalogs, recipes and policies, with their position and a fix.',
+      'Find problems in definitions, catalogs, recipes, and policies, with their position and a fix.',
     )
     .argument('<file...>', 'Files, folders with YAML and JSON, oci://… artifacts, or - for stdin.')
     .addOption(new Option('--format <format>', 'Output format.').choices(LINT_FORMATS).default('text'))
     .addOption(
-      new Option('--ruleset <ruleset>', 'Rules: those of a registry, or only those of KEP-2906.')
+      new Option('--ruleset <ruleset>', 'Rules to apply: all rules of a registry, or only KEP-2906.')
         .choices(['registry', 'kep'])
         .default('registry'),
     )
@@ -23,12 +23,12 @@ export function registerLint(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-In a folder, the command skips YAML of other kinds and Helm templates. A named
-file must be a definition, catalog, recipe or policy, unless you use
---skip-others. docs/lint-rules.md explains every code, docs/ci.md the formats
-for pipelines, docs/oci-artifacts.md oci://.
+In a folder, the command skips YAML of other kinds and Helm templates. A file
+argument must be a definition, catalog, recipe, or policy, unless you use
+--skip-others. See docs/lint-rules.md for the codes, docs/ci.md for pipelines,
+and docs/oci-artifacts.md for oci://.
 
-Exit codes: 0 no errors (there can be warnings), 1 errors.
+Exit codes: 0 no errors (warnings are possible), 1 errors.
 
 Examples:
   krmhub lint definition.yaml
@@ -44,6 +44,6 @@ Examples:
 
 function parseWebUrl(text: string): string {
   if (!/^https?:\/\//i.test(text) || parseUrl(text) === undefined)
-    throw new InvalidArgumentError('Give an http or https URL.');
+    throw new InvalidArgumentError('Use an http or https URL.');
   return text;
 }

@@ -5,13 +5,13 @@ import { withRegistry } from './options.js';
 export function registerLogin(program: Command, io: Io): void {
   withRegistry(program.command('login'))
     .summary('Save a token for a registry.')
-    .description('Save a token for a registry, after checking it against the registry.')
+    .description('Check a token with a registry, and save it.')
     .argument('[url]', 'URL of the registry, the same as --registry.')
     .addHelpText(
       'after',
       `
-The command reads the token from stdin, else from KRMHUB_TOKEN, else it prompts
-for it.
+The command reads the token from stdin or KRMHUB_TOKEN. Otherwise, it prompts
+for the token.
 
 Examples:
   krmhub login < data/admin.token

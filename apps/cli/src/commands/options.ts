@@ -134,7 +134,7 @@ export function withPlainHttp(command: Command): Command {
 export function parsePlatform(value: string): { os: string; architecture: string } {
   const [, os, architecture] = /^([a-z0-9]+)\/([a-z0-9]+)$/.exec(value) ?? [];
   if (os === undefined || architecture === undefined) {
-    throw new InvalidArgumentError('Write OS/ARCHITECTURE, for example linux/amd64.');
+    throw new InvalidArgumentError('Use OS/ARCHITECTURE, for example linux/amd64.');
   }
   return { os, architecture };
 }
@@ -156,7 +156,7 @@ export function countUpTo(max: number): (value: string) => number {
   return (value) => {
     const number = Number(value);
     if (!/^\d{1,9}$/.test(value) || number < 1 || number > max) {
-      throw new InvalidArgumentError(`Give a whole number from 1 to ${max}.`);
+      throw new InvalidArgumentError(`Use an integer from 1 to ${max}.`);
     }
     return number;
   };
@@ -165,16 +165,16 @@ export function countUpTo(max: number): (value: string) => number {
 /** Parses the serial of a snapshot. */
 export function parseSerial(value: string): number {
   if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('Give the serial of a snapshot, for example 7.');
+  throw new InvalidArgumentError('Use the serial of a snapshot, for example 7.');
 }
 
 /** For commands that read a catalog: what a machine without an earlier verification can require. */
 export function withSnapshotLimits(command: Command): Command {
   return command
-    .option('--min-serial <serial>', 'Refuse an older snapshot of a pinned catalog.', parseSerial)
+    .option('--min-serial <serial>', 'Reject older snapshots of a pinned catalog.', parseSerial)
     .option(
       '--max-age <duration>',
-      'Refuse a signature of a pinned catalog that is older, for example 30d.',
+      'Reject older signatures of a pinned catalog, for example 30d.',
       parseDuration,
     );
 }
@@ -185,7 +185,7 @@ const SECONDS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 function parseDuration(value: string): number {
   const [, count, unit] = /^([1-9]\d{0,8})([dhms])$/.exec(value) ?? [];
   if (count !== undefined) return Number(count) * SECONDS[unit as keyof typeof SECONDS];
-  throw new InvalidArgumentError('Give a whole number and a unit, for example 30d, 12h or 90m.');
+  throw new InvalidArgumentError('Use an integer and a unit, for example 30d, 12h, or 90m.');
 }
 
 /** Adds the argument `<name>` for the name of a catalog. */
@@ -196,5 +196,5 @@ export function withCatalogName(command: Command): Command {
 /** Parses a catalog name, for commander. */
 export function parseCatalogName(name: string): string {
   if (isCatalogName(name)) return name;
-  throw new InvalidArgumentError('A catalog name has lower-case letters, digits and inner hyphens.');
+  throw new InvalidArgumentError('Use lower-case letters, digits, and inner hyphens.');
 }

@@ -166,13 +166,13 @@ describe('policy apply and publish', () => {
     await run(['sign', 'other.txt', '--key', 'team.key']);
     const io = await run(['attach', 'other.txt.sigstore.json', NAME]);
     expect(io.exitCode).toBe(4);
-    expect(io.err()).toContain('not this artifact');
+    expect(io.err()).toContain('not for this artifact');
   });
 
   it('says which argument comes first', async () => {
     const io = await run(['attach', NAME, 'other.txt.sigstore.json']);
     expect(io.exitCode).toBe(2);
-    expect(io.err()).toContain('Give the bundle first: krmhub attach');
+    expect(io.err()).toContain('Swap the arguments: krmhub attach');
   });
 
   it('says how a key is written where YAML has folded it, or there is the name of its file', async () => {
@@ -181,7 +181,7 @@ describe('policy apply and publish', () => {
     for (const bad of [text.replace('key: |', 'key:'), text.replace(/key: \|[\s\S]*/, 'key: team.pub\n')]) {
       const io = await run(['policy', 'apply', await put('bad.yaml', bad)]);
       expect(io.exitCode).toBe(1);
-      expect(io.err()).toContain('Write `key: |`');
+      expect(io.err()).toContain('Use `key: |`');
     }
   });
 
@@ -210,7 +210,7 @@ describe('policy apply and publish', () => {
   it('prints who becomes trusted and who no longer is, for each group, and in the data', async () => {
     const first = await run(['policy', 'apply', await policyFor('team'), '--dry-run']);
     expect(first.err()).toMatch(
-      /^group \*\.example\.com: releases now need a signature\n {2}now trusted: the key sha256:\w{64}\n/m,
+      /^group \*\.example\.com: releases now require a signature\n {2}now trusted: the key sha256:\w{64}\n/m,
     );
     expect(first.err()).not.toContain('no longer trusted');
     await run(['policy', 'apply', 'policies.yaml']);
@@ -223,7 +223,7 @@ describe('policy apply and publish', () => {
     ]);
     const none = await run(['policy', 'apply', await put('none.yaml', '# nothing\n'), '--remove']);
     expect(none.err()).toContain(
-      'group *.example.com: releases no longer need a signature\n  no longer trusted: ',
+      'group *.example.com: releases no longer require a signature\n  no longer trusted: ',
     );
   });
 
@@ -303,7 +303,7 @@ spec:
 
   it('refuses to remove policies with an empty file, and warns of policies that cover no function', async () => {
     const first = await run(['policy', 'apply', await policyFor('team')]);
-    expect(first.err()).toContain('policy team covers no function of this registry yet');
+    expect(first.err()).toContain('policy team covers no function in this registry yet');
     await put('empty.yaml', '# nothing\n');
     const refused = await run(['policy', 'apply', 'empty.yaml']);
     expect(refused.exitCode).toBe(1);
@@ -329,7 +329,7 @@ spec:
       KRMHUB_TOKEN: created.out().trim(),
     });
     expect(io.exitCode).toBe(5);
-    expect(io.err()).toContain('lacks the scope "admin"');
+    expect(io.err()).toContain('does not have the scope "admin"');
   });
 
   it('prints policies as they were applied, to be applied again', async () => {

@@ -12,7 +12,7 @@ export function registerPolicy(program: Command, io: Io): void {
   withOutput(withRegistry(policy.command('list')))
     .summary('List the policies.')
     .description('List the signing policies of a registry.')
-    .option('--text', 'Print the YAML as it was applied, to edit and apply again.')
+    .option('--text', 'Print the applied YAML, to edit and apply again.')
     .addHelpText(
       'after',
       `
@@ -29,18 +29,18 @@ Examples:
     .description('Replace all signing policies of a registry (admin).')
     .argument('<file>', 'YAML file with one SigningPolicy per document, or - for stdin.')
     .option('--remove', 'Allow the removal of policies that the file does not contain.')
-    .option('--dry-run', 'Show who would be trusted and which verdicts would change, and change nothing.')
-    .option('--yes', 'Do not ask at a terminal.')
+    .option('--dry-run', 'Show the effect on trusted signers and verdicts, and change nothing.')
+    .option('--yes', 'Do not ask for confirmation.')
     .addHelpText(
       'after',
       `
 A policy lists groups, a range of releases, and the keys or identities that can
-sign them. The registry refuses a release that a policy covers without such a
-signature. The file contains all policies: to drop one, remove it from the file
-and use --remove.
+sign them. If a policy covers a release, the registry rejects the release
+without such a signature. The file contains all policies. To delete a policy,
+remove it from the file and use --remove.
 
-The command prints, for each group, who becomes trusted and who no longer is. At
-a terminal it asks before it applies them.
+For each group, the command prints the added and removed signers. In a terminal,
+it asks for confirmation before it applies the policies.
 
 Examples:
   krmhub policy apply policies.yaml --dry-run

@@ -16,7 +16,7 @@ export function registerPublish(program: Command, io: Io): void {
     .option('--allow-breaking', 'Publish changes that break users of the previous release.')
     .option('--dry-run', 'Check the releases with the registry, and publish nothing.')
     .option('--key <file>', 'Sign each release with this private key of krmhub or cosign.')
-    .option('--keyless', 'Sign each release with an identity token; see `krmhub sign`.')
+    .option('--keyless', 'Sign each release with an identity token. See `krmhub sign`.')
     .option('--identity-token-file <file>', 'File with an OIDC token for the audience sigstore.')
     .option('--bundle <file>', 'Signature or attestation of a single definition. Repeatable.', collect)
     .option('--no-wait', 'Do not wait until the catalogs include the releases.')
@@ -24,8 +24,8 @@ export function registerPublish(program: Command, io: Io): void {
       'after',
       `
 A release is immutable: publishing the same bytes again changes nothing, and the
-registry refuses other bytes. The command checks all releases before it
-publishes the first one. It refuses changes that break users of the previous
+registry rejects other bytes. The command checks all releases before it
+publishes the first one. It rejects changes that break users of the previous
 release, unless you use --allow-breaking.
 
 Examples:

@@ -11,16 +11,16 @@ export function registerPull(program: Command, io: Io): void {
     .option('--out <folder>', 'Folder for the files.', '.')
     .option('--platform <os/arch>', 'Platform of an executable. Default: this machine.', parsePlatform)
     .option('--overwrite', 'Replace existing files that differ.')
-    .option('--require-trust', 'Refuse an artifact without a signature that you trust.')
+    .option('--require-trust', 'Reject an artifact without a trusted signature.')
     .option('--policy <name>', 'Require that the artifact satisfies this policy of `krmhub trust`.')
     .option('--trusted-root <file>', 'Trusted root of sigstore. Default: KRMHUB_TRUSTED_ROOT.')
     .addHelpText(
       'after',
       `
 The command verifies the digest of every file. If a policy of \`krmhub trust\`
-covers the group and the release of a definition, a signer of that policy must
-have signed that release; otherwise the command writes nothing. Other artifacts
-have no group: name a policy with --policy.
+covers the group and release of a definition, the release must have a signature
+by a signer of that policy. Otherwise, the command writes nothing. Other
+artifacts have no group: set a policy with --policy.
 
 Examples:
   krmhub pull registry.example.com/team/catalog:v1

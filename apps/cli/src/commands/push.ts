@@ -6,7 +6,7 @@ import { parsePlatform, withOutput, withPlainHttp } from './options.js';
 export function registerPush(program: Command, io: Io): void {
   withOutput(withPlainHttp(program.command('push')))
     .summary('Push a file to an OCI registry.')
-    .description('Push a catalog, definition, script, executables or manifests to any OCI registry.')
+    .description('Push a catalog, definition, script, executables, or manifests to any OCI registry.')
     .argument('<file...>', 'File to push, followed by its target: HOST/REPOSITORY:TAG.')
     .option(
       '--exec <[platform=]file>',
@@ -17,20 +17,21 @@ export function registerPush(program: Command, io: Io): void {
       '--flux <folder>',
       'Manifests to push as `flux push artifact` does: a folder, a file, or - for stdin.',
     )
-    .option('--source <url>', 'Repository that the content comes from: org.opencontainers.image.source.')
+    .option('--source <url>', 'Source repository of the content: org.opencontainers.image.source.')
     .option(
       '--revision <revision>',
-      'Its revision, for example main@sha1:…: org.opencontainers.image.revision.',
+      'Source revision, for example main@sha1:…: org.opencontainers.image.revision.',
     )
     .option('--annotation <name=value>', 'Annotation of the manifest. Repeatable.', collectAnnotation)
     .addHelpText(
       'after',
       `
 The command lints catalogs and definitions first. The same file always gets the
-same digest: the creation time is 1970, or the value of SOURCE_DATE_EPOCH. Log in
-with docker login or oras login; for your krmhub registry, the command uses the
-token of krmhub login. docs/oci-artifacts.md describes the artifacts, and
-docs/flux.md how Flux deploys manifests. Hidden files are left out of --flux.
+same digest: the creation time is 1970, or the value of SOURCE_DATE_EPOCH. For a
+krmhub registry, the command uses the token of krmhub login. For other
+registries, log in with docker login or oras login. --flux skips hidden files.
+See docs/oci-artifacts.md for the format of the artifacts, and docs/flux.md for
+Flux.
 
 Examples:
   krmhub push catalog.yaml registry.example.com/team/catalog:v1
@@ -53,6 +54,6 @@ function collectExecutable(value: string, previous: PushOptions['exec'] = []): P
 
 function collectAnnotation(value: string, previous: Record<string, string> = {}): Record<string, string> {
   const equals = value.indexOf('=');
-  if (equals <= 0) throw new InvalidArgumentError('Write name=value.');
+  if (equals <= 0) throw new InvalidArgumentError('Use NAME=VALUE.');
   return { ...previous, [value.slice(0, equals)]: value.slice(equals + 1) };
 }

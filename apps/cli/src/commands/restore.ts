@@ -6,16 +6,16 @@ import { withDataFolder, withOutput } from './options.js';
 export function registerRestore(program: Command, io: Io): void {
   withOutput(withDataFolder(program.command('restore')))
     .summary('Restore a backup.')
-    .description('Create a data folder from a backup, after verifying the backup.')
-    .argument('<backup>', 'Folder that `krmhub backup` wrote.')
-    .option('--takedowns <file>', 'File of takedowns to repeat: takedowns.jsonl or a revocation feed.')
+    .description('Verify a backup, and create a data folder from it.')
+    .argument('<backup>', 'Folder from `krmhub backup`.')
+    .option('--takedowns <file>', 'File with takedowns to repeat: takedowns.jsonl or a revocation feed.')
     .addHelpText(
       'after',
       `
-The command replaces nothing: it refuses a folder that already has a registry. A
-backup contains releases that were taken down after it was made. Use --takedowns
-with takedowns.jsonl of the replaced folder, or with a saved revocation feed, to
-take them down again.
+The command does not replace files: it rejects a folder that already has a
+registry. A backup contains releases that were taken down after the backup. To
+take them down again, use --takedowns with takedowns.jsonl from the replaced
+folder, or with a saved revocation feed.
 
 Examples:
   krmhub restore backups/sunday --data restored

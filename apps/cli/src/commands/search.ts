@@ -12,8 +12,8 @@ const MAX_RESULTS = 100;
 export function registerSearch(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('search')))
     .summary('Search for functions.')
-    .description('Search for functions by words, tags, kind and other properties.')
-    .argument('[text...]', 'Words to search for; the start of a word is enough.')
+    .description('Search for functions by words, tags, kind, and other properties.')
+    .argument('[text...]', 'Words to search for. The start of a word is enough.')
     .option('--tag <tag>', 'Functions with this tag. All filters are repeatable.', collect)
     .option('--kind <kind>', 'Functions of this kind.', collect)
     .option('--group <group>', 'Functions of this group.', collect)
@@ -32,9 +32,9 @@ export function registerSearch(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-If only upstream catalogs have a function, its description starts with
+If a function exists only in upstream catalogs, its description starts with
 (SOURCE in CATALOG). Its release is unknown, because catalog entries do not
-contain it.
+contain releases.
 
 Examples:
   krmhub search set labels

@@ -6,14 +6,14 @@ import { withOutput, withRegistry } from './options.js';
 export function registerShow(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('show')))
     .summary('Show a function.')
-    .description('Show what a function does, how to configure it and how to run it.')
+    .description('Show what a function does, how to configure it, and how to run it.')
     .argument('<function>', 'Function as [GROUP/]KIND or [GROUP/]KIND@RELEASE.')
     .addHelpText(
       'after',
       `
-If only upstream catalogs have the function, the command shows the entry that
-the catalogs of this registry serve, with image references rewritten to the
-mirror of the recipe.
+If a function exists only in upstream catalogs, the command shows its entry in
+the catalogs of this registry. A recipe can rewrite image references in the
+entry to a mirror.
 
 Examples:
   krmhub show SetLabels

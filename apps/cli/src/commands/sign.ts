@@ -7,8 +7,8 @@ export function registerSign(program: Command, io: Io): void {
   withPlainHttp(program.command('sign'))
     .summary('Sign a file or an OCI artifact.')
     .description('Sign a file or an OCI artifact with a key or an identity.')
-    .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST, or sha256:….')
-    .option('--key <file>', 'Private key of `krmhub keygen` or cosign.')
+    .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG, HOST/REPOSITORY@DIGEST, or sha256:….')
+    .option('--key <file>', 'Private key from `krmhub keygen` or cosign.')
     .option('--keyless', 'Sign with the identity of an OIDC token, without a key.')
     .option('--output <bundle>', 'File for the bundle. Default: FILE.sigstore.json.')
     .option('--overwrite', 'Replace an existing bundle that differs.')
@@ -29,9 +29,9 @@ export function registerSign(program: Command, io: Io): void {
       `
 For a file, the command writes a bundle next to it. For an OCI artifact, it
 pushes a bundle as a referrer, as cosign does. Keyless signing uses the public
-sigstore instance by default; its log publishes the name of the signer. The
-identity token comes from a file, SIGSTORE_ID_TOKEN or GitHub Actions. The
-password of a key comes from KRMHUB_KEY_PASSWORD, COSIGN_PASSWORD or a prompt.
+sigstore instance by default, and its log publishes the identity of the signer.
+The identity token comes from a file, SIGSTORE_ID_TOKEN, or GitHub Actions. The
+password of a key comes from KRMHUB_KEY_PASSWORD, COSIGN_PASSWORD, or a prompt.
 
 Examples:
   krmhub sign definition.yaml --key krmhub.key --release 1.0.0

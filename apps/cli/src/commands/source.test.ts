@@ -61,7 +61,7 @@ describe('a recipe with upstream catalogs', () => {
     expect(applied.exitCode, applied.err()).toBe(0);
     expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 invalid$/m);
     expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: Check the url in the recipe/);
-    expect(applied.err()).toMatch(/Until\s+then, the catalog has no entries of it\./);
+    expect(applied.err()).toMatch(/Until\s+then, the catalog contains no entries of this source\./);
     expect(applied.err()).toContain(
       '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
     );
@@ -223,7 +223,7 @@ describe('an applied recipe that leaves its catalog empty says why', () => {
     server.served.set('/good.yaml', catalogText('good.co', ['Good']));
     const young = sourceText('young', `${server.origin}/good.yaml`, ', minimumAge: 72h');
     expect(await applied('young', young)).toContain(
-      'the recipe policy refuses every entry; the report shows when entries reach the minimum age\n1 refused (minimum-age): krmhub',
+      'the recipe policy rejects every entry; the report shows when the entries reach the minimum age\n1 refused (minimum-age): krmhub',
     );
     const good = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
     expect(good).toContain('no entries excluded\n');

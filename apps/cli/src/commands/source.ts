@@ -7,7 +7,7 @@ export function registerSource(program: Command, io: Io): void {
   const source = program
     .command('source')
     .summary('List and sync upstream catalogs.')
-    .description('List and sync the upstream catalogs that the catalogs of a registry include.')
+    .description('List and sync the upstream catalogs in the recipes of a registry.')
     .addHelpText(
       'after',
       `
@@ -17,17 +17,17 @@ Examples:
     );
   withOutput(withRegistry(source.command('list')))
     .summary('List the sources and their problems.')
-    .description('List the sources of catalogs: state, entries and problems.')
+    .description('List the sources of catalogs: state, entries, and problems.')
     .argument('[catalog]', 'Name of a catalog. Default: all catalogs.', parseCatalogName)
     .addHelpText(
       'after',
       `
-States: current; stale (the last sync failed, the catalog uses the last good
-copy); missing (no good copy). CHANGED is when the copy was fetched, POLLED is
-when the registry last tried. Problems follow the table.
+States: current; stale (the last sync failed, and the catalog uses the last good
+copy); missing (no good copy). CHANGED is the time of the copy, and POLLED is
+the time of the last sync. The command prints problems below the table.
 
-If stdout is not a terminal, each line has: catalog, source, state, entries,
-changed, polled, URL, failing since, problem, message.
+If stdout is not a terminal, each line contains: catalog, source, state,
+entries, changed, polled, URL, failing since, problem, message.
 
 Examples:
   krmhub source list
@@ -46,7 +46,7 @@ Examples:
       'after',
       `
 The registry syncs sources on its own schedule. This command syncs them now,
-waits for the next snapshot and prints its serial. If a source fails, the
+waits for the next snapshot, and prints its serial. If a source fails, the
 catalog keeps its last good copy.
 
 Exit codes: 0 all synced, 3 unknown source, 5 a source failed.

@@ -23,7 +23,7 @@ describe('takedown', () => {
     const rehearsed = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '--dry-run']);
     expect([rehearsed.exitCode, rehearsed.out()]).toEqual([0, '']);
     expect(rehearsed.err()).toContain(`would take down ${NAME}@2.0.0`);
-    expect(rehearsed.err()).toMatch(/ {2}sha256:[a-f0-9]{64}: would be erased\n/);
+    expect(rehearsed.err()).toMatch(/ {2}sha256:[a-f0-9]{64}: would be deleted\n/);
     expect(rehearsed.err()).toMatch(/snapshots? of default would be withdrawn: \d/);
     expect(rehearsed.err()).toContain('dry run, nothing was changed');
     expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
@@ -95,7 +95,7 @@ describe('takedown', () => {
     const env = { ...registry.env, KRMHUB_TOKEN: created.out().trim() };
     const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'x'], { env });
     expect(io.exitCode).toBe(5);
-    expect(io.err()).toContain('lacks the scope "admin"');
+    expect(io.err()).toContain('does not have the scope "admin"');
     expect((await run(['takedown', `${NAME}@9.0.0`, '--reason', 'x'])).exitCode).toBe(3);
   });
 });

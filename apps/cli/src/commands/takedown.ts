@@ -5,17 +5,17 @@ import { withOutput, withRegistry } from './options.js';
 
 export function registerTakedown(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('takedown')))
-    .summary('Erase a release for good (admin).')
-    .description('Erase a release for good, for example a leaked secret or malware (admin).')
+    .summary('Delete a release permanently (admin).')
+    .description('Delete a release permanently, for example a leaked secret or malware (admin).')
     .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
-    .requiredOption('--reason <text>', 'Public reason; do not repeat the secret. Required.')
-    .option('--dry-run', 'Show what would be erased, and change nothing.')
+    .requiredOption('--reason <text>', 'Public reason, without the secret itself. Required.')
+    .option('--dry-run', 'Show what would be deleted, and change nothing.')
     .addHelpText(
       'after',
       `
-A takedown cannot be undone: the registry never accepts the name or the bytes
-again. It does not reach copies that others made, so revoke a leaked secret
-first. For a broken release, use \`krmhub yank\`.
+You cannot undo a takedown: the registry never accepts the name or the bytes
+again. A takedown does not delete copies on other machines, so revoke a leaked
+secret first. For a broken release, use \`krmhub yank\`.
 
 Examples:
   krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --dry-run

@@ -113,7 +113,7 @@ it('revokes a leaked token for any client, with the same output for unknown toke
   const reported = await report(`${secret}\n`);
   expect([reported.exitCode, reported.out()]).toEqual([0, '']);
   expect(reported.err()).toBe(
-    `reported to ${registry.url}; if the token was valid there, it is now revoked\n`,
+    `reported to ${registry.url}: if the token was valid there, it is now revoked\n`,
   );
   expect((await run(['whoami'], { token: secret })).err()).toContain('revoked');
   expect((await report(secret)).err()).toBe(reported.err());

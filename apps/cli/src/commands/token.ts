@@ -14,7 +14,7 @@ export function registerToken(program: Command, io: Io): void {
   const token = program
     .command('token')
     .summary('Manage the tokens of a registry.')
-    .description('Create, list and revoke the tokens of a registry.')
+    .description('Create, list, and revoke the tokens of a registry.')
     .addHelpText(
       'after',
       '\nExamples:\n  krmhub token list\n  krmhub token create ci --scope publish > ci.token',
@@ -29,9 +29,9 @@ function registerCreate(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('create')))
     .summary('Create a token (admin).')
     .description('Create a token and print its secret on stdout, once (admin).')
-    .argument('<name>', 'Name of the token; releases show it as the publisher.')
+    .argument('<name>', 'Name of the token. Releases show it as the publisher.')
     .addOption(
-      new Option('--scope <scope>', 'Permission: publish, yank, push or admin. Repeatable. Required.')
+      new Option('--scope <scope>', 'Permission: publish, yank, push, or admin. Repeatable. Required.')
         .argParser(collectScopes)
         .makeOptionMandatory(),
     )
@@ -42,7 +42,7 @@ function registerCreate(parent: Command, io: Io): void {
       collectList,
     )
     .addOption(
-      new Option('--expires <time>', 'Lifetime, for example 90d, 12w or 1y.')
+      new Option('--expires <time>', 'Lifetime, for example 90d, 12w, or 1y.')
         .argParser(parseLifetime)
         .default(DEFAULT_DAYS, `${DEFAULT_DAYS}d`),
     )
@@ -73,8 +73,8 @@ function registerList(parent: Command, io: Io): void {
 
 function registerRevoke(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('revoke')))
-    .description('Revoke a token at once (admin).')
-    .argument('<id>', 'ID as `krmhub token list` shows it; the first 4 characters are enough.')
+    .description('Revoke a token immediately (admin).')
+    .argument('<id>', 'ID from `krmhub token list`. The first 4 characters are enough.')
     .addHelpText('after', '\nExamples:\n  krmhub token revoke 3f2a91c0')
     .action(async (id: string, options: TokenOptions) => {
       const { revokeToken } = await import('../registry/tokens.js');
@@ -85,7 +85,7 @@ function registerRevoke(parent: Command, io: Io): void {
 function registerReportLeak(parent: Command, io: Io): void {
   withRegistry(parent.command('report-leak'))
     .summary('Revoke a leaked token.')
-    .description('Revoke a leaked token. Pass it on stdin or type it; no other token is needed.')
+    .description('Revoke a leaked token from stdin or a prompt. No other token is required.')
     .addHelpText('after', '\nExamples:\n  krmhub token report-leak < leaked.token')
     .action(async (options: { registry?: string }) => {
       const { reportLeak } = await import('../registry/tokens.js');
@@ -104,7 +104,7 @@ function parseLifetime(value: string): number {
   const days = parseDays(value);
   if (days === undefined || days < 1 || days > MAX_DAYS) {
     throw new InvalidArgumentError(
-      `Give days, weeks or years, for example 90d or 1y. The maximum is ${MAX_DAYS}d.`,
+      `Use days, weeks, or years, for example 90d or 1y. The maximum is ${MAX_DAYS}d.`,
     );
   }
   return days;

@@ -12,10 +12,10 @@ export function registerTrust(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The signers are in trust.yaml, in the folder of \`krmhub login\`, or in the file
-that KRMHUB_TRUST names. The file contains SigningPolicy and TrustedCatalog
-documents, and you can edit it. If krmhub cannot read the file, it trusts no
-signer.
+krmhub stores the signers in trust.yaml, in the folder of \`krmhub login\`, or in
+the file that KRMHUB_TRUST sets. The file contains SigningPolicy and
+TrustedCatalog documents, and you can edit it. If krmhub cannot read the file,
+it trusts no signer.
 
 Examples:
   krmhub trust add example --group example.com --key krmhub.pub
@@ -37,8 +37,8 @@ function registerAdd(parent: Command, io: Io): void {
     .option('--issuer <url>', 'OIDC issuer of the identity.')
     .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
     .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
-    .option('--releases <range>', 'Only these releases, as a range of npm semver.')
-    .option('--valid-from <time>', 'Trust signatures from this time on, for example 2027-01-31.')
+    .option('--releases <range>', 'Only these releases, as an npm semver range.')
+    .option('--valid-from <time>', 'Trust signatures from this time, for example 2027-01-31.')
     .option('--valid-until <time>', 'Trust signatures before this time.')
     .option('--name <name>', 'Name of the entry for a catalog URL. Default: derived from the URL.')
     .option(
@@ -72,7 +72,7 @@ Examples:
 function registerList(parent: Command, io: Io): void {
   withOutput(parent.command('list'))
     .summary('List the trusted signers.')
-    .description('List the signers that you trust, for what and until when.')
+    .description('List the trusted signers, their groups, and their validity.')
     .addHelpText('after', '\nExamples:\n  krmhub trust list\n  krmhub trust list -o json')
     .action(async (options: { output: OutputFormat }) => {
       const { listTrust } = await import('../signatures/trust/list-trust.js');
@@ -84,7 +84,7 @@ function registerRemove(parent: Command, io: Io): void {
   parent
     .command('remove')
     .description('Remove a policy or a pinned catalog.')
-    .argument('<name>', 'Name as `krmhub trust list` shows it.')
+    .argument('<name>', 'Name from `krmhub trust list`.')
     .addHelpText('after', '\nExamples:\n  krmhub trust remove old')
     .action(async (name: string) => {
       const { removeTrust } = await import('../signatures/trust/edit-trust.js');

@@ -8,7 +8,7 @@ export function registerUnyank(program: Command, io: Io): void {
     .summary('Undo a yank.')
     .description('Undo a yank: the next snapshots of catalogs include the release again.')
     .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
-    .option('--reason <text>', 'Reason, stored in the event feed.')
+    .option('--reason <text>', 'Reason for the event feed.')
     .addHelpText(
       'after',
       `

@@ -210,7 +210,9 @@ describe('verify --key', () => {
     serveAs = (url) => url.replace('manifests/9.9.9', 'manifests/1.0.0');
     for (const options of [byKey, byPolicy]) {
       const { err } = await ends(4, 'verify', `${proxyHost}/${SET_LABELS}:9.9.9`, ...options);
-      expect(err()).toContain(`signed is ${GROUP}/SetLabels@1.0.0, not ${GROUP}/SetLabels@9.9.9`);
+      expect(err()).toContain(
+        `the signature is for ${GROUP}/SetLabels@1.0.0, not for ${GROUP}/SetLabels@9.9.9`,
+      );
     }
   });
 
@@ -232,17 +234,17 @@ describe('verify --key', () => {
     serveAs = (url) => url.replace('manifests/9.9.9', 'manifests/1.0.0');
     const refused = await ends(4, 'verify', `${proxyHost}/team/plain:9.9.9`, ...byKey);
     expect(refused.err()).toContain(
-      `signed is a manifest of ${GROUP}/SetLabels@1.0.0, expected ${GROUP}/SetLabels@9.9.9`,
+      `the signature is for a manifest of ${GROUP}/SetLabels@1.0.0, expected ${GROUP}/SetLabels@9.9.9`,
     );
   });
 
-  it('rejects a plain signature that names no release under a version tag, and says so for other tags', async () => {
+  it('rejects a plain signature without a release under a version tag, and says so for other tags', async () => {
     const unnamed = await pushFiles('team/unnamed:1.0.0', definition('set-labels'));
     await signPlainly(unnamed);
     const { err } = await ends(4, 'verify', `${host}/team/unnamed:1.0.0`, ...byKey);
-    expect(err()).toContain(`the signature names no release, expected ${GROUP}/SetLabels@1.0.0`);
+    expect(err()).toContain(`the signature does not contain the release, expected ${GROUP}/SetLabels@1.0.0`);
     const exact = await ends(0, 'verify', `${host}/team/unnamed@${unnamed.digest}`, ...byKey);
-    expect(exact.err()).toContain(`as ${GROUP}/SetLabels (no release named): signed by`);
+    expect(exact.err()).toContain(`as ${GROUP}/SetLabels (no release signed): signed by`);
   });
 
   it('holds attestations to the tag', async () => {
@@ -267,9 +269,11 @@ describe('verify --key', () => {
     serveAs = (url) =>
       url.replace('catalogs/prod/', 'catalogs/default/').replace('manifests/77', 'manifests/1');
     const other = await ends(4, 'verify', `${proxyHost}/catalogs/prod:latest`, ...key);
-    expect(other.err()).toContain('of the catalog default, not of the catalog prod');
+    expect(other.err()).toContain('of the catalog default, not for the catalog prod');
     const older = await ends(4, 'verify', `${proxyHost}/catalogs/default:77`, ...key);
-    expect(older.err()).toContain('signed is snapshot 1 of the catalog default, not snapshot 77');
+    expect(older.err()).toContain(
+      'the signature is for snapshot 1 of the catalog default, not for snapshot 77',
+    );
   });
 });
 

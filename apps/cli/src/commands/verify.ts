@@ -7,7 +7,7 @@ export function registerVerify(program: Command, io: Io): void {
   withOutput(withPlainHttp(program.command('verify')))
     .summary('Verify a file or an OCI artifact.')
     .description('Verify the signature of a file or an OCI artifact, and show every check.')
-    .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST, or sha256:….')
+    .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG, HOST/REPOSITORY@DIGEST, or sha256:….')
     .option('--key <file>', 'Public key of the signer.')
     .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
     .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
@@ -20,9 +20,9 @@ export function registerVerify(program: Command, io: Io): void {
       'after',
       `
 One valid bundle is enough. The command reads both signature formats of cosign.
-Without --key and --identity, the policies of \`krmhub trust\` decide: those that
-cover the group and the release of a definition, or the one that --policy names.
-Verifying a file needs no network.
+Without --key and --identity, it uses the policies of \`krmhub trust\` that cover
+the group and release of the definition, or the policy in --policy. For a file,
+the command does not use the network.
 
 Exit codes: 0 verified, 4 not trusted.
 

@@ -8,7 +8,7 @@ export function registerYank(program: Command, io: Io): void {
     .summary('Remove a release from catalogs.')
     .description('Remove a release from catalogs. Its bytes stay for users who pinned it.')
     .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
-    .requiredOption('--reason <text>', 'Reason, shown to everyone who looks up the release. Required.')
+    .requiredOption('--reason <text>', 'Reason, which the registry shows with the release. Required.')
     .addHelpText(
       'after',
       `

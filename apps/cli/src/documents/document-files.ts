@@ -34,8 +34,8 @@ export const OCI_SCHEME = 'oci://';
 /** Finds files, files in folders, OCI artifacts, and stdin for `-`. */
 export async function findDocumentFiles(io: Io, names: readonly string[]): Promise<DocumentFileList> {
   if (names.filter((name) => name === '-').length > 1)
-    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is given more than once', {
-      hint: 'Give "-" once.',
+    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is an argument more than once', {
+      hint: 'Use "-" only once.',
     });
   const found: DocumentFileList = { files: [], templates: [] };
   const byPath = new Map<string, DocumentFileList['files'][number]>();
@@ -70,8 +70,8 @@ export async function findDocumentFiles(io: Io, names: readonly string[]): Promi
     const below: string[] = [];
     await walk(io, name, below, found.templates, 0);
     if (below.length === 0) {
-      throw new KrmhubError('not-found', `no .yaml, .yml or .json file in ${name}`, {
-        hint: 'Give a folder with definitions, or create one: krmhub init GROUP/KIND',
+      throw new KrmhubError('not-found', `no .yaml, .yml, or .json file in ${name}`, {
+        hint: 'Use a folder with definitions, or create one: krmhub init GROUP/KIND',
       });
     }
     for (const file of below) add(path.resolve(io.cwd, file), file, false);
@@ -98,7 +98,7 @@ export async function readDocumentFile(
 async function readBytes(io: DocumentIo, name: string, maxBytes: number): Promise<Uint8Array> {
   if (name === STDIN_NAME) return readStdin(io, maxBytes);
   if (!name.startsWith(OCI_SCHEME)) return readFileUpTo(io, name, maxBytes);
-  if (!isWhole(io)) throw new TypeError(`a thread cannot read ${name}`);
+  if (!isWhole(io)) throw new TypeError(`a worker thread cannot read ${name}`);
   const { readArtifact } = await import('./read-artifact.js');
   return readArtifact(io, name, maxBytes);
 }
@@ -136,7 +136,7 @@ async function walk(
     else if (entry.isFile() && SOURCE_NAME.test(entry.name)) found.push(name);
     if (found.length > MAX_FILES) {
       throw new KrmhubError('usage', `cannot read ${folder}: more than ${MAX_FILES} files`, {
-        hint: 'Give a smaller folder.',
+        hint: 'Use a smaller folder.',
       });
     }
   }

@@ -102,7 +102,7 @@ export function assignReleases(
   const release = wanted === undefined ? undefined : canonicalRelease(wanted);
   if (wanted !== undefined && release === undefined) {
     throw new KrmhubError('usage', `--release ${wanted} is not a SemVer version without build metadata`, {
-      hint: 'Use a release like 1.2.3, v1.2 or 1.3.0-rc.1, for example: --release 1.2.3',
+      hint: 'Use a release such as 1.2.3, v1.2, or 1.3.0-rc.1, for example: --release 1.2.3',
     });
   }
   const without: string[] = [];
@@ -115,7 +115,7 @@ export function assignReleases(
   });
   if (without.length > 0) {
     throw new KrmhubError('usage', `cannot determine the release of ${without.join(', ')}`, {
-      hint: 'Set it, for example: --release 1.0.0. Image tags or download URLs must otherwise contain one version.',
+      hint: 'Set it, for example: --release 1.0.0. By default, the image tag or download URL must contain a version.',
     });
   }
   return sortByRelease(removeDuplicates(submissions));

@@ -64,7 +64,7 @@ describe('sources', () => {
       message: 'cannot read missing.yaml: no such file or folder',
     });
     await mkdir(path.join(folder, 'empty'));
-    expect((await failure(read(['empty']))).message).toContain('no .yaml, .yml or .json file in empty');
+    expect((await failure(read(['empty']))).message).toContain('no .yaml, .yml, or .json file in empty');
     expect((await failure(read(['-', '-']))).code).toBe('usage');
   });
 

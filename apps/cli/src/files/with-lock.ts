@@ -30,7 +30,7 @@ async function acquireLock(lock: string): Promise<void> {
       if (!held) throw diskError(error, escapeControls(`cannot create ${lock}`));
       if (attempt === LOCK_ATTEMPTS) {
         throw new KrmhubError('unavailable', escapeControls(`cannot lock the file: ${lock} exists`), {
-          hint: `If no other krmhub runs, remove the lock: rm ${lock}`,
+          hint: `If no other krmhub is running, remove the lock: rm ${lock}`,
           cause: error,
         });
       }

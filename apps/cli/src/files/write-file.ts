@@ -78,6 +78,6 @@ function folderError(error: unknown, folder: string): unknown {
 
 function existsError(file: string): KrmhubError {
   return new KrmhubError('conflict', `${file} already exists and differs`, {
-    hint: `Remove it (rm ${file}), choose another file, or use --overwrite if the command has it.`,
+    hint: `Use another file, use --overwrite if the command supports it, or run: rm ${file}`,
   });
 }

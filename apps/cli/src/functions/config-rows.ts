@@ -16,7 +16,7 @@ export function configRows(description: ConfigDescription): ConfigRows {
   for (const field of description.fields) visit(field);
   const notes = description.rules.map((rule) => toSentence(ruleText(rule)));
   if (fields.length === 0 && notes.length === 0) notes.push('The functionConfig has no fields.');
-  if (!description.complete) notes.push('This list is incomplete; see the schema.');
+  if (!description.complete) notes.push('This list is incomplete. See the schema.');
   return { fields, notes };
 }
 

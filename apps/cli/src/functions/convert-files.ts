@@ -79,7 +79,7 @@ export async function convertFiles(
   if (converted.length === 0) {
     if (errors.length > 0) return printLine(io, 'converted no files');
     throw new KrmhubError('not-found', `nothing to convert in ${names.join(', ')}`, {
-      hint: 'Give definitions, catalogs, function metadata or lists of kpt, FunctionConfigs of Porch or Krew plugins.',
+      hint: 'Use definitions, catalogs, kpt function metadata, kpt function lists, Porch FunctionConfigs, or Krew plugins.',
     });
   }
   const { files, report } =
@@ -135,7 +135,7 @@ function checkOptions({ release, group, name, to, losses }: ConvertFilesOptions)
   }
   if (release !== undefined && canonicalRelease(release) === undefined) {
     throw new KrmhubError('usage', `--release ${release} is not a SemVer version without build metadata`, {
-      hint: 'Use a release like 1.2.3 or v0.3, for example: --release v0.3',
+      hint: 'Use a release such as 1.2.3 or v0.3, for example: --release v0.3',
     });
   }
   if (group !== undefined && !isGroup(group)) {
@@ -145,7 +145,7 @@ function checkOptions({ release, group, name, to, losses }: ConvertFilesOptions)
   }
   if (name !== undefined && to === 'definition') {
     throw new KrmhubError('usage', '--name requires the output of a catalog', {
-      hint: 'Add: --to catalog',
+      hint: 'Add --to catalog.',
     });
   }
 }
@@ -290,7 +290,7 @@ async function writeAll(
   }
   if (present.length > 0) {
     throw new KrmhubError('conflict', `cannot write existing files that differ: ${present.join(', ')}`, {
-      hint: 'Nothing was written. Replace the files with --force, or choose another folder with --out.',
+      hint: 'Nothing was written. Replace the files with --force, or use another folder with --out.',
     });
   }
   let written = 0;

@@ -41,7 +41,7 @@ export async function createFunctionFiles(
       'conflict',
       `cannot create the function: ${present.join(', ')} already ${present.length === 1 ? 'exists' : 'exist'}`,
       {
-        hint: 'Choose another folder: --dir FOLDER',
+        hint: 'Use another folder: --dir FOLDER',
       },
     );
   }
@@ -89,7 +89,7 @@ spec:
   publisher: ${yamlText(group)}
   home: ${url}
   tags:
-    # mutator, validator or generator, and search terms.
+    # mutator, validator, or generator, and search terms.
     - mutator
   versions:
     # The API version of the functionConfig. You set the release when you publish.

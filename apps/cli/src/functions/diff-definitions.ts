@@ -28,8 +28,8 @@ export async function diffDefinitions(
   options: DiffOptions,
 ): Promise<void> {
   if (before === '-' && after === '-')
-    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is given more than once', {
-      hint: 'Give "-" once.',
+    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is an argument more than once', {
+      hint: 'Use "-" only once.',
     });
   const release = isReference(before) ? canonicalRelease(after) : undefined;
   const second = release === undefined ? after : `${before.slice(0, before.indexOf('@'))}@${release}`;

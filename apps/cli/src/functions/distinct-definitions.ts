@@ -91,6 +91,6 @@ function clash(what: string, files: readonly string[], releases: boolean): Diagn
     path: '',
     hint: releases
       ? fix
-      : 'Remove the others. To select among releases, publish them and write a catalog recipe.',
+      : 'Remove the others. To choose between releases, publish them and use a catalog recipe.',
   };
 }

@@ -224,7 +224,7 @@ function addReleases(sheet: Sheet, { known, releases, takedowns }: FunctionPage)
   const noted = rows.some((row) => row.at(-1) !== '');
   sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', noted ? 'NOTE' : ''], rows);
   if (releases.length > MAX_RELEASES)
-    sheet.prose(`and ${releases.length - MAX_RELEASES} older; list all with -o json`);
+    sheet.prose(`and ${releases.length - MAX_RELEASES} older; to list all, use -o json`);
   if (takedowns.length === 0) return;
   sheet.title('TAKEN DOWN');
   const erased = takedowns.map(({ release, at, by, reason }) => [release, sheet.time(at), by, reason]);

@@ -16,7 +16,7 @@ type LifecycleAction = 'yank' | 'unyank' | 'deprecate';
 
 const DONE: Record<LifecycleAction, string> = { yank: 'yanked', unyank: 'unyanked', deprecate: 'deprecated' };
 const CONSEQUENCE: Record<LifecycleAction, string> = {
-  yank: 'the next snapshot of every catalog excludes it; its bytes stay available by digest',
+  yank: 'the next snapshot of every catalog excludes it, and its bytes stay available by digest',
   unyank: 'the next snapshots of catalogs include it again',
   deprecate: 'catalogs still include it',
 };
@@ -32,7 +32,7 @@ export async function setLifecycle(
   const reason = options.reason?.trim();
   if (reason === '') {
     throw new KrmhubError('usage', '--reason is empty', {
-      hint: 'Give a reason for users, for example: --reason "use 2.0.0"',
+      hint: 'Add a reason for users, for example: --reason "use 2.0.0"',
     });
   }
   const client = await connect(io, options.registry);

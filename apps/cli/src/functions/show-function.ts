@@ -76,7 +76,7 @@ async function resolveName(
   const candidates = ours.length > 0 ? ours : called;
   if (candidates.length === 1) return { group: candidates[0]!.group, kind: candidates[0]!.kind };
   if (candidates.length > 1) {
-    throw new KrmhubError('not-found', `${kind} is ambiguous: ${candidates.length} groups have it`, {
+    throw new KrmhubError('not-found', `${kind} is ambiguous: ${candidates.length} groups have this kind`, {
       hint: `Use one of: ${names(candidates)}`,
     });
   }

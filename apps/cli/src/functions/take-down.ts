@@ -21,7 +21,7 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
   const reason = options.reason.trim();
   if (reason === '') {
     throw new KrmhubError('usage', '--reason is empty', {
-      hint: 'Give a public reason, for example: --reason "contains a password"',
+      hint: 'Add a public reason, for example: --reason "contains a password"',
     });
   }
   const client = await connect(io, options.registry);
@@ -47,15 +47,15 @@ function resultLines(result: TakedownResult): string[] {
     const some = others.length > 5 ? [...others.slice(0, 5), '…'] : others;
     lines.push(
       others.length === 0
-        ? `  ${digest}: ${dryRun ? 'would be erased' : 'erased'}`
-        : `  ${digest}: kept, also used by ${some.join(', ')}`,
+        ? `  ${digest}: ${dryRun ? 'would be deleted' : 'deleted'}`
+        : `  ${digest}: kept, because it is also used by ${some.join(', ')}`,
     );
   }
   if (result.repositories.length > 0) {
     const some = result.repositories.slice(0, 20);
     const more = result.repositories.length > some.length ? ', …' : '';
     lines.push(
-      `  copies and their referrers ${dryRun ? 'would be erased' : 'erased'} from ${some.join(', ')}${more}`,
+      `  copies and their referrers ${dryRun ? 'would be deleted' : 'deleted'} from ${some.join(', ')}${more}`,
     );
   }
   for (const [catalog, serials] of withdrawnByCatalog(result)) {
@@ -88,7 +88,7 @@ function describeSigner({ type, fingerprint, issuer, subject }: TakenDownSigner)
 function eraseWarning(erased: boolean): string[] {
   if (erased) return [];
   return [
-    'some files are not erased from the disk yet; see the log of the registry, then run this command again',
+    'some files are not deleted from the disk yet; see the log of the registry, then run this command again',
   ];
 }
 

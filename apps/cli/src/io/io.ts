@@ -51,7 +51,7 @@ function outputError(cause: NodeJS.ErrnoException): KrmhubError {
   const isFull = cause.code === 'ENOSPC' || cause.code === 'EDQUOT';
   const reason = isFull ? 'the disk is full' : (cause.code ?? cause.message);
   return new KrmhubError(isFull ? 'storage-full' : 'unavailable', `cannot write the output: ${reason}`, {
-    hint: 'Write it to another file or disk.',
+    hint: 'Write the output to another file or disk.',
     cause,
   });
 }

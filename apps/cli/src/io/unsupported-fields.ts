@@ -14,7 +14,7 @@ export async function printUnsupportedFields(io: Io, report: ProfileReport, more
   const left = omitted === 0 ? '' : `, ${omitted} of ${plural(functions + omitted, 'function')} omitted`;
   await printWarning(
     io,
-    escapeControls(`profile ${profile} cannot express ${plural(losses.length, 'value')}${left}; ${more}`),
+    escapeControls(`profile ${profile} does not support ${plural(losses.length, 'value')}${left}; ${more}`),
   );
   const byField = new Map<string, ProfileLoss[]>();
   for (const loss of losses) {

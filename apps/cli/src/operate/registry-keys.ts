@@ -24,7 +24,7 @@ export async function rotateKey(io: Io, options: KeyOptions & { from?: string })
   });
   await printData(io, options.output, { keys }, () => printKeys(io, keys));
   await printLine(io, `created key ${made.fingerprint}, valid from ${made.validFrom}`);
-  await printLine(io, 'consumers must pin its public key: krmhub key list -o json');
+  await printLine(io, 'users must pin its public key: krmhub key list -o json');
 }
 
 function parseTime(text: string): Date {
@@ -33,7 +33,7 @@ function parseTime(text: string): Date {
     : undefined;
   if (time !== undefined && !Number.isNaN(time.getTime())) return time;
   throw new KrmhubError('usage', `--from: ${JSON.stringify(escapeControls(text))} is not a valid time`, {
-    hint: 'Give a UTC date or a time, for example: krmhub key rotate --from 2030-01-02T12:00:00Z',
+    hint: 'Use a UTC date or time, for example: krmhub key rotate --from 2030-01-02T12:00:00Z',
   });
 }
 

@@ -37,7 +37,7 @@ export async function restoreFromBackup(io: Io, backup: string, options: Restore
   await printWarning(io, manifest.notice);
   await printLine(
     io,
-    'catalogs keep their digests; the registry regenerates catalog files on the first request',
+    'catalogs keep their digests; the registry regenerates catalog files at the first request',
   );
 }
 

@@ -65,7 +65,7 @@ async function printWelcome(
   await printLine(io, `krmhub serves ${url} from ${dataFolder}`);
   if (adminTokenProblem !== undefined) {
     await printLine(io, `no usable admin token: ${adminTokenFile} ${adminTokenProblem}`);
-    await printLine(io, '  hint: Empty that file and restart the registry to create a new token.');
+    await printLine(io, '  hint: To create a new token, empty that file and restart the registry.');
     return;
   }
   await printLine(io, `admin token${adminTokenCreated ? ' (new)' : ''}: ${adminTokenFile}`);

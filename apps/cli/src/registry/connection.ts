@@ -39,7 +39,7 @@ async function connection(
   const token = overrides.token ?? (await tokenFor(io, url));
   if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
     const { printWarning } = await import('../io/print.js');
-    await printWarning(io, `the token is sent to ${url.origin} without encryption; use https`);
+    await printWarning(io, `krmhub sends the token to ${url.origin} without encryption; use https`);
   }
   const agent = await proxyAgentFor(io, url);
   return {

@@ -58,7 +58,7 @@ export function checkToken(text: string): string {
   }
   if (token.length > MAX_TOKEN_LENGTH || !/^[\x21-\x7e]+$/.test(token)) {
     throw new KrmhubError('usage', 'cannot read the token: the input is not a token', {
-      hint: 'Pass only the token, on one line, as `krmhub token create` printed it.',
+      hint: 'Pass only the token from `krmhub token create`, on one line.',
     });
   }
   return token;

@@ -90,7 +90,7 @@ async function credentialsFromHelper(
   const program = `docker-credential-${name}`;
   const failed = (why: string) =>
     new KrmhubError('unauthorized', `credential helper ${printable(program)} of ${file} failed: ${why}`, {
-      hint: `Install it, or remove it from ${file}.`,
+      hint: `Install the helper, or remove it from ${file}.`,
     });
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) throw failed('its name is not valid');
   const { code, output } = await run(io, program, server).catch((error: NodeJS.ErrnoException) => {
@@ -111,7 +111,7 @@ async function credentialsFromHelper(
   } catch {
     // The text can contain a secret, so the error does not quote it.
   }
-  throw failed('it returned no user name and secret');
+  throw failed('it returned no user name or no secret');
 }
 
 function run(

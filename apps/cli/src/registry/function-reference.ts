@@ -24,7 +24,7 @@ export function parseFunctionReference(text: string): FunctionReference {
   if (group !== undefined && !isGroup(group)) {
     throw new KrmhubError(
       'usage',
-      `${JSON.stringify(group)} is not a valid group: a group is a lower-case DNS name with a dot`,
+      `${JSON.stringify(group)} is not a valid group: it must be a lower-case DNS name with a dot`,
       {
         hint,
       },
@@ -35,7 +35,7 @@ export function parseFunctionReference(text: string): FunctionReference {
     throw new KrmhubError('usage', `${JSON.stringify(text)} has no release after "@"`, { hint });
   if (release !== undefined && !RELEASE.test(release)) {
     throw new KrmhubError('usage', `${JSON.stringify(release)} is not a valid release`, {
-      hint: 'Use a SemVer version without build metadata, for example: 1.2.0, v1.2 or 1.3.0-rc.1',
+      hint: 'Use a SemVer version without build metadata, for example: 1.2.0, v1.2, or 1.3.0-rc.1',
     });
   }
   return { kind, ...(group === undefined ? {} : { group }), ...(release === undefined ? {} : { release }) };

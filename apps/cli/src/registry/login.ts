@@ -27,7 +27,7 @@ export async function login(io: Io, url: string | undefined, options: RegistryOp
   await printLine(io, `saved the token in ${credentialsFile(io)}`);
   const configured = io.env.KRMHUB_TOKEN;
   if (configured !== undefined && configured !== '' && configured.trim() !== token) {
-    await printWarning(io, 'KRMHUB_TOKEN contains a different token and overrides the saved one');
+    await printWarning(io, 'KRMHUB_TOKEN contains a different token and overrides the saved token');
   }
 }
 
@@ -42,7 +42,7 @@ export async function logout(io: Io, url: string | undefined, options: RegistryO
       : `no saved token for ${registry.origin}`,
   );
   if ((io.env.KRMHUB_TOKEN ?? '') !== '') {
-    await printWarning(io, 'KRMHUB_TOKEN is still set, and commands still use it');
+    await printWarning(io, 'KRMHUB_TOKEN is still set, and commands use it');
   }
 }
 
@@ -66,8 +66,8 @@ function chooseRegistry(
   { registry }: RegistryOption,
 ): string | undefined {
   if (url !== undefined && registry !== undefined && url !== registry) {
-    throw new KrmhubError('usage', `two different registries: ${url} and ${registry}`, {
-      hint: `Give one of them: krmhub ${command} ${url}`,
+    throw new KrmhubError('usage', `the registries differ: ${url} and ${registry}`, {
+      hint: `Use one of them: krmhub ${command} ${url}`,
     });
   }
   return url ?? registry;
@@ -82,7 +82,7 @@ async function readToken(io: Io, registry: URL): Promise<string> {
   const configured = io.env.KRMHUB_TOKEN;
   if (configured !== undefined && configured !== '') return checkToken(configured);
   if (io.stdin.isTTY !== true) {
-    throw new KrmhubError('usage', `cannot log in to ${registry.origin}: no token given`, {
+    throw new KrmhubError('usage', `cannot log in to ${registry.origin}: the token is missing`, {
       hint: 'Set KRMHUB_TOKEN, or pass the token on stdin: krmhub login < data/admin.token',
     });
   }
@@ -92,7 +92,7 @@ async function readToken(io: Io, registry: URL): Promise<string> {
 function rejectedToken(error: unknown, url: string): unknown {
   if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') return error;
   return new KrmhubError('unauthorized', `${url} rejects the token: ${error.message}`, {
-    hint: 'Nothing was saved. Ask the operator of the registry for a token: krmhub token create NAME --scope publish',
+    hint: 'Nothing was saved. Ask the operator for a token from: krmhub token create NAME --scope publish',
     cause: error,
   });
 }

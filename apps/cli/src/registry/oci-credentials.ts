@@ -31,7 +31,7 @@ function tokenServices({ env }: Pick<Io, 'env'>, registry: string): string[] {
     if (others.length === 0 && host !== '' && parseUrl(origin)?.origin === origin)
       return canonicalHost(host) === canonicalHost(registry) ? [origin] : [];
     throw new KrmhubError('usage', 'KRMHUB_TOKEN_SERVICES is not a list of REGISTRY=ORIGIN', {
-      hint: 'For example: KRMHUB_TOKEN_SERVICES=registry.example.com=https://auth.example.com',
+      hint: 'Set it, for example: KRMHUB_TOKEN_SERVICES=registry.example.com=https://auth.example.com',
     });
   });
 }

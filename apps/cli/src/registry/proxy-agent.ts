@@ -13,7 +13,7 @@ export function proxyAgent(registry: URL): Agent | undefined {
   if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
     // The message does not quote the URL: it can contain a password.
     throw new KrmhubError('usage', `the proxy for ${registry.host} is not an http or https URL`, {
-      hint: `Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, or run: export NO_PROXY=${registry.hostname}`,
+      hint: `Correct HTTPS_PROXY, HTTP_PROXY, or ALL_PROXY, or run: export NO_PROXY=${registry.hostname}`,
     });
   }
   return registry.protocol === 'https:' ? new HttpsProxyAgent(proxy) : new HttpProxyAgent(proxy);

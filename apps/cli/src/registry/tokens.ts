@@ -40,7 +40,7 @@ export async function createToken(io: Io, name: string, options: CreateTokenOpti
     io,
     escapeControls(`created token ${created.name} (${created.id}): ${describeToken(created)}`),
   );
-  await printLine(io, 'store the secret now: it cannot be shown again');
+  await printLine(io, 'store the secret now: krmhub cannot show it again');
 }
 
 export async function listTokens(io: Io, options: TokenOptions): Promise<void> {
@@ -69,7 +69,7 @@ export async function reportLeak(io: Io, options: { registry?: string }): Promis
   const client = await connect(io, options.registry);
   await client.reportLeak(token);
   // The registry does not say whether it knows the token.
-  await printLine(io, `reported to ${client.url}; if the token was valid there, it is now revoked`);
+  await printLine(io, `reported to ${client.url}: if the token was valid there, it is now revoked`);
 }
 
 async function readLeakedToken(io: Io): Promise<string> {
@@ -85,7 +85,7 @@ export function findToken(tokens: readonly Token[], id: string): Token {
   if (id.length < MIN_ID_LENGTH) {
     throw new KrmhubError(
       'usage',
-      `token ID ${JSON.stringify(id)} is too short: at least ${MIN_ID_LENGTH} characters`,
+      `token ID ${JSON.stringify(id)} is too short: it must have at least ${MIN_ID_LENGTH} characters`,
       { hint },
     );
   }
@@ -98,6 +98,6 @@ export function findToken(tokens: readonly Token[], id: string): Token {
   }
   const names = candidates.map((token) => `${token.id} (${token.name})`).join(', ');
   throw new KrmhubError('usage', `token ID ${JSON.stringify(id)} is ambiguous: it matches ${names}`, {
-    hint: 'Give more characters of the ID.',
+    hint: 'Use more characters of the ID.',
   });
 }

@@ -20,7 +20,7 @@ export async function waitForRateLimit(io: Io, registry: URL, seconds: number): 
   if (first === undefined) {
     firstWaits.set(io, now);
     await new Progress(io).clear();
-    const wait = `waiting ${plural(seconds, 'second')}, and again when necessary`;
+    const wait = `waiting ${plural(seconds, 'second')}, and again if necessary`;
     await printLine(io, escapeControls(`rate limit of ${registry.host} reached: ${wait}`));
   }
   await sleep(seconds * 1_000);

@@ -50,7 +50,7 @@ function parseArguments(file: string, reference: string): ReturnType<typeof pars
       throw error;
     }
     throw new KrmhubError('usage', `${JSON.stringify(reference)} is not a release, but ${file} is`, {
-      hint: `Give the bundle first: krmhub attach BUNDLE ${file}`,
+      hint: `Swap the arguments: krmhub attach BUNDLE ${file}`,
     });
   }
 }

@@ -46,14 +46,24 @@ describe('a definition', () => {
   });
 
   it.each<[string, Statement | undefined, Partial<Subject>, string]>([
-    ['another release', release('1.1.0'), {}, 'signed is example.com/SetLabels@1.1.0, not'],
-    ['another kind', release('1.0.0', { kind: 'Other' }), {}, 'signed is example.com/Other@1.0.0, not'],
-    ['another group', release('1.0.0', { group: 'b.com' }), {}, 'signed is b.com/SetLabels@1.0.0, not'],
+    ['another release', release('1.1.0'), {}, 'the signature is for example.com/SetLabels@1.1.0, not'],
+    [
+      'another kind',
+      release('1.0.0', { kind: 'Other' }),
+      {},
+      'the signature is for example.com/Other@1.0.0, not',
+    ],
+    [
+      'another group',
+      release('1.0.0', { group: 'b.com' }),
+      {},
+      'the signature is for b.com/SetLabels@1.0.0, not',
+    ],
     [
       'another release than the artifact names',
       release('1.1.0'),
       { release: { name: '1.0.0', by: 'artifact' } },
-      'not example.com/SetLabels@1.0.0',
+      'not for example.com/SetLabels@1.0.0',
     ],
     ['another definition', release('1.0.0'), { definition: digest('1') }, 'another definition'],
     ['no release', { ...release('1.0.0'), predicate: { release: '1.0.0' } }, {}, 'invalid release predicate'],
@@ -68,7 +78,7 @@ describe('a definition', () => {
       'a manifest of no release',
       undefined,
       { manifests: [{ digest: MANIFEST, version: undefined }] },
-      'the signature names no release',
+      'the signature does not contain the release',
     ],
     ['what cannot be read', plain, { definitions: [], unreadable: 'its definition has' }, 'its definition'],
     [
@@ -90,7 +100,7 @@ describe('a definition', () => {
   it('that is not read is compared by its tag alone', () => {
     const unread: Partial<Subject> = { definitions: [] };
     expect(check(release('1.0.0'), unread)).toEqual(passes('example.com/SetLabels@1.0.0'));
-    expect(check(release('1.1.0'), unread)).toEqual(fails('not example.com/SetLabels@1.0.0'));
+    expect(check(release('1.1.0'), unread)).toEqual(fails('not for example.com/SetLabels@1.0.0'));
     expect(check(plain, unread)).toBeUndefined();
   });
 });
@@ -108,16 +118,16 @@ describe('a snapshot', () => {
     const passed = passes(`${name}, valid until 2026-07-01T00:00:00Z`);
     for (const reference of ['catalogs/default:7', 'catalogs/default:latest', 'mirror/catalog:v1', undefined])
       expect(check(snapshot(), script, reference)).toEqual(passed);
-    expect(check(snapshot(), script, 'catalogs/prod:7')).toEqual(fails('not of the catalog prod'));
-    expect(check(snapshot(), script, 'catalogs/default:8')).toEqual(fails('not snapshot 8'));
-    expect(check(snapshot(), {})).toEqual(fails('not a definition'));
+    expect(check(snapshot(), script, 'catalogs/prod:7')).toEqual(fails('not for the catalog prod'));
+    expect(check(snapshot(), script, 'catalogs/default:8')).toEqual(fails('not for snapshot 8'));
+    expect(check(snapshot(), {})).toEqual(fails('not for a definition'));
     expect(check(snapshot({ serial: 0 }), script)).toEqual(fails('invalid snapshot predicate'));
   });
 
   it('that is expired is not the current one, but is still what it was', () => {
     const old = snapshot({ expires: '2026-05-01T00:00:00Z' });
     expect(check(old, script, 'mirror/catalog:latest')).toEqual(fails('expired at 2026-05-01'));
-    expect(check(old, script, 'mirror/catalog:9999')).toEqual(fails('not snapshot 9999'));
+    expect(check(old, script, 'mirror/catalog:9999')).toEqual(fails('not for snapshot 9999'));
     expect(check(old, script, 'catalogs/default:latest')).toEqual(fails('expired at 2026-05-01'));
     for (const reference of ['catalogs/default:7', `catalogs/default@${MANIFEST}`, undefined]) {
       expect(check(old, script, reference)).toEqual(passes(`${name}, expired at 2026-05-01T00:00:00Z`));

@@ -40,17 +40,19 @@ function checkSnapshot(statement: Statement, { subject, reference, now }: NamedA
   if (claim === undefined) return failedCheck('name', 'invalid snapshot predicate');
   const { catalog, serial, expires } = claim;
   const signed = `snapshot ${serial} of the catalog ${catalog}`;
-  if (subject.definitions.length > 0) return failedCheck('name', `signed is ${signed}, not a definition`);
+  if (subject.definitions.length > 0)
+    return failedCheck('name', `the signature is for ${signed}, not for a definition`);
   const isExpired = Date.parse(expires) <= now.getTime();
   if (reference !== undefined) {
     const { repository, tag } = reference;
     const [, asked = catalog] = /^catalogs\/([^/]+)$/.exec(repository) ?? [];
     const isSerial = tag !== undefined && /^\d+$/.test(tag);
-    if (asked !== catalog) return failedCheck('name', `signed is ${signed}, not of the catalog ${asked}`);
+    if (asked !== catalog)
+      return failedCheck('name', `the signature is for ${signed}, not for the catalog ${asked}`);
     if (isSerial && Number(tag) !== serial)
-      return failedCheck('name', `signed is ${signed}, not snapshot ${tag}`);
+      return failedCheck('name', `the signature is for ${signed}, not for snapshot ${tag}`);
     if (tag !== undefined && !isSerial && isExpired)
-      return failedCheck('name', `signed is ${signed}, which expired at ${expires}`);
+      return failedCheck('name', `the signature is for ${signed}, and expired at ${expires}`);
   }
   return passedCheck('name', `${signed}, ${isExpired ? 'expired at' : 'valid until'} ${expires}`);
 }
@@ -64,9 +66,9 @@ function checkRelease(statement: Statement, { definitions, definition, release }
   const [own = signed] = definitions;
   const name = `${signed.group}/${signed.kind}@${signed.release}`;
   const expected = `${own.group}/${own.kind}@${release?.name ?? signed.release}`;
-  if (name !== expected) return failedCheck('name', `signed is ${name}, not ${expected}`);
+  if (name !== expected) return failedCheck('name', `the signature is for ${name}, not for ${expected}`);
   if (definition !== undefined && !hasSubject(statement, [definition]))
-    return failedCheck('name', `signed is another definition than that of ${name}`);
+    return failedCheck('name', `the signature is for another definition of ${name}`);
   return passedCheck('name', name);
 }
 
@@ -78,8 +80,10 @@ function checkManifest({ definitions, release, manifests }: Subject): Check | un
   const version = manifests[0]?.version;
   if (release?.by === 'user' && version !== release.name) {
     const signed =
-      version === undefined ? 'the signature names no release' : `signed is a manifest of ${name}@${version}`;
+      version === undefined
+        ? 'the signature does not contain the release'
+        : `the signature is for a manifest of ${name}@${version}`;
     return failedCheck('name', `${signed}, expected ${name}@${release.name}`);
   }
-  return passedCheck('name', version === undefined ? `${name} (no release named)` : `${name}@${version}`);
+  return passedCheck('name', version === undefined ? `${name} (no release signed)` : `${name}@${version}`);
 }

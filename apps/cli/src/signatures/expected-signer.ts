@@ -27,12 +27,12 @@ export async function expectedSigner(
 ): Promise<ExpectedSigner> {
   const byIdentity = [identity, identityPattern, issuer].some((option) => option !== undefined);
   if (key !== undefined && byIdentity) {
-    throw usageError('--key excludes --identity, --identity-pattern and --issuer');
+    throw usageError('--key cannot be combined with --identity, --identity-pattern, or --issuer');
   }
   if (key !== undefined) return expectedKey(io, key);
-  if (!byIdentity) throw usageError('cannot verify: no expected signer given');
+  if (!byIdentity) throw usageError('cannot verify: the expected signer is missing');
   if (identity !== undefined && identityPattern !== undefined) {
-    throw usageError('--identity and --identity-pattern exclude each other');
+    throw usageError('--identity cannot be combined with --identity-pattern');
   }
   if (issuer === undefined || issuer === '')
     throw usageError('--issuer is required with --identity and --identity-pattern');
@@ -81,7 +81,7 @@ function expectedIdentity(
 function subjectMatcher(pattern: string): (subject: string) => boolean {
   if (!pattern.startsWith('^') || !pattern.endsWith('$')) {
     throw new KrmhubError('usage', `--identity-pattern ${pattern} must start with ^ and end with $`, {
-      hint: `An unanchored pattern also matches names that an attacker can choose. Use: --identity-pattern '^${pattern.replace(/^\^|\$$/g, '')}$'`,
+      hint: `Without anchors, a pattern also matches names that an attacker chooses. Use --identity-pattern '^${pattern.replace(/^\^|\$$/g, '')}$'`,
     });
   }
   try {
@@ -93,7 +93,7 @@ function subjectMatcher(pattern: string): (subject: string) => boolean {
       'usage',
       `--identity-pattern ${pattern} is not a valid RE2 expression: ${errorMessage(cause)}`,
       {
-        hint: 'Remove back references and look-around, which RE2 does not support.',
+        hint: 'Remove backreferences and look-arounds, which RE2 does not support.',
         cause,
       },
     );
@@ -106,6 +106,6 @@ function errorMessage(error: unknown): string {
 
 function usageError(message: string): KrmhubError {
   return new KrmhubError('usage', message, {
-    hint: 'Give --key FILE.pub, or --identity NAME with --issuer URL. To trust a signer permanently, run: krmhub trust add',
+    hint: 'Use --key FILE.pub, or --identity NAME with --issuer URL. To trust a signer permanently, run: krmhub trust add',
   });
 }

@@ -18,13 +18,9 @@ export async function readFileBundle(
   option: string | undefined,
 ): Promise<{ digest: string; found: FoundBundle[] }> {
   if (target.kind === 'digest' && option === undefined) {
-    throw new KrmhubError(
-      'usage',
-      `cannot find the bundle of ${target.digest}: a digest has no file next to it`,
-      {
-        hint: `Give the bundle: krmhub verify ${target.digest} --bundle FILE`,
-      },
-    );
+    throw new KrmhubError('usage', `cannot find the bundle of ${target.digest}: a digest has no file`, {
+      hint: `Set the bundle: krmhub verify ${target.digest} --bundle FILE`,
+    });
   }
   const digests = target.kind === 'file' ? await fileDigests(target) : [target.digest];
   const source = option ?? `${(target as { name: string }).name}.sigstore.json`;
@@ -53,7 +49,7 @@ async function parseFileBundle(
   if (message !== undefined && sha256(message) !== digests[0]) {
     throw new KrmhubError(
       'conflict',
-      escapeControls(`${(target as { name: string }).name} changed while krmhub read it`),
+      escapeControls(`${(target as { name: string }).name} changed while krmhub was reading it`),
     );
   }
   const artifact = { digests, ...(message === undefined ? {} : { bytes: message }) };

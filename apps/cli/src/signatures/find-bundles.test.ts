@@ -121,7 +121,11 @@ it.for([
 const other = described(json({}), MEDIA_TYPES.image);
 it.for([
   ['nothing refers to it', { referrers: [] }, 'has no signature'],
-  ['it is of something else', { referrers: [{ bundle: signed(key, json({})) }] }, 'subject: signed is'],
+  [
+    'it is of something else',
+    { referrers: [{ bundle: signed(key, json({})) }] },
+    'subject: the signature is for',
+  ],
   [
     'its manifest refers to something else',
     { referrers: [{ other: { subject: other } }] },

@@ -28,10 +28,7 @@ export async function generateKeyFiles(io: Io, options: KeygenOptions): Promise<
   await writeFileAtomically(at(privateFile), privateKey, { overwrite, mode: 0o600 });
   await writeFileAtomically(at(publicFile), publicKey.pem, { overwrite });
   await printLine(io, escapeControls(`wrote ${privateFile}; do not share it or its password`));
-  await printLine(
-    io,
-    escapeControls(`wrote ${publicFile}; distribute it to users who verify your signatures`),
-  );
+  await printLine(io, escapeControls(`wrote ${publicFile}; give it to users who verify your signatures`));
   await write(io.stdout, `${publicKey.fingerprint}\n`);
 }
 
@@ -44,6 +41,6 @@ async function fileExists(file: string): Promise<boolean> {
 
 function existsError(name: string): KrmhubError {
   return new KrmhubError('conflict', `${name} already exists`, {
-    hint: 'Choose another file, for example: krmhub keygen --out release. To replace the key, use --overwrite.',
+    hint: 'Use another file, for example: krmhub keygen --out release. To replace the key, use --overwrite.',
   });
 }

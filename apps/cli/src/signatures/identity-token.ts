@@ -29,7 +29,7 @@ export async function identityToken(io: Io, file: string | undefined): Promise<s
   const { ACTIONS_ID_TOKEN_REQUEST_URL: url = '', ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret = '' } = io.env;
   if (url !== '' && secret !== '') return requestActionsToken(io, url, secret);
   throw new KrmhubError('usage', 'cannot sign: no identity token found', {
-    hint: 'Give a file with --identity-token-file, set SIGSTORE_ID_TOKEN, or add `permissions: {id-token: write}` to the GitHub Actions job.',
+    hint: 'Set --identity-token-file or SIGSTORE_ID_TOKEN, or add `permissions: {id-token: write}` to the GitHub Actions job.',
   });
 }
 

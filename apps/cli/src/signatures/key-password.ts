@@ -15,13 +15,13 @@ export async function keyPassword(io: Io, file: string): Promise<string> {
 export async function newKeyPassword(io: Io): Promise<string> {
   const given = passwordFromEnvironment(io);
   if (given === '') {
-    await printWarning(io, 'the password is empty: everyone who can read the key file can sign with it');
+    await printWarning(io, 'the password is empty: everyone with access to the key file can sign with it');
   }
   if (given !== undefined) return given;
   const password = await promptForPassword(io, 'Password for the new key: ');
   if (password === '') {
     throw new KrmhubError('usage', 'cannot create the key: the password is empty', {
-      hint: 'Type a password. For an unprotected key, run: KRMHUB_KEY_PASSWORD= krmhub keygen',
+      hint: 'Enter a password. For an unprotected key, run: KRMHUB_KEY_PASSWORD= krmhub keygen',
     });
   }
   if ((await promptForPassword(io, 'Repeat the password: ')) !== password) {

@@ -17,7 +17,7 @@ export interface VerifyOptions extends SignerOptions {
 
 export function checkBundleOption(target: SigningTarget, { bundle }: VerifyOptions): void {
   if (target.kind !== 'reference' || bundle === undefined) return;
-  throw new KrmhubError('usage', '--bundle is only for files and digests', {
+  throw new KrmhubError('usage', '--bundle applies only to files and digests', {
     hint: 'Verify the digest of the artifact: krmhub verify sha256:… --bundle FILE',
   });
 }

@@ -43,7 +43,8 @@ export async function listPolicies(io: Io, options: PolicyOptions): Promise<void
       { terminal: cells, pipe: cells },
     ),
   );
-  if (set.policies.length === 0) await printLine(io, 'no signing policies: unsigned releases are accepted');
+  if (set.policies.length === 0)
+    await printLine(io, 'no signing policies: the registry accepts unsigned releases');
 }
 
 type PolicySigner = PolicySet['policies'][number]['signers'][number];
@@ -82,13 +83,13 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
   const client = await connect(io, options.registry);
   const current = await client.policies();
   const stored = readSigningPolicies(new TextEncoder().encode(current.text), 'stored policies').policies;
-  if (stored === undefined) await printWarning(io, 'cannot read the current policies to compare them');
+  if (stored === undefined) await printWarning(io, 'cannot read the current policies for a comparison');
   const trust = compareTrust(stored ?? [], policies);
   await printTrustChanges(io, trust);
   const { dryRun, remove, yes } = options;
   const isAsked = dryRun !== true && yes !== true && file !== '-' && io.stdin.isTTY === true;
   if (isAsked && !(await confirmChanges(io, () => client.applyPolicies(bytes, { dryRun: true, remove })))) {
-    throw new KrmhubError('usage', 'cannot apply the policies: you did not confirm', {
+    throw new KrmhubError('usage', 'cannot apply the policies: not confirmed', {
       hint: 'Nothing was changed. Answer y, or use --yes.',
     });
   }
@@ -97,7 +98,7 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
     if (!isAsked) await printChanges(io, result);
   });
   for (const { name, functions } of result.coverage) {
-    if (functions === 0) await printWarning(io, `policy ${name} covers no function of this registry yet`);
+    if (functions === 0) await printWarning(io, `policy ${name} covers no function in this registry yet`);
   }
   await printLine(io, summary(result));
 }
@@ -105,8 +106,8 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
 /** Prints on stderr, for each group, who becomes trusted and who no longer is. */
 async function printTrustChanges(io: Io, changes: readonly TrustChange[]): Promise<void> {
   const signatures = {
-    needed: ': releases now need a signature',
-    'not needed': ': releases no longer need a signature',
+    needed: ': releases now require a signature',
+    'not needed': ': releases no longer require a signature',
   };
   for (const { group, signatures: needed, trusted, distrusted } of changes) {
     await printLine(io, escapeControls(`group ${group}${needed === undefined ? '' : signatures[needed]}`));
@@ -145,7 +146,7 @@ function summary({ outcome, dryRun, policies, changed }: PolicyResult): string {
   if (outcome === 'unchanged') return escapeControls(`unchanged: ${count}`);
   const reach =
     changed === 0
-      ? 'no release changes its verdict'
+      ? 'no verdicts change'
       : `${plural(changed, 'release')} ${changed === 1 ? 'changes its' : 'change their'} verdict`;
   return dryRun ? `${count}; ${reach} (dry run, nothing was changed)` : `applied ${count}; ${reach}`;
 }

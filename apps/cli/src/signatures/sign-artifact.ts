@@ -49,8 +49,8 @@ export async function signArtifact(io: Io, name: string, options: SignOptions): 
 
 async function signReference(io: Io, reference: Reference, options: SignOptions): Promise<void> {
   if (options.release !== undefined || options.readme !== undefined) {
-    throw new KrmhubError('usage', '--release and --readme are only for files', {
-      hint: `Leave them out: krmhub sign ${formatReference(reference)} --key FILE.key`,
+    throw new KrmhubError('usage', '--release and --readme apply only to files', {
+      hint: `Remove them: krmhub sign ${formatReference(reference)} --key FILE.key`,
     });
   }
   const { registry, repository } = reference;
@@ -127,8 +127,8 @@ export async function signAndVerify(
   const reason = checks.find(({ passed }) => !passed);
   throw new KrmhubError(
     'untrusted',
-    `the new signature of ${digest} does not verify: ${reason?.check}: ${reason?.message}`,
-    { hint: 'Nothing was written. Give the trusted root of the sigstore instance with --trusted-root FILE.' },
+    `cannot verify the new signature of ${digest}: ${reason?.check}: ${reason?.message}`,
+    { hint: 'Nothing was written. Set the trusted root of the sigstore instance with --trusted-root FILE.' },
   );
 }
 
@@ -147,7 +147,7 @@ function bundlePath(target: Exclude<SigningTarget, { kind: 'reference' }>, optio
     target.kind === 'digest'
       ? `--output is required to sign the digest ${target.digest}`
       : `--output is required for an attestation of ${target.name}`,
-    { hint: 'Give a file for the bundle, for example: --output attestation.sigstore.json' },
+    { hint: 'Set a file for the bundle, for example: --output attestation.sigstore.json' },
   );
 }
 
@@ -160,27 +160,27 @@ function checkOptions({ key, keyless, release, readme, predicate, type, ...rest 
     );
   }
   if (key !== undefined && keyless === true) {
-    throw wrong('--key and --keyless exclude each other', 'Use one of them.');
+    throw wrong('--key cannot be combined with --keyless', 'Use one of them.');
   }
   const { fulcioUrl, rekorUrl, rekorVersion, timestampUrl, identityTokenFile } = rest;
   const services = [fulcioUrl, rekorUrl, rekorVersion, timestampUrl, identityTokenFile];
   if (key !== undefined && services.some((option) => option !== undefined)) {
     throw wrong(
-      '--key excludes the options for keyless signing',
-      'Leave out --fulcio-url, --rekor-url, --rekor-version, --timestamp-url and --identity-token-file.',
+      '--key cannot be combined with options for keyless signing',
+      'Remove --fulcio-url, --rekor-url, --rekor-version, --timestamp-url, and --identity-token-file.',
     );
   }
   if ((predicate === undefined) !== (type === undefined)) {
-    throw wrong('--predicate and --type require each other', 'Use both: --predicate FILE --type URI');
+    throw wrong('--predicate and --type must be used together', 'Use --predicate FILE --type URI');
   }
   if (type !== undefined && parseUrl(type) === undefined) {
     throw wrong(
       `--type ${type} is not a URI`,
-      'Give the predicate type, for example: --type https://slsa.dev/provenance/v1',
+      'Use a predicate type, for example: --type https://slsa.dev/provenance/v1',
     );
   }
   if (predicate !== undefined && release !== undefined) {
-    throw wrong('--release and --predicate exclude each other', 'Use one of them.');
+    throw wrong('--release cannot be combined with --predicate', 'Use one of them.');
   }
   if (readme !== undefined && release === undefined) {
     throw wrong('--readme requires --release', 'Add the release, for example: --release 1.0.0');

@@ -35,9 +35,9 @@ export function signingServices({ env }: Pick<Io, 'env'>, options: ServiceOption
     const missing = fulcioUrl === undefined ? '--fulcio-url' : '--rekor-url';
     throw new KrmhubError(
       'usage',
-      `${missing} is required: a private sigstore instance needs a certificate authority and a log`,
+      `${missing} is required: a private sigstore instance requires a certificate authority and a log`,
       {
-        hint: 'Give both --fulcio-url and --rekor-url, or neither for the public instance.',
+        hint: 'Use both --fulcio-url and --rekor-url, or neither for the public instance.',
       },
     );
   }
@@ -55,7 +55,7 @@ function parseServiceUrl(option: string, text: string | undefined): string | und
   const known = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
   if (url === undefined || !known || url.username !== '' || url.search !== '' || url.hash !== '') {
     throw new KrmhubError('usage', `${option} is not a valid https URL`, {
-      hint: `Give an https URL; only a local service can use http, for example: ${option} http://localhost:5555`,
+      hint: `Use an https URL. Only a local service can use http, for example: ${option} http://localhost:5555`,
     });
   }
   return url.href.replace(/\/+$/, '');

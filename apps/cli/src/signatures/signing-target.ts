@@ -24,7 +24,7 @@ export async function findTarget(io: Pick<Io, 'cwd'>, name: string): Promise<Sig
   if (status?.isFile()) return { kind: 'file', name, path: full };
   if (status !== undefined) {
     throw new KrmhubError('usage', escapeControls(`${name} is not a regular file`), {
-      hint: 'Give one file, for example: catalog.yaml',
+      hint: 'Use one file, for example: catalog.yaml',
     });
   }
   if (/^sha256:[a-f0-9]{64}$/.test(name)) return { kind: 'digest', digest: name as Digest };
@@ -36,7 +36,7 @@ export async function findTarget(io: Pick<Io, 'cwd'>, name: string): Promise<Sig
       'not-found',
       escapeControls(`${name} is neither a file nor an OCI reference: ${cause.message}`),
       {
-        hint: 'Give an existing file, HOST/REPOSITORY:TAG, HOST/REPOSITORY@sha256:…, or sha256:….',
+        hint: 'Use an existing file, HOST/REPOSITORY:TAG, HOST/REPOSITORY@sha256:…, or sha256:….',
         cause,
       },
     );

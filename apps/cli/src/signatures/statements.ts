@@ -26,7 +26,10 @@ import { isDocumentLayer, openManifest, readSubject } from './trust/read-subject
 /** Returns a statement about the bytes of a file. Prints a hint if the file is a definition. */
 export async function fileStatement(io: Io, name: string, digest: Digest): Promise<Statement> {
   if (await isDefinition(io, name)) {
-    await printLine(io, 'this signs the bytes, not a release; to sign a release, add --release');
+    await printLine(
+      io,
+      'the signature is for the bytes, not for a release; to sign a release, add --release',
+    );
   }
   return signatureStatement({ [path.basename(name)]: digest });
 }

@@ -27,9 +27,13 @@ export async function verifyArtifact(io: Io, name: string, options: VerifyOption
     return verifyByTrust(io, name, options);
   }
   if (options.policy !== undefined) {
-    throw new KrmhubError('usage', '--policy excludes --key, --identity, --identity-pattern and --issuer', {
-      hint: 'Use --policy alone, or leave it out.',
-    });
+    throw new KrmhubError(
+      'usage',
+      '--policy cannot be combined with --key, --identity, --identity-pattern, or --issuer',
+      {
+        hint: 'Use --policy alone, or remove it.',
+      },
+    );
   }
   const expected = await expectedSigner(io, options);
   const root = await trustedRoot(io, options.trustedRoot);

@@ -133,7 +133,7 @@ function judgeExpiry(
     check: 'expiry',
     problem: over ? `expired at ${expires}, the time is ${now.toISOString()}` : undefined,
     found: anyAge === true ? 'not checked for an explicit snapshot' : `valid until ${expires}`,
-    fix: `Check the clock of this machine. The registry may have stopped, or a proxy may serve an old state of it. ${DELIBERATELY}`,
+    fix: `Check the clock of this machine. If it is correct, the registry may be stopped, or a proxy may serve old responses. ${DELIBERATELY}`,
   };
 }
 
@@ -172,7 +172,7 @@ function judgeMinimum(
     check: 'min-serial',
     problem: serial < minSerial ? `snapshot ${serial}, expected at least ${minSerial}` : undefined,
     found: `${serial}, at least ${minSerial}`,
-    fix: 'Ask the operator of the registry which snapshot is the newest. A proxy may serve an old state of the registry.',
+    fix: 'Ask the operator of the registry which snapshot is the newest. A proxy may serve old responses.',
   };
 }
 
@@ -187,19 +187,18 @@ function judgeAge(
     problem: !tooOld
       ? undefined
       : signedAt === undefined
-        ? 'the signature does not state when it was made'
+        ? 'the signature does not contain its signing time'
         : `signed at ${signedAt}, the time is ${now.toISOString()}`,
     found: `signed at ${signedAt}`,
-    fix: 'The registry signs its newest snapshot again after half of the validity of a signature. Use a longer --max-age, or ask the operator of the registry.',
+    fix: 'Use a longer --max-age, or ask the operator. The registry renews a signature after half of its validity.',
   };
 }
 
-const DELIBERATELY =
-  'To use an old snapshot deliberately, name its serial, for example with --snapshot SERIAL.';
+const DELIBERATELY = 'To use an old snapshot, set its serial, for example with --snapshot SERIAL.';
 const UNSIGNED =
   'Nothing was written. Ask the operator of the registry why the snapshot is not signed correctly.';
 export const CHANGED =
-  'Nothing was written. Ask the operator of the registry: it, or a proxy, serves other bytes than the signed ones.';
+  'Nothing was written. Ask the operator of the registry: the registry or a proxy serves bytes that are not signed.';
 
 function newKeyHint({ registry }: ExpectedSnapshot): string {
   const source =

@@ -93,7 +93,8 @@ async function recordSnapshot(
 ): Promise<PinnedSnapshot> {
   // Every signed snapshot names its snapshot.json; without it, a later fork of this serial could not be noticed.
   const digest = digests.get('snapshot.json');
-  if (digest === undefined) throw untrustedCatalog(url, 'its signature does not name snapshot.json', CHANGED);
+  if (digest === undefined)
+    throw untrustedCatalog(url, 'its signature does not cover snapshot.json', CHANGED);
   await rememberSnapshot(io, seenKey(fingerprint, catalog), { serial, digest });
   return { catalog, serial, key: fingerprint };
 }

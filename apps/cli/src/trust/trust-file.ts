@@ -72,7 +72,7 @@ export function parseTrust(bytes: Uint8Array, file: string): Trust {
   if (trust !== undefined) return trust;
   throw empty
     ? trustFileError(`trust file ${file} is empty`, {
-        hint: 'Restore it. To trust no signer, remove the file.',
+        hint: 'Restore the file. To trust no signer, remove it.',
       })
     : trustFileError(`trust file ${file} is not valid`, {
         hint: 'Fix the errors below.',

@@ -25,7 +25,7 @@ export function repositoryKind(name: string): RepositoryKind {
     if (second === undefined || third === undefined || more.length > 0) {
       return {
         of: 'nothing',
-        why: 'the repository of a function is functions/GROUP/KIND, the kind in lower case',
+        why: 'the repository of a function is functions/GROUP/KIND, with the kind in lower case',
       };
     }
     return { of: 'function', group: second, kindFolded: third };

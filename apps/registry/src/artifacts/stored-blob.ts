@@ -79,8 +79,8 @@ export async function readBlobBytes(
 }
 
 export function lost(file: Digest, why: string): KrmhubError {
-  return new KrmhubError('internal', `stored bytes of ${file} are damaged: ${why}`, {
-    hint: 'Restore them from a backup. Run `krmhub fsck` to see what else is damaged.',
+  return new KrmhubError('internal', `stored bytes of ${file} are corrupt: ${why}`, {
+    hint: 'Restore them from a backup. To find other damage, run `krmhub fsck`.',
   });
 }
 

@@ -23,7 +23,7 @@ export async function authenticate(
 ): Promise<TokenRecord> {
   const header = c.req.header('authorization');
   const hint =
-    'Set a token with `krmhub login` or KRMHUB_TOKEN. An administrator creates tokens with `krmhub token create`; the first one is in admin.token in the data folder.';
+    'Set a token with `krmhub login` or KRMHUB_TOKEN. An administrator creates tokens with `krmhub token create`. The first token is in admin.token in the data folder.';
   if (header === undefined)
     throw new KrmhubError('unauthorized', 'this operation requires a token', { hint });
   const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
@@ -46,7 +46,7 @@ export async function authenticateSecret(
   const limits = c.get('limits');
   limits.refuseGuessing(c, hash);
   limits.recordLogin(c, hash, false);
-  const message = 'malformed token: it is truncated, mistyped or not a krmhub token';
+  const message = 'malformed token: it is truncated, mistyped, or not a krmhub token';
   throw new KrmhubError('unauthorized', message, { hint });
 }
 
@@ -124,7 +124,7 @@ export function lackingRights(token: TokenRecord, scope: TokenScope, group?: str
 export function refuseLacking(token: TokenRecord, scope: TokenScope, group?: string): void {
   const lacks = lackingRights(token, scope, group);
   if (lacks.length === 0) return;
-  throw new KrmhubError('forbidden', `the token "${token.name}" lacks ${lacks.join(' and ')}`, {
-    hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another one.`,
+  throw new KrmhubError('forbidden', `the token "${token.name}" does not have ${lacks.join(' and ')}`, {
+    hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another token with \`krmhub token create\`.`,
   });
 }

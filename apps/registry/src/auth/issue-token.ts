@@ -28,7 +28,7 @@ export async function issueToken(
   // An administrator can create any token, so a limit to groups would have no effect.
   if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
     throw new KrmhubError('invalid-request', 'the scope admin covers the whole registry', {
-      hint: 'Omit the groups or the scope admin.',
+      hint: 'Remove the groups or the scope admin.',
     });
   }
   return createToken(store, wanted, { now: clock(), by });

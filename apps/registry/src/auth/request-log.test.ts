@@ -43,7 +43,7 @@ it('one client cannot fill the log, and cannot keep others or changes out of it'
   for (let at = 0; at < quota + 50; at++) log.write('info', request({}));
   log.write('error', request({ status: 503 }));
   expect([lines().length, dropped()]).toEqual([quota, 51]);
-  expect(lines('requests are not logged: one client sends too many')).toHaveLength(1);
+  expect(lines('requests are not logged: one client sends too many requests')).toHaveLength(1);
   log.write('info', request({ method: 'PUT', status: 201 }));
   expect(lines().at(-1)).toMatchObject({ method: 'PUT', status: 201 });
   log.write('info', request({ client: '192.0.2.2' }));

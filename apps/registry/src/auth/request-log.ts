@@ -42,7 +42,7 @@ export class RequestLog {
     this.#log = log;
     this.#clock = clock;
     this.#onDrop = onDrop;
-    this.#warn = rareWarning(log, 'requests are not logged: one client sends too many');
+    this.#warn = rareWarning(log, 'requests are not logged: one client sends too many requests');
   }
 
   write(level: 'debug' | 'info' | 'error', { path, failure, ...request }: LoggedRequest): void {

@@ -33,7 +33,7 @@ export async function backupRegistry(input: BackupInput): Promise<Manifest> {
   const { out } = input;
   if ((await fileErrors(out, () => namesIn(out))).length > 0) {
     throw new KrmhubError('usage', `${out} already exists`, {
-      hint: 'Choose a folder that does not exist with --out.',
+      hint: 'Use --out with a folder that does not exist.',
     });
   }
   const unfinished = `${out}.unfinished-${randomUUID()}`;
@@ -68,10 +68,10 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     throw new KrmhubError(
       'conflict',
       [
-        `backup failed: the copy has ${damaged.length} problems. First:`,
+        `backup failed: the copy has ${damaged.length} problems, the first in`,
         ...damaged.slice(0, 3).map(({ subject, message }) => `${subject}: ${message}`),
       ].join('\n'),
-      { hint: 'Run `krmhub fsck` to see all damage. If it finds nothing, run the backup again.' },
+      { hint: 'Run `krmhub fsck`. If it finds no damage, run the backup again.' },
     );
   }
   const database = await fileDigest(to.database);

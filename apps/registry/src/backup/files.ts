@@ -18,7 +18,7 @@ export async function fileErrors<Result>(folder: string, work: () => Promise<Res
       full ? `cannot write to ${folder}: disk full` : `cannot use ${folder}: ${code} (${syscall})`,
       {
         hint: full
-          ? 'Free some space. Partial files are removed.'
+          ? 'Free some disk space. krmhub removed the partial files.'
           : 'Check that it is a folder, that you own it, and that its disk works.',
         cause: error,
       },

@@ -20,7 +20,7 @@ export function manifestFile(folder: string): string {
 /** Rejects with `usage` if the folder contains no backup, and with `unavailable` if a newer program wrote it. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFileBytes(manifestFile(folder));
-  const hint = 'Use a folder that `krmhub backup` wrote.';
+  const hint = 'Use a folder from `krmhub backup`.';
   if (text === undefined) {
     throw new KrmhubError('usage', `${folder} is not a backup: backup.json is missing`, { hint });
   }
@@ -35,6 +35,6 @@ export async function readManifest(folder: string): Promise<Manifest> {
   }
   if (manifest?.format === 1 && typeof manifest.database === 'string') return manifest as Manifest;
   throw new KrmhubError('unavailable', `${folder}: unsupported backup format`, {
-    hint: 'Use the krmhub version that wrote it, or a later one.',
+    hint: 'Use the version of krmhub that wrote it, or a later version.',
   });
 }

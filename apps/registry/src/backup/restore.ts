@@ -98,7 +98,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
 }
 
 function damaged(backup: string, ...problems: string[]): KrmhubError {
-  return new KrmhubError('conflict', [`The backup ${backup} is damaged:`, ...problems].join('\n'), {
+  return new KrmhubError('conflict', [`The backup ${backup} is corrupt:`, ...problems].join('\n'), {
     hint: `Nothing was restored. Run \`krmhub fsck --data ${backup}\` for details, and use another backup.`,
   });
 }
@@ -115,6 +115,6 @@ async function refuseRegistry(dataFolder: string): Promise<void> {
   const there = names.filter((name) => parts.some((part) => name === part || name.startsWith(`${part}-`)));
   if (there.length === 0) return;
   throw new KrmhubError('usage', `${dataFolder} already contains a registry: ${there.join(', ')}`, {
-    hint: 'Restore into an empty folder, check it, then move it into place.',
+    hint: 'Restore to an empty folder, check the folder, and move it into place.',
   });
 }

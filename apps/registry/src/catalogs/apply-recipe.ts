@@ -37,7 +37,7 @@ export type RecipeState = Digest | 'none';
 export class RecipeChanged extends KrmhubError {
   constructor(name: string) {
     super('conflict', `the recipe of catalog ${name} has changed since you read it`, {
-      hint: 'Compare both recipes, then apply yours again.',
+      hint: 'Compare both recipes, then apply your recipe again.',
     });
   }
 }
@@ -50,7 +50,7 @@ export function recipeState(stored: { recipe: string } | undefined): RecipeState
 export function refuseBuiltIn(name: string): void {
   if (name !== DEFAULT_CATALOG) return;
   throw new KrmhubError('conflict', 'cannot replace the built-in catalog "default"', {
-    hint: 'Use another catalog name.',
+    hint: 'Use another name in metadata.name.',
   });
 }
 

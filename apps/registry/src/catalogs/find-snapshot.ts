@@ -24,7 +24,7 @@ export function snapshotFinder({ store, newestSnapshots: newest }: SnapshotFinde
     const found = await store.snapshot(name, isDigest(snapshot) ? snapshot : Number(snapshot));
     if (found !== undefined) return found;
     throw new KrmhubError('not-found', `catalog ${name} has no snapshot ${snapshot}`, {
-      hint: `GET ${fillPath('snapshots', { name })} lists them.`,
+      hint: `List the snapshots with GET ${fillPath('snapshots', { name })}.`,
     });
   };
   return {
@@ -33,13 +33,13 @@ export function snapshotFinder({ store, newestSnapshots: newest }: SnapshotFinde
       const snapshot = await newest.get(name);
       if (snapshot?.withdrawn !== undefined) {
         throw new KrmhubError('unavailable', `catalog ${name} is being rebuilt after a takedown`, {
-          hint: 'Try again in a moment.',
+          hint: 'Try again in a few seconds.',
         });
       }
       if (snapshot !== undefined) return snapshot;
       await findCatalog(store, name);
       throw new KrmhubError('unavailable', `catalog ${name} has no snapshot yet`, {
-        hint: 'Try again in a moment.',
+        hint: 'Try again in a few seconds.',
       });
     },
     async currentSnapshot(params) {

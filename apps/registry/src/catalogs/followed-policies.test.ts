@@ -98,7 +98,12 @@ describe('a catalog that follows the signing policies of the registry', () => {
     expect((await report()).refused).toMatchObject([
       {
         release: '1.1.0',
-        reasons: [{ code: 'signature', message: expect.stringContaining('the policy team revokes: stolen') }],
+        reasons: [
+          {
+            code: 'signature',
+            message: expect.stringContaining('the policy team revokes this signer: stolen'),
+          },
+        ],
       },
     ]);
     await applyPolicies(policy([old, stolen]));

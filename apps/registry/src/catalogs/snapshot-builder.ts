@@ -310,7 +310,7 @@ export class SnapshotBuilder implements CatalogBuilder {
           functions: snapshot.functions,
           seconds: Number(seconds().toFixed(3)),
         },
-        'catalog cut',
+        'snapshot built',
       );
     } catch (error) {
       this.#failures.set(name, this.#nextFailure(earlier, error));

@@ -61,7 +61,7 @@ async function problemOfBlob(
     const named = client.prepare<[string, string]>(
       'SELECT 1 FROM release WHERE digest = ? UNION ALL SELECT 1 FROM release WHERE readme = ? LIMIT 1',
     );
-    return named.get(file, file) === undefined ? 'no release has this file' : undefined;
+    return named.get(file, file) === undefined ? 'no release contains this file' : undefined;
   }
   if (place === 'forms') {
     const snapshot = client.prepare<[string, string]>(

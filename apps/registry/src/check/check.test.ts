@@ -167,7 +167,7 @@ describe('finds damage', () => {
     [
       'a blob row of a missing release',
       () => sql(`UPDATE oci_blob SET file = 'sha256:' || lower(hex(zeroblob(32))) WHERE place = 'releases'`),
-      /^artifacts: functions\/\S+@sha256:\w+: no release has this file$/,
+      /^artifacts: functions\/\S+@sha256:\w+: no release contains this file$/,
     ],
     [
       'a changed manifest',
@@ -225,7 +225,7 @@ describe('finds damage', () => {
         const { keys } = dataPaths(folder);
         await writeFile(path.join(keys, (await readdir(keys))[0]!), 'x');
       },
-      /^signatures: keys: key \S+ is damaged/,
+      /^signatures: keys: key \S+ is corrupt/,
     ],
     [
       'a wrong total size',
@@ -276,7 +276,7 @@ describe('finds damage', () => {
     [
       'an event of a missing release',
       () => sql(`UPDATE release SET digest = 'sha256:x' WHERE id = 1`),
-      /^events: \S+@1\.0\.0: an event names it/,
+      /^events: \S+@1\.0\.0: an event refers to it/,
     ],
     [
       'a changed entry',
@@ -293,12 +293,12 @@ describe('finds damage', () => {
       () =>
         sql(`UPDATE release SET yanked = '{"at":"2026-01-01T00:00:00.000Z","by":"a","reason":"bad"}'
           WHERE release = '1.1.0' AND function_id = 1`),
-      /^provenance: snapshot default 7: it names release \S+@1\.1\.0, which is yanked$/,
+      /^provenance: snapshot default 7: it refers to release \S+@1\.1\.0, which is yanked$/,
     ],
     [
       'a snapshot with a release that is missing',
       () => sql(`UPDATE release SET release = '1.2.0' WHERE release = '1.1.0' AND function_id = 1`),
-      /^provenance: snapshot default 7: it names release \S+@1\.1\.0, which is missing/,
+      /^provenance: snapshot default 7: it refers to release \S+@1\.1\.0, which is missing/,
     ],
     [
       'a snapshot that does not name the release that is selected',
@@ -307,7 +307,7 @@ describe('finds damage', () => {
         INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
           SELECT catalog, group_name, kind, 8, entry, replace(selection, '"1.1.0"', '"1.0.0"')
           FROM catalog_function WHERE kind = 'SetLabels' AND to_serial = 8`),
-      /^provenance: snapshot default 7: it does not name the selected release or source of \S+\/SetLabels$/,
+      /^provenance: snapshot default 7: it does not contain the selected release or source of \S+\/SetLabels$/,
     ],
     ['a missing entry', () => sql('DELETE FROM entry WHERE rowid = 1'), /^snapshots: .*cannot be read/],
     [
@@ -328,7 +328,7 @@ describe('finds damage', () => {
     [
       'a catalog built through a missing event',
       () => sql('UPDATE catalog SET through_event = 1000'),
-      /^events: catalog default: it was built through an event that is missing/,
+      /^events: catalog default: its last event is missing/,
     ],
     [
       'a rendition with other bytes',
@@ -410,10 +410,10 @@ describe('unused files', () => {
     const { healthy: isWhole, findings } = await check();
     expect(isWhole).toBe(true);
     expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
-      'information: 1 stored renditions are missing; they are regenerated on request',
+      'information: 1 stored renditions are missing; the registry regenerates them on request',
       'information: 1 published files that no release uses: 5 bytes',
       'information: 1 renditions that no row uses: 5 bytes',
-      'information: 1 partial files; the next start removes them: 5 bytes',
+      'information: 1 partial files, which the next start removes: 5 bytes',
       'information: 1 stored renditions belong to no snapshot',
     ]);
   });

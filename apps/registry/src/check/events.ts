@@ -25,16 +25,16 @@ export const checkEvents: Check = async function* ({ client }) {
   for (const name of rows(`${missing} WHERE NOT EXISTS (
       SELECT 1 FROM takedown WHERE takedown.group_name = one.group_name
         AND takedown.kind_folded = lower(one.kind) AND takedown.release = one.release)`)) {
-    yield damage(name, 'an event names it, but it is missing', FROM_BACKUP);
+    yield damage(name, 'an event refers to it, but it is missing', FROM_BACKUP);
   }
   for (const name of rows(namesOf(`${SNAPSHOTS} EXCEPT ${CUT}`, SNAPSHOT_NAME))) {
     yield damage(name, 'its snapshot event is missing', FROM_BACKUP);
   }
   for (const name of rows(namesOf(`${CUT} EXCEPT ${SNAPSHOTS}`, SNAPSHOT_NAME))) {
-    yield damage(name, 'an event names it, but it is missing', FROM_BACKUP);
+    yield damage(name, 'an event refers to it, but it is missing', FROM_BACKUP);
   }
   for (const name of rows(`SELECT name FROM catalog WHERE max(through_event, applied_event) > ${last}`)) {
-    yield damage(`catalog ${name}`, 'it was built through an event that is missing', FROM_BACKUP);
+    yield damage(`catalog ${name}`, 'its last event is missing', FROM_BACKUP);
   }
 };
 

@@ -22,22 +22,22 @@ export const checkLeftovers: Check = async function* (input) {
   yield* reclaimable(
     input,
     'artifacts',
-    'files that no repository uses; the registry removes them',
+    'files that no repository uses, which the registry removes',
     unnamed(artifacts, ofRepository),
   );
   yield* reclaimable(
     input,
     'copies',
-    'copies that no source uses; the registry removes them',
+    'copies that no source uses, which the registry removes',
     unnamed(copies, named(`SELECT 1 FROM (${COPIES}) WHERE digest = :digest`)),
   );
-  yield* reclaimable(input, 'copies', 'partial files; the next start removes them', copies.unfinished());
-  yield* reclaimable(input, 'blobs', 'partial files; the next start removes them', blobs.unfinished());
-  yield* reclaimable(input, 'forms', 'partial files; the next start removes them', renditions.unfinished());
+  yield* reclaimable(input, 'copies', 'partial files, which the next start removes', copies.unfinished());
+  yield* reclaimable(input, 'blobs', 'partial files, which the next start removes', blobs.unfinished());
+  yield* reclaimable(input, 'forms', 'partial files, which the next start removes', renditions.unfinished());
   yield* reclaimable(
     input,
     'artifacts',
-    'partial files; the next start removes them',
+    'partial files, which the next start removes',
     artifacts.unfinished(),
   );
   yield* unusedRenditions(input);

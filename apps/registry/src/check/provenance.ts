@@ -35,19 +35,20 @@ export const checkProvenance: Check = async function* ({ client, store }) {
     for (const { name, release, problem } of wrong.all({ catalog, serial, throughEvent })) {
       reported.add(name);
       const state = problem === 'yanked' ? 'is yanked' : 'is missing, or has another definition';
-      yield damage(subject, `it names release ${name}@${release}, which ${state}`, REBUILD);
+      yield damage(subject, `it refers to release ${name}@${release}, which ${state}`, REBUILD);
     }
     const held = new Map((await store.snapshotEntryRows(catalog, serial)).map((row) => [nameOf(row), row]));
     for (const row of await store.latestEntryRows(catalog)) {
       const { group, kind } = row;
       const none: Selection = { group, kind, versions: [], shadowed: [], yanked: [] };
       if (reported.has(nameOf(row)) || isSameProvenance(row, held.get(nameOf(row)) ?? none)) continue;
-      yield damage(subject, `it does not name the selected release or source of ${nameOf(row)}`, REBUILD);
+      yield damage(subject, `it does not contain the selected release or source of ${nameOf(row)}`, REBUILD);
     }
   }
 };
 
-const REBUILD = 'Publish a release that changes the catalog: its next snapshot names the selected releases.';
+const REBUILD =
+  'Publish a release that changes the catalog. The next snapshot contains the selected releases.';
 
 function nameOf({ group, kind }: Pick<Selection, 'group' | 'kind'>): string {
   return `${group}/${kind}`;

@@ -27,7 +27,7 @@ export const checkRenditions: Check = async function* (input) {
       yield damage(
         `rendition ${row.digest} (${row.coding})`,
         `its stored bytes ${row.blob} have changed`,
-        `Remove the file with this digest in forms/. It is regenerated on the next request.`,
+        `Remove the file with this digest in forms/. The registry regenerates it at the next request.`,
       );
     }
   }
@@ -40,7 +40,10 @@ export const checkRenditions: Check = async function* (input) {
     return missing.filter((blob) => isNamed.get(blob) === 1).length;
   });
   if (lost > 0) {
-    yield information('forms', `${lost} stored renditions are missing; they are regenerated on request`);
+    yield information(
+      'forms',
+      `${lost} stored renditions are missing; the registry regenerates them on request`,
+    );
   }
 };
 

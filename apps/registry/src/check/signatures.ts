@@ -37,7 +37,7 @@ export const checkSignatures: Check = async function* (input) {
     yield damage(
       `signature of snapshot ${name} ${newest.serial}`,
       problem,
-      'Start the registry: it signs the snapshot again if the signature is unreadable. Otherwise restore a backup.',
+      'Start the registry. It replaces an unreadable signature. If the problem remains, restore a backup.',
     );
   }
   // For example, the database of an older program before the next start.

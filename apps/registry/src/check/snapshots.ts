@@ -52,7 +52,7 @@ function* brokenEntryRanges({ client }: CheckInput) {
        FROM catalog_function) WHERE to_serial IS NOT next`,
   );
   for (const { catalog, name, serial } of broken.all()) {
-    const message = `its entry range from serial ${serial} does not end where the next one begins`;
+    const message = `its entry range from serial ${serial} does not end where the next range begins`;
     yield damage(`${name} in ${catalog}`, message, FROM_BACKUP);
   }
 }

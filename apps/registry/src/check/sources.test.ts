@@ -152,7 +152,7 @@ it('reports unused copies once they are old', async () => {
   const { healthy: isWhole, findings } = await check();
   expect(isWhole).toBe(true);
   expect(findings.map(({ subject, message }) => `${subject}: ${message}`)).toEqual([
-    expect.stringMatching(/^copies: 1 copies that no source uses; the registry removes them: \d+ bytes$/),
+    expect.stringMatching(/^copies: 1 copies that no source uses, which the registry removes: \d+ bytes$/),
   ]);
 });
 

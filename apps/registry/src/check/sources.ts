@@ -3,7 +3,7 @@ import { type Digest, KrmhubError } from '@krmhub/schema';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
-const AGAIN = 'The registry fetches it again on the next sync.';
+const AGAIN = 'The registry fetches it again at the next sync.';
 
 /** Checks that the source rows match the recipes, and that every copy exists and matches. */
 export const checkSources: Check = async function* (input) {

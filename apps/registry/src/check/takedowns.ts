@@ -9,7 +9,7 @@ interface TakedownRow {
 }
 
 const AGAIN =
-  'Start the registry to finish the takedown. If that does not help, take the release down again.';
+  'Start the registry to finish the takedown. If the problem remains, run `krmhub takedown` again.';
 
 /** Checks that releases after a takedown are gone: rows, files, and renditions of their snapshots. */
 export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
@@ -22,7 +22,7 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     )
     .pluck()
     .all();
-  for (const name of remaining) yield damage(name, 'it was taken down but still exists', FROM_BACKUP);
+  for (const name of remaining) yield damage(name, 'it was taken down, but still exists', FROM_BACKUP);
   const rows = client
     .prepare<[], TakedownRow>(
       `SELECT group_name || '/' || kind || '@' || release AS name, digest, readme, finished FROM takedown ORDER BY id`,
@@ -30,7 +30,7 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     .all();
   for (const { name, digest, readme, finished } of rows) {
     if (finished === 0) {
-      yield information(name, 'it was taken down but not yet erased from disk; the next start erases it');
+      yield information(name, 'it was taken down, but is still on the disk; the next start deletes it');
       continue;
     }
     for (const blob of readme === null ? [digest] : [digest, readme]) {

@@ -37,11 +37,11 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const problemOf = (row: Row): string | undefined => {
     const kindFolded = row.kind.toLowerCase();
     if (isOurs.get(row.id, row.group, kindFolded) !== undefined)
-      return 'the search index has it twice: as a function of this registry and as an upstream function';
+      return 'the search index contains it twice: as a function of this registry and as an upstream function';
     if (waiting.has(nameOf(row))) return undefined;
     const entry = shown(row.group, kindFolded);
     if (entry === undefined)
-      return 'the search index has it, but the newest snapshots have no upstream entry for it';
+      return 'the search index contains it, but the newest snapshots have no upstream entry for it';
     if (entry !== row.entry)
       return `the search index has entry ${row.entry}, but the newest snapshot has ${entry}`;
     const json = jsonOf.get(entry);

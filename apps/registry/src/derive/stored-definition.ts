@@ -17,7 +17,7 @@ export async function readDefinition(
   const found = await store.release(group, kind, release);
   if (found?.digest !== digest) {
     throw new KrmhubError('unavailable', `${group}/${kind}@${release} was removed just now`, {
-      hint: 'Try again in a moment.',
+      hint: 'Try again in a few seconds.',
     });
   }
   return found.definition;

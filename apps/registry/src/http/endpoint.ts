@@ -31,7 +31,7 @@ export function serveRoute<Route extends RouteConfig>(
   app: RegistryApp,
   route: Route,
   handler: (c: RegistryContext, input: EndpointInput<Route>) => Response | Promise<Response>,
-  { rateLimitClass, hint = 'GET /openapi.json describes every operation.' }: EndpointOptions = {},
+  { rateLimitClass, hint = 'See GET /openapi.json for all operations.' }: EndpointOptions = {},
 ): void {
   const { pattern, suffixes } = routingPattern(route.path);
   const paramsSchema = (route.request?.params as z.ZodObject | undefined) ?? z.object({});
@@ -118,7 +118,7 @@ export function checkParameters(
     }
     const all = given.getAll(name);
     if (acceptsList(schema.shape[name] as z.ZodType)) values[name] = all;
-    else if (all.length > 1) problems.push(`${what} "${name}" is given ${all.length} times`);
+    else if (all.length > 1) problems.push(`${what} "${name}" is set ${all.length} times`);
     else values[name] = all[0];
   }
   return check(schema, values, what, problems);

@@ -111,7 +111,7 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
 }
 
 /** Policies apply to releases only. */
-const NO_RELEASE_TEXT = 'only upstream catalogs have this function; this registry has no release of it';
+const NO_RELEASE_TEXT = 'this function exists only in upstream catalogs; this registry has no release of it';
 const NO_RELEASE: api.Verdict = {
   trusted: false,
   state: 'unsigned',

@@ -58,7 +58,7 @@ function shortened(message: string): string {
 
 function internalError(cause: unknown): KrmhubError {
   return new KrmhubError('internal', 'internal error', {
-    hint: 'The operator finds the cause in the log under this request ID.',
+    hint: 'The operator can find the cause in the log with this request ID.',
     cause,
   });
 }

@@ -56,16 +56,14 @@ export function publicUrlProblem(text: string): string | undefined {
   const url = parseUrl(text);
   const http = url?.protocol === 'http:' || url?.protocol === 'https:';
   if (url === undefined || !http || url.username + url.password + url.search + url.hash !== '') {
-    return 'is not an http or https URL without user, query and fragment';
+    return 'is not an http or https URL without user, query, and fragment';
   }
   if (!/^[\w./~-]*$/.test(url.pathname) || url.pathname.includes('//')) {
-    return 'has a path with characters other than letters, digits, -, ., _, ~ and single slashes';
+    return 'has a path with characters other than letters, digits, -, ., _, ~, and single slashes';
   }
   const [, first = ''] = url.pathname.split('/');
   // Behind a proxy that removes the path, a request for the registry's own path would look like one with it.
-  return OWN_SEGMENTS.has(first)
-    ? `has a path that begins with /${first}, which the registry uses itself`
-    : undefined;
+  return OWN_SEGMENTS.has(first) ? `has a path that begins with /${first}, which is reserved` : undefined;
 }
 
 /** Returns the URL without a trailing slash. */

@@ -114,7 +114,10 @@ function startDeadline(reader: BodyReader, milliseconds: number): { passed: bool
 }
 
 function requestTimeout(milliseconds: number): KrmhubError {
-  return new KrmhubError('invalid-request', `the body did not arrive within ${milliseconds / 1000} seconds`);
+  return new KrmhubError(
+    'invalid-request',
+    `the body was not received within ${milliseconds / 1000} seconds`,
+  );
 }
 
 /** Returns the media type of the body in lower case, without parameters; undefined if there is none. */

@@ -158,7 +158,7 @@ export class BoundedProcess {
 
   #failure({ signal, code }: Ending): ProcessEnded {
     const output = Buffer.concat(this.#output).toString();
-    return new ProcessEnded('failed', `it ended with ${signal ?? code}: ${output}`);
+    return new ProcessEnded('failed', `it exited with ${signal ?? code}: ${output}`);
   }
 
   /** Resolves with the next frame. Calls `onMore` if it exceeds `maxBytes`. */

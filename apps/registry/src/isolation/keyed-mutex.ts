@@ -14,7 +14,7 @@ export class KeyedMutex {
     // The first one runs and does not wait.
     if (line.length > SERVER_LIMITS.maxLockWaiters) {
       throw new KrmhubError('unavailable', `too many requests are waiting to change ${key}`, {
-        hint: 'Try again in a moment.',
+        hint: 'Try again in a few seconds.',
       });
     }
     const running = line.last.then(work, work);

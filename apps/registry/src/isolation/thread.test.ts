@@ -55,7 +55,9 @@ describe('Thread', () => {
     const failing = thread.call('fail');
     await expect(held).rejects.toMatchObject({ code: 'unavailable' });
     await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
-    expect(logged).toContainEqual(expect.objectContaining({ thread: 'a thread', msg: 'a thread failed' }));
+    expect(logged).toContainEqual(
+      expect.objectContaining({ thread: 'a thread', msg: 'a worker thread failed' }),
+    );
     await expect(thread.call('echo')).rejects.toMatchObject({ code: 'unavailable' });
     await expect.poll(() => thread.call('echo', 'again').catch(() => undefined)).toBe('again');
   });

@@ -53,7 +53,7 @@ export class Thread {
     if (this.#closing || this.#restart !== undefined) throw stopped();
     if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {
       throw new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
-        hint: 'Try again in a moment.',
+        hint: 'Try again in a few seconds.',
       });
     }
     const id = this.#calls++;
@@ -84,7 +84,7 @@ export class Thread {
       if ('error' in message) pending?.reject(receivedError(message.error));
       else pending?.resolve(message.result);
     });
-    worker.on('error', (error) => log.error({ err: error, thread: name }, 'a thread failed'));
+    worker.on('error', (error) => log.error({ err: error, thread: name }, 'a worker thread failed'));
     worker.on('exit', () => {
       if (this.#closing) return;
       this.#rejectAll();
@@ -104,7 +104,7 @@ export class Thread {
 
 function stopped(): KrmhubError {
   return new KrmhubError('unavailable', 'this part of the registry is starting or stopping', {
-    hint: 'Try again in a moment.',
+    hint: 'Try again in a few seconds.',
   });
 }
 

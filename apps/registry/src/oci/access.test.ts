@@ -8,7 +8,7 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 const DAY = 86_400_000;
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 const HINT =
-  'Log in with `docker login`, `oras login` or another client: any user name, and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
+  'Run `docker login` or `oras login` with any user name and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
 
 let registry: TestRegistry;
 const client = testClient(
@@ -104,7 +104,7 @@ describe('access to a repository', () => {
             expected === 401 &&
               ['nobody', 'empty Basic', 'another scheme', 'a token without a scheme'].includes(name),
           );
-          if (expected === 403) expect((await readError(response)).message).toContain('lacks the');
+          if (expected === 403) expect((await readError(response)).message).toContain('does not have the');
         }
       }
     }
@@ -156,10 +156,10 @@ describe('access to a repository', () => {
     const lacking = async (target: string) =>
       (await readError(await change('POST', `${target}/blobs/uploads/`, `Bearer ${secret}`))).message;
     expect(await lacking('other/x')).toBe(
-      'the token "tester" lacks the repository "other/x". An administrator can create another with `krmhub token create NAME --scope push --repository other/x`.',
+      'the token "tester" does not have the repository "other/x". An administrator can create another token with `krmhub token create NAME --scope push --repository other/x`.',
     );
     expect(await lacking('functions/a.com/x')).toContain(
-      'lacks the scope "publish", which functions require',
+      'does not have the scope "publish", which functions require',
     );
     expect(await lacking('functions')).toContain('the repository of a function is functions/GROUP/KIND');
   });

@@ -12,7 +12,7 @@ import { AccessTokens } from './access-token.js';
 export type Action = 'push' | 'delete';
 
 const HINT =
-  'Log in with `docker login`, `oras login` or another client: any user name, and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
+  'Run `docker login` or `oras login` with any user name and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
 const SERVICE = 'krmhub';
 /** Host and port as a client may name them. The registry never copies anything else into a response. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
@@ -85,8 +85,8 @@ export class RepositoryAccess {
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
     const missing = lacks(record, repository);
     if (missing === undefined) return record;
-    throw new OciError('DENIED', `the token "${record.name}" lacks ${missing}`, {
-      hint: `An administrator can create another with \`krmhub token create NAME ${needed(repository)}\`.`,
+    throw new OciError('DENIED', `the token "${record.name}" does not have ${missing}`, {
+      hint: `An administrator can create another token with \`krmhub token create NAME ${needed(repository)}\`.`,
     });
   }
 

@@ -104,7 +104,7 @@ export async function deleteBlob(c: RegistryContext, deps: OciDeps, route: BlobR
   if (outcome === 'unknown') throw new OciError('BLOB_UNKNOWN', 'blob not found in this repository');
   if (outcome === 'named') {
     throw new OciError('UNSUPPORTED', 'a manifest refers to this blob', {
-      hint: 'Delete the manifest first; the blob is then removed by itself.',
+      hint: 'Delete the manifest. The registry then removes the blob.',
     });
   }
   return c.body(null, 202, { 'Content-Length': '0' });

@@ -30,7 +30,7 @@ export function quotaRefusal(
   { bytes, quota }: { bytes: number; quota: number },
 ): OciError {
   return new OciError('DENIED', `repository ${repository}: quota exceeded: ${bytes} of ${quota} bytes`, {
-    hint: 'Delete unneeded manifests by digest (deleting a tag frees no space); their blobs are removed two hours later. Or ask the operator to raise KRMHUB_REPOSITORY_MEBIBYTES.',
+    hint: 'Delete manifests by digest, not by tag, and wait two hours. Or ask the operator to raise KRMHUB_REPOSITORY_MEBIBYTES.',
     detail: { bytes, quota },
   });
 }

@@ -38,7 +38,7 @@ describe('deleting', () => {
     expect(await readError(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
       status: 405,
       code: 'UNSUPPORTED',
-      message: expect.stringContaining('Delete the manifest first'),
+      message: expect.stringContaining('Delete the manifest'),
     });
     expect((await remove(`manifests/${digest}`)).status).toBe(202);
     expect((await client.request('HEAD', `${REPOSITORY}/manifests/v2`)).status).toBe(404);

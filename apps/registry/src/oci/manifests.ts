@@ -84,13 +84,16 @@ async function removeManifest(
     if (isPermanent) {
       const [what, hint] =
         kind.of === 'function'
-          ? ['release', 'Yank it to remove it from catalogs. An administrator can take it down.']
-          : ['snapshot', 'When an administrator takes a release down, the snapshots with it are withdrawn.'];
+          ? [
+              'release',
+              'Remove it from catalogs with `krmhub yank`. An administrator can delete it with `krmhub takedown`.',
+            ]
+          : ['snapshot', 'To withdraw the snapshots of a release, an administrator runs `krmhub takedown`.'];
       throw new OciError('DENIED', `cannot delete a ${what}: it is immutable`, { hint });
     }
     if (isDigest && kind.of === 'function' && (await isEvidence(store, kind, reference))) {
       throw new OciError('DENIED', 'cannot delete a bundle of a release', {
-        hint: 'To stop trusting its signer, revoke the key in the signing policies.',
+        hint: 'To stop trusting its signer, revoke the key with `krmhub policy apply`.',
       });
     }
     if (isDigest && kind.of === 'function' && !token.scopes.includes('admin')) {

@@ -113,7 +113,7 @@ async function readArtifact(
       throw new OciError('DENIED', `release ${tag} already exists with ${existing.digest}`);
     }
     throw new OciError('MANIFEST_INVALID', 'not a function definition', {
-      hint: 'Push the definition as `krmhub push` does. Push other artifacts, such as scripts and binaries, to another repository.',
+      hint: 'Push the definition with `krmhub push`. Push other artifacts, such as scripts, to another repository.',
     });
   }
   let layer: Descriptor;
@@ -127,7 +127,7 @@ async function readArtifact(
     throw new OciError(
       'MANIFEST_INVALID',
       `the title ${JSON.stringify(titled.annotations?.[TITLE]?.slice(0, 100))} is a path, expected a file name`,
-      { hint: 'Push the file from its own folder.' },
+      { hint: 'Change to the folder of the file, and push it by name.' },
     );
   }
   const readmes = manifest.image.layers.filter(({ mediaType }) => /^text\/markdown\b/.test(mediaType));
@@ -175,10 +175,10 @@ async function layerBytes(
 /** Returns the hint for a diagnostic. A client that pushes has no option of the krmhub CLI. */
 function hintOf({ code, hint }: Diagnostic): string | undefined {
   if (code === 'publish/name-mismatch') {
-    return 'Push it to functions/GROUP/KIND with the group of the definition and its kind in lower case.';
+    return 'Push it to functions/GROUP/KIND, with the kind in lower case.';
   }
   if (code !== 'publish/breaking') return hint;
-  return `Make the change in a new API version, or allow it with the manifest annotation ${ALLOW_BREAKING}=true. Run \`krmhub diff\` to see all changes.`;
+  return `Add a new API version with the change, or set the manifest annotation ${ALLOW_BREAKING}=true. To list all changes, run \`krmhub diff\`.`;
 }
 
 function asRefusal(error: unknown): unknown {

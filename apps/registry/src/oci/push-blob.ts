@@ -18,7 +18,7 @@ export async function startUpload(c: RegistryContext, deps: OciDeps, repository:
   if (mount !== undefined) {
     const mounted = parseDigest(mount);
     if (from !== undefined && !isRepository(from)) {
-      throw new OciError('NAME_INVALID', 'invalid name of the repository to mount from');
+      throw new OciError('NAME_INVALID', 'invalid repository name in the parameter from');
     }
     const done = await withinQuota(repository, () =>
       deps.store.mountBlob(from, repository, mounted, changeOf(deps, token)),

@@ -82,7 +82,7 @@ let receiving = 0;
 async function receiveManifest(c: RegistryContext): Promise<Uint8Array> {
   if (receiving >= SERVER_LIMITS.maxManifestsReceived) {
     throw new OciError('TOOMANYREQUESTS', 'too many manifests are being uploaded', {
-      hint: 'Try again in a moment.',
+      hint: 'Try again in a few seconds.',
       headers: { 'Retry-After': '1' },
     });
   }
@@ -102,7 +102,7 @@ function checkedManifest(
   const mediaType = contentType?.split(';')[0]?.trim();
   if (mediaType === undefined || mediaType === '') {
     throw new OciError('MANIFEST_INVALID', 'the manifest has no media type', {
-      hint: 'Set Content-Type.',
+      hint: 'Set Content-Type to the media type of the manifest.',
     });
   }
   const digest = computeDigest(bytes, isOciDigest(reference) ? reference : 'sha256');
@@ -111,7 +111,7 @@ function checkedManifest(
   }
   if (!isOciDigest(reference) && !isTag(reference)) {
     throw new OciError('MANIFEST_INVALID', `"${reference.slice(0, 130)}" is not a valid tag`, {
-      hint: 'Use at most 128 letters, digits, dots, dashes and underscores.',
+      hint: 'Use at most 128 letters, digits, dots, dashes, and underscores.',
     });
   }
   const manifest = parsedManifest(bytes, mediaType);
@@ -171,6 +171,6 @@ function refuseSnapshots({ record }: PushedManifest, tags: readonly string[]): v
   const onlySpeaks = (record.subject !== undefined || tags.length > 0) && tags.every(isFallbackTag);
   if (onlySpeaks) return;
   throw new OciError('DENIED', 'cannot push catalogs: the registry builds them', {
-    hint: 'Push signatures and attestations with the catalog as their subject, and other artifacts to another repository.',
+    hint: 'Push only referrers of the catalog here, such as signatures. Push other artifacts to another repository.',
   });
 }

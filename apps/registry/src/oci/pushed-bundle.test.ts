@@ -222,7 +222,7 @@ describe('a function without a policy', () => {
     await pushDefinition(DIGEST);
     const unidentified = await signedWith(generate(), RELEASE);
     expect((await pushBundle(unidentified)).status).toBe(201);
-    const refused = { code: 'DENIED', message: expect.stringContaining('only an ECDSA key') };
+    const refused = { code: 'DENIED', message: expect.stringContaining('fingerprint of an ECDSA key') };
     expect(await readError(await pushDefinition('1.0.0'))).toMatchObject(refused);
     expect((await registry.request(releasePath({ kind: 'SetLabels', release: '1.0.0' }))).status).toBe(404);
     // A bundle of a release that exists is refused too.

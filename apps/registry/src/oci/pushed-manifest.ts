@@ -20,7 +20,7 @@ export async function refuseUnknown<Result>(work: () => Promise<Result>): Promis
       `the manifest refers to content that is missing in this repository: ${named}`,
       {
         detail: digests.map((digest) => ({ digest })),
-        hint: 'Push the blobs and the manifests of an index first.',
+        hint: 'Push its blobs first, and for an index its manifests.',
       },
     );
   }

@@ -109,7 +109,7 @@ async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {
   if (!methods.includes(method)) {
     throw new OciError('UNSUPPORTED', `method ${method} is not allowed`, {
       headers: { Allow: methods.join(', ') },
-      hint: `Possible: ${methods.join(', ')}.`,
+      hint: `Use ${methods.join(', ')}.`,
     });
   }
   const reads = method === 'GET' || method === 'HEAD';
@@ -169,7 +169,7 @@ function asRefusal(failure: unknown): OciError {
   if (failure instanceof OciError) return failure;
   if (!(failure instanceof KrmhubError)) {
     return new OciError('UNKNOWN', 'internal error', {
-      hint: 'The operator finds the cause in the log under this request ID.',
+      hint: 'The operator can find the cause in the log with this request ID.',
     });
   }
   const { code, message, hint, takedowns, diagnostics } = failure;

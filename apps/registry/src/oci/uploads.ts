@@ -67,7 +67,7 @@ export class Uploads {
     }
     const own = [...this.#starting, ...[...this.#open.values()].map((upload) => upload.token)];
     if (own.filter((one) => one === token).length >= maxUploadsOfToken) {
-      throw tooMany(`too many open uploads of your token: the limit is ${maxUploadsOfToken}`);
+      throw tooMany(`too many open uploads with your token: the limit is ${maxUploadsOfToken}`);
     }
     this.#starting.push(token);
     try {
@@ -92,7 +92,7 @@ export class Uploads {
     const upload = this.#open.get(id);
     if (upload === undefined || upload.repository !== repository) {
       throw new OciError('BLOB_UPLOAD_UNKNOWN', 'upload not found', {
-        hint: 'Start it again. Idle uploads expire, and a restart of the registry ends all uploads.',
+        hint: 'Start the upload again. Uploads end when they are idle, or when the registry restarts.',
       });
     }
     return upload;
@@ -103,7 +103,7 @@ export class Uploads {
     if (upload.busy) {
       throw new OciError('BLOB_UPLOAD_INVALID', 'another request is writing to this upload', {
         status: 409,
-        hint: 'Send the chunks one after another.',
+        hint: 'Send the chunks one at a time.',
       });
     }
     upload.busy = true;
@@ -199,7 +199,7 @@ async function sha512Of(pieces: AsyncIterable<Uint8Array>): Promise<OciDigest> {
 
 function tooMany(message: string): OciError {
   return new OciError('TOOMANYREQUESTS', message, {
-    hint: 'Finish or cancel some uploads, or try again later: idle uploads expire.',
+    hint: 'Finish or cancel some uploads, or try again later. Idle uploads expire.',
     headers: { 'Retry-After': '10' },
   });
 }

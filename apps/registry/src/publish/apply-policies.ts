@@ -74,7 +74,7 @@ export async function applyPolicies(
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
       throw new KrmhubError('unavailable', 'signing policies: concurrent update', {
-        hint: 'Check them with `krmhub policy list`, then apply yours again.',
+        hint: 'Compare them with `krmhub policy list`, then apply your policies again.',
         cause: error,
       });
     }
@@ -121,11 +121,11 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
   if (gone.length === 0) {
     if (after.length > 0) return;
     throw new KrmhubError('invalid-document', 'the text contains no signing policy', {
-      hint: 'Write at least one SigningPolicy. To have none, use `remove=true` (`--remove`).',
+      hint: 'Add at least one SigningPolicy. To remove all policies, use `remove=true` (`--remove`).',
     });
   }
   throw new KrmhubError('conflict', `this would remove policies: ${gone.join(', ')}`, {
-    hint: 'Nothing was changed. Use `remove=true` (`--remove`) to remove them. `krmhub policy list --text` prints the current ones.',
+    hint: 'Nothing was changed. Add them from `krmhub policy list --text`, or remove them with `remove=true` (`--remove`).',
   });
 }
 

@@ -100,7 +100,7 @@ async function plan(
   const label = `${release.group}/${release.kind}@${release.release}`;
   if ('problem' in found) {
     throw new KrmhubError('untrusted', `cannot attach the bundle to ${label}: ${found.problem}`, {
-      hint: 'Run `krmhub verify` to see what it signs, and `krmhub policy list` to see who is trusted.',
+      hint: 'Check the signature with `krmhub verify`, and the trusted signers with `krmhub policy list`.',
     });
   }
   const now = clock().toISOString();

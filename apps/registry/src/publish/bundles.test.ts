@@ -124,12 +124,12 @@ describe('a group with a signing policy', () => {
     [
       'another release of the same key',
       async () => [await signedBy(key, statementOf('1.0.0', '9.9.9'))],
-      'signed is example.com/SetLabels@9.9.9',
+      'the signature is for example.com/SetLabels@9.9.9',
     ],
     [
       'the signature of other bytes',
       async () => [await signedBy(key, statementOf('2.0.0'))],
-      'not this artifact',
+      'not for this artifact',
     ],
     ['an empty bundle', async () => [''], 'it is empty'],
     ['{}', async () => ['{}'], 'no mediaType'],
@@ -212,7 +212,7 @@ describe('a group with a signing policy', () => {
     registry.advance(120_000);
     const { status, body } = await publish('1.1.0', [await signedBy(key, statementOf('1.1.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
-    expect(body.detail).toContain(`trusted until ${until}`);
+    expect(body.detail).toContain(`trusted this signer only until ${until}`);
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
       signature: { trusted: true },
     });
@@ -358,7 +358,7 @@ describe('a group without a signing policy', () => {
     await applyPolicies(policy([key], { releases: '>=1.0.0', signer: 'revoked: it was stolen' }));
     const refused = await publish('0.9.0', [await signedBy(key, statementOf('0.9.0'))]);
     expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
-    expect(refused.body.detail).toContain('revokes: it was stolen');
+    expect(refused.body.detail).toContain('revokes this signer: it was stolen');
   });
 
   it('keeps a function signed by its first signer, whose key no policy names', async () => {
@@ -388,7 +388,7 @@ describe('a group without a signing policy', () => {
     forged.verificationMaterial = own.verificationMaterial;
     const { status, body } = await publish('1.0.0', [JSON.stringify(forged)]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
-    expect(body.detail).toContain('no signing policy names the key');
+    expect(body.detail).toContain('no signing policy contains the key');
   });
 
   it('says in the same words everywhere that a release is signed', async () => {

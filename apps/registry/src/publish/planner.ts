@@ -44,8 +44,8 @@ export class Planner {
     if (bytesOf(input) <= SERVER_LIMITS.maxPlannedInlineBytes)
       return this.#turns.run(() => planPublish(input));
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
-      throw new KrmhubError('unavailable', 'too many large definitions are waiting to be checked', {
-        hint: 'Publish again in a moment.',
+      throw new KrmhubError('unavailable', 'too many large definitions are waiting for a check', {
+        hint: 'Publish again in a few seconds.',
       });
     }
     this.#waiting++;
@@ -73,12 +73,12 @@ export class Planner {
 
 function refusal(cause: unknown): KrmhubError {
   if (cause instanceof ProcessEnded && cause.end === 'exhausted') {
-    return new KrmhubError('invalid-request', 'checking the definition takes too much time or memory', {
-      hint: 'Simplify its schemas.',
+    return new KrmhubError('invalid-request', 'the check of the definition takes too much time or memory', {
+      hint: 'Simplify the schemas of the definition.',
     });
   }
   return new KrmhubError('unavailable', 'cannot check the definition', {
-    hint: 'Publish again in a moment.',
+    hint: 'Publish again in a few seconds.',
     cause,
   });
 }

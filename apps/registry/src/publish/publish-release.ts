@@ -179,7 +179,7 @@ async function signed(
       'untrusted',
       `cannot publish ${group}/${kind}@${version}: ${own.problems.join('; ')}`,
       {
-        hint: 'Send bundles that sign this release. `krmhub publish --key` and `krmhub sign --release` create them.',
+        hint: 'Create a bundle for this release with `krmhub publish --key` or `krmhub sign --release`.',
       },
     );
   }
@@ -215,7 +215,7 @@ function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
       `the definition has ${count('breaking change')} since the previous release`,
       {
         diagnostics,
-        hint: 'Run `krmhub diff` to see all changes. Use `allowBreaking=true` (`--allow-breaking`) to publish anyway.',
+        hint: 'List all changes with `krmhub diff`. To publish anyway, use `allowBreaking=true` (`--allow-breaking`).',
       },
     );
   }

@@ -135,7 +135,7 @@ describe('publishing', () => {
     expect(problem.code).toBe('invalid-request');
     for (const part of [
       'no file name',
-      '"readme" is there 2 times',
+      '"readme" appears 2 times',
       'more than 4 parts "bundle"',
       '"extra" is unknown',
     ]) {

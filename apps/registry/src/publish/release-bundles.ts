@@ -96,7 +96,7 @@ export function verifySubmittedBundle(
 
 /** Attestations by such keys are stored all the same: they make nothing trusted. */
 const UNIDENTIFIED =
-  'bundle verification failed: signature: no signing policy names the key, and only an ECDSA key whose fingerprint the bundle names is accepted without one';
+  'bundle verification failed: signature: no signing policy contains the key, and the bundle does not contain the fingerprint of an ECDSA key';
 
 function found(
   given: SubmittedBundle,

@@ -15,7 +15,7 @@ export interface Submission {
   others?: readonly SubmittedBundle[];
 }
 
-const FORM_HINT = 'Send one file "definition", at most one file "readme", and any files "bundle".';
+const FORM_HINT = 'Send one file "definition", at most one file "readme", and any number of files "bundle".';
 
 const MEDIA_TYPES: ReadonlyMap<string, DefinitionMediaType> = new Map([
   ['application/yaml', 'application/yaml'],
@@ -35,7 +35,7 @@ export async function readSubmission(c: RegistryContext): Promise<Submission> {
       'unsupported-media-type',
       `unsupported media type of a definition: ${essence ?? '(none)'}`,
       {
-        hint: 'Send it as application/yaml, application/json or multipart/form-data.',
+        hint: 'Send it as application/yaml, application/json, or multipart/form-data.',
       },
     );
   }
@@ -123,7 +123,7 @@ function checkParts(body: Buffer, contentType: string): void {
 /** A part without a file name is decoded as text, so its exact bytes are lost. */
 function onlyFile(form: FormData, name: string, problems: string[]): File | undefined {
   const count = form.getAll(name).length;
-  if (count > 1) problems.push(`the part "${name}" is there ${count} times`);
+  if (count > 1) problems.push(`the part "${name}" appears ${count} times`);
   return files(form, name, problems)[0];
 }
 

@@ -99,8 +99,8 @@ async function definitionOf(
     const served = entries.find(({ versions }) => versions.some(({ name }) => name === version));
     if (served !== undefined) return { entry: served.entry };
     const names = new Set(entries.flatMap(({ versions }) => versions.map(({ name }) => name)));
-    throw new KrmhubError('not-found', `no catalog has ${group}/${kind} with API version ${version}`, {
-      hint: `They have ${[...names].join(', ')}.`,
+    throw new KrmhubError('not-found', `no catalog contains ${group}/${kind} with API version ${version}`, {
+      hint: `Use one of ${[...names].join(', ')}.`,
     });
   }
   const fn = await findFunction(store, { group, kind });
@@ -112,7 +112,7 @@ async function definitionOf(
     throw new KrmhubError(
       'not-found',
       `${fn.group}/${fn.kind} has no release with API version ${version} that is not yanked`,
-      { hint: `Its API versions are ${versions.join(', ')}.` },
+      { hint: `Use one of ${versions.join(', ')}.` },
     );
   }
   const { release, digest } = displayedRelease(serving);

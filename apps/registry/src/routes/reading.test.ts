@@ -100,7 +100,7 @@ describe('search', () => {
     expect(status).toBe(400);
     for (const part of [
       '"tags" is unknown: did you mean "tag"?',
-      '"limit" is given 2 times',
+      '"limit" is set 2 times',
       '"runtime"',
       '"kind" is empty',
       '"q" is longer',

@@ -111,7 +111,7 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
 
   async function storedBytes(digest: Digest): Promise<{ coding: 'identity'; body: Body }> {
     const bytes = await blobs.get(digest);
-    if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
+    if (bytes === undefined) throw new Error(`the blob ${digest} is missing`);
     return uncompressed(bytes);
   }
 }

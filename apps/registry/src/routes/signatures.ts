@@ -47,7 +47,7 @@ export function signatureRoutes(app: RegistryApp, deps: SignatureDeps): void {
     if (signature !== undefined)
       return textResponse(c, signature.bundle, { mediaType: BUNDLE_MEDIA_TYPE, cacheControl });
     throw new KrmhubError('not-found', `snapshot ${serial} of catalog ${catalog} is not signed`, {
-      hint: `Older snapshots were not signed. Use GET ${fillPath('catalogBundle', { name: catalog })} for the newest.`,
+      hint: `Older snapshots are not signed. Use GET ${fillPath('catalogBundle', { name: catalog })} for the newest.`,
     });
   }
 }

@@ -173,7 +173,7 @@ function requestedRendition({
 } {
   if (kind !== undefined && profile !== undefined) {
     throw new KrmhubError('invalid-request', 'cannot combine kind and profile', {
-      hint: `Omit kind: the profile ${profile} sets its own.`,
+      hint: `Remove kind: the profile ${profile} sets it.`,
     });
   }
   return { kind: kind ?? 'Catalog', profile };

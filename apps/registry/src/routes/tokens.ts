@@ -44,7 +44,7 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
     const { token: secret } = await readJsonBody(c, LeakReport);
     if (!isTokenSecret(secret)) {
       throw new KrmhubError('invalid-request', 'not a complete krmhub token', {
-        hint: 'A token is krmhub_ followed by 72 hexadecimal digits.',
+        hint: 'A token consists of krmhub_ and 72 hexadecimal digits.',
       });
     }
     const token = await store.tokenByHash(hashSecret(secret));

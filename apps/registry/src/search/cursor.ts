@@ -19,7 +19,7 @@ export function readCursor(query: SearchQuery, cursor: string, numbers: number):
     position.every((value, at) => typeof value === (at < numbers ? 'number' : 'string'));
   if (!fits || of !== fingerprint(query)) {
     throw new KrmhubError('invalid-request', 'the cursor does not belong to this search', {
-      hint: 'Use the cursor of the previous page with the same text, filters and order, or omit it.',
+      hint: 'Use the cursor of the previous page with the same text, filters, and order, or remove it.',
     });
   }
   return position as Position;

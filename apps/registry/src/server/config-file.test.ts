@@ -81,7 +81,7 @@ constructor: 1
       'krmhub.yaml:1:7: port: "65536" is not a port',
       'krmhub.yaml:2:1: unknown setting "publicURL"; did you mean publicUrl?',
       'krmhub.yaml:3:1: unknown setting "KRMHUB_HOST"; use one of host, port,',
-      'krmhub.yaml:5:3: logLevel: not a text or a number',
+      'krmhub.yaml:5:3: logLevel: not a string or a number',
       'krmhub.yaml:6:17: trustedProxies: "10.0.0.0/40": not an address',
       'krmhub.yaml:7:18: writesPerMinute: "many" is not a number',
       'krmhub.yaml:8:1: unknown setting "constructor"',

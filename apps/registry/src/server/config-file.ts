@@ -59,7 +59,7 @@ export function readConfigFile(bytes: Uint8Array, file: string): ConfigFile {
     }
     const text = textOf(value);
     const from = `${place(document, file, name, 'value')}: ${name}`;
-    if (text === undefined) problems.push(`${from}: not a text or a number${listHint(name)}`);
+    if (text === undefined) problems.push(`${from}: not a string or a number${listHint(name)}`);
     else values.set(name, { value: text, from });
   }
   return { values, problems };
@@ -78,7 +78,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 function listHint(name: SettingName): string {
-  return name === 'trustedProxies' || name === 'sourceAddresses' ? ', or a list of texts' : '';
+  return name === 'trustedProxies' || name === 'sourceAddresses' ? ', or a list of strings' : '';
 }
 
 function place(document: YamlDocument, file: string, name: string, target: 'key' | 'value'): string {

@@ -14,10 +14,10 @@ export function limitConnections(
   { max, proxies, log }: { max: number; proxies: TrustedProxies; log: Pick<Log, 'warn'> },
 ): void {
   server.maxConnections = max;
-  const warn = rareWarning(log, 'refused connections: the limit is reached');
+  const warn = rareWarning(log, 'rejected connections: the limit is reached');
   server.on('drop', () => warn({ maxConnections: max }));
   const maxOfAddress = Math.ceil(max / ADDRESS_SHARE);
-  const warnOfAddress = rareWarning(log, 'refused connections of one address: it has too many');
+  const warnOfAddress = rareWarning(log, 'rejected connections of one address: it has too many connections');
   const open = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const address = plainAddress(socket.remoteAddress ?? '');

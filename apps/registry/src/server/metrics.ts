@@ -61,7 +61,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   let unwritten = 0;
   const droppedLines: Counter<'reason'> = new Counter({
     name: 'krmhub_log_lines_dropped_total',
-    help: 'Log lines dropped: they could not be written, or one client sends too many requests.',
+    help: 'Log lines that were dropped, because they could not be written or one client sends too many requests.',
     labelNames: ['reason'],
     registers: [register],
     collect() {
@@ -107,12 +107,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
     });
   sourceGauge(
     'krmhub_source_copy_age_seconds',
-    'Age of the copy of a source that is in use. It grows while the source is unchanged.',
+    'Age of the current copy of a source. It increases while the source is unchanged.',
     ({ copy }, now) => (now - Date.parse(copy?.fetchedAt ?? '')) / 1_000,
   );
   sourceGauge(
     'krmhub_source_failing_seconds',
-    'Time since syncs of a source began to fail; 0 if the last one succeeded.',
+    'Time since the first of the failed syncs of a source. 0 if the last sync succeeded.',
     ({ failure }, now) => (failure === undefined ? 0 : (now - Date.parse(failure.since)) / 1_000),
   );
   new Gauge({

@@ -14,7 +14,8 @@ it('refuses to start with too few open files, and says how to raise the limit', 
   expect(() => connectionsFor(SERVER_LIMITS.minOpenFiles - 1)).toThrow(
     expect.objectContaining({
       code: 'usage',
-      message: 'cannot start with so few open files: the limit is 255, the registry needs 256',
+      message:
+        'cannot start: the limit of open files is too low: the limit is 255, the registry requires 256',
       hint: expect.stringContaining('ulimit -n'),
     }),
   );

@@ -11,14 +11,15 @@ const { maxConnections, minOpenFiles } = SERVER_LIMITS;
  */
 export function connectionsFor(openFiles: number | undefined): number {
   if (openFiles === undefined) return maxConnections;
-  if (openFiles < minOpenFiles) throw tooFew(`the limit is ${openFiles}, the registry needs ${minOpenFiles}`);
+  if (openFiles < minOpenFiles)
+    throw tooFew(`the limit is ${openFiles}, the registry requires ${minOpenFiles}`);
   return Math.min(maxConnections, Math.floor(openFiles / 2));
 }
 
 /** Returns how many files this process may open; undefined if there is no limit, or Linux does not run it. */
 export async function openFileLimit(): Promise<number | undefined> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'EMFILE') throw tooFew(`the registry needs ${minOpenFiles}`, cause);
+    if (cause.code === 'EMFILE') throw tooFew(`the registry requires ${minOpenFiles}`, cause);
     return '';
   });
   const limit = /^Max open files +(\d+)/m.exec(limits)?.[1];
@@ -26,8 +27,8 @@ export async function openFileLimit(): Promise<number | undefined> {
 }
 
 function tooFew(why: string, cause?: Error): KrmhubError {
-  return new KrmhubError('usage', `cannot start with so few open files: ${why}`, {
-    hint: 'Raise the limit: `ulimit -n 65536`, or LimitNOFILE= of a systemd unit.',
+  return new KrmhubError('usage', `cannot start: the limit of open files is too low: ${why}`, {
+    hint: 'Raise the limit with `ulimit -n 65536`, or with LimitNOFILE= in a systemd unit.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

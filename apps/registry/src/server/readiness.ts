@@ -42,7 +42,7 @@ async function checkReadiness({
     failure ??
     (caughtUp
       ? failing.map(({ catalog, message }) => `${catalog}: ${message}`).join('; ')
-      : 'catalogs are being built for the first time since startup');
+      : 'the first build of the catalogs since startup is not complete');
   const checks: Readiness['checks'] = [
     ...(await Promise.all([
       attempt('store', () => store.check()),

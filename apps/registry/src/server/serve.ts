@@ -172,8 +172,8 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
     throw new KrmhubError('usage', `cannot listen on ${host}:${port}: ${reason}`, {
       hint:
         code === 'EADDRINUSE' || code === 'EACCES'
-          ? 'Choose another port with --port or KRMHUB_PORT.'
-          : 'Choose an address of this machine with --host or KRMHUB_HOST.',
+          ? 'Use another port with --port or KRMHUB_PORT.'
+          : 'Use an address of this machine with --host or KRMHUB_HOST.',
       cause,
     });
   }

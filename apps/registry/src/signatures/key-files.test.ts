@@ -174,6 +174,6 @@ describe('registry keys', () => {
     now = later(5 * SERVER_LIMITS.readKeysMilliseconds);
     expect(await keys.all()).toHaveLength(2);
     expect(logged).toHaveLength(2);
-    expect(logged.join()).toContain('using the ones read before');
+    expect(logged.join()).toContain('using the previous keys');
   });
 });

@@ -18,7 +18,7 @@ export interface RegistryKey {
 /** File name: the time from which the key signs, and the first digits of the key's fingerprint. */
 const FILE_NAME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z-([a-f0-9]{16})\.pem$/;
 
-const FROM_BACKUP = 'Restore it from a backup.';
+const FROM_BACKUP = 'Restore the key from a backup.';
 
 /**
  * Returns the keys of a folder, newest first; none if the folder is missing. Rejects with `unavailable` if a file is
@@ -35,8 +35,8 @@ export async function keyFileNames(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder);
     if (platform() !== 'win32' && ((await stat(folder)).mode & 0o002) !== 0) {
-      throw new KrmhubError('unavailable', `key folder ${folder} is writable by other accounts`, {
-        hint: `Check who owns its files, then run: chmod 700 ${folder}`,
+      throw new KrmhubError('unavailable', `the key folder ${folder} is writable by other accounts`, {
+        hint: `Check the owner of its files, then run: chmod 700 ${folder}`,
       });
     }
     return names.filter((name) => name.endsWith('.pem') && !name.startsWith('.')).sort();
@@ -82,7 +82,7 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
   const match = FILE_NAME.exec(path.basename(file));
   if (match === null) {
     throw new KrmhubError('unavailable', `${file} does not have the name of a registry key`, {
-      hint: 'Restore its name, for example 20300102T030405678Z-0123456789abcdef.pem, or move it away.',
+      hint: 'Restore its name, for example 20300102T030405678Z-0123456789abcdef.pem, or move the file.',
     });
   }
   const [, year, month, day, hour, minute, second, milliseconds, fingerprint] = match;
@@ -96,7 +96,7 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
     const { mode, size } = status;
     if (platform() !== 'win32' && (mode & 0o007) !== 0) {
       throw new KrmhubError('unavailable', `private key ${file} is readable by other accounts`, {
-        hint: `Run: chmod 600 ${file}. If others may have read it, rotate the key with \`krmhub key rotate\`.`,
+        hint: `Run: chmod 600 ${file}. If another account could read it, rotate the key with \`krmhub key rotate\`.`,
       });
     }
     text = size > MAX_KEY_LENGTH ? '' : await readFile(file, 'utf8');
@@ -108,7 +108,7 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
   if (key?.publicKey.fingerprint.slice('sha256:'.length, 'sha256:'.length + 16) === fingerprint) return key!;
   const reason =
     key === undefined
-      ? 'is damaged: it does not contain a private key'
+      ? 'is corrupt: it does not contain a private key'
       : 'does not contain the key in its name';
   throw new KrmhubError('unavailable', `key ${file} ${reason}`, { hint: FROM_BACKUP });
 }

@@ -36,7 +36,7 @@ export async function rotateRegistryKey(
   const validFrom = from ?? now;
   if (validFrom.getTime() < now.getTime()) {
     throw new KrmhubError('usage', `start time ${validFrom.toISOString()} is in the past`, {
-      hint: 'Omit --from to use the key now.',
+      hint: 'To use the key now, remove --from.',
     });
   }
   // A key with a later start time is not changed; it takes over at its time.
@@ -47,13 +47,13 @@ export async function rotateRegistryKey(
     (signing !== undefined && validFrom.getTime() <= Date.parse(signing))
   ) {
     throw new KrmhubError('usage', `a key that starts at ${validFrom.toISOString()} already exists`, {
-      hint: 'Choose another time with --from. `krmhub key list` shows the keys.',
+      hint: 'List the keys with `krmhub key list`, and use another time with --from.',
     });
   }
   await addKeyFile(folder, validFrom, owner);
   const listed = await listRegistryKeys(dataFolder, now);
   const made = listed.find((key) => Date.parse(key.validFrom) === validFrom.getTime());
-  if (made === undefined) throw new Error('the new key is not among the keys');
+  if (made === undefined) throw new Error('the new key is missing in the key folder');
   return { keys: listed, made };
 }
 

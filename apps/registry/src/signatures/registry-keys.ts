@@ -38,7 +38,7 @@ export class RegistryKeys {
         if (keys.length === 0) throw missing(this.#folder);
         this.#keys = keys;
       } catch (error) {
-        this.#log.error({ err: error }, 'cannot read the registry keys; using the ones read before');
+        this.#log.error({ err: error }, 'cannot read the registry keys; using the previous keys');
       }
     }
     return this.#keys;
@@ -94,7 +94,7 @@ function missing(folder: string): KrmhubError {
     'unavailable',
     `the registry has signed snapshots, but its keys are missing in ${folder}`,
     {
-      hint: 'Restore the folder from a backup. If the keys are lost, create a new one with `krmhub key rotate`; consumers that pinned the old key must pin the new one.',
+      hint: 'Restore the folder from a backup. If the keys are lost, create a new key with `krmhub key rotate`. Users must then pin the new key.',
     },
   );
 }

@@ -49,7 +49,7 @@ export async function prepareDataFolder(folder: string): Promise<DataPaths> {
     if (!(await stat(folder)).isDirectory()) throw new Error('it is not a folder');
   } catch (cause) {
     throw new KrmhubError('usage', `cannot create the data folder ${folder}: ${(cause as Error).message}`, {
-      hint: 'Choose another folder with --data or KRMHUB_DATA, or fix its permissions.',
+      hint: 'Use another folder with --data or KRMHUB_DATA, or fix its permissions.',
       cause,
     });
   }
@@ -59,7 +59,7 @@ export async function prepareDataFolder(folder: string): Promise<DataPaths> {
     const { uid, gid } = await stat(folder);
     const reason = (cause as NodeJS.ErrnoException).code === 'EROFS' ? ': its file system is read-only' : '';
     throw new KrmhubError('usage', `cannot write to the data folder ${folder}${reason}`, {
-      hint: `It belongs to user ${uid} and group ${gid}. Change its owner to the account that runs the registry.`,
+      hint: `Change its owner from user ${uid} and group ${gid} to the account that runs the registry.`,
       cause,
     });
   }

@@ -75,7 +75,7 @@ async function missingRelease(
   if (takedown !== undefined) return takenDownError([takedown]);
   const newest = releases.slice(0, 5).map((one) => one.release);
   return new KrmhubError('not-found', `${group}/${kind} has no release ${release}`, {
-    hint: `Its newest releases are ${newest.join(', ')}.`,
+    hint: `Use one of the newest releases: ${newest.join(', ')}.`,
   });
 }
 
@@ -84,7 +84,7 @@ function withoutReleases({ group, kind, catalog, versions }: ServedEntry): Krmhu
   return new KrmhubError(
     'not-found',
     `this registry has no releases of ${group}/${kind}: catalog ${catalog} includes it from upstream source ${source}`,
-    { hint: `Run \`krmhub show ${group}/${kind}\` to see what the catalog serves.` },
+    { hint: `Run \`krmhub show ${group}/${kind}\` to see the catalog entry.` },
   );
 }
 
@@ -102,7 +102,7 @@ export async function findDisplayedRelease(
 /** Returns the error for a request for releases that were taken down. */
 export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
   return new KrmhubError('gone', takedowns.map(describeTombstone).join('; '), {
-    hint: 'A takedown is final. Remove copies, and use another release.',
+    hint: 'You cannot undo a takedown. Delete your copies, and use another release.',
     takedowns,
   });
 }
@@ -140,6 +140,6 @@ export async function definitionJson(
   const json = await store.definitionJson(group, kind, release);
   if (json !== undefined) return json;
   throw new KrmhubError('unavailable', `${group}/${kind}@${release} was removed just now`, {
-    hint: 'Try again in a moment.',
+    hint: 'Try again in a few seconds.',
   });
 }

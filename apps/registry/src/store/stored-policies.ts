@@ -27,6 +27,6 @@ function readStoredPolicies(text: string): readonly SigningPolicy[] {
   }
   throw new KrmhubError('invalid-document', 'cannot read the stored signing policies', {
     diagnostics,
-    hint: 'A newer version of krmhub applied them. Run that version or a later one.',
+    hint: 'A newer version of krmhub applied them. Use that version or a later version.',
   });
 }

@@ -32,18 +32,18 @@ it('stores known takedowns next to the restored database, and names those after 
   expect(takedowns).toEqual([before, after]);
   expect(await record.read()).toEqual([before, after]);
   expect(notice).toContain(`This backup is from ${backupTime}`);
-  expect(notice).toContain('will take down 1 of them again');
+  expect(notice).toContain('takes down 1 of them again');
   expect(notice).toContain('example.com/Bad@2.0.0');
   expect(notice).not.toContain('1.0.0');
 });
 
 it('warns that no takedown after the backup is known', async () => {
   const { notice } = await restoreTakedowns({ dataFolder, others: [], backupTime });
-  expect(notice).toContain('No later takedown is recorded here');
-  expect(notice).toContain('BEFORE you start the registry');
+  expect(notice).toContain('has no record of later takedowns');
+  expect(notice).toContain('do not start the registry');
   const given = await restoreTakedowns({ dataFolder, others: [before], backupTime });
   expect(given.takedowns).toEqual([before]);
-  expect(given.notice).toContain('The given record has no later takedowns');
+  expect(given.notice).toContain('has no later takedowns');
 });
 
 it('counts the takedowns that it does not name', async () => {

@@ -29,13 +29,13 @@ export async function restoreTakedowns(options: {
 }
 
 function noticeOf(later: readonly Takedown[], backupTime: string, given: boolean): string {
-  const opening = `This backup is from ${backupTime}. It contains everything that was taken down later.`;
+  const opening = `This backup is from ${backupTime}. It contains releases that were taken down later.`;
   if (later.length === 0) {
     return given
-      ? `${opening} The given record has no later takedowns.`
-      : `${opening} No later takedown is recorded here. If there were any, restore into another folder with \`--takedowns\` and a copy of the old takedowns.jsonl, or of a mirror's revocation feed, BEFORE you start the registry.`;
+      ? `${opening} The file in \`--takedowns\` has no later takedowns.`
+      : `${opening} The data folder has no record of later takedowns. If there were any, do not start the registry. Restore to another folder, and use \`--takedowns\` with a copy of the old takedowns.jsonl or of a revocation feed of a mirror.`;
   }
   const names = later.slice(0, 20).map(({ group, kind, release }) => `${group}/${kind}@${release}`);
   const more = later.length > 20 ? ` and ${later.length - 20} more` : '';
-  return `${opening} The registry will take down ${later.length} of them again when it starts: ${names.join(', ')}${more}.`;
+  return `${opening} At its next start, the registry takes down ${later.length} of them again: ${names.join(', ')}${more}.`;
 }

@@ -430,7 +430,7 @@ describe('an interrupted takedown', () => {
     reader.prepare('SELECT count(*) FROM release').get();
     expect((await takedown(BAD)).body).toMatchObject({ outcome: 'taken-down', erased: false });
     expect((await registry.request(releasePath(BAD))).status).toBe(410);
-    expect(registry.logged.join('\n')).toContain('remain on disk');
+    expect(registry.logged.join('\n')).toContain('remain on the disk');
     reader.close();
     expect((await takedown(BAD)).body).toMatchObject({ outcome: 'unchanged', erased: true });
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);

@@ -119,7 +119,10 @@ export async function applyTakedowns(
     await attempt(deps, () => erase(deps));
   });
   if (result.applied.length > 0) {
-    log.warn({ takedowns: result.applied }, 'applied takedowns again: the database is older');
+    log.warn(
+      { takedowns: result.applied },
+      'applied takedowns again: the database is older than takedowns.jsonl',
+    );
   }
   return result;
 }
@@ -201,7 +204,7 @@ async function attempt({ log }: TakedownDeps, work: () => Promise<unknown>): Pro
     await work();
     return true;
   } catch (error) {
-    log.error({ err: error }, 'bytes of takedowns remain on disk');
+    log.error({ err: error }, 'bytes of takedowns remain on the disk');
     return false;
   }
 }

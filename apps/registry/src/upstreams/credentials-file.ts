@@ -29,7 +29,7 @@ export async function readCredentialsFile(file: string): Promise<Map<string, Sou
     if (read === undefined) {
       throw refused(
         file,
-        `${origin}: expected either a token, or a username and a password; tokenServices is a list of origins`,
+        `${origin}: expected either a token, or a username and a password, and tokenServices as a list of origins`,
       );
     }
     credentials.set(origin, read);
@@ -43,7 +43,11 @@ async function readPrivately(file: string): Promise<string> {
     handle = await open(file, 'r');
     const { mode, size } = await handle.stat();
     if ((mode & 0o077) !== 0)
-      throw refused(file, 'other accounts can read or write it', 'Run chmod 600 on it.');
+      throw refused(
+        file,
+        'other accounts can read or write it',
+        'Allow access only for the owner with `chmod 600`.',
+      );
     if (size > MAX_BYTES) throw refused(file, `it exceeds ${MAX_BYTES} bytes`);
     return await handle.readFile('utf8');
   } catch (cause) {
@@ -81,6 +85,10 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function refused(file: string, why: string, hint = 'KRMHUB_SOURCE_CREDENTIALS sets this file.'): KrmhubError {
+function refused(
+  file: string,
+  why: string,
+  hint = 'KRMHUB_SOURCE_CREDENTIALS sets the path of this file.',
+): KrmhubError {
   return new KrmhubError('usage', `cannot use the source credentials in ${file}: ${why}`, { hint });
 }

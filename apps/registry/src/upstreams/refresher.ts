@@ -335,5 +335,7 @@ function sourceNotFound(key: string): KrmhubError {
 }
 
 function stopped(): KrmhubError {
-  return new KrmhubError('unavailable', 'the registry is shutting down', { hint: 'Try again in a moment.' });
+  return new KrmhubError('unavailable', 'the registry is shutting down', {
+    hint: 'Try again in a few seconds.',
+  });
 }

@@ -38,7 +38,7 @@ async function withinTime(
         'unavailable',
         `source ${source} of catalog ${catalog} is still syncing`,
         {
-          hint: 'See GET /api/v1/sources for the result.',
+          hint: 'Find the result with GET /api/v1/sources.',
         },
       );
       reject(error);

@@ -72,7 +72,7 @@ describe('reading an upstream catalog', () => {
     const hostile = read('x');
     const good = read('good');
     expect(await hostile).toEqual({
-      refused: { problem: 'invalid-catalog', message: 'reading it takes too much time or memory' },
+      refused: { problem: 'invalid-catalog', message: 'it takes too much time or memory to read' },
     });
     expect(await good).toMatchObject({ entries: [] });
   });
@@ -132,9 +132,9 @@ respondToFrames(() => serialize({ problem: 'read' }));`,
   });
 
   it.each([
-    ['a number', 'process.exit(3)', /it ended with 3/],
+    ['a number', 'process.exit(3)', /it exited with 3/],
     ['a fault', 'throw new Error("a fault")', /a fault/],
-    ['a signal', 'process.kill(process.pid, "SIGSEGV")', /it ended with SIGSEGV/],
+    ['a signal', 'process.kill(process.pid, "SIGSEGV")', /it exited with SIGSEGV/],
   ])('rejects a catalog that ends its process by %s, and logs the output', async (_, body, said) => {
     readerThat(body);
     expect(await read('x')).toEqual({

@@ -71,7 +71,7 @@ export class UpstreamReader {
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
-        return refused('invalid-catalog', 'reading it takes too much time or memory');
+        return refused('invalid-catalog', 'it takes too much time or memory to read');
       // Only its own entries are missing then. If this were thrown, the catalog would wait for this source forever.
       this.#log?.error({ err: error, source: file }, 'the process that reads upstream catalogs failed');
       return refused('internal', 'cannot read it; see the log of the registry');

@@ -3,7 +3,7 @@ import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/conte
 import { type EndpointInput, serveRoute } from '../http/endpoint.js';
 
 /** Hint for wrong parameters of a page: its users follow links and fill in forms. */
-const WRONG_PARAMETERS = 'Correct the URL, or start again from the search.';
+const WRONG_PARAMETERS = 'Correct the URL, or search for the function.';
 
 /** Serves a route of the pages. By default it counts as a read; its hints are for people. */
 export function servePage<Route extends RouteConfig>(

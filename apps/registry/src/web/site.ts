@@ -32,6 +32,6 @@ export const SiteProvider = Current.Provider;
 /** Returns the site of the page that is being rendered. */
 export function useSite(): Site {
   const site = useContext(Current);
-  if (site === undefined) throw new Error('A component was rendered outside of a page.');
+  if (site === undefined) throw new Error('A component was rendered outside a page.');
   return site;
 }

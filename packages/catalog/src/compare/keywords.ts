@@ -69,7 +69,7 @@ const comparePattern: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'pattern');
   if (old === now) return;
   if (now === undefined)
-    report('pattern-dropped', undefined, `${field} no longer needs to match ${formatValue(old)}`);
+    report('pattern-dropped', undefined, `${field} no longer has to match ${formatValue(old)}`);
   else report('pattern-changed', 'pattern', `${field} must match ${formatValue(now)}${previousText(old)}`);
 };
 
@@ -141,7 +141,7 @@ const compareStep: KeywordComparison = (before, after, field, report) => {
   const [old, now] = keywordValues(before, after, 'multipleOf') as [number?, number?];
   if (old === now) return;
   if (now === undefined) {
-    return report('bound-loosened', undefined, `${field} no longer needs to be a multiple of ${old}`);
+    return report('bound-loosened', undefined, `${field} no longer has to be a multiple of ${old}`);
   }
   const looser = old !== undefined && isMultiple(old, now);
   report(

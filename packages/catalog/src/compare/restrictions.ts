@@ -19,8 +19,7 @@ export const compareRestrictions: KeywordComparison = (before, after, field, rep
         'x-kubernetes-embedded-resource',
         `${field} must be a complete resource`,
       ),
-    removed: () =>
-      report('other-difference', undefined, `${field} no longer needs to be a complete resource`),
+    removed: () => report('other-difference', undefined, `${field} no longer has to be a complete resource`),
   });
 };
 
@@ -30,7 +29,7 @@ const compareAllOf: KeywordComparison = (before, after, field, report) => {
     report('restriction-added', 'allOf', `${field} must satisfy a new branch of allOf`);
   }
   if (difference(old, now).length > 0) {
-    report('restriction-dropped', undefined, `${field} no longer needs to satisfy a branch of allOf`);
+    report('restriction-dropped', undefined, `${field} no longer has to satisfy a branch of allOf`);
   }
 };
 
@@ -93,7 +92,7 @@ const compareCel: KeywordComparison = (before, after, field, report) => {
   if (added !== undefined) {
     report('cel-rule-changed', 'x-kubernetes-validations', `${field} must satisfy ${formatValue(added)}`);
   } else if (removed !== undefined) {
-    report('restriction-dropped', undefined, `${field} no longer needs to satisfy ${formatValue(removed)}`);
+    report('restriction-dropped', undefined, `${field} no longer has to satisfy ${formatValue(removed)}`);
   }
 };
 

@@ -21,7 +21,7 @@ export const COMPATIBILITY_RULES = {
   'property-added-to-open': {
     effect: 'breaking',
     summary:
-      'A field is declared where any field was accepted: existing files may use it with other content.',
+      'A field is declared that was undeclared but accepted: existing files may use it with other content.',
   },
   'property-added-with-default': {
     effect: 'review',
@@ -38,30 +38,29 @@ export const COMPATIBILITY_RULES = {
   'integer-to-number': { effect: 'compatible', summary: 'The type changed from integer to number.' },
   'int-or-string-allowed': {
     effect: 'compatible',
-    summary: 'The type was integer or string; now both are accepted.',
+    summary: 'The type was integer or string. Now both are accepted.',
   },
   'any-type-allowed': {
     effect: 'review',
     summary: 'The type is removed, and any value is accepted (`x-kubernetes-preserve-unknown-fields`).',
   },
 
-  'enum-narrowed': { effect: 'breaking', summary: 'An enum is added, or loses a value.' },
-  'enum-widened': { effect: 'compatible', summary: 'An enum gains a value, or is removed.' },
+  'enum-narrowed': { effect: 'breaking', summary: 'An enum is added, or one of its values is removed.' },
+  'enum-widened': { effect: 'compatible', summary: 'A value is added to an enum, or the enum is removed.' },
   'pattern-changed': { effect: 'breaking', summary: 'A pattern is added or changed.' },
   'pattern-dropped': { effect: 'compatible', summary: 'A pattern is removed.' },
   'bound-tightened': {
     effect: 'breaking',
-    summary:
-      'A bound on numbers, lengths or counts is added or tightened, made exclusive, or `multipleOf` is tightened.',
+    summary: 'A bound on numbers, lengths, or counts is added or tightened, or `multipleOf` is tightened.',
   },
   'bound-loosened': {
     effect: 'compatible',
-    summary: 'A bound is loosened or removed, or a minimum of 0 items, characters or fields is added.',
+    summary: 'A bound is loosened or removed, or a minimum of 0 items, characters, or fields is added.',
   },
   'format-added': { effect: 'breaking', summary: 'A format that Kubernetes knows is added.' },
   'unknown-format-added': {
     effect: 'compatible',
-    summary: 'A format that Kubernetes does not know, and therefore ignores, is added.',
+    summary: 'A format is added that Kubernetes does not know and ignores.',
   },
   'nullable-removed': { effect: 'breaking', summary: 'Null is no longer allowed.' },
   'nullable-added': { effect: 'compatible', summary: 'Null is now allowed.' },
@@ -71,11 +70,11 @@ export const COMPATIBILITY_RULES = {
   closed: {
     effect: 'breaking',
     summary:
-      'An object or map that accepted any field accepts only declared fields, or values of one schema.',
+      'An object or map accepted any field, and now accepts only declared fields or values of one schema.',
   },
   opened: {
     effect: 'compatible',
-    summary: 'An object accepts undeclared fields, or a map accepts values of any schema.',
+    summary: 'An object now accepts undeclared fields, or a map accepts any value.',
   },
   'preserve-unknown-removed': {
     effect: 'breaking',
@@ -94,31 +93,30 @@ export const COMPATIBILITY_RULES = {
   'cel-rule-changed': { effect: 'breaking', summary: 'A CEL rule is added or changed.' },
   'restriction-added': {
     effect: 'breaking',
-    summary: 'A branch of allOf, a `not`, or a first anyOf or oneOf is added.',
+    summary: 'A branch of allOf, a `not`, an anyOf, or a oneOf is added.',
   },
   'restriction-dropped': {
     effect: 'compatible',
-    summary: 'A branch of allOf, a `not`, a CEL rule, or a whole anyOf or oneOf is removed.',
+    summary: 'A branch of allOf, a `not`, a CEL rule, an anyOf, or a oneOf is removed.',
   },
   'any-of-branch-added': { effect: 'compatible', summary: 'A branch of anyOf is added.' },
   'one-of-branch-added': {
     effect: 'breaking',
-    summary: 'A branch of oneOf is added: a value that matched one branch may now match two.',
+    summary: 'A branch of oneOf is added: a value that matched one branch can now match two.',
   },
   'branch-removed': { effect: 'breaking', summary: 'A branch of anyOf or oneOf is removed or changed.' },
   'schema-declared': {
     effect: 'review',
-    summary:
-      'The schema restricts files for the first time: before, it declared nothing and described no file.',
+    summary: 'The schema restricts files for the first time. It declared no fields before.',
   },
   'documentation-changed': {
     effect: 'compatible',
-    summary: 'Descriptions, titles, examples, tags, maintainers or document URLs changed.',
+    summary: 'Descriptions, titles, examples, tags, maintainers, or document URLs changed.',
   },
-  'other-difference': { effect: 'breaking', summary: 'Any other difference between two schemas.' },
+  'other-difference': { effect: 'breaking', summary: 'Two schemas differ in another way.' },
   'not-compared': {
     effect: 'breaking',
-    summary: 'A schema is too large or too deep to compare completely; the rest counts as breaking.',
+    summary: 'A schema is too large or too deep to compare completely. The rest counts as breaking.',
   },
 
   'network-required': { effect: 'review', summary: 'The container requires network access.' },
@@ -129,17 +127,17 @@ export const COMPATIBILITY_RULES = {
   },
   'registry-changed': {
     effect: 'review',
-    summary: 'The image, executable or script is from another host.',
+    summary: 'The image, executable, or script has another host.',
   },
   'repository-changed': { effect: 'review', summary: 'The image is in another repository of its registry.' },
   'image-changed': { effect: 'compatible', summary: 'The image has another tag or digest.' },
   'digest-removed': {
     effect: 'review',
-    summary: 'The image, executable or script is no longer pinned by digest.',
+    summary: 'The image, executable, or script is no longer pinned by digest.',
   },
   'digest-added': {
     effect: 'compatible',
-    summary: 'The image, executable or script is now pinned by digest.',
+    summary: 'The image, executable, or script is now pinned by digest.',
   },
   'download-changed': {
     effect: 'compatible',

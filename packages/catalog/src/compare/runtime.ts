@@ -112,7 +112,7 @@ function compareImages(before: ContainerRuntime, after: ContainerRuntime, at: Pa
       `the image tag changed from ${was.tag ?? '(none)'} to ${is.tag ?? '(none)'}${digestText}`,
     );
   } else if (bothPinned && old !== now) {
-    report('image-changed', place, 'the image digest changed, the tag is the same');
+    report('image-changed', place, 'the image digest changed; the tag is the same');
   }
 }
 
@@ -166,7 +166,7 @@ function comparePlatforms(
       (digest !== undefined && newDigest !== undefined && digest !== newDigest) ||
       was.bin !== platform.bin
     ) {
-      report('download-changed', place, `the digest or path of ${what} changed, the URL is the same`);
+      report('download-changed', place, `the digest or path of ${what} changed; the URL is the same`);
     }
   }
 }

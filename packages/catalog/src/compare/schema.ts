@@ -34,7 +34,11 @@ export function compareSchemas(before: JsonObject, after: JsonObject, at: Path, 
   if (canonicalContent(before) === canonicalContent(after)) return;
   if (declaresNothing(before) && !declaresNothing(after)) {
     // Its changes are not listed one by one: each would be called breaking, and no file was ever described.
-    report('schema-declared', at, 'the schema now restricts the functionConfig; it declared nothing before');
+    report(
+      'schema-declared',
+      at,
+      'the schema now restricts the functionConfig; it declared no fields before',
+    );
     return;
   }
   new Comparison(report).compare(withImplicitFields(before), withImplicitFields(after), at, '', 0);
@@ -84,8 +88,8 @@ class Comparison {
         tell('preserve-unknown-removed', undefined, `${named} no longer preserves unknown fields`);
       } else if (OPENNESS.indexOf(is) < OPENNESS.indexOf(was)) {
         const now = is === 'map' ? 'values of one schema' : 'declared fields';
-        tell('closed', undefined, `${named} accepts only ${now}; it accepted any field`);
-      } else tell('opened', undefined, `${named} accepts undeclared fields`);
+        tell('closed', undefined, `${named} now accepts only ${now}; it accepted any field before`);
+      } else tell('opened', undefined, `${named} now accepts undeclared fields`);
     }
     const values = subschema(after, 'additionalProperties');
     const oldValues = subschema(before, 'additionalProperties');
@@ -121,7 +125,7 @@ class Comparison {
         this.compare(asSchema(old[name]), schema, child, named, depth + 1);
       } else if (!needed.has(name)) {
         if (open) {
-          const message = `${named} is declared; any field was accepted before`;
+          const message = `${named} is now declared; any field was accepted before`;
           this.report('property-added-to-open', child, message);
         } else if (keyword(schema, 'default') !== undefined) {
           this.report('property-added-with-default', child, `${named} is added, with a default`);

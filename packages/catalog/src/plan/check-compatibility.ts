@@ -14,7 +14,7 @@ export interface CompatibilityCheck {
   allowBreaking: boolean;
 }
 
-const ALPHA_HINT = 'Announce the change: an alpha API version may break its users.';
+const ALPHA_HINT = 'Announce the change. Breaking changes are allowed in alpha API versions.';
 
 /** What a definition changes for those who use the release before: breaking changes first, then those to review. */
 export function checkCompatibility(check: CompatibilityCheck): Diagnostic[] {

@@ -84,11 +84,11 @@ function checkContent(
 ): Diagnostic[] {
   const problems: { code: PublishCode; path: Path; message: string }[] = [];
   if (definition.group !== name.group) {
-    const message = `the definition has the group ${definition.group}, but you publish to ${name.group}`;
+    const message = `the definition has the group ${definition.group}, but you publish to the group ${name.group}`;
     problems.push({ code: 'publish/name-mismatch', path: ['spec', 'group'], message });
   }
   if (definition.names.kind !== name.kind) {
-    const message = `the definition has the kind ${definition.names.kind}, but you publish to ${name.kind}`;
+    const message = `the definition has the kind ${definition.names.kind}, but you publish to the kind ${name.kind}`;
     problems.push({ code: 'publish/name-mismatch', path: ['spec', 'names', 'kind'], message });
   }
   const { length } = renderEntry(definition).yaml;
@@ -116,7 +116,11 @@ function checkReadme(readme: Uint8Array): Diagnostic[] {
   }
   if (readme.includes(0)) {
     return [
-      publishDiagnostic('publish/readme-encoding', 'README.md', 'the README contains NUL and is not text'),
+      publishDiagnostic(
+        'publish/readme-encoding',
+        'README.md',
+        'the README contains a NUL byte, so it is not text',
+      ),
     ];
   }
   return [];

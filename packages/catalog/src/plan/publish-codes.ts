@@ -22,12 +22,12 @@ export const PUBLISH_CODES = {
   'publish/release': {
     severity: 'error',
     summary: 'The release is not a SemVer version without build metadata.',
-    fix: 'Name the release like `1.2.3`, `v1.2` or `1.3.0-rc.1`.',
+    fix: 'Use a release such as `1.2.3`, `v1.2`, or `1.3.0-rc.1`.',
   },
   'publish/size': {
     severity: 'error',
     summary: 'The definition is larger than the limit.',
-    fix: 'Shorten descriptions and examples in the schema, or link to them.',
+    fix: 'Shorten the descriptions and examples in the schema, or move them to the `usage` document.',
   },
   'publish/media-type': {
     severity: 'error',
@@ -37,27 +37,27 @@ export const PUBLISH_CODES = {
   'publish/one-definition': {
     severity: 'error',
     summary: 'The file does not contain exactly one KRMFunctionDefinition.',
-    fix: 'Publish one definition per release; `krmhub publish` splits a catalog into its definitions.',
+    fix: 'Publish one definition per release. `krmhub publish` splits a catalog into its definitions.',
   },
   'publish/name-mismatch': {
     severity: 'error',
-    summary: 'The group or kind of the definition differs from the one you publish to.',
-    fix: 'Publish under the group and kind that the definition names, or correct the definition.',
+    summary: 'The group or kind of the definition differs from the group or kind in the request.',
+    fix: 'Publish to the group and kind of the definition, or correct the definition.',
   },
   'publish/kind-case': {
     severity: 'error',
-    summary: 'The group has a function whose kind differs only by case.',
-    fix: 'Use the spelling of the existing function, or choose another kind.',
+    summary: 'The group has a function with a kind that differs only in case.',
+    fix: 'Use the case of the existing kind, or another kind.',
   },
   'publish/entry-size': {
     severity: 'error',
     summary: 'The catalog entry of the definition would be larger than the limit.',
-    fix: 'Nest the schema less deeply, and shorten long lists in it.',
+    fix: 'Reduce the nesting of the schema, and shorten long lists in it.',
   },
   'publish/readme-size': {
     severity: 'error',
     summary: 'The README is larger than the limit.',
-    fix: 'Shorten the README, or link to what it includes.',
+    fix: 'Shorten the README. Link to long sections instead.',
   },
   'publish/readme-encoding': {
     severity: 'error',
@@ -67,14 +67,13 @@ export const PUBLISH_CODES = {
   'publish/breaking': {
     severity: 'error',
     summary:
-      'Files written for the previous release are rejected or change their meaning. A warning in an alpha API version, or if you allow breaking changes.',
-    fix: 'Make the change in a new API version and keep this one, or allow it with `--allow-breaking`.',
+      'Files for the previous release are rejected, or their meaning changes. This is a warning in an alpha API version, or if you allow breaking changes.',
+    fix: 'Keep this API version and add a new one with the change, or publish with `--allow-breaking`.',
   },
   'publish/review': {
     severity: 'warning',
-    summary:
-      'Since the previous release, the permissions of the function or the meaning of files may have changed.',
-    fix: 'Check that the change is intended, and announce it to users.',
+    summary: 'The permissions of the function or the meaning of files may differ from the previous release.',
+    fix: 'Check that you want the change, and announce it to users.',
   },
 } as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; fix: string }>;
 

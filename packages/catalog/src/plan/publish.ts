@@ -108,10 +108,10 @@ function compareWithExisting(
   readme: Uint8Array | undefined,
 ): PublishPlan {
   const label = `${standing.group}/${standing.kind}@${standing.release}`;
-  const hint = 'A release cannot change: publish the change as a new release.';
+  const hint = 'A release cannot change. Publish the change as a new release.';
   const digest = sha256(bytes);
   if (digest !== standing.digest) {
-    const message = `${label} already exists with the digest ${standing.digest}; these bytes have ${digest}`;
+    const message = `${label} already exists with the digest ${standing.digest}, and these bytes have the digest ${digest}`;
     const same = hasSameContent(standing, bytes)
       ? `Only the formatting of the definition differs, so you do not need to publish it. ${hint}`
       : hint;
@@ -120,7 +120,7 @@ function compareWithExisting(
   if (readme !== undefined && sha256(readme) !== standing.readme) {
     const stands =
       standing.readme === undefined ? 'without a README' : `with a README with the digest ${standing.readme}`;
-    const message = `${label} already exists ${stands}; the new README has the digest ${sha256(readme)}`;
+    const message = `${label} already exists ${stands}, and the new README has the digest ${sha256(readme)}`;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
   return { outcome: 'unchanged', release: standing, diagnostics: [] };
@@ -141,7 +141,7 @@ function hasSameContent(standing: ReleaseRecord, bytes: Uint8Array): boolean {
 
 function releaseMessage(written: string, release: string | undefined): string {
   if (release !== undefined) {
-    return `the release has ${release.length} characters, and an image tag has at most ${PUBLISH_LIMITS.maxReleaseLength}`;
+    return `the release has ${release.length} characters; the limit of image tags is ${PUBLISH_LIMITS.maxReleaseLength}`;
   }
   return written.includes('+')
     ? `the release "${written}" has build metadata, which an image tag cannot contain`

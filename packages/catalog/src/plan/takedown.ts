@@ -38,7 +38,7 @@ export function planTakedown({ current, takedown, token, displayed }: TakedownIn
     throw new KrmhubError(
       'conflict',
       `${name.group}/${name.kind}@${takedown.release} has the digest ${standing.digest}, not ${takedown.digest}`,
-      { hint: 'Check the release before you take it down.' },
+      { hint: 'Check the digest with `krmhub show GROUP/KIND@RELEASE`.' },
     );
   }
   const left = remainingReleases(current, takedown.digest);
@@ -79,14 +79,14 @@ export function tombstoneConflict(
   const named = takedowns.find(({ release }) => release === submitted.release);
   if (named !== undefined) {
     return new KrmhubError('conflict', `${describeTombstone(named)}; its name cannot be used again`, {
-      hint: 'Publish another release.',
+      hint: 'Publish the function as another release.',
       takedowns: [named],
     });
   }
   const same = takedowns.find(({ digest }) => digest === submitted.digest);
   if (same === undefined) return undefined;
   return new KrmhubError('conflict', `cannot publish these bytes: ${describeTombstone(same)}`, {
-    hint: 'Remove the content that was taken down, and publish again.',
+    hint: 'Remove this content, and publish again.',
     takedowns: [same],
   });
 }

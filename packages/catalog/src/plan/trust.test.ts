@@ -117,13 +117,15 @@ describe('without a policy, the first signer of a function', () => {
     const signers = [{ key: 'PEM', fingerprint: digest('b') }];
     const policies = [{ name: 'team', groups: ['example.com'], signers }];
     expect(plan([[OWNER]], [OTHER], { policies })).toBeUndefined();
-    expect(plan([[OWNER]], [OWNER], { policies })).toContain('which the policy team does not name');
+    expect(plan([[OWNER]], [OWNER], { policies })).toContain(
+      'but the policy team does not allow this signer',
+    );
   });
 
   it('ends with a revocation by any policy', () => {
     const signers = [{ key: 'PEM', fingerprint: digest('a'), revoked: 'stolen' }];
     const policies = [{ name: 'team', groups: ['other.example'], signers }];
-    expect(plan([[OWNER]], [OWNER], { policies })).toContain('revokes: stolen');
+    expect(plan([[OWNER]], [OWNER], { policies })).toContain('revokes this signer: stolen');
     expect(plan([[OWNER]], [], { policies })).toContain('this one is not');
   });
 

@@ -84,13 +84,13 @@ function checkTrust(
   if (verdict?.trusted === true) return undefined;
   if (verdict !== undefined) {
     return new KrmhubError('untrusted', `cannot publish ${name}: ${verdict.reason}`, {
-      hint: 'Sign with a key or an identity that the policy names (`krmhub policy list`), as `krmhub publish --key` does.',
+      hint: 'List the allowed signers with `krmhub policy list`, and publish with `krmhub publish --key FILE`.',
     });
   }
   const reason = pinViolation({ current, takedowns, signatures, problems, policies });
   if (reason === undefined) return undefined;
   return new KrmhubError('untrusted', `cannot publish ${name}: ${reason}`, {
-    hint: `A signed function stays signed, by the same signer. ${ALLOW_HINT}`,
+    hint: `Sign with the same key or identity as the previous releases. ${ALLOW_HINT}`,
   });
 }
 

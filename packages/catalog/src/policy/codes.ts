@@ -20,49 +20,48 @@ export const POLICY_CODES = {
   'policy/wrong-type': {
     severity: 'error',
     summary: 'The value has the wrong type.',
-    fix: 'Write a value of the type that the message names.',
+    fix: 'Use a value of the type in the message.',
   },
   'policy/limit': {
     severity: 'error',
-    summary: 'Something in the policies exceeds its limit.',
+    summary: 'A text or a list in the policies exceeds its limit.',
     fix: 'Shorten it, or split it into several policies.',
   },
   'policy/name': {
     severity: 'error',
-    summary: 'The name of a policy is not a DNS label, or is used twice.',
-    fix: 'Use at most 63 lower-case letters, digits and dashes, and another name for each policy.',
+    summary: 'The name of a policy is not a DNS label, or is not unique.',
+    fix: 'Use a unique name of at most 63 lower-case letters, digits, and dashes.',
   },
   'policy/group': {
     severity: 'error',
-    summary: 'A glob matches no group.',
-    fix: 'Write a group, or one with `*` for any characters: `example.com`, `*.example.com`, `*`.',
+    summary: 'A glob cannot match any group.',
+    fix: 'Use a group such as `example.com`, or a glob such as `*.example.com` or `*`.',
   },
   'policy/release-range': {
     severity: 'error',
     summary: 'The release range is not a valid npm semver range.',
-    fix: 'Write a range such as `>=1.0.0 <2.0.0`; leave it out for every release.',
+    fix: 'Use a range such as `>=1.0.0 <2.0.0`. Remove it to cover every release.',
   },
   'policy/signer': {
     severity: 'error',
-    summary:
-      'A signer is neither a key nor an identity, or both, or an identity without its issuer or subject.',
-    fix: 'Give `key`, or `issuer` with `subject` or `subjectPattern`.',
+    summary: 'A signer must have either a key, or an identity with an issuer and a subject.',
+    fix: 'Set `key`, or `issuer` with `subject` or `subjectPattern`.',
   },
   'policy/key': {
     severity: 'error',
     summary: 'The key of a signer is not a public key.',
-    fix: 'Paste the file that ends in .pub, as `krmhub keygen` writes it.',
+    fix: 'Paste the content of the .pub file from `krmhub keygen`.',
   },
   'policy/pattern': {
     severity: 'error',
     summary: 'A subject pattern is not anchored at both ends, or is not a valid RE2 regular expression.',
-    fix: 'Write the whole subject between `^` and `$`, with a backslash before each dot.',
+    fix: 'Match the whole subject between `^` and `$`, with a backslash before each dot.',
   },
   'policy/catalog-url': {
     severity: 'error',
     summary:
       'The URL of a trusted catalog is not an http or https URL, or another trusted catalog has the same URL.',
-    fix: 'Write the URL of the catalog, `https://HOST/catalogs/NAME`, without a password.',
+    fix: 'Use the URL of the catalog, `https://HOST/catalogs/NAME`, without a password.',
   },
   'policy/catalog-name': {
     severity: 'error',
@@ -78,17 +77,17 @@ export const POLICY_CODES = {
   'policy/time': {
     severity: 'error',
     summary: 'A time is not valid, or a validity period ends before it begins.',
-    fix: 'Write an RFC 3339 time in UTC, such as `2027-01-31T00:00:00Z`.',
+    fix: 'Use an RFC 3339 time in UTC, such as `2027-01-31T00:00:00Z`.',
   },
   'policy/broad-pattern': {
     severity: 'warning',
-    summary: 'A subject pattern also matches subjects that an attacker can get.',
-    fix: 'Write all that is known of the subject, and allow only what varies: `v[0-9.]+`, or `[^/@]+` for one part.',
+    summary: 'A subject pattern also matches subjects that an attacker can obtain.',
+    fix: 'Make the pattern specific. Use `v[0-9.]+` or `[^/@]+` only for the parts that vary.',
   },
   'policy/unescaped-dot': {
     severity: 'warning',
     summary: 'A dot in a subject pattern has no backslash, so it matches any character.',
-    fix: 'Write a backslash before each dot: `\\.`',
+    fix: 'Add a backslash before each dot: `\\.`',
   },
   'policy/broad-group': {
     severity: 'warning',
@@ -98,18 +97,18 @@ export const POLICY_CODES = {
   },
   'policy/literal-wildcard': {
     severity: 'warning',
-    summary: 'An issuer or a subject contains `*`, which stands for itself there.',
-    fix: 'Write the whole issuer; for several subjects use `subjectPattern`.',
+    summary: 'An issuer or a subject contains `*`, which is not a wildcard there.',
+    fix: 'Use the full issuer. For several subjects, use `subjectPattern`.',
   },
   'policy/insecure-issuer': {
     severity: 'warning',
     summary: 'An issuer is an http URL.',
-    fix: 'Use the https URL of the identity provider, as it is in the certificate.',
+    fix: 'Use the https URL of the identity provider from the certificate.',
   },
   'policy/empty-range': {
     severity: 'warning',
-    summary: 'The release range contains no release, so the policy protects none.',
-    fix: 'Correct the range, such as `>=1.0.0 <2.0.0`; leave it out for every release.',
+    summary: 'The release range cannot match any release, so the policy has no effect.',
+    fix: 'Use a range such as `>=1.0.0 <2.0.0`. Remove it to cover every release.',
   },
 } as const satisfies Record<`policy/${string}`, { severity: Severity; summary: string; fix: string }>;
 

@@ -153,12 +153,12 @@ describe('a policy', () => {
 
   it.each([
     ['neither `key` nor `issuer`', '{validUntil: "2030-01-01T00:00:00Z"}'],
-    ['`issuer` is missing beside `subject`', '{subject: a}'],
-    ['`issuer` is missing beside `subjectPattern`', '{subjectPattern: ^a$}'],
-    ['`subject` is missing beside `issuer`', '{issuer: a}'],
-    ['`subject` and `subjectPattern` exclude each other', '{issuer: a, subject: b, subjectPattern: ^a$}'],
-    ['`key` and `issuer` exclude each other', '{key: x, issuer: a}'],
-    ['`key` and `subject` exclude each other', '{key: x, subject: a}'],
+    ['`subject` requires `issuer`', '{subject: a}'],
+    ['`subjectPattern` requires `issuer`', '{subjectPattern: ^a$}'],
+    ['`issuer` requires `subject`', '{issuer: a}'],
+    ['`subject` cannot be combined with `subjectPattern`', '{issuer: a, subject: b, subjectPattern: ^a$}'],
+    ['`key` cannot be combined with `issuer`', '{key: x, issuer: a}'],
+    ['`key` cannot be combined with `subject`', '{key: x, subject: a}'],
     ['expected text, found empty', '{key: }'],
   ])('without one signer says: %s', (message, signer) => {
     const { policies, diagnostics } = signed(signer);

@@ -156,7 +156,7 @@ export function issuerDangers(issuer: string): Danger[] {
 /** Texts that are compared exactly and look like a pattern. */
 export function exactDangers(what: 'issuer' | 'subject', text: string): Danger[] {
   if (!text.includes('*')) return [];
-  const message = `the ${what} ${text} is compared exactly: \`*\` stands for itself and for nothing else`;
+  const message = `the ${what} ${text} is compared exactly: \`*\` is not a wildcard`;
   return [{ code: 'policy/literal-wildcard', message }];
 }
 
@@ -188,7 +188,7 @@ export function rangeDangers(range: string): Danger[] {
   return [
     {
       code: 'policy/empty-range',
-      message: `no release is in the range "${range}", so the policy protects none`,
+      message: `the range "${range}" cannot match any release, so the policy has no effect`,
     },
   ];
 }

@@ -108,7 +108,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
   /** `true` or `false`; undefined where it is neither. */
   boolean(value: JsonValue | undefined, at: Path): boolean | undefined {
     if (typeof value === 'boolean') return value;
-    this.#wrongType(value, at, '`true` or `false`', 'Write `true` or `false`, without quotes.');
+    this.#wrongType(value, at, '`true` or `false`', 'Use `true` or `false`, without quotes.');
     return undefined;
   }
 

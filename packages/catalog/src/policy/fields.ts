@@ -24,7 +24,7 @@ const RFC3339_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 const NO_DOCUMENTS = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
 export const VALIDITY_FIELDS = ['validFrom', 'validUntil'] as const;
 /** For a key that YAML has folded into one line, and for the path of a file. */
-const BLOCK_SCALAR_HINT = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
+const BLOCK_SCALAR_HINT = 'Use `key: |`, and paste the lines of the .pub file below it, indented.';
 /** Nobody reads these documents as YAML 1.1, and a time is a date there. */
 const VALIDITY_PATH = /\.(validFrom|validUntil)$/;
 

@@ -27,7 +27,7 @@ export function readGroups(
   return list?.flatMap((item, index) => {
     const glob = fields.text(item, [...at, index]);
     if (glob !== undefined && !GROUP_GLOB.test(glob)) {
-      fields.report('policy/group', [...at, index], `"${glob}" matches no group`);
+      fields.report('policy/group', [...at, index], `"${glob}" cannot match any group`);
     } else if (glob !== undefined) reportDangers(groupDangers(glob), [...at, index], fields);
     return glob ?? [];
   });
@@ -104,8 +104,8 @@ function signerProblem(signer: JsonObject): { message: string; hint: string } | 
   if (has('key')) {
     if (identity === undefined) return undefined;
     return {
-      message: `\`key\` and \`${identity}\` exclude each other`,
-      hint: 'Write two signers: one with `key`, and one with `issuer` and `subject`.',
+      message: `\`key\` cannot be combined with \`${identity}\``,
+      hint: 'Use two signers: one with `key`, and one with `issuer` and `subject`.',
     };
   }
   if (identity === undefined) {
@@ -116,19 +116,19 @@ function signerProblem(signer: JsonObject): { message: string; hint: string } | 
   }
   if (has('subject') && has('subjectPattern')) {
     return {
-      message: '`subject` and `subjectPattern` exclude each other',
+      message: '`subject` cannot be combined with `subjectPattern`',
       hint: 'Keep `subject` for one identity, or `subjectPattern` for several.',
     };
   }
   if (!has('issuer')) {
     return {
-      message: `\`issuer\` is missing beside \`${identity}\``,
+      message: `\`${identity}\` requires \`issuer\``,
       hint: 'Add the URL of the identity provider, such as `issuer: https://token.actions.githubusercontent.com`.',
     };
   }
   if (!has('subject') && !has('subjectPattern')) {
     return {
-      message: '`subject` is missing beside `issuer`: an issuer alone stands for all its users',
+      message: '`issuer` requires `subject`: an issuer alone would trust all its users',
       hint: 'Add `subject`, or `subjectPattern` with a regular expression from `^` to `$`.',
     };
   }

@@ -10,12 +10,12 @@ export function readReleaseRange(text: string): ReleaseRange {
   if (text.includes('!')) {
     return {
       ok: false,
-      reason: `the range "${text}" has "!=", which is not supported here`,
+      reason: `the range "${text}" contains "!=", which is not supported`,
       hint: 'Exclude a release with two ranges: `<1.4.0 || >1.4.0`.',
     };
   }
   if (text.split(',').some((part) => part.trim() === '')) {
-    return { ok: false, reason: `the range "${text}" has nothing on one side of a comma` };
+    return { ok: false, reason: `the range "${text}" has an empty part next to a comma` };
   }
   const range = semver.validRange(text.replaceAll(',', ' '));
   return range === null ? { ok: false, reason: `"${text}" is not a release range` } : { ok: true, range };

@@ -50,7 +50,7 @@ describe('the verdict on the signatures of a release', () => {
       [bundle(undefined)],
       'not-checked',
       'not checked',
-      'not checked: it is signed with a key that the registry could not identify',
+      'not checked: the registry could not identify the key of the signature',
     ],
     [
       [policy()],
@@ -71,14 +71,14 @@ describe('the verdict on the signatures of a release', () => {
       [bundle(STRANGER)],
       'not-trusted',
       'not trusted',
-      'not trusted: it is signed by eve@example.com (https://issuer.example), which the policy team does not name',
+      'not trusted: it is signed by eve@example.com (https://issuer.example), but the policy team does not allow this signer',
     ],
     [
       [policy({ revoked: 'stolen' }, ['other.example'])],
       [bundle(KEY)],
       'not-trusted',
       'not trusted',
-      `not trusted: it is signed by the key ${FINGERPRINT}, which the policy team revokes: stolen`,
+      `not trusted: it is signed by the key ${FINGERPRINT}, and the policy team revokes this signer: stolen`,
     ],
     [
       [],

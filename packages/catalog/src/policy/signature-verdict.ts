@@ -114,7 +114,7 @@ function stateText({ state, signer, policy, reason }: SignatureVerdict): string 
     case 'signed':
       return `signed by ${who}; no registry policy covers the release`;
     case 'not-checked':
-      return 'not checked: it is signed with a key that the registry could not identify';
+      return 'not checked: the registry could not identify the key of the signature';
     case 'unsigned':
       return 'not signed; no registry policy requires a signature';
   }

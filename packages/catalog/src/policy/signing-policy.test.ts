@@ -75,7 +75,7 @@ describe('a verdict', () => {
       'a stranger',
       [signature({ type: 'key', fingerprint: sha256('x') })],
       [],
-      'which the policy team does not name',
+      'but the policy team does not allow this signer',
     ],
   ] as const)('refuses %s with its reason', (_, signatures, problems, reason) => {
     const verdict = evaluateSignatures([policy([trustsKey()])], NAME, [...signatures], problems);
@@ -124,7 +124,7 @@ describe('a verdict', () => {
     const early = signature(KEY, { signedAt: '2029-12-31T00:00:00.000Z' });
     expect(evaluateSignatures(trusts, NAME, [early])?.trusted).toBe(true);
     expect(evaluateSignatures(trusts, NAME, [signature(KEY)])).toMatchObject({
-      reason: expect.stringContaining('trusted until 2030-01-01'),
+      reason: expect.stringContaining('trusted this signer only until 2030-01-01'),
     });
   });
 
@@ -138,7 +138,7 @@ describe('a verdict', () => {
       const early = signature(KEY, { signedAt: '2020-01-01T00:00:00.000Z' });
       expect(evaluateSignatures(policies, NAME, [early])).toMatchObject({
         trusted: false,
-        reason: expect.stringContaining('revokes: stolen'),
+        reason: expect.stringContaining('revokes this signer: stolen'),
       });
     }
   });

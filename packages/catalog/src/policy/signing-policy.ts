@@ -108,7 +108,7 @@ export function revocationReason(policies: readonly SigningPolicy[], signer: Sig
   for (const { name, signers } of policies) {
     const found = signers.find((trusted) => trusted.revoked !== undefined && matchesSigner(trusted, signer));
     if (found !== undefined) {
-      return `it is signed by ${describeSigner(signer)}, which the policy ${name} revokes: ${found.revoked}`;
+      return `it is signed by ${describeSigner(signer)}, and the policy ${name} revokes this signer: ${found.revoked}`;
     }
   }
   return undefined;
@@ -122,12 +122,12 @@ function evaluateSignature(
   const who = describeSigner(signer);
   const matching = signers.filter((trusted) => matchesSigner(trusted, signer));
   const at = signedAt ?? receivedAt;
-  let reason = `it is signed by ${who}, which the policy ${name} does not name`;
+  let reason = `it is signed by ${who}, but the policy ${name} does not allow this signer`;
   for (const { validFrom, validUntil } of matching) {
     if (validFrom !== undefined && at < validFrom) {
-      reason = `it is signed by ${who} at ${at}, which the policy ${name} trusts from ${validFrom}`;
+      reason = `it is signed by ${who} at ${at}, but the policy ${name} trusts this signer only from ${validFrom}`;
     } else if (validUntil !== undefined && at >= validUntil) {
-      reason = `it is signed by ${who} at ${at}, which the policy ${name} trusted until ${validUntil}`;
+      reason = `it is signed by ${who} at ${at}, but the policy ${name} trusted this signer only until ${validUntil}`;
     } else return undefined;
   }
   return { reason, isStranger: matching.length === 0 };
@@ -155,7 +155,7 @@ export function signatureVerdicts(
   );
 }
 
-/** The keys that policies name, each once; retired and revoked ones too, so that what they signed is known for what it is. */
+/** Every key that policies list, once. Includes retired and revoked keys, to identify their earlier signatures. */
 export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
   const keys = new Map<Digest, PublicKey>();
   for (const signer of policies.flatMap(({ signers }) => signers)) {
@@ -205,6 +205,6 @@ export function describeTrusted(signer: TrustedSigner): string {
 function describeExpectedSigners(policies: readonly SigningPolicy[]): string {
   const [first, ...rest] = policies.flatMap(({ signers }) => signers);
   if (first === undefined) return 'a signature';
-  const others = rest.length === 0 ? '' : ` or one of ${rest.length} others`;
+  const others = rest.length === 0 ? '' : ` or one of ${rest.length} other signers`;
   return `a signature by ${describeTrusted(first)}${others}`;
 }

@@ -125,7 +125,7 @@ export interface SearchDocument extends FunctionName {
 /** Where a function comes from that is not of this registry: a catalog's source that is an upstream catalog. */
 export interface UpstreamOrigin {
   catalog: string;
-  /** Name of the source in the catalog's recipe. */
+  /** Name of the source in the recipe of the catalog. */
   source: string;
 }
 

@@ -50,7 +50,7 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   if (runtime.container === undefined && exec.length === 0) {
     const message =
       runtime.exec === undefined
-        ? 'omitted: its only runtime is Starlark, which the schema does not allow'
+        ? 'omitted: the schema does not allow Starlark, its only runtime'
         : 'omitted: the schema requires sha256 for executables';
     lose({ version: name, message });
     return false;

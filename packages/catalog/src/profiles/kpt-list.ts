@@ -98,16 +98,10 @@ function listItem(
     loseField('container.image', `the list has the digest instead of the tag ${tag}`);
   }
   if (container.requireNetwork === true) {
-    loseField(
-      'container.requireNetwork',
-      'the list cannot express that the function requires network access',
-    );
+    loseField('container.requireNetwork', 'the list has no field for required network access');
   }
   if (container.requireStorageMount === true) {
-    loseField(
-      'container.requireStorageMount',
-      'the list cannot express that the function requires mounted storage',
-    );
+    loseField('container.requireStorageMount', 'the list has no field for required mounted storage');
   }
   if (exec !== undefined) loseField('exec', 'the list contains only images');
   if (starlark !== undefined) loseField('starlark', 'the list contains only images');
@@ -120,7 +114,7 @@ function listItem(
 function yamlSafeJson(item: JsonObject): string {
   for (const value of Object.values(item)) {
     if (typeof value === 'string' && !isWritable(value)) {
-      throw new TypeError('a string with an unpaired surrogate cannot be written');
+      throw new TypeError('cannot write a string with an unpaired surrogate');
     }
   }
   return JSON.stringify(item).replace(/[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g, escapeCharacter);

@@ -44,7 +44,7 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   if (container.requireStorageMount === true) {
     loseRuntime(
       'container.requireStorageMount',
-      'the prototype has mounts with paths, but cannot express that a mount is required',
+      'the prototype has mounts with paths, but no field for a required mount',
     );
   }
   reportConfigMap(version, lose);

@@ -80,13 +80,10 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
       loseField('container.sha256', `Porch supports only image tags: :${image.tag} is not pinned by digest`);
     }
     if (container.requireNetwork === true) {
-      loseField('container.requireNetwork', 'Porch cannot express that the function requires network access');
+      loseField('container.requireNetwork', 'Porch has no field for required network access');
     }
     if (container.requireStorageMount === true) {
-      loseField(
-        'container.requireStorageMount',
-        'Porch cannot express that the function requires mounted storage',
-      );
+      loseField('container.requireStorageMount', 'Porch has no field for required mounted storage');
     }
     if (exec !== undefined) loseField('exec', NO_EXEC);
     if (starlark !== undefined) loseField('starlark', NO_STARLARK);

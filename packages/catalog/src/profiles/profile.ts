@@ -69,7 +69,7 @@ export function translateDefinition(
 
 /** Reports that a function is omitted, after a reason for each API version. */
 export function omitFunction(lose: ReportLoss): [] {
-  lose({ message: 'omitted: none of its API versions can be represented' });
+  lose({ message: 'omitted: the profile supports none of its API versions' });
   return [];
 }
 

@@ -14,7 +14,7 @@ export function readDuration(text: string): Duration {
   const [, count, unit] = DURATION.exec(text) ?? [];
   if (count !== undefined) return { ok: true, seconds: Number(count) * UNITS[unit as Unit] };
   if (/^\d{1,9}$/.test(text)) {
-    return { ok: false, reason: `"${text}" has no unit`, hint: `Write \`${text}s\` for seconds.` };
+    return { ok: false, reason: `"${text}" has no unit`, hint: `Use \`${text}s\` for seconds.` };
   }
   const reason = `"${text}" is not a duration`;
   if (!COMPOUND_DURATION.test(text)) return { ok: false, reason };
@@ -22,7 +22,7 @@ export function readDuration(text: string): Duration {
     (sum, [, part, of]) => sum + Number(part) * (of === 'w' ? SECONDS_OF_WEEK : UNITS[of as Unit]),
     0,
   );
-  return { ok: false, reason, hint: `Write it with one unit: \`${formatDuration(seconds)}\`.` };
+  return { ok: false, reason, hint: `Use one unit: \`${formatDuration(seconds)}\`.` };
 }
 
 /** Seconds in the longest unit that has a whole number of them. */

@@ -47,12 +47,12 @@ describe('the format of a source', () => {
     [
       `{url: '${GIT}//f?ref=main', format: krew, releases: tags}`,
       'releases',
-      '`releases: tags` and a ref exclude each other',
+      '`releases: tags` cannot be combined with a ref',
     ],
     [
       "{url: 'https://example.com/a', format: krew, releases: tags}",
       'releases',
-      'only a git repository has tags',
+      '`releases: tags` requires a git repository',
     ],
     [`{url: '${GIT}//'}`, 'url', 'the path of the catalog file in the repository is missing'],
     [`{url: '${GIT}//functions/'}`, 'url', 'the text after // is not a file path in a repository'],

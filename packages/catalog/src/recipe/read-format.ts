@@ -43,8 +43,8 @@ export function checkReleases(
   if (releases !== 'tags' || (address.type === 'git' && address.ref === undefined)) return;
   const message =
     address.type === 'git'
-      ? '`releases: tags` and a ref exclude each other'
-      : 'only a git repository has tags';
+      ? '`releases: tags` cannot be combined with a ref'
+      : '`releases: tags` requires a git repository';
   const hint = address.type === 'git' ? 'Remove `?ref=…` from the URL.' : 'Remove `releases: tags`.';
   fields.report('recipe/format', [...at, 'releases'], message, { hint });
 }

@@ -232,7 +232,7 @@ describe('rules that rewrite references', () => {
   const of = (rules: string) => withSource(`{name: a, functions: {}, rewrite: ${rules}}`);
 
   it.each([
-    ['[]', 'recipe/rewrite spec.sources[0].rewrite 6:39', 'leave `rewrite` out'],
+    ['[]', 'recipe/rewrite spec.sources[0].rewrite 6:39', 'remove `rewrite`'],
     ['[{from: a.co/}]', 'recipe/missing-field spec.sources[0].rewrite[0] 6:40', ''],
     ['[{from: a.co, to: b.co/}]', 'recipe/rewrite spec.sources[0].rewrite[0].from 6:47', '`a.co/`'],
     ['[{from: a.co/, to: b.co/x}]', 'recipe/rewrite spec.sources[0].rewrite[0].to 6:58', '`b.co/x/`'],

@@ -51,7 +51,7 @@ function readRegistryPolicies(value: JsonObject, at: Path, fields: RecipeFields)
   const policies = fields.boolean(required.policies, [...at, 'policies']);
   if (policies === false) {
     fields.report('recipe/missing-field', [...at, 'policies'], '`policies: false` requires no signature', {
-      hint: 'Write `policies: true`, or leave `requireSignature` out.',
+      hint: 'Use `policies: true`, or remove `requireSignature`.',
     });
   }
   return policies === true;
@@ -68,7 +68,7 @@ function readRequiredSignatures(
   if (list === undefined) return undefined;
   if (list.length === 0) {
     fields.report('recipe/missing-field', at, 'the list of required signatures is empty', {
-      hint: 'Name the signers, or leave `requireSignature` out.',
+      hint: 'Add signers, or remove `requireSignature`.',
     });
   }
   const patterns = countPatterns(list);
@@ -105,7 +105,7 @@ function readItemSigners(item: JsonObject, at: Path, signing: PolicyFields): Tru
   const beside = SIGNER_FIELDS.find((name) => item[name] !== undefined);
   if (beside !== undefined) {
     signing.report('policy/signer', [...at, beside], `\`${beside}\` cannot be combined with \`signers\``, {
-      hint: 'Move it into an item of `signers`.',
+      hint: 'Move it to an item of `signers`.',
       target: 'key',
     });
   }
@@ -116,8 +116,8 @@ function readLicenses(value: JsonValue | undefined, at: Path, fields: RecipeFiel
   if (value === undefined) return undefined;
   const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
   if (list?.length === 0) {
-    fields.report('recipe/missing-field', at, 'the list of licenses is empty, so nothing would be accepted', {
-      hint: 'Name a license, or leave `licenses` out to allow every license.',
+    fields.report('recipe/missing-field', at, 'the list of licenses is empty, so it accepts no function', {
+      hint: 'Add a license, or remove `licenses` to allow every license.',
     });
   }
   return list?.flatMap((item, index) => {

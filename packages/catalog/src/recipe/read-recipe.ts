@@ -108,7 +108,7 @@ function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<st
       if (!LABEL_NAME.test(name))
         fields.report('recipe/label', [...at, name], 'not a valid label name', { target: 'key' });
       if (typeof label !== 'string') {
-        fields.report('recipe/label', [...at, name], 'a label value must be a string: put quotes around it');
+        fields.report('recipe/label', [...at, name], 'a label value must be a string');
       } else if (!LABEL_VALUE.test(label)) {
         fields.report('recipe/label', [...at, name], 'not a valid label value');
       }

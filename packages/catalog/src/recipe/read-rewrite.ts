@@ -23,7 +23,7 @@ export function readRewrites(
   const list = fields.list(value, at, RECIPE_LIMITS.maxRewrites);
   if (list?.length === 0) {
     fields.report('recipe/rewrite', at, 'the list of rules is empty', {
-      hint: 'Add a rule, or leave `rewrite` out.',
+      hint: 'Add a rule, or remove `rewrite`.',
     });
   }
   const rules: RewriteRule[] = [];
@@ -91,11 +91,11 @@ function readImagePrefix(text: string, name: string, shape: 'image' | 'oci'): Pr
 function readUrlPrefix(text: string): Prefix {
   const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return invalid('it is not an http or https URL', 'Write images without a scheme: `host/path/`.');
+    return invalid('it is not an http or https URL', 'Use images without a scheme: `HOST/PATH/`.');
   }
   // What is wrong with it is not repeated: it may hold a password.
   if (url.username !== '' || url.password !== '') {
-    return invalid('it contains credentials, and everyone can read recipes');
+    return invalid('it contains credentials, but recipes are public');
   }
   if (/[?#]/.test(text)) return invalid('a prefix cannot have a query or a fragment');
   if (!text.endsWith('/')) return missingSlash(text);

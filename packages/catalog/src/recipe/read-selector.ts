@@ -38,7 +38,7 @@ export function readDenyRules(
   if (value === undefined) return undefined;
   const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
   if (list?.length === 0) {
-    const hint = 'Name the functions to deny, or leave `deny` out.';
+    const hint = 'Add the functions to deny, or remove `deny`.';
     fields.report('recipe/empty-selector', at, 'the list of denied functions is empty', { hint });
   }
   return list?.map((item, index) => readDenyRule(item, [...at, index], fields));
@@ -49,7 +49,7 @@ function readDenyRule(value: JsonValue, at: Path, fields: RecipeFields): DenyRul
   if (rule === undefined) return {};
   const { reason: written, ...selector } = rule;
   if (Object.keys(selector).length === 0) {
-    const hint = 'Name a group, kind, tags, publisher, runtime or license.';
+    const hint = 'Set a group, kind, tags, publisher, runtime, or license.';
     fields.report('recipe/empty-selector', at, 'the deny rule is empty', { hint });
   }
   const reason = written === undefined ? undefined : fields.text(written, [...at, 'reason']);
@@ -61,7 +61,7 @@ function readSelector(value: JsonValue, at: Path, fields: RecipeFields): Selecto
   const selector = fields.mapping(value, at, { optional: SELECTOR_FIELDS });
   if (selector === undefined) return {};
   if (Object.keys(selector).length === 0)
-    fields.report('recipe/empty-selector', at, 'the selector is empty and matches nothing');
+    fields.report('recipe/empty-selector', at, 'the selector is empty, so it matches no function');
   return readFields(selector, at, fields, 'recipe/selector-license');
 }
 
@@ -103,8 +103,7 @@ function readRuntime(text: string, at: Path, fields: RecipeFields): RuntimeKind 
   const runtime = RUNTIME_KINDS.find((kind) => kind === text);
   if (runtime !== undefined) return runtime;
   const meant = suggest(text, RUNTIME_KINDS);
-  const hint =
-    meant === undefined ? `Runtimes are ${RUNTIME_KINDS.join(', ')}.` : `Did you mean \`${meant}\`?`;
+  const hint = meant === undefined ? `Use one of ${RUNTIME_KINDS.join(', ')}.` : `Did you mean \`${meant}\`?`;
   fields.report('recipe/selector-value', at, `"${text}" is not a runtime`, { hint });
   return RUNTIME_KINDS[0];
 }

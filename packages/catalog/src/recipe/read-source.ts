@@ -25,20 +25,25 @@ export function readSource(
   if (source === undefined) return undefined;
   if (source.functions === undefined && source.catalog === undefined) {
     fields.report('recipe/missing-field', at, '`functions` or `catalog` is missing', {
-      hint: 'Write `functions: {}` for the functions of this registry, or `catalog: {url: …}` for an upstream catalog.',
+      hint: 'Use `functions: {}` for the functions of this registry, or `catalog: {url: …}` for an upstream catalog.',
     });
   } else if (source.functions !== undefined && source.catalog !== undefined) {
-    fields.report('recipe/ambiguous-source', at, 'a source has `functions` or `catalog`, not both');
+    fields.report('recipe/ambiguous-source', at, '`functions` cannot be combined with `catalog`');
   }
   const name = source.name === undefined ? undefined : readName(source.name, [...at, 'name'], fields);
   const release = readFunctions(source.functions, [...at, 'functions'], fields);
   const catalog = readCatalog(source.catalog, [...at, 'catalog'], fields);
   const defaults = readDefaults(source.defaults, [...at, 'defaults'], fields);
   if (source.defaults !== undefined && source.catalog === undefined) {
-    fields.report('recipe/defaults', [...at, 'defaults'], 'releases of this registry are complete', {
-      hint: 'Remove `defaults`, or move it to a source with `catalog`.',
-      target: 'key',
-    });
+    fields.report(
+      'recipe/defaults',
+      [...at, 'defaults'],
+      '`defaults` does not apply to releases of this registry',
+      {
+        hint: 'Remove `defaults`, or move it to a source with `catalog`.',
+        target: 'key',
+      },
+    );
   }
   const match = readSelectors(source.match, [...at, 'match'], fields);
   const exclude = readSelectors(source.exclude, [...at, 'exclude'], fields);
@@ -84,7 +89,7 @@ function readCatalog(
 ): UpstreamCatalog | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'string') {
-    const hint = 'Write `catalog: {url: …}`.';
+    const hint = 'Use `catalog: {url: …}`.';
     fields.report('recipe/wrong-type', at, 'expected a mapping, found text', { hint });
     return undefined;
   }
@@ -141,11 +146,11 @@ function readSeconds(
   const read = readDuration(text);
   if (!read.ok) fields.report('recipe/duration', at, read.reason, hintOption(read));
   else if (read.seconds < min) {
-    const hint = `Write \`${formatDuration(min)}\` or more.`;
+    const hint = `Use \`${formatDuration(min)}\` or more.`;
     fields.report('recipe/duration', at, `"${text}" is less than ${formatDuration(min)}`, { hint });
   } else if (read.seconds > max) {
     const message = `the duration is ${read.seconds} seconds; the limit is ${max}`;
-    fields.report('recipe/limit', at, message, { hint: `Write \`${formatDuration(max)}\` or less.` });
+    fields.report('recipe/limit', at, message, { hint: `Use \`${formatDuration(max)}\` or less.` });
   } else return read.seconds;
   return undefined;
 }

@@ -21,7 +21,7 @@ export function rewriteReferences(
     changed = true;
     const problem =
       referenceProblem(rewritten) ??
-      (hasParentSegment(rewritten) ? 'has a path that leaves the mirror' : undefined);
+      (hasParentSegment(rewritten) ? 'has a path outside the mirror' : undefined);
     if (problem !== undefined)
       return { changed, problem: `${shortened(reference)} rewritten to a mirror ${problem}` };
   }

@@ -69,7 +69,7 @@ describe('the address of a catalog', () => {
 
   it('says how to write a host, or a path that looks like one', () => {
     expect(readSourceAddress('banana.co/catalog.yaml')).toMatchObject({
-      hint: 'Write https://banana.co/catalog.yaml, or ./banana.co/catalog.yaml for a file.',
+      hint: 'Use https://banana.co/catalog.yaml, or ./banana.co/catalog.yaml for a file.',
     });
   });
 

@@ -17,9 +17,9 @@ export type SourceAddress =
 export type ReadAddress = { ok: true; address: SourceAddress } | { ok: false; reason: string; hint?: string };
 
 const SCHEMES =
-  'Write https://host/catalog.yaml, git::https://host/repository.git//path?ref=v1, oci://host/repository:tag or ./catalog.yaml.';
-const GIT = 'Write git::https://host/repository.git//path/catalog.yaml?ref=v1.';
-const OCI = 'Write oci://host/repository:tag or oci://host/repository@sha256:….';
+  'Use https://HOST/catalog.yaml, git::https://HOST/REPOSITORY.git//PATH?ref=v1, oci://HOST/REPOSITORY:TAG, or ./catalog.yaml.';
+const GIT = 'Use git::https://HOST/REPOSITORY.git//PATH/catalog.yaml?ref=v1.';
+const OCI = 'Use oci://HOST/REPOSITORY:TAG or oci://HOST/REPOSITORY@sha256:….';
 /** What git takes as a ref and nothing else can misread: no refspec, no option (git-check-ref-format). */
 const REF = /^(?![-./+])(?!@$)(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)|[./]$))[A-Za-z0-9._/@+-]{1,255}$/;
 const REPOSITORY_SCHEMES = ['https:', 'http:', 'ssh:'];
@@ -57,7 +57,7 @@ function readPath(text: string): ReadAddress {
   const [first = '', ...rest] = path.split('/');
   const isName = rest.length === 0 ? FILE_NAME.test(first) : first !== '' && !first.includes('.');
   if (isMarked || isName) return readFile(path);
-  const hint = rest.length > 0 && first !== '' ? `Write https://${text}, or ./${text} for a file.` : SCHEMES;
+  const hint = rest.length > 0 && first !== '' ? `Use https://${text}, or ./${text} for a file.` : SCHEMES;
   return invalid('it has no scheme', hint);
 }
 
@@ -77,7 +77,8 @@ function readHttp(text: string): ReadAddress {
   const url = parse(text);
   if (url === undefined) return invalid('it is not a URL');
   if (url.username !== '' || url.password !== '') return credentialsProblem();
-  if (text.includes('#')) return invalid('a URL with a fragment is not supported', 'Remove the part from #.');
+  if (text.includes('#'))
+    return invalid('a URL with a fragment is not supported', 'Remove # and the text after it.');
   const secret = [...url.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
   if (secret !== undefined) return credentialsProblem();
   return { ok: true, address: { type: 'http', url: url.href } };
@@ -92,13 +93,13 @@ function readGit(text: string, folders: boolean): ReadAddress {
   if (!REPOSITORY_HOST.test(url.hostname)) return invalid('the host is not a valid host name');
   if (url.username !== '' && !REPOSITORY_USER.test(url.username))
     return invalid('the user is not a valid user name');
-  if (text.includes('#')) return invalid('it has a fragment', 'Write the branch, tag or commit as ?ref=.');
+  if (text.includes('#')) return invalid('it has a fragment', 'Set the branch, tag, or commit with ?ref=.');
   const slashes = url.pathname.indexOf('//', 1);
   const at = slashes < 0 ? url.pathname.length : slashes;
   if (!folders && url.pathname.length <= at + 2) {
     return invalid(
       'the path of the catalog file in the repository is missing',
-      'Add //path/catalog.yaml after the repository.',
+      'Add //PATH/catalog.yaml after the repository.',
     );
   }
   const repository = decode(url.pathname.slice(0, at));
@@ -144,7 +145,7 @@ function readRef(query: string): { ok: true; ref?: string } | (ReadAddress & { o
     return invalid(`unknown parameter "${unknown}" of a git URL`, 'The only parameter is ref.');
   if (others.length > 0) return invalid('it has more than one ref');
   const ref = decode(equals < 0 ? '' : only.slice(equals + 1));
-  if (ref === undefined || !REF.test(ref)) return invalid('its ref is not a valid branch, tag or commit');
+  if (ref === undefined || !REF.test(ref)) return invalid('its ref is not a valid branch, tag, or commit');
   return { ok: true, ref };
 }
 
@@ -162,10 +163,7 @@ function readOci(text: string): ReadAddress {
 
 function readFile(path: string): ReadAddress {
   if (path === '' || path.startsWith('//')) {
-    return invalid(
-      'the file is missing',
-      'Write file:path, relative to the folder of sources, or file:/path.',
-    );
+    return invalid('the file is missing', 'Use file:PATH, relative to the folder of sources, or file:/PATH.');
   }
   return { ok: true, address: { type: 'file', path } };
 }
@@ -185,8 +183,8 @@ function decode(text: string): string | undefined {
 
 function credentialsProblem(): ReadAddress & { ok: false } {
   return invalid(
-    'it contains credentials, and everyone can read recipes',
-    'Configure credentials in the program that fetches the catalog.',
+    'it contains credentials, but recipes are public',
+    'Remove the credentials from the URL. The operator sets them with KRMHUB_SOURCE_CREDENTIALS.',
   );
 }
 

@@ -118,7 +118,7 @@ function isPlain(value: string): boolean {
 }
 
 function quoted(value: string): string {
-  if (!isWritable(value)) throw new TypeError('a string with an unpaired surrogate cannot be written');
+  if (!isWritable(value)) throw new TypeError('cannot write a string with an unpaired surrogate');
   return `"${value.replace(ESCAPED, escaped)}"`;
 }
 

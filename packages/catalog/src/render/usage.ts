@@ -126,7 +126,7 @@ function configSection(
     topic: 'config',
     parts: [
       {
-        text: `${file}, ${EXAMPLE_TEXTS[example.check]}; put your values in:`,
+        text: `${file}, ${EXAMPLE_TEXTS[example.check]}; replace the values:`,
         snippet: `${schemaUrl === undefined ? '' : `# yaml-language-server: $schema=${schemaUrl}\n`}${toYaml(config)}`,
       },
     ],
@@ -178,7 +178,7 @@ function kptSection(
   ];
   if (version.configMap === true) {
     parts.push({
-      text: 'Or pass the settings on the command line (the function accepts a ConfigMap):',
+      text: 'Or pass the settings as arguments (the function accepts a ConfigMap):',
       snippet: `kpt fn eval . --image ${image}${network ? ' --network' : ''} -- key=value\n`,
     });
   }
@@ -228,7 +228,7 @@ export function describePermissions({ runtime: { container, exec, starlark } }: 
     const storage = container.requireStorageMount === true ? 'requires mounted files' : 'only its input';
     reach.push(`container: ${network}, ${storage}`);
   }
-  if (exec !== undefined) reach.push('executable: runs with all permissions of its user');
+  if (exec !== undefined) reach.push('executable: all permissions of the user');
   if (starlark !== undefined) reach.push('Starlark script: only its input');
   return reach;
 }

@@ -151,7 +151,7 @@ describe('a group', () => {
     expect(selection.versions).toEqual([{ name: 'v1', source: 'banana', definition: theirs.definition }]);
     expect(refusals(selection)).toEqual(['ours v1 claim', 'melon v1 claim']);
     expect(selection.refused![1]!.reasons[0]!.message).toBe(
-      'the group banana.co belongs to the source banana, which names it explicitly',
+      'the group banana.co belongs to the source banana, which lists it',
     );
   });
 
@@ -395,7 +395,7 @@ describe('a policy', () => {
       return [versions[0]?.release, refused?.[0]?.reasons[0]?.message];
     };
     expect(chosen(['banana.co'])).toEqual(['1.1.0', undefined]);
-    const stolen = `it is signed by the key ${good}, which the policy team revokes: stolen`;
+    const stolen = `it is signed by the key ${good}, and the policy team revokes this signer: stolen`;
     expect(chosen(['banana.co'], [good])).toEqual(['1.0.0', stolen]);
     expect(chosen(['banana.co'], [good, other])[0]).toBeUndefined();
     // No policy covers the group, and one revokes the signer all the same.

@@ -304,10 +304,9 @@ function groupConflict(
 ): string | undefined {
   if (matchesGroup(source, group)) return undefined;
   const owner = sources.find((one) => matchesGroup(one, group));
-  if (owner !== undefined)
-    return `the group ${group} belongs to the source ${owner.name}, which names it explicitly`;
+  if (owner !== undefined) return `the group ${group} belongs to the source ${owner.name}, which lists it`;
   if (source.catalog === undefined || !ownsGroup(group)) return undefined;
-  return `the group ${group} belongs to this registry, which has functions of that group`;
+  return `the group ${group} belongs to this registry, which has functions in it`;
 }
 
 function matchesGroup({ match }: RecipeSource, group: string): boolean {

@@ -22,7 +22,7 @@ export function splitCatalog(catalog: Catalog): { definition: FunctionDefinition
   }
   if (twice.length > 0) {
     throw new KrmhubError('invalid-document', `the catalog has duplicate functions: ${twice.join(', ')}`, {
-      hint: 'Put all API versions of a function in one entry. Kinds of one group must not differ only in case.',
+      hint: 'Move all API versions of a function to one entry. Kinds of one group must not differ only in case.',
     });
   }
   const encoder = new TextEncoder();

@@ -55,7 +55,7 @@ function judge(
 }
 
 describe('a copy', () => {
-  it('that nobody has signed is taken where none was', () => {
+  it('accepts an unsigned copy if no copy was signed before', () => {
     expect(judge(recordOf(), [])).toEqual({ accepted: { signatures: [] } });
     expect(judge(recordOf({ copy: copyOf('old') }), [], { problems: ['no'] })).toEqual({
       accepted: { signatures: [] },
@@ -163,7 +163,7 @@ describe('a copy', () => {
   it('of a snapshot stays one of the same catalog', () => {
     const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
     expect(judge(record, [{ signer: key('a') }])).toMatchObject({
-      refused: { problem: 'signature', message: expect.stringContaining('no longer names the snapshot') },
+      refused: { problem: 'signature', message: expect.stringContaining('no longer contains the snapshot') },
     });
     expect(judge(record, [{ signer: key('a'), snapshot: claimOf(9, LATER, 'other') }])).toMatchObject({
       refused: {

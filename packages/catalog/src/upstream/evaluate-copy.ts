@@ -79,7 +79,7 @@ function weakerThanBefore(
     const [other] = signatures;
     const is =
       other !== undefined
-        ? `is now signed by ${describeSigner(other.signer)}, which no policy of the recipe names`
+        ? `is now signed by ${describeSigner(other.signer)}, and no policy of the recipe trusts this signer`
         : problems.length === 0
           ? 'is no longer signed'
           : `its signature is no longer valid: ${problems[0]}`;
@@ -90,7 +90,7 @@ function weakerThanBefore(
   if (claim === undefined) {
     return {
       problem: 'signature',
-      message: `${was} as ${named}, but its signature no longer names the snapshot`,
+      message: `${was} as ${named}, but its signature no longer contains the snapshot`,
     };
   }
   if (claim.catalog === before.catalog) return undefined;

@@ -54,7 +54,7 @@ export function parseOciPath(path: string): OciRoute | undefined {
   const repository = before.slice(1);
   if (!isRepository(repository)) {
     throw new OciError('NAME_INVALID', 'invalid repository name', {
-      hint: 'Use lower-case letters and digits with single separators between them.',
+      hint: 'Use lower-case letters and digits, with single separators between them.',
     });
   }
   if (tags !== undefined) return { what: 'tags', repository };
@@ -73,7 +73,7 @@ export function parseDigest(text: string): OciDigest {
   if (isOciDigest(text)) return text;
   throw new OciError(
     'DIGEST_INVALID',
-    'invalid digest: expected sha256: and 64, or sha512: and 128 hexadecimal digits',
+    'invalid digest: expected sha256: with 64 hexadecimal digits, or sha512: with 128',
   );
 }
 

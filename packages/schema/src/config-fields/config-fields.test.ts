@@ -140,7 +140,7 @@ describe('describeConfig', () => {
     ]);
     const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
     expect(said(fieldOf(open))).toEqual(['any fields']);
-    expect(said(fieldOf({ ...open, properties: { a: {} } }))).toEqual(['any further fields']);
+    expect(said(fieldOf({ ...open, properties: { a: {} } }))).toEqual(['any other fields']);
     expect(
       said(fieldOf({ type: 'string', enum: Array.from({ length: 50 }, (_, index) => `v${index}`) }))[0],
     ).toMatch(/ v39 \+10$/);
@@ -184,7 +184,7 @@ describe('describeConfig', () => {
       properties: { a: {}, b: {} },
       'x-kubernetes-validations': [{ rule: 'has(self.a)', message: 'a is needed' }, { rule: 'self.b > 1' }],
     });
-    expect(said(field)).toEqual(['a is needed has(self.a)', 'must hold self.b > 1']);
+    expect(said(field)).toEqual(['a is needed has(self.a)', 'must satisfy self.b > 1']);
   });
 
   it('says choices of required fields, and merges allOf', () => {
@@ -234,7 +234,7 @@ describe('describeConfig', () => {
       { allOf: ['no schema'] },
     ];
     for (const schema of more) expect(said(fieldOf(schema))).toContain(FURTHER_RULES);
-    expect(said(fieldOf({ type: 'bool' }))).toEqual(['has the type, which OpenAPI does not define, bool']);
+    expect(said(fieldOf({ type: 'bool' }))).toEqual(['has a type that OpenAPI does not define: bool']);
     expect(said(described({ properties: { kind: { enum: ['Other'] } } }))).toEqual([FURTHER_RULES]);
     expect(said(fieldOf({ type: 'string', 'x-vendor': 1, title: 'A title' }))).toEqual([]);
   });

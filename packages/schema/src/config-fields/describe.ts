@@ -227,7 +227,7 @@ function objectRules(
     valueType(parts) === 'object' &&
     (fields.size > 0 || isAnySet(parts, 'x-kubernetes-preserve-unknown-fields'));
   if (object && isOpen(parts))
-    rules.push({ text: fields.size > 0 ? 'any further fields' : 'any fields', values: [], more: 0 });
+    rules.push({ text: fields.size > 0 ? 'any other fields' : 'any fields', values: [], more: 0 });
   return rules;
 }
 

@@ -21,7 +21,7 @@ export interface ConfigRule {
 }
 
 /** Stands where a schema says more than the tree can. */
-export const FURTHER_RULES = 'further rules are in the schema';
+export const FURTHER_RULES = 'see the schema for more rules';
 
 const MAX_VALUES = 40;
 const MAX_VALUE_LENGTH = 300;
@@ -61,7 +61,7 @@ export function describeRules(parts: SchemaParts, budget: TextBudget, further: b
     if (!addExpressions(part, add) || hasUndescribedKeywords(part)) more = true;
   }
   if (isAnySet(parts, 'x-kubernetes-embedded-resource'))
-    add('a complete resource, with apiVersion, kind and metadata');
+    add('a complete resource, with apiVersion, kind, and metadata');
   if (more) add(FURTHER_RULES);
   return rules;
 }
@@ -72,7 +72,7 @@ type Add = (text: string, values?: readonly JsonValue[], asWritten?: boolean) =>
 function addValues(part: JsonObject, add: Add): void {
   const type = keyword(part, 'type');
   if (type !== undefined && !(OPEN_API_TYPES as readonly JsonValue[]).includes(type)) {
-    add('has the type, which OpenAPI does not define,', [type], true);
+    add('has a type that OpenAPI does not define:', [type], true);
   }
   const allowed = keyword(part, 'enum') as JsonValue[] | undefined;
   if (allowed !== undefined && allowed.length > 0) add(allowed.length === 1 ? 'always' : 'one of', allowed);
@@ -134,7 +134,7 @@ function addExpressions(part: JsonObject, add: Add): boolean {
   for (const validation of validations.slice(0, MAX_EXPRESSIONS)) {
     const rule = textField(validation, 'rule');
     if (rule === undefined) return false;
-    add(textField(validation, 'message')?.trim() || 'must hold', [rule], true);
+    add(textField(validation, 'message')?.trim() || 'must satisfy', [rule], true);
   }
   return validations.length <= MAX_EXPRESSIONS;
 }

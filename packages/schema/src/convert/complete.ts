@@ -204,7 +204,7 @@ function completeRuntime(given: JsonObject, at: Path, { registry }: EntryDefault
   if (typeof image === 'string' && registry !== undefined) {
     const qualified = withRegistry(image, registry);
     if (qualified !== undefined) {
-      const message = `the image ${shorten(image)} names no registry; ${shorten(qualified)} is used`;
+      const message = `the image ${shorten(image)} has no registry; ${shorten(qualified)} is used`;
       container.image = qualified;
       fill('convert/registry', [...path, 'image'], message);
     }

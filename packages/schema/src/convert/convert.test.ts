@@ -230,7 +230,7 @@ describe('Krew plugins', () => {
     expect(result.diagnostics.find(({ code }) => code === 'convert/platform')).toMatchObject({
       path: 'spec.platforms[0].selector',
       range: { start: { line: 9, column: 15 } },
-      message: 'a definition cannot express os linux, arch arm',
+      message: 'definitions do not support the platform os linux, arch arm',
     });
     expect(errors(convert(krew(platform('{matchLabels: {os: plan9}}'))))).toEqual(['convert/no-platform']);
   });

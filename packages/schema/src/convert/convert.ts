@@ -63,7 +63,7 @@ export function convertDocument(document: YamlDocument, options: ConvertOptions)
     const { name } = recognizeDocument(document.value);
     const expected =
       source === undefined
-        ? 'a definition, a catalog, function metadata or a function list of kpt, a FunctionConfig of Porch or a Krew plugin'
+        ? 'a definition, a catalog, kpt function metadata, a kpt function list, a Porch FunctionConfig, or a Krew plugin'
         : `--from ${source}`;
     report.add('convert/unknown-document', `this is ${name}; expected ${expected}`);
     return [{ definitions: [], diagnostics: report.diagnostics }];

@@ -23,7 +23,7 @@ const errors = (results: Results) =>
 
 const HEX = '0f'.repeat(32);
 
-describe('the function list of kpt', () => {
+describe('the kpt function list', () => {
   const item = (name: string, more: object = {}) => ({
     description: `What ${name} does`,
     documentation: `https://github.com/example-org/catalog/blob/main/docs/${name}.md`,
@@ -91,14 +91,16 @@ describe('the function list of kpt', () => {
     const kpt = item('set-labels', { image: 'ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2.0' });
     expect(definitions(convert(list(kpt)))[0]).toMatchObject({ group: 'fn.kpt.dev' });
     const unknown = item('x', { image: 'docker.io/someone/x:v1.0.0', documentation: undefined });
-    expect(errors(convert(list(unknown)))).toEqual(['cannot derive a group from image or documentation']);
+    expect(errors(convert(list(unknown)))).toEqual([
+      'cannot derive a group from the image or the documentation',
+    ]);
     expect(definitions(convert(list(unknown), { group: 'example.com' }))[0]).toMatchObject({
       group: 'example.com',
     });
   });
 });
 
-describe('a FunctionConfig of Porch', () => {
+describe('a Porch FunctionConfig', () => {
   const porch = (spec: string, name = 'set-labels') => `apiVersion: config.porch.kpt.dev/v1alpha1
 kind: FunctionConfig
 metadata: {name: ${name}, namespace: porch-fn-system}
@@ -147,10 +149,10 @@ spec: ${spec}
 
   it('refuses an image without a registry, and one without a tag', () => {
     expect(errors(convert(porch('{image: kubeconform, prefixes: [""], podExecutor: {tags: [v1]}}')))).toEqual(
-      ['no prefix of kubeconform names a registry, and the default of Porch is unknown'],
+      ['no prefix of kubeconform has a registry, and the default registry of Porch is unknown'],
     );
     expect(errors(convert(porch('{image: a, prefixes: [example.com]}')))).toEqual([
-      'the object names no tag of the image',
+      'the object has no image tag',
     ]);
   });
 });
@@ -200,7 +202,7 @@ ${more}    name: v1
     expect(found.find(({ path }) => path === 'spec.versions[0].served')).toMatchObject({
       code: 'dialect/dropped-field',
       severity: 'warning',
-      message: 'served: false is omitted: an API version of a function has no state',
+      message: 'served: false is omitted: an API version of a function has no lifecycle',
     });
   });
 
@@ -232,7 +234,7 @@ describe.skipIf(!existsSync(data))('real files (only where shared/data is there)
     const { documents } = readYaml(readFileSync(file), { file });
     const results = documents.flatMap((document) => convertDocument(document, { file: 'porch.yaml' }));
     expect(errors(results)).toEqual([
-      'no prefix of kubeconform names a registry, and the default of Porch is unknown',
+      'no prefix of kubeconform has a registry, and the default registry of Porch is unknown',
     ]);
     expect(definitions(results).length).toBeGreaterThan(15);
   });

@@ -97,7 +97,7 @@ function readGroup(
   const group = ofImage ?? groupOfLink(documentation ?? '');
   const from = ofImage === undefined ? 'documentation' : 'image';
   if (group === undefined)
-    report.add('convert/no-group', 'cannot derive a group from image or documentation', ['image']);
+    report.add('convert/no-group', 'cannot derive a group from the image or the documentation', ['image']);
   else report.add('convert/group', `the group ${group} is derived from ${from}`, [from]);
   return group;
 }

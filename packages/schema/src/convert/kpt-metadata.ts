@@ -124,7 +124,7 @@ export function readImage(
     return undefined;
   }
   if (ofTag !== undefined && canonicalRelease(ofTag) !== canonical) {
-    const message = `the release is ${release}, but the image tag is ${shorten(ofTag)}`;
+    const message = `the release is ${release}, but the image has the tag ${shorten(ofTag)}`;
     report.add('convert/release-differs', message, ['image']);
   }
   const digest = options.digest ?? reference.digest;

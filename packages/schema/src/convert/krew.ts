@@ -49,7 +49,7 @@ export function convertKrew(document: YamlDocument, options: ConversionOptions):
   const link = readLink(spec, platforms);
   const group = options.group ?? deriveGroup(link, report);
   if (platforms.length === 0)
-    report.add('convert/no-platform', 'no supported platform', ['spec', 'platforms']);
+    report.add('convert/no-platform', 'the plugin has no supported platform', ['spec', 'platforms']);
   if (report.diagnostics.some(({ severity }) => severity === 'error')) return failed();
   if (kind === undefined || group === undefined || release === undefined) return failed();
 
@@ -151,7 +151,7 @@ function readPlatforms(spec: JsonObject, report: ConversionReport): ExecPlatform
     if (!isObject(entry)) return;
     const selected = selectPlatforms(entry.selector);
     if (selected.length === 0) {
-      const message = `a definition cannot express ${shorten(describeSelector(entry.selector))}`;
+      const message = `definitions do not support the platform ${shorten(describeSelector(entry.selector))}`;
       report.add('convert/platform', message, [...path, 'selector']);
       return;
     }

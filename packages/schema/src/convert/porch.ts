@@ -23,7 +23,7 @@ const OTHER_EXECUTORS = ['binaryExecutor', 'goExecutor'];
 const KNOWN_FIELDS = new Set(['image', 'prefixes', 'podExecutor', ...OTHER_EXECUTORS]);
 
 /**
- * A FunctionConfig of Porch: a definition for each tag of its image, which is the release. The group is the one given,
+ * A Porch FunctionConfig: a definition for each tag of its image, which is the release. The group is the one given,
  * else the one in the name of an object that krmhub wrote, else what the registry of the image suggests.
  */
 export function convertPorch(document: YamlDocument, options: ConversionOptions): Conversion[] {
@@ -76,13 +76,13 @@ function readImagePath(spec: JsonObject, report: ConversionReport): string | und
     return reference.ok && reference.host !== undefined;
   });
   if (chosen === -1) {
-    const message = `no prefix of ${shorten(image)} names a registry, and the default of Porch is unknown`;
+    const message = `no prefix of ${shorten(image)} has a registry, and the default registry of Porch is unknown`;
     report.add('convert/image', message, ['spec', 'image']);
     return undefined;
   }
   for (const [index, prefix] of prefixes.entries()) {
     if (prefix === '' || index === chosen) continue;
-    const message = `the prefix ${shorten(prefix)} is omitted: a definition names one image`;
+    const message = `the prefix ${shorten(prefix)} is omitted: a definition has only one image`;
     report.add('convert/dropped-field', message, ['spec', 'prefixes', index]);
   }
   return paths[chosen];
@@ -92,7 +92,7 @@ function readTags(spec: JsonObject, report: ConversionReport): string[] {
   const tagsOf = (executor: string) => stringItems(field(objectField(spec, executor), 'tags'));
   const ofPods = tagsOf('podExecutor');
   const tags = [...new Set(ofPods.length > 0 ? ofPods : OTHER_EXECUTORS.flatMap(tagsOf))];
-  if (tags.length === 0) report.add('convert/no-release', 'the object names no tag of the image', ['spec']);
+  if (tags.length === 0) report.add('convert/no-release', 'the object has no image tag', ['spec']);
   if (tags.length > MAX_TAGS) {
     report.add('convert/dropped-field', `${tags.length - MAX_TAGS} of ${tags.length} tags are omitted`, [
       'spec',

@@ -13,13 +13,13 @@ const REASONS: Record<string, string> = {
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'the connection timed out',
   EPIPE: 'the connection was closed',
-  EPROTO: 'the server does not use TLS; check whether the URL should begin with http://',
+  EPROTO: 'the server does not use TLS; check whether the URL must begin with http://',
   ERR_STREAM_PREMATURE_CLOSE: 'the connection was closed',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain contains a self-signed certificate',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate chain contains a self-signed certificate',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
 };
 
 /** Why there was no answer, in words. */

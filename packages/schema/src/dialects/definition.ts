@@ -185,7 +185,7 @@ class DefinitionReader {
       this.drop(version, name, [...at, name], 'dialect/ignored-field');
       return;
     }
-    const message = `${name}: ${String(version[name])} is omitted: an API version of a function has no state`;
+    const message = `${name}: ${String(version[name])} is omitted: an API version of a function has no lifecycle`;
     this.report('dialect/dropped-field', message, [...at, name]);
     delete version[name];
   }

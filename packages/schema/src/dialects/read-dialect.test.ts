@@ -59,7 +59,7 @@ describe('documents', () => {
   );
 
   it.each([
-    ['apiVersion: kpt.dev/v1\nkind: Kptfile\n', 'a Kptfile', 'Omit the file'],
+    ['apiVersion: kpt.dev/v1\nkind: Kptfile\n', 'a Kptfile', 'Remove the file'],
     ['kind: Kustomization\nresources: []\n', 'a kustomize file', undefined],
     [
       'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n',
@@ -73,7 +73,7 @@ describe('documents', () => {
     ],
     ['image: gcr.io/kpt-fn/a\ndescription: b\n', 'kpt function metadata', 'krmhub convert'],
     ['apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\n', 'a catalog recipe', 'krmhub catalog apply'],
-    ['apiVersion: v1\nkind: ConfigMap\n', 'a ConfigMap of v1', 'Omit the file'],
+    ['apiVersion: v1\nkind: ConfigMap\n', 'a ConfigMap of v1', 'Remove the file'],
     ['apiVersion: example.com/v1\nkind: Catalog\nspec: {}\n', 'a Catalog of example.com/v1', undefined],
     [
       'apiVersion: krm.example.com/v1\nkind: KRMFunctionDefiniton\n',

@@ -83,7 +83,7 @@ function readKind(value: JsonValue, corrections: Corrections): Dialect['kind'] {
       : isObject(value) && 'kind' in value
         ? ['kind']
         : [];
-  const expected = `expected a KRMFunctionDefinition, Catalog or KRMFunctionCatalog of ${KRM_API_VERSION}`;
+  const expected = `expected a KRMFunctionDefinition, Catalog, or KRMFunctionCatalog of ${KRM_API_VERSION}`;
   const code = misspelled === true ? 'dialect/misspelled-document' : 'dialect/unknown-document';
   corrections.report(code, `this is ${name}; ${expected}`, path, 'value', hint);
   return undefined;

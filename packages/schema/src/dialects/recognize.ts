@@ -11,7 +11,7 @@ const PORCH_GROUP = 'config.porch.kpt.dev';
 const CONVERT_HINT = 'Convert the file to a definition with `krmhub convert`.';
 
 const OWN_KINDS = ['KRMFunctionDefinition', ...CATALOG_KINDS];
-const LEAVE_OUT_HINT = 'Omit the file: only definitions and catalogs are supported here.';
+const LEAVE_OUT_HINT = 'Remove the file from the command: only definitions and catalogs are supported here.';
 
 /** Kinds that people take for definitions, and what to do with them. */
 const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: string; hint?: string }[] = [
@@ -25,7 +25,7 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
     group: /^apiextensions\.k8s\.io$/,
     kinds: ['CustomResourceDefinition'],
     name: 'a CustomResourceDefinition',
-    hint: 'Copy group, names and versions to a KRMFunctionDefinition, and add the runtime that a CustomResourceDefinition lacks.',
+    hint: 'Copy group, names, and versions to a KRMFunctionDefinition, and add a runtime.',
   },
   {
     group: /^krew\.googlecontainertools\.github\.com$/,
@@ -36,7 +36,7 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
   {
     group: /^config\.porch\.kpt\.dev$/,
     kinds: ['FunctionConfig'],
-    name: 'a FunctionConfig of Porch',
+    name: 'a Porch FunctionConfig',
     hint: CONVERT_HINT,
   },
   {
@@ -107,7 +107,7 @@ export interface Recognition {
 /** What a document that holds no definition is. */
 export function recognizeDocument(value: JsonValue): Recognition {
   if (isKptMetadata(value)) return { name: 'kpt function metadata', hint: CONVERT_HINT };
-  if (isKptList(value)) return { name: 'a function list of kpt', hint: CONVERT_HINT };
+  if (isKptList(value)) return { name: 'a kpt function list', hint: CONVERT_HINT };
   if (!isObject(value)) return { name: Array.isArray(value) ? 'a list' : 'a single value' };
   const apiVersion = textField(value, 'apiVersion');
   const kind = textField(value, 'kind');

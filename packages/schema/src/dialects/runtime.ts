@@ -65,7 +65,7 @@ export class RuntimeReader {
       this.rename(container, 'mounts', 'requireStorageMount', at, 'dialect/storage-mount');
       container.requireStorageMount = true;
     } else {
-      this.report('dialect/dropped-field', 'mounts is omitted: a definition names no mounts', [
+      this.report('dialect/dropped-field', 'mounts is omitted: a definition has no mounts', [
         ...at,
         'mounts',
       ]);
@@ -76,7 +76,7 @@ export class RuntimeReader {
   private readExec(exec: JsonObject, at: Path): JsonObject {
     const { platform, platforms } = exec;
     if (platform !== undefined && JSON.stringify(platform) === JSON.stringify(platforms)) {
-      const message = 'platform repeats platforms, as the schema of the KEP requires';
+      const message = 'platform is ignored: it repeats platforms, as the schema of the KEP requires';
       this.report('dialect/platforms', message, [...at, 'platform']);
       delete exec.platform;
     } else if (platform !== undefined) {
@@ -115,7 +115,10 @@ export class RuntimeReader {
     this.report('dialect/starlark', `starlark.${name} is read as the reference itself`, [...at, name]);
     for (const other of Object.keys(starlark)) {
       if (other === name) continue;
-      this.report('dialect/dropped-field', `a Starlark runtime has no field ${other}`, [...at, other]);
+      this.report('dialect/dropped-field', `a Starlark runtime does not have the field ${other}`, [
+        ...at,
+        other,
+      ]);
     }
     this.origins.move(at, this.origins.authored([...at, name]));
     return starlark[name]!;

@@ -8,9 +8,9 @@ export type Profile = (typeof PROFILES)[number];
 export const PROFILE_SUMMARIES: Record<Profile, string> = {
   kep: 'kind Catalog, runtime next to versions, as in the text of KEP-2906',
   'kep-schema': 'kind KRMFunctionCatalog, as in the schema of KEP-2906',
-  'kustomize-prototype': 'fields that the catalog prototype in kustomize reads',
+  'kustomize-prototype': 'the fields that the catalog prototype in kustomize reads',
   porch: 'FunctionConfig objects of Porch',
-  'kpt-list': 'the function list of kpt: images with digests and types',
+  'kpt-list': 'the kpt function list: images with digests and types',
 };
 
 /** What a profile does not say of one function. */

@@ -29,7 +29,7 @@ export type SourceProblem = (typeof SOURCE_PROBLEMS)[number];
 
 /** Hints for the administrator of the registry that syncs. Details stay in its log. */
 export const SOURCE_PROBLEM_HINTS: Record<SourceProblem, string> = {
-  unreachable: 'Check that the registry can reach this URL and trusts its certificate.',
+  unreachable: 'Check that the registry can connect to this URL and trusts its certificate.',
   'too-slow': 'Use a mirror closer to the registry.',
   'too-large':
     'See docs/configuration.md for the limits. Ask the publisher of the catalog to reduce its size.',
@@ -40,9 +40,9 @@ export const SOURCE_PROBLEM_HINTS: Record<SourceProblem, string> = {
   unauthorized: 'Ask the operator to configure credentials with KRMHUB_SOURCE_CREDENTIALS.',
   'bad-answer': 'Use the URL of the catalog file itself, for example the "raw" URL of a git host.',
   'invalid-catalog': 'Run `krmhub lint` on the file to see the errors.',
-  signature: 'Ask the publisher of the catalog. If its key changed, add the new key to requireSignature.',
-  rollback: 'Ask the publisher of the catalog: a server or proxy may serve an old copy.',
-  frozen: 'Ask the publisher of the catalog: a server or proxy may serve an old copy, or signing stopped.',
-  equivocation: 'Ask the publisher of the catalog: a server or proxy may serve a different catalog.',
+  signature: 'Contact the publisher of the catalog. If its key changed, add the new key to requireSignature.',
+  rollback: 'Contact the publisher of the catalog: a server or proxy may serve an old copy.',
+  frozen: 'Contact the publisher of the catalog: signing stopped, or a server or proxy serves an old copy.',
+  equivocation: 'Contact the publisher of the catalog: a server or proxy may serve a different catalog.',
   internal: 'See the log of the registry.',
 };

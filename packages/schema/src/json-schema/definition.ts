@@ -34,7 +34,7 @@ const container = object('The function as a container image.', ['image'], {
   image: text('The image with its registry, such as `ghcr.io/acme/set-labels:v1.2.3`.'),
   sha256: text('The digest of the image: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
   requireNetwork: flag('The function requires network access.'),
-  requireStorageMount: flag('The function requires mounted files of the host.'),
+  requireStorageMount: flag('The function requires mounted files from the host.'),
 });
 
 const platform: JsonObject = {
@@ -42,7 +42,7 @@ const platform: JsonObject = {
     bin: text('The path of the executable in the file at `uri`.'),
     os: text('The operating system.', { enum: [...OPERATING_SYSTEMS] }),
     arch: text('The processor architecture.', { enum: [...ARCHITECTURES] }),
-    uri: text('Where to download the program from: an https, git or oci reference.', {
+    uri: text('The URI of the file to download: an https, git, or oci reference.', {
       pattern: '^(?:git::)?(?:https|oci|git|ssh|git\\+https|git\\+ssh)://',
     }),
     sha256: text('The digest of the file at `uri`: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
@@ -59,7 +59,7 @@ const runtime: JsonObject = {
     exec: object('The function as an executable on the host.', ['platforms'], {
       platforms: { type: 'array', minItems: 1, items: platform, description: 'One executable per platform.' },
     }),
-    starlark: text('An https, git or oci reference to a Starlark script.'),
+    starlark: text('An https, git, or oci reference to a Starlark script.'),
   }),
   minProperties: 1,
 };
@@ -77,7 +77,7 @@ const version = object(
         description: 'A structural OpenAPI v3 schema, as in a CustomResourceDefinition.',
       },
     }),
-    idempotent: flag('Running the function again on its own output changes nothing.'),
+    idempotent: flag('A second run on the output of the function changes nothing.'),
     runtime,
     usage: text('The URL of a document that explains how to use the function.'),
     examples: texts('URLs of documents with one example each; at least one.', { minItems: 1 }),
@@ -89,7 +89,7 @@ const version = object(
 
 /** The `spec` of a KRMFunctionDefinition, and an entry of a catalog's `krmFunctions`. */
 export const definitionSpecJsonSchema: JsonObject = object(
-  'What the function is and how to run it.',
+  'The names, the configuration, and the runtime of the function.',
   ['group', 'names', 'description', 'publisher', 'versions'],
   {
     group: text('The API group of the functionConfig: a DNS name.', {
@@ -115,7 +115,7 @@ export const definitionSpecJsonSchema: JsonObject = object(
 
 const metadata: JsonObject = {
   type: 'object',
-  description: 'Name, labels and annotations of this document.',
+  description: 'The name, labels, and annotations of this document.',
   properties: {
     name: { type: 'string' },
     labels: { type: 'object', additionalProperties: { type: 'string' } },
@@ -157,7 +157,7 @@ export function catalogJsonSchema(kind: 'Catalog' | 'KRMFunctionCatalog'): JsonO
       krmFunctions: {
         type: 'array',
         items: definitionSpecJsonSchema,
-        description: 'Where a function appears twice, the first wins.',
+        description: 'If a function appears twice, the first entry wins.',
       },
     }),
   );

@@ -24,21 +24,21 @@ export function readPublicKey(text: string, name: string): PublicKey {
   if (text.length > MAX_KEY_LENGTH) throw invalidKey(name, 'it is too long');
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     throw new KrmhubError('invalid-document', `${name} is a private key, expected a public key`, {
-      hint: 'Do not share the private key. Use the file that ends in .pub.',
+      hint: 'Do not share the private key. Use the file with the extension .pub.',
     });
   }
   const blocks = text.match(/-----BEGIN PUBLIC KEY-----[\s\S]*?-----END PUBLIC KEY-----/g) ?? [];
   if (blocks.length !== 1) {
     throw invalidKey(
       name,
-      blocks.length === 0 ? 'it has no "BEGIN PUBLIC KEY" line' : 'it contains several keys',
+      blocks.length === 0 ? 'it has no line "BEGIN PUBLIC KEY"' : 'it contains several keys',
     );
   }
   let key: KeyObject;
   try {
     key = createPublicKey(blocks[0]!);
   } catch (cause) {
-    throw invalidKey(name, 'its content is damaged', cause);
+    throw invalidKey(name, 'its content is corrupt', cause);
   }
   return publicKey(key, name);
 }
@@ -69,7 +69,7 @@ export function publicKeyHint({ fingerprint }: PublicKey): string {
 
 function invalidKey(name: string, reason: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is not a public key: ${reason}`, {
-    hint: 'Use a PEM file, as `krmhub keygen`, `cosign generate-key-pair` and openssl write it.',
+    hint: 'Use a PEM file, for example one that `krmhub keygen` or `cosign generate-key-pair` created.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

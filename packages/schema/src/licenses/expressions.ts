@@ -13,7 +13,7 @@ const NO_LICENSE = /^\s*(?:unlicen[sc]ed|proprietary|commercial|none|closed|all 
 export function licenseHint(license: string): string {
   const suggestion = suggestLicense(license);
   return suggestion === undefined
-    ? 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a license of your own.'
+    ? 'Use an identifier from spdx.org/licenses, or `LicenseRef-…` for your own license.'
     : `Did you mean \`${suggestion}\`?`;
 }
 

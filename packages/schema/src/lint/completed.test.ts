@@ -145,7 +145,7 @@ describe('a catalog as the stories of the KEP write them', () => {
       usage: 'oci://docker.io/fruit/trees/grove:v1.0.0',
     });
     expect(result.diagnostics.find(({ code }) => code === 'convert/registry')!.message).toBe(
-      'the image fruit/trees/grove:v1.0.0 names no registry; docker.io/fruit/trees/grove:v1.0.0 is used',
+      'the image fruit/trees/grove:v1.0.0 has no registry; docker.io/fruit/trees/grove:v1.0.0 is used',
     );
     const [official] = functions(completed(catalog(entry('a.example', 'A', image('nginx:v1')))));
     expect(official!.versions[0]!.runtime.container!.image).toBe('docker.io/library/nginx:v1');

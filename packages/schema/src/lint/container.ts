@@ -41,14 +41,14 @@ function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
   }
   if (reference.host === undefined) {
     report('image/no-host', at, `the image ${quote(image)} has no registry`, {
-      hint: `Write the registry that it comes from, such as ${quote(`docker.io/${image}`)}.`,
+      hint: `Add the registry, for example ${quote(`docker.io/${image}`)}.`,
     });
   }
   const digest = reference.digest?.slice('sha256:'.length);
   if (digest !== undefined && sha256 !== undefined && SHA256_PATTERN.test(sha256) && sha256 !== digest) {
-    const message = 'the digest is not the one in the image reference';
+    const message = 'the digest differs from the digest in the image reference';
     report('image/digest-mismatch', [...path, 'sha256'], message, {
-      hint: `The reference says \`${digest}\`.`,
+      hint: `The reference has \`${digest}\`.`,
     });
   }
   // A malformed digest was already reported.
@@ -82,7 +82,7 @@ export function checkDigest(
   report: Report,
 ): void {
   if (sha256 === NO_DIGEST) {
-    report('placeholder/digest', path, 'the digest is a placeholder of zeros');
+    report('placeholder/digest', path, 'the digest is all zeros, which is a placeholder');
     return;
   }
   if (SHA256_PATTERN.test(sha256) || sha256.trim() === '') return;

@@ -19,9 +19,9 @@ export function createEntryCheck(): EntryCheck {
     const earlier = kinds.get(folded);
     if (earlier === undefined) kinds.set(folded, { kind, entry: at });
     else if (earlier.kind !== kind) {
-      const message = `${quote(kind)} and ${quote(earlier.kind)} of entry ${earlier.entry} differ only in upper and lower case`;
+      const message = `${quote(kind)} and ${quote(earlier.kind)} of entry ${earlier.entry} differ only in case`;
       report('catalog/kind-case', ['names', 'kind'], message, {
-        hint: 'Where names are lower case, as in OCI registries, they are one.',
+        hint: 'OCI registries use lower-case names, so both have the same name there.',
       });
     }
     for (const { version, path } of versionsOf(spec)) {

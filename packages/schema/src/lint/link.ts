@@ -24,13 +24,13 @@ export function checkLink(text: string, path: Path, report: Report): void {
   const url = text.replace(/^git::/, '');
   const scheme = SCHEME.exec(url)?.[1]?.toLowerCase();
   if (isUnsafe(url) || (scheme !== undefined && url.includes('://') && !SCHEMES.has(scheme))) {
-    report('link/scheme', path, `${quote(text)} is a link that readers must not open`);
+    report('link/scheme', path, `${quote(text)} has a scheme that can run code`);
     return;
   }
   if (scheme === undefined || !SCHEMES.has(scheme) || !AUTHORITY.test(url) || parseUrl(url) === undefined) {
     const bare = /^[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?$/.test(text);
     report('link/form', path, `${quote(text)} is not an absolute URL`, {
-      hint: bare ? `Write ${quote(`https://${text}`)}.` : 'Write a URL that begins with `https://`.',
+      hint: bare ? `Write ${quote(`https://${text}`)}.` : 'Use a URL that begins with `https://`.',
     });
     return;
   }
@@ -39,8 +39,8 @@ export function checkLink(text: string, path: Path, report: Report): void {
     (found) => found !== undefined,
   );
   if (branch !== undefined) {
-    report('link/moving-branch', path, `the link names a branch (${branch}), whose content changes`, {
-      hint: 'Name the tag or the commit of the release in place of the branch.',
+    report('link/moving-branch', path, `the link points to a branch (${branch}), whose content changes`, {
+      hint: 'Use the tag or the commit of the release instead of the branch.',
     });
   }
 }
@@ -48,7 +48,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
 /** A text that is a link only if its author wrote one, such as a publisher. */
 export function checkPossibleLink(text: string, path: Path, report: Report): void {
   if (isUnsafe(text, UNSAFE_TEXT))
-    report('link/scheme', path, `${quote(text)} is a link that readers must not open`);
+    report('link/scheme', path, `${quote(text)} has a scheme that can run code`);
   else if (/^https?:\/\//i.test(text) && parseUrl(text) !== undefined) checkCredentials(text, path, report);
 }
 

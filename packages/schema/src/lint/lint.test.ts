@@ -135,8 +135,8 @@ describe.skipIf(!existsSync(official))('the official definition (only where shar
       ({ severity, code, range, hint }) => `${severity} ${code} ${range?.start.line} ${hint}`,
     );
     expect(told.filter((one) => one.startsWith('error'))).toEqual([
-      'error schema/unknown-type 107 Write `boolean`.',
-      'error schema/unknown-type 110 Write `boolean`.',
+      'error schema/unknown-type 107 Use `boolean`.',
+      'error schema/unknown-type 110 Use `boolean`.',
     ]);
     expect(told.filter((one) => one.includes(' image/'))).toEqual([
       expect.stringMatching(/^warning image\/floating-tag 39 /),

@@ -89,7 +89,7 @@ function completeDrafts(
 function placeholderFindings(marks: readonly Range[], file: string, ruleset: LintRuleset): Diagnostic[] {
   const { fix, ...rule } = LINT_RULES['placeholder/marked'];
   const severity = ruleset === 'kep' ? rule.kep : rule.severity;
-  const message = 'this placeholder has not been replaced yet';
+  const message = 'the value is still the placeholder from `krmhub init`';
   return marks.map((range) => ({
     code: 'placeholder/marked',
     severity,

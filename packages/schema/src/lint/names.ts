@@ -24,8 +24,8 @@ function checkGroup(group: string | undefined, report: Report): void {
   const hint = isGroup(lower)
     ? `Write ${quote(lower)}.`
     : !group.includes('.')
-      ? 'A group is a domain that its owner controls, such as `fn.example.com`.'
-      : 'Use lower-case letters, digits, dashes and dots; at most 253 characters.';
+      ? 'Use a domain that you own, such as `fn.example.com`.'
+      : 'Use at most 253 lower-case letters, digits, dashes, and dots.';
   report('names/group', ['group'], `${quote(group)} is not a DNS name with a dot`, { hint });
 }
 
@@ -56,7 +56,7 @@ function checkDescription(description: string | undefined, report: Report): void
     report('description/one-line', path, 'the description has several lines');
   }
   if (description.length > MAX_DESCRIPTION_LENGTH) {
-    const message = `the description has ${description.length} characters; lists show ${MAX_DESCRIPTION_LENGTH}`;
+    const message = `the description has ${description.length} characters; lists show only ${MAX_DESCRIPTION_LENGTH}`;
     report('description/length', path, message);
   }
 }
@@ -70,16 +70,20 @@ function checkVersions(spec: JsonObject, report: Report): void {
     const index = Number(path[1]);
     if (!isApiVersionName(name)) {
       const hint = /^v?\d+(\.\d+)+/.test(name)
-        ? 'This is a release of the function; this field is the API version of its functionConfig, such as `v1`.'
-        : 'Use `v1`, `v1beta1` or `v1alpha1`.';
+        ? 'This looks like a release. Set the API version of the functionConfig, such as `v1`.'
+        : 'Use `v1`, `v1beta1`, or `v1alpha1`.';
       report('names/version', at, `${quote(name)} is not an API version`, { hint });
     } else if (!KUBERNETES_VERSION_PATTERN.test(name)) {
-      report('names/version-form', at, `${quote(name)} sorts after every version such as v1 or v1beta1`);
+      report(
+        'names/version-form',
+        at,
+        `${quote(name)} does not follow the Kubernetes pattern and sorts after v1 and v1beta1`,
+      );
     }
     const earlier = first.get(name);
     if (earlier === undefined) first.set(name, index);
     else {
-      const message = `${quote(name)} is already the name of versions[${earlier}], which readers use`;
+      const message = `${quote(name)} is also the name of versions[${earlier}], which takes precedence`;
       report('names/duplicate-version', at, message);
     }
   });
@@ -100,7 +104,11 @@ function checkTags(tags: readonly JsonValue[], report: Report): void {
         },
       );
     } else if (tag.length > MAX_TAG_LENGTH) {
-      report('tags/form', ['tags', index], `the tag has ${tag.length} characters; at most ${MAX_TAG_LENGTH}`);
+      report(
+        'tags/form',
+        ['tags', index],
+        `the tag has ${tag.length} characters; the limit is ${MAX_TAG_LENGTH}`,
+      );
     }
     const key = tag.trim().toLowerCase();
     const earlier = first.get(key);

@@ -64,7 +64,8 @@ function checkPinned(platform: JsonObject, uri: string, at: Path, report: Report
     return;
   }
   checkDigest(digest, [...at, 'uri'], 'exec/digest-form', report);
-  const message = 'the schema of KEP-2906 requires sha256; its text also allows the digest in the reference';
+  const message =
+    'the schema of KEP-2906 requires `sha256`, and the program has only a digest in its reference';
   report('exec/not-in-kep-schema', [...at, 'uri'], message);
 }
 
@@ -78,7 +79,7 @@ function checkReference(
   const url = text.replace(/^git::/, '');
   const isGit = url !== text;
   if (!REFERENCE.test(url) || parseUrl(url) === undefined || (isGit && /^oci:/i.test(url))) {
-    report(code, path, `${quote(text)} is not an https, git or oci reference`);
+    report(code, path, `${quote(text)} is not an https, git, or oci reference`);
     return false;
   }
   if (/^oci:/i.test(url)) {
@@ -95,7 +96,7 @@ function checkReference(
 
 function checkBin(bin: string, path: Path, report: Report): void {
   const leaves = bin.split(/[\\/]/).includes('..') || /^[\\/]|^[A-Za-z]:/.test(bin);
-  if (leaves) report('exec/bin', path, `the path ${quote(bin)} leaves the folder it is unpacked in`);
+  if (leaves) report('exec/bin', path, `the path ${quote(bin)} points outside the archive`);
   else if (bin.includes('\\') || bin.endsWith('/')) {
     report('exec/bin', path, `the path ${quote(bin)} is not a file path with forward slashes`);
   }
@@ -106,7 +107,7 @@ function checkScript(script: string, path: Path, report: Report): void {
   if (!checkReference(script, path, 'starlark/reference', report)) return;
   if (!PIN.test(script)) {
     report('starlark/unpinned', path, `${quote(script)} is not pinned`, {
-      hint: 'Name a commit, a digest or a release in the reference.',
+      hint: 'Pin a commit, a digest, or a release in the reference.',
     });
   }
 }

@@ -72,7 +72,7 @@ export function readCatalog(
 /** What to write in the recipe for a document that can be converted. */
 function wayOut(value: JsonValue | undefined): string {
   const format = value === undefined ? undefined : detectFormat(value);
-  return format === undefined ? '' : `; \`format: ${format}\` in the recipe reads it`;
+  return format === undefined ? '' : `; set \`format: ${format}\` in the recipe`;
 }
 
 /** An entry that is not a mapping has no draft. */

@@ -79,7 +79,7 @@ describe('a folder of function metadata', () => {
     );
     expect(images(twins)).toEqual([
       'registry.example.com/fn/a:v1.0.0',
-      'b/krm-fn-metadata.yaml and b/metadata.yaml describe release 1.0.0 differently',
+      'b/krm-fn-metadata.yaml and b/metadata.yaml contain different definitions of release 1.0.0',
     ]);
   });
 
@@ -121,10 +121,10 @@ describe('a folder of function metadata', () => {
 
   it('says what it is instead where nothing is of the format', () => {
     expect(read([{ path: 'a.yaml', text: 'a: 1\n' }])).toEqual({
-      problem: 'it contains no function metadata of kpt; it has 1 YAML and JSON files',
+      problem: 'it contains no kpt function metadata file; it has 1 YAML and JSON files',
     });
     expect(read('kind: ConfigMap\napiVersion: v1\n', 'kpt-list')).toEqual({
-      problem: 'it is a ConfigMap of v1, not a function list of kpt',
+      problem: 'it is a ConfigMap of v1, not a kpt function list',
     });
     expect(read('', 'krew')).toEqual({ problem: 'it is empty, not a Krew plugin' });
   });
@@ -186,13 +186,11 @@ spec:
 it('names the format of a file that is not a catalog', () => {
   const list = JSON.stringify({ version: '1', functions: [{ image: 'example.com/a' }] });
   expect(readCatalog(bytesOf(list), 'theirs')).toEqual({
-    problem: expect.stringMatching(
-      /^this is a function list of kpt; .*; `format: kpt-list` in the recipe reads it$/,
-    ),
+    problem: expect.stringMatching(/^this is a kpt function list; .*; set `format: kpt-list` in the recipe$/),
   });
   const porch = 'apiVersion: config.porch.kpt.dev/v1alpha1\nkind: FunctionConfig\n';
   expect(readCatalog(bytesOf(`${porch}---\n${porch}`), 'theirs')).toEqual({
-    problem: 'it contains 2 documents, expected one; `format: porch` in the recipe reads it',
+    problem: 'it contains 2 documents, expected one; set `format: porch` in the recipe',
   });
 });
 

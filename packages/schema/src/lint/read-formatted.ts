@@ -26,10 +26,10 @@ const MAX_FIELDS = 50;
 
 const FORMAT_NAMES: Record<ConvertSource, string> = {
   kep: 'definition or catalog',
-  'kpt-metadata': 'function metadata of kpt',
-  'kpt-list': 'function list of kpt',
+  'kpt-metadata': 'kpt function metadata file',
+  'kpt-list': 'kpt function list',
   krew: 'Krew plugin',
-  porch: 'FunctionConfig of Porch',
+  porch: 'Porch FunctionConfig',
 };
 
 /** A definition that a file gives, before one release is chosen. */
@@ -225,8 +225,8 @@ function findClash(releases: readonly Found[]): string | undefined {
     else if (JSON.stringify(before.definition) !== JSON.stringify(one.definition)) {
       const what = one.release === undefined ? 'the function' : `release ${one.release}`;
       return before.path === one.path
-        ? `${one.path} describes ${what} twice, differently`
-        : `${before.path} and ${one.path} describe ${what} differently`;
+        ? `${one.path} contains different definitions of ${what}`
+        : `${before.path} and ${one.path} contain different definitions of ${what}`;
     }
   }
   return undefined;

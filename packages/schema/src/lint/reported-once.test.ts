@@ -61,11 +61,11 @@ it('tells once of a type that does not exist, and the one that the field always 
   expect(
     told(DEFINITION.replace('the functionConfig., type: string', 'the functionConfig., type: bool')),
   ).toEqual([
-    '19:67 error schema/unknown-type spec.versions[0].schema.openAPIV3Schema.properties.apiVersion.type | Write `string`, as in every resource.',
+    '19:67 error schema/unknown-type spec.versions[0].schema.openAPIV3Schema.properties.apiVersion.type | Use `string`, as in every resource.',
   ]);
   const other = told(DEFINITION.replace('The labels., type: string', 'The labels., type: bool'));
   expect(other).toHaveLength(1);
-  expect(other[0]).toContain('Write `boolean`.');
+  expect(other[0]).toContain('Use `boolean`.');
 });
 
 describe('placeholders of `krmhub init`', () => {
@@ -76,13 +76,13 @@ describe('placeholders of `krmhub init`', () => {
 
   it('are errors for a registry and warnings for the KEP, where each mark stands', () => {
     expect(told(marked)).toEqual([
-      '7:3 error placeholder/marked  | Write the requested value, and remove the comment.',
+      '7:3 error placeholder/marked  | Replace the value, and remove the comment.',
     ]);
     expect(
       run(marked).diagnostics[0]!.range!.end.column - run(marked).diagnostics[0]!.range!.start.column,
     ).toBe('# CHANGE: who publishes the function, and its page.'.length);
     expect(told(marked, { ruleset: 'kep' }).filter((line) => line.includes('placeholder/'))).toEqual([
-      '7:3 warning placeholder/marked  | Write the requested value, and remove the comment.',
+      '7:3 warning placeholder/marked  | Replace the value, and remove the comment.',
     ]);
   });
 

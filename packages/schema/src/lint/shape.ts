@@ -45,7 +45,7 @@ function checkText(value: string, schema: JsonObject, path: Path, report: Report
   if (!Array.isArray(allowed) || allowed.includes(value)) return;
   const names = allowed.filter((name) => typeof name === 'string');
   const near = suggest(value, names);
-  const message = `${fieldLabel(path)} is ${quote(value)}, and must be one of ${names.join(', ')}`;
+  const message = `${fieldLabel(path)} is ${quote(value)}; expected one of ${names.join(', ')}`;
   report('shape/unknown-value', path, message, near === undefined ? {} : { hint: `Did you mean ${near}?` });
 }
 

@@ -35,7 +35,7 @@ export const text: Rule = (draft, report) => {
 function checkFilters(spec: JsonObject, report: Report): void {
   const check = (value: JsonValue | undefined, path: Path): void => {
     if (typeof value !== 'string' || value.length <= MAX_FILTER_LENGTH) return;
-    const message = `the text has ${value.length} characters; search finds at most ${MAX_FILTER_LENGTH}`;
+    const message = `the text has ${value.length} characters; the limit of search filters is ${MAX_FILTER_LENGTH}`;
     report('text/filter-too-long', path, message);
   };
   check(spec.publisher, ['publisher']);
@@ -54,7 +54,7 @@ function checkText(
 ): void {
   const what = target === 'key' ? 'the name' : 'the text';
   if (value.length > limit) {
-    const message = `${what} has ${value.length} characters; at most ${limit}`;
+    const message = `${what} has ${value.length} characters; the limit is ${limit}`;
     report('text/too-long', path, message, { target });
   }
   const control = CONTROL.exec(value)?.[0];
@@ -65,12 +65,12 @@ function checkText(
   }
   const surrogate = UNPAIRED_SURROGATE.exec(value)?.[0];
   if (surrogate !== undefined) {
-    const message = `${what} contains ${codePoint(surrogate)}, half of a surrogate pair`;
+    const message = `${what} contains ${codePoint(surrogate)}, an unpaired surrogate`;
     report('text/unpaired-surrogate', path, message, { target });
   }
   const bidi = BIDI_CONTROL.exec(value)?.[0];
   if (bidi !== undefined) {
-    const message = `${what} contains ${codePoint(bidi)}, which reverses the reading order`;
+    const message = `${what} contains ${codePoint(bidi)}, a bidirectional control character`;
     report('text/bidi-control', path, message, { target });
   }
 }

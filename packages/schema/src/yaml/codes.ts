@@ -17,13 +17,13 @@ export const YAML_CODES = {
   },
   'yaml/control-character': {
     severity: 'error',
-    summary: 'The text has a control character, or a line break that readers interpret differently.',
-    fix: 'Remove the character, or write it as an escape in a double-quoted string.',
+    summary: 'The text has a control character, or a line break that parsers read differently.',
+    fix: 'Remove the character, or use its escape in a double-quoted string.',
   },
   'yaml/empty': {
     severity: 'error',
     summary: 'The file contains no document.',
-    fix: 'Write a document, or leave the file out.',
+    fix: 'Add a document, or remove the file from the command.',
   },
   'yaml/too-large': {
     severity: 'error',
@@ -32,8 +32,8 @@ export const YAML_CODES = {
   },
   'yaml/too-deep': {
     severity: 'error',
-    summary: 'Lists and mappings are nested deeper than the limit.',
-    fix: 'Nest less deeply.',
+    summary: 'Lists and mappings exceed the nesting limit.',
+    fix: 'Reduce the nesting.',
   },
   'yaml/too-many-keys': {
     severity: 'error',
@@ -43,7 +43,7 @@ export const YAML_CODES = {
   'yaml/too-many-aliases': {
     severity: 'error',
     summary: 'The aliases of a document expand to more nodes than the limit.',
-    fix: 'Write out the values instead of using aliases.',
+    fix: 'Replace the aliases with their values.',
   },
   'yaml/too-many-documents': {
     severity: 'error',
@@ -52,13 +52,13 @@ export const YAML_CODES = {
   },
   'yaml/too-many-problems': {
     severity: 'error',
-    summary: 'The file has more problems than are listed.',
-    fix: 'Fix the problems above and try again.',
+    summary: 'Some problems of the file are not listed.',
+    fix: 'Fix the listed problems, and run `krmhub lint` again.',
   },
   'yaml/syntax': {
     severity: 'error',
-    summary: 'The text is not YAML.',
-    fix: 'Check the indentation, the quotes and the brackets near this position.',
+    summary: 'The text is not valid YAML.',
+    fix: 'Check the indentation, quotes, and brackets near this position.',
   },
   'yaml/duplicate-key': {
     severity: 'error',
@@ -67,53 +67,53 @@ export const YAML_CODES = {
   },
   'yaml/non-string-key': {
     severity: 'error',
-    summary: 'A key is a number, a boolean, null or a collection instead of a string.',
+    summary: 'A key is a number, a boolean, null, or a collection instead of a string.',
     fix: 'Put the key in quotes.',
   },
   'yaml/merge-key': {
     severity: 'error',
-    summary: 'A mapping uses the merge key <<, which YAML 1.2 does not have.',
-    fix: 'Write the merged fields out.',
+    summary: 'A mapping uses the merge key <<, which does not exist in YAML 1.2.',
+    fix: 'Copy the merged fields into the mapping.',
   },
   'yaml/tag': {
     severity: 'error',
-    summary: 'A value has a tag other than the seven of the YAML core schema.',
+    summary: 'A value has a tag that is not in the YAML core schema.',
     fix: 'Remove the tag.',
   },
   'yaml/directive': {
     severity: 'error',
-    summary: 'The file has a % directive, which changes how some readers understand it.',
+    summary: 'The file has a % directive, which some parsers interpret differently.',
     fix: 'Remove the line.',
   },
   'yaml/ambiguous-scalar': {
     severity: 'error',
-    summary: 'YAML readers, including Go readers, disagree about this unquoted value.',
-    fix: 'Put it in quotes if it is text; otherwise write true, false or a plain decimal number.',
+    summary: 'YAML parsers interpret this unquoted value differently, for example parsers in Go.',
+    fix: 'Add quotes if it is text. Otherwise, use true, false, or a decimal number.',
   },
   'yaml/legacy-scalar': {
     severity: 'warning',
-    summary: 'Some YAML 1.1 readers interpret this unquoted value differently.',
-    fix: 'Put it in quotes if it is text.',
+    summary: 'Some YAML 1.1 parsers interpret this unquoted value differently.',
+    fix: 'Add quotes if it is text.',
   },
   'yaml/integer-precision': {
     severity: 'error',
-    summary: 'An integer is beyond ±9007199254740991, which JSON readers cannot represent exactly.',
-    fix: 'Put it in quotes if it is text, such as a digest; otherwise use a smaller number.',
+    summary: 'An integer is outside ±9007199254740991, the range that JSON parsers represent exactly.',
+    fix: 'Add quotes if it is text, such as a digest. Otherwise, use a smaller number.',
   },
   'yaml/not-finite': {
     severity: 'error',
     summary: 'A number is infinite or not a number, which JSON cannot represent.',
-    fix: 'Put it in quotes if it is text; otherwise use a finite number.',
+    fix: 'Add quotes if it is text. Otherwise, use a finite number.',
   },
   'yaml/prototype-key': {
     severity: 'error',
-    summary: 'A key is named __proto__.',
+    summary: 'A key has the name __proto__.',
     fix: 'Rename the key.',
   },
   'yaml/alias': {
     severity: 'error',
-    summary: 'An alias names no anchor before it, or is inside its own anchor.',
-    fix: 'Write the value out instead of using an alias.',
+    summary: 'An alias has no anchor before it, or is inside its own anchor.',
+    fix: 'Replace the alias with the value.',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -160,7 +160,7 @@ describe('size', () => {
     expect(diagnostics).toHaveLength(201);
     expect(diagnostics.at(-1)).toMatchObject({
       code: 'yaml/too-many-problems',
-      message: '300 more problems are not shown',
+      message: '300 more problems are not listed',
     });
   });
 

@@ -54,7 +54,7 @@ export function openText(
   if (forbidden !== undefined) {
     const message =
       forbidden.name === 'U+000D'
-        ? 'only some readers treat a carriage return without a line feed as a line break'
+        ? 'some parsers treat a carriage return without a line feed as a line break, others do not'
         : `the character ${forbidden.name} is not allowed in YAML`;
     reporter.report('yaml/control-character', message, forbidden.offset);
     return { limits, reporter, source: undefined };

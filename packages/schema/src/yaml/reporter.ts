@@ -49,7 +49,7 @@ export class Reporter {
       this.diagnostics.push({
         code: 'yaml/too-many-problems',
         severity,
-        message: `${this.omitted} more problems are not shown`,
+        message: `${this.omitted} more problems are not listed`,
         file: this.file,
         path: '',
         hint: fix,

@@ -35,11 +35,11 @@ export function checkPlainScalar(source: string): ScalarProblem | undefined {
   if (!SUSPICIOUS_START.test(source)) return undefined;
   const shown = shorten(source);
   if (GO_BOOLEAN.test(source))
-    return ambiguous(`"${shown}" is a boolean to Go readers and a string to others`);
+    return ambiguous(`"${shown}" is a boolean in Go parsers and a string in others`);
   if (LEADING_ZERO.test(source))
-    return ambiguous(`"${shown}" is an octal number to Go readers and a decimal one to others`);
+    return ambiguous(`"${shown}" is an octal number in Go parsers and a decimal number in others`);
   if (GO_INTEGER.test(source) || UNDERSCORES.test(source)) {
-    return ambiguous(`"${shown}" is a number to Go readers and a string to others`);
+    return ambiguous(`"${shown}" is a number in Go parsers and a string in others`);
   }
   if (NOT_FINITE.test(source))
     return { code: 'yaml/not-finite', message: `"${shown}" is not a finite number` };
@@ -53,10 +53,10 @@ export function checkPlainScalar(source: string): ScalarProblem | undefined {
     if (isInexactInteger(number)) return inexact(shown);
   }
   if (OCTAL.test(source))
-    return legacy(`"${shown}" is the number ${Number(source)} here and a string to YAML 1.1 readers`);
+    return legacy(`"${shown}" is the number ${Number(source)} here and a string in YAML 1.1 parsers`);
   if (SEXAGESIMAL.test(source))
-    return legacy(`"${shown}" is a string here and a base 60 number to YAML 1.1 readers`);
-  if (TIMESTAMP.test(source)) return legacy(`"${shown}" is a string here and a date to YAML 1.1 readers`);
+    return legacy(`"${shown}" is a string here and a base 60 number in YAML 1.1 parsers`);
+  if (TIMESTAMP.test(source)) return legacy(`"${shown}" is a string here and a date in YAML 1.1 parsers`);
   return undefined;
 }
 

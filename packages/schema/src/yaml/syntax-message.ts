@@ -5,13 +5,13 @@ const BY_CODE: Record<string, string> = {
   BAD_INDENT: 'the indentation does not match the surrounding lines',
   BAD_PROP_ORDER: 'an anchor or tag is before an indicator instead of after it',
   BAD_SCALAR_START: 'unquoted text may not begin with this character',
-  BLOCK_AS_IMPLICIT_KEY: 'a mapping or list cannot begin here; text with a colon or dash needs quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a mapping or list cannot begin here; text with a colon or dash requires quotes',
   BLOCK_IN_FLOW: 'an indented list or mapping cannot be inside [] or {}',
   KEY_OVER_1024_CHARS: 'a key has more than 1024 characters',
   MULTILINE_IMPLICIT_KEY: 'a key must be on one line and end with a colon',
   MULTIPLE_ANCHORS: 'a value can have only one anchor',
   MULTIPLE_TAGS: 'a value can have only one tag',
-  RESOURCE_EXHAUSTION: 'the text is too complex to be read',
+  RESOURCE_EXHAUSTION: 'the text is too complex to parse',
   TAB_AS_INDENT: 'a tab is used for indentation; YAML allows only spaces',
 };
 

@@ -29,20 +29,20 @@ const EXPLANATIONS: readonly Explanation[] = [
     pattern: /died of signal (?:25|SIGXFSZ)|File too large|File size limit exceeded/,
     problem: 'too-large',
     message: 'has a repository that is too large',
-    hint: 'Serve the catalog from a separate repository, or with HTTP.',
+    hint: 'Move the catalog to a separate repository, or serve it over HTTP.',
   },
   {
     pattern:
       /[Oo]ut of memory|malloc failed|mmap failed|Cannot allocate memory|died of signal (?:9|24|SIGXCPU|SIGKILL)|invalid index-pack output/,
     problem: 'too-large',
-    message: 'has a repository that needs too much memory or time',
-    hint: 'Serve the catalog from a separate repository, or with HTTP.',
+    message: 'has a repository that takes too much memory or time',
+    hint: 'Move the catalog to a separate repository, or serve it over HTTP.',
   },
   { pattern: /No space left on device/, problem: 'internal', message: 'cannot be fetched: the disk is full' },
   {
     pattern: /couldn't find remote ref|not our ref|unadvertised object|remote ref .* not found/,
     problem: 'not-found',
-    message: 'has no such branch, tag or commit',
+    message: 'does not have this branch, tag, or commit',
     hint: 'Use the full commit hash.',
   },
   {
@@ -56,14 +56,14 @@ const EXPLANATIONS: readonly Explanation[] = [
       /Authentication failed|could not read (?:Username|Password)|Permission denied|returned error: 40[13]/,
     problem: 'unauthorized',
     message: 'denies access to the repository',
-    hint: 'Check the credentials for that origin and the repository name: some servers report both the same way.',
+    hint: 'Check the credentials and the repository name. Some servers report both problems the same way.',
   },
   {
     pattern:
       /returned error: 4(?:04|10)|[Rr]epository (?:'.*' )?not found|does not appear to be a git repository/,
     problem: 'not-found',
-    message: 'has no such repository',
-    hint: 'Check the repository URL, as for `git clone`, followed by // and the path.',
+    message: 'does not have this repository',
+    hint: 'Use the URL for `git clone`, followed by // and the path.',
   },
   {
     pattern: /returned error: 3\d\d|redirect/i,
@@ -88,7 +88,7 @@ const EXPLANATIONS: readonly Explanation[] = [
       /not valid: is this a git repository|invalid (?:server response|literal)|bad line length|protocol error/,
     problem: 'bad-answer',
     message: 'is not a git server',
-    hint: 'Check the repository URL, as for `git clone`.',
+    hint: 'Use the URL for `git clone`.',
   },
   {
     pattern:
@@ -107,8 +107,8 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     pattern: /SSL|TLS|certificate/,
     problem: 'unreachable',
-    message: 'cannot be reached by git: TLS fails',
-    hint: 'Add the certificate authority to the system: git uses its trust store.',
+    message: 'cannot be reached by git: the TLS handshake failed',
+    hint: 'Add the certificate authority to the trust store of the system, which git uses.',
   },
 ];
 

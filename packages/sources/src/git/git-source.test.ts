@@ -127,8 +127,8 @@ describe('a failing git source', () => {
     const failures = {
       'team/none.yaml': `"team/none.yaml" not found in the repository of ${repositories.host}`,
       'none/catalog.yaml': `"none/catalog.yaml" not found in the repository of ${repositories.host}`,
-      'team/catalog.yaml?ref=none': `${repositories.host} has no branch or tag "none" in that repository`,
-      [`team/catalog.yaml?ref=${'a'.repeat(40)}`]: `${repositories.host} has no such branch, tag or commit`,
+      'team/catalog.yaml?ref=none': `${repositories.host} has no branch or tag "none" in this repository`,
+      [`team/catalog.yaml?ref=${'a'.repeat(40)}`]: `${repositories.host} does not have this branch, tag, or commit`,
     };
     for (const [target, message] of Object.entries(failures)) {
       const failure = await catchFailure(fetcher().fetch(asking(at(target))));
@@ -137,12 +137,12 @@ describe('a failing git source', () => {
     }
     expect(await catchFailure(fetcher().fetch(asking(at('a.yaml', 'none.git'))))).toMatchObject({
       problem: 'not-found',
-      message: `${repositories.host} has no such repository`,
+      message: `${repositories.host} does not have this repository`,
     });
     repositories.git('init', '--quiet', '--bare', path.join(repositories.root, 'empty.git'));
     expect(await catchFailure(fetcher().fetch(asking(at('a.yaml', 'empty.git'))))).toMatchObject({
       problem: 'not-found',
-      message: `${repositories.host} has no commit in that repository`,
+      message: `${repositories.host} has no commits in this repository`,
     });
   });
 
@@ -213,7 +213,7 @@ describe('a failing git source', () => {
       await catchFailure(fetcher().fetch(asking(`https://127.0.0.1:${port}/x.git//c.yaml`))),
     ).toMatchObject({
       problem: 'unreachable',
-      message: `127.0.0.1:${port} cannot be reached by git: TLS fails`,
+      message: `127.0.0.1:${port} cannot be reached by git: the TLS handshake failed`,
     });
     server.close();
   });

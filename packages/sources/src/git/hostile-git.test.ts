@@ -228,7 +228,7 @@ describe('a git server', () => {
     const bounded = fetcher({ limits: { maxGitMemoryBytes: 300_000_000, idleMilliseconds: 60_000 } });
     expect(await catchFailure(bounded.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'too-large',
-      message: `${repositories.host} has a repository that needs too much memory or time`,
+      message: `${repositories.host} has a repository that takes too much memory or time`,
     });
   });
 

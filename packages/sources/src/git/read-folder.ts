@@ -35,13 +35,15 @@ export async function readReleaseTags(
   const all = await repository.listTags();
   const tags = newestReleaseTags(all.keys());
   if (tags.length === 0) {
-    throw new SourceFailure('not-found', `${host} has no release tag in that repository`, {
-      hint: 'Tags of releases are named like v1.2.3 or set-labels/v1.2.3. Without them, remove `releases: tags`.',
+    throw new SourceFailure('not-found', `${host} has no release tags in this repository`, {
+      hint: 'Create tags such as v1.2.3 or set-labels/v1.2.3, or remove `releases: tags`.',
     });
   }
   if (tags.length > limits.maxReleaseTags) {
     const message = `the repository of ${host} has release tags of ${tags.length} folders; the limit is ${limits.maxReleaseTags}`;
-    throw new SourceFailure('too-large', message, { hint: 'Name a branch in the URL instead: ?ref=main.' });
+    throw new SourceFailure('too-large', message, {
+      hint: 'Use a branch in the URL instead, for example ?ref=main.',
+    });
   }
   const state = sha256(tags.map(({ tag }) => `${tag} ${all.get(tag)}`).join('\n'));
   if (state === validators.tags) return { validators, bundles: [] };

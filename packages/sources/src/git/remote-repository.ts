@@ -77,13 +77,13 @@ export class RemoteRepository {
     throw new SourceFailure(
       'not-found',
       name === undefined
-        ? `${this.#url.host} has no commit in that repository`
-        : `${this.#url.host} has no branch or tag "${printable(name)}" in that repository`,
+        ? `${this.#url.host} has no commits in this repository`
+        : `${this.#url.host} has no branch or tag "${printable(name)}" in this repository`,
       {
         hint:
           name === undefined
-            ? 'Check the repository URL, as for `git clone`.'
-            : 'Use a branch, a tag or a full commit hash as ?ref=.',
+            ? 'Use the URL for `git clone`.'
+            : 'Set ?ref= to a branch, a tag, or a full commit hash.',
       },
     );
   }
@@ -98,7 +98,7 @@ export class RemoteRepository {
     const fetched = output.toString('latin1').trim();
     if (ok && COMMIT.test(fetched)) return fetched;
     throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#url.host} is not a commit`, {
-      hint: 'Use a branch, a tag or a commit as ?ref=.',
+      hint: 'Set ?ref= to a branch, a tag, or a commit.',
     });
   }
 
@@ -258,7 +258,7 @@ export class RemoteRepository {
     return new SourceFailure(
       'not-found',
       `"${printable(path)}" not found in the repository of ${this.#url.host} at ${commit.slice(0, 12)}`,
-      { hint: 'Check the path, relative to the repository root, and the ref.' },
+      { hint: 'Check the ref, and the path relative to the repository root.' },
     );
   }
 

@@ -78,7 +78,7 @@ export function networkFailure(host: string, error: unknown): SourceFailure {
   if (NOT_HTTP_CODES.test(code)) {
     return new SourceFailure(
       'bad-answer',
-      `invalid HTTP response of ${printable(host)}: ${networkReason(error)}`,
+      `invalid HTTP response from ${printable(host)}: ${networkReason(error)}`,
       {
         cause: error,
       },
@@ -93,7 +93,7 @@ export function networkFailure(host: string, error: unknown): SourceFailure {
 
 function hintForCode(code: string): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return 'Check the host name and the DNS server of this machine.';
+    return 'Check the host name, and the DNS server of this machine.';
   }
   if (code === 'CERT_HAS_EXPIRED') return 'Ask the operator of the server to renew the certificate.';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Use the host name of the certificate.';
@@ -101,7 +101,7 @@ function hintForCode(code: string): string {
     return 'Set NODE_EXTRA_CA_CERTS to a file with the certificate authority.';
   }
   if (code === 'EPROTO') return 'Check the protocol and the port of the URL.';
-  return 'Check that the server is running and the port is reachable.';
+  return 'Check that the server is running and that its port is reachable.';
 }
 
 function idleFailure(url: URL, milliseconds: number): SourceFailure {

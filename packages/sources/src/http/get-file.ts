@@ -180,7 +180,7 @@ function statusFailure(
   if (status === 401 || status === 403) {
     return new SourceFailure('unauthorized', what, {
       hint: known
-        ? `Check that the credentials for ${url.origin} permit access.`
+        ? `Check that the credentials for ${url.origin} allow access.`
         : `Configure credentials for ${url.origin} if the server requires them.`,
     });
   }

@@ -413,7 +413,7 @@ describe('an unreachable server', () => {
     expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({
       problem: 'unreachable',
       message: `cannot reach 127.0.0.1:${server.port}: connection refused`,
-      hint: 'Check that the server is running and the port is reachable.',
+      hint: 'Check that the server is running and that its port is reachable.',
     });
     const nameless = testFetcher(folder, {
       resolve: async () => {

@@ -28,7 +28,7 @@ export async function fetchHttp(
   });
   if (got.changed && got.html) {
     throw new SourceFailure('bad-answer', `${url.host} responded with a web page instead of a catalog`, {
-      hint: 'Use the URL of the file itself, for example the "raw" URL of a git host. It may also be a login page.',
+      hint: 'Use the URL of the file itself, for example the "raw" URL of a git host. If the page is a login page, configure credentials.',
     });
   }
   const found = bundles ? await fetchSiblingBundles(url, agents, context) : [];

@@ -68,7 +68,7 @@ export async function streamBody<Result>(
         'bad-answer',
         `${what} ended after ${received} of ${Number(contentLength)} bytes`,
         {
-          hint: 'Check the server and proxies: the response is shorter than its Content-Length.',
+          hint: 'Check the server and the proxies. The response is shorter than its Content-Length.',
           cause: error,
           isTemporary: true,
         },

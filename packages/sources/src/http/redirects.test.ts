@@ -141,7 +141,7 @@ describe('redirects', () => {
       const url = `https://127.0.0.1:${port}/`;
       expect(await catchFailure(testFetcher(folder).fetch(asking(url)))).toMatchObject({
         problem: 'unreachable',
-        message: `cannot reach 127.0.0.1:${port}: its certificate is self-signed`,
+        message: `cannot reach 127.0.0.1:${port}: the certificate is self-signed`,
         hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
       });
       process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
@@ -200,7 +200,7 @@ describe('credentials', () => {
     const known = testFetcher(folder, { credentials: async () => ({ token: 'abc' }) });
     const failure = await catchFailure(known.fetch(asking(server.origin)));
     expect(server.asked[0]!.headers.authorization).toBe('Bearer abc');
-    expect(failure.hint).toBe(`Check that the credentials for ${server.origin} permit access.`);
+    expect(failure.hint).toBe(`Check that the credentials for ${server.origin} allow access.`);
     const stranger = await catchFailure(testFetcher(folder).fetch(asking(server.origin)));
     expect(stranger.hint).toBe(`Configure credentials for ${server.origin} if the server requires them.`);
   });

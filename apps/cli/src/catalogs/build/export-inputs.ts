@@ -57,7 +57,7 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
         'unavailable',
         `cannot export ${name}: it changed during each of ${ATTEMPTS} attempts`,
         {
-          hint: 'Try again when fewer releases are published.',
+          hint: 'Run the command again at a quieter time.',
         },
       );
     }

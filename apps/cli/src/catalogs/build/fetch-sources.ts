@@ -116,7 +116,7 @@ async function fetchPinned(
   if (pin === undefined) return { fetched };
   const verify = async (one: FetchedCatalog) => {
     const { bytes, bundles, manifest } = one;
-    if (bytes === undefined) throw new TypeError('without validators there is always a catalog');
+    if (bytes === undefined) throw new TypeError('a request without validators always returns a catalog');
     const source = { bytes, digest: sha256(bytes), bundles, ...(manifest === undefined ? {} : { manifest }) };
     const verified = await verifyPinnedSource(io, pin, source);
     return { fetched: one, ...(verified === undefined ? {} : { verified }) };
@@ -136,7 +136,7 @@ function readSource(
   { bytes, bundles, manifest }: FetchedCatalog,
   { trust, now, policies }: { trust: Trust; now: Time; policies: readonly SigningPolicy[] },
 ): BuildSource {
-  if (bytes === undefined) throw new TypeError('without validators there is always a catalog');
+  if (bytes === undefined) throw new TypeError('a request without validators always returns a catalog');
   const digest = sha256(bytes);
   const artifact = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
   const judged = evaluateCopy({

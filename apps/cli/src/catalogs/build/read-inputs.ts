@@ -142,7 +142,8 @@ async function readCopy(
     }
     return { facts, json, firstSeen: entry.firstSeen };
   });
-  if (entries.length !== seen.size) throw refuse('its copy lacks entries that the registry exported');
+  if (entries.length !== seen.size)
+    throw refuse('entries that the registry exported are missing in its copy');
   return { ...common, entries, reported: { ...reported, digest: digest as Digest, ...found } };
 }
 
@@ -175,7 +176,7 @@ function entryKey({ group, kind, definition }: { group: string; kind: string; de
 }
 
 function damagedError(name: string, what: string): KrmhubError {
-  return new KrmhubError('invalid-document', `inputs in ${name} are damaged: ${what}`, {
+  return new KrmhubError('invalid-document', `the inputs in ${name} are corrupt: ${what}`, {
     hint: `Export them again: krmhub catalog inputs NAME --out ${name}`,
   });
 }

@@ -29,7 +29,7 @@ export async function readRegistryPolicies(io: Io, registry: string | undefined)
   if (policies !== undefined) return policies;
   throw new KrmhubError('unreachable', `cannot read the signing policies of ${client.url}`, {
     diagnostics,
-    hint: 'The registry may run a newer version of krmhub: update the command line.',
+    hint: 'The registry may run a newer version of krmhub. Upgrade krmhub on this machine.',
   });
 }
 

@@ -67,8 +67,8 @@ export async function runBuild(io: Io, file: string, options: BuildOptions): Pro
 
 export function checkOutputs({ out, output }: Pick<BuildOptions, 'out' | 'output'>): void {
   if (out === '-' && output !== 'table') {
-    throw new KrmhubError('usage', `-o ${output} requires --out: both write to stdout`, {
-      hint: 'Add a file for the catalog, for example: --out catalog.yaml',
+    throw new KrmhubError('usage', `-o ${output} requires --out: both would write to stdout`, {
+      hint: 'Set a file for the catalog, for example: --out catalog.yaml',
     });
   }
 }
@@ -92,16 +92,16 @@ async function printLimits(io: Io, { name, sources }: Recipe): Promise<void> {
     const names = withMinimumAge.map((source) => source.name).join(', ');
     await printWarning(
       io,
-      `${names}: minimumAge refuses every entry, because only a registry knows the age of entries`,
+      `${names}: minimumAge rejects every entry, because only a registry knows the age of entries`,
     );
     await printLine(
       io,
-      `  hint: Export the inputs from a registry: krmhub catalog inputs ${name} --out FOLDER; then build with --inputs FOLDER.`,
+      `  hint: Export the inputs from a registry: krmhub catalog inputs ${name} --out FOLDER. Then build with --inputs FOLDER.`,
     );
   }
   const proxied = Object.entries(io.env).some(([name, value]) => /^(https?|all)_proxy$/i.test(name) && value);
   if (proxied && upstreams.some(({ catalog }) => /^(?:https?:|git::)/i.test(catalog?.url ?? ''))) {
-    await printWarning(io, 'sources are fetched without the configured proxy');
+    await printWarning(io, 'krmhub fetches sources without the configured proxy');
   }
 }
 

@@ -63,8 +63,8 @@ async function readSides(io: Io, names: Names, options: DiffOptions): Promise<Si
 
 async function readFiles(io: Io, before: string, after: string): Promise<Sides> {
   if (before === '-' && after === '-')
-    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is given more than once', {
-      hint: 'Give "-" once.',
+    throw new KrmhubError('usage', 'cannot read stdin twice: "-" is an argument more than once', {
+      hint: 'Use "-" only once.',
     });
   const { readCatalogFile } = await import('./read-catalog.js');
   const read = async (file: string) => ({
@@ -108,7 +108,7 @@ function checkNames([name, ...snapshots]: Names): void {
   const address = given.find((text) => /^https?:/i.test(text));
   if (address !== undefined) {
     throw new KrmhubError('usage', `cannot compare ${address}: it is a URL, not a file or a catalog name`, {
-      hint: 'Give the name of the catalog, and the registry with --registry URL.',
+      hint: 'Use the name of the catalog, and set the registry with --registry URL.',
     });
   }
   if (given.some(isFile)) {
@@ -118,7 +118,7 @@ function checkNames([name, ...snapshots]: Names): void {
   }
   if (!isCatalogName(name)) {
     throw new KrmhubError('usage', `${name} is neither a catalog name nor a file`, {
-      hint: `List the catalogs with \`krmhub catalog list\`, or write ./${name} for a file.`,
+      hint: `List the catalogs with \`krmhub catalog list\`, or use ./${name} for a file.`,
     });
   }
   const wrong = snapshots.find((text) => text !== undefined && !isSnapshotReference(text));

@@ -93,7 +93,7 @@ async function readPinnedSnapshot(
   const digest = digests['catalog.yaml'];
   if (!reference.startsWith('sha256:') && Number(reference) > serial) {
     throw mismatchError(
-      `the registry lists snapshot ${reference} as the newest, but its signature names ${serial}`,
+      `the registry lists snapshot ${reference} as the newest, but its signature is for ${serial}`,
     );
   }
   const functions = parseFunctions(files['catalog.json'], where);
@@ -102,7 +102,7 @@ async function readPinnedSnapshot(
 
 function mismatchError(message: string): KrmhubError {
   return new KrmhubError('digest-mismatch', `cannot compare snapshots: ${message}`, {
-    hint: 'Try again. If the error persists, a proxy between you and the registry changes responses.',
+    hint: 'Try again. If it fails again, a proxy may be changing the responses of the registry.',
   });
 }
 

@@ -6,7 +6,7 @@ import { relativeTime } from '../../io/time.js';
 export function hintFor({ problem, copy }: Source, now: Date): string {
   const meanwhile =
     copy === undefined
-      ? 'Until then, the catalog has no entries of it.'
+      ? 'Until then, the catalog contains no entries of this source.'
       : `Until then, the catalog uses the last good copy, fetched ${relativeTime(copy.fetchedAt, now)}.`;
   const hint = problem === undefined ? undefined : SOURCE_PROBLEM_HINTS[problem];
   return hint === undefined ? meanwhile : `${hint} ${meanwhile}`;

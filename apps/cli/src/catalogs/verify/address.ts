@@ -24,17 +24,13 @@ export function catalogAddress(target: string, registry: string, snapshot?: numb
     ? parseCatalogUrl(target)
     : { base: parseRegistryUrl(registry), name: target, serial: undefined };
   if (serial !== undefined && snapshot !== undefined && serial !== snapshot) {
-    throw new KrmhubError(
-      'usage',
-      `two different snapshots: ${serial} in the URL, ${snapshot} in --snapshot`,
-      {
-        hint: 'Leave out --snapshot.',
-      },
-    );
+    throw new KrmhubError('usage', `the snapshots differ: ${serial} in the URL, ${snapshot} in --snapshot`, {
+      hint: 'Remove --snapshot.',
+    });
   }
   if (!isCatalogName(name)) {
     throw new KrmhubError('usage', `${JSON.stringify(name)} is not a valid catalog name`, {
-      hint: 'Give a name or a URL, for example: krmhub catalog verify https://krm.example.com/catalogs/default',
+      hint: 'Use a name or a URL, for example: krmhub catalog verify https://krm.example.com/catalogs/default',
     });
   }
   const root = base.origin + base.pathname.replace(/\/+$/, '');

@@ -27,7 +27,7 @@ export interface VerifyOptions extends SnapshotLimits {
 export async function runVerification(io: Io, target: string, options: VerifyOptions): Promise<void> {
   const { out, output } = options;
   if (out !== undefined && options.offline !== undefined) {
-    throw new KrmhubError('usage', '--out and --offline exclude each other', {
+    throw new KrmhubError('usage', '--out cannot be combined with --offline', {
       hint: 'Use one of them.',
     });
   }
@@ -92,7 +92,7 @@ async function findKeys(
   if (key.length > 0) return { keys: await Promise.all(key.map((file) => readKey(io, file))) };
   const pin = await findPin(io, url);
   if (pin !== undefined) return pin;
-  throw new KrmhubError('usage', `cannot verify ${url}: no key given and none pinned`, {
+  throw new KrmhubError('usage', `cannot verify ${url}: --key is missing, and no key is pinned`, {
     hint: `Use --key FILE.pub, or pin the key: krmhub trust add ${url} --key FILE.pub`,
   });
 }

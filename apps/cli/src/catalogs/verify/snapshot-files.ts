@@ -20,7 +20,7 @@ export interface SnapshotFiles {
   file(name: SignedFile, serial: number): Promise<Uint8Array>;
 }
 
-const NO_FOLDER = 'Give the folder of an earlier run: krmhub catalog verify CATALOG --out FOLDER';
+const NO_FOLDER = 'Use the folder of an earlier run: krmhub catalog verify CATALOG --out FOLDER';
 
 export function registryFiles(client: RegistryClient, { name, serial }: CatalogAddress): SnapshotFiles {
   return {

@@ -6,7 +6,7 @@ import { withOutput, withRegistry } from '../options.js';
 export function registerCatalogApply(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('apply')))
     .summary('Apply a recipe (admin).')
-    .description('Create a catalog from a recipe, or change its recipe, and wait for the snapshot (admin).')
+    .description('Create or update a catalog from a recipe, and wait for the snapshot (admin).')
     .argument('<recipe>', 'File with a CatalogRecipe, or - for stdin.')
     .addHelpText(
       'after',
@@ -15,8 +15,8 @@ A key in requireSignature can be the path of a file in the folder of the recipe,
 for example banana.pub. The command sends the public key in that file. It does
 not read files outside that folder.
 
-The registry syncs new sources before it builds the snapshot. A source that
-fails does not block the rest of the catalog; the registry retries it.
+The registry syncs new sources before it builds the snapshot. A failed source
+does not block the rest of the catalog. The registry retries it.
 
 Examples:
   krmhub catalog apply recipe.yaml

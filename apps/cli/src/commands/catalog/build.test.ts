@@ -156,7 +156,7 @@ describe('from upstream catalogs', () => {
     expect(built.out()).toBe('');
     expect(built.err()).toMatch(/^gone: failed: .+/m);
     expect(built.err()).toMatch(/^page: failed: .+ is not a catalog: .+/m);
-    expect(built.err()).toMatch(/^outside: failed: .+is outside of the folder for file sources/m);
+    expect(built.err()).toMatch(/^outside: failed: .+is outside the folder for file sources/m);
     expect(built.err()).toContain('cannot build the catalog: 3 of 4 sources failed: gone, outside, page');
     expect(await exists('none.yaml')).toBe(false);
     expect(await exists('none.json')).toBe(false);
@@ -196,10 +196,10 @@ describe('from upstream catalogs', () => {
     expect(built.exitCode, built.err()).toBe(0);
     expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { 'minimum-age': 1 } });
     expect(built.err()).toContain(
-      'melon: minimumAge refuses every entry, because only a registry knows the age of entries',
+      'melon: minimumAge rejects every entry, because only a registry knows the age of entries',
     );
     expect(built.err()).toContain('krmhub catalog inputs platform --out FOLDER');
-    expect(built.err()).toContain('the report shows when entries reach the minimum age');
+    expect(built.err()).toContain('the report shows when the entries reach the minimum age');
   });
 
   it('shows how far each source is at a terminal', async () => {
@@ -260,7 +260,7 @@ describe('from signed catalogs', () => {
       expect(built.exitCode, built.err()).toBe(0);
       expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { signature: 1 } });
       expect(built.err()).toContain('1 refused (signature)');
-      expect(built.err()).toContain('the catalog is empty: the recipe policy refuses every entry\n');
+      expect(built.err()).toContain('the catalog is empty: the recipe policy rejects every entry\n');
       expect(built.err()).toContain('to list the excluded entries and the reasons, use --report FILE');
     }
   });

@@ -13,9 +13,9 @@ export function registerCatalogBuild(parent: Command, io: Io): void {
     .summary('Build a catalog from a recipe.')
     .description('Build a catalog from a recipe, without a server.')
     .argument('[recipe]', 'File with a CatalogRecipe, or - for stdin.')
-    .option('--inputs <folder>', 'Build from the output of `krmhub catalog inputs`, without a network.')
+    .option('--inputs <folder>', 'Build from the output of `krmhub catalog inputs`, without network access.')
     .option('--out <file>', 'File for the catalog, or - for stdout.', '-')
-    .option('--report <file>', 'File for shadowed, refused and invalid entries (JSON).')
+    .option('--report <file>', 'File for shadowed, refused, and invalid entries (JSON).')
     .option('--snapshot <file>', 'File for the source and release of every entry (JSON).')
     .addOption(new Option('--kind <kind>', 'Kind of the document.').choices(KINDS).default('Catalog'))
     .addOption(new Option('--format <format>', 'Format of the document.').choices(FORMATS).default('yaml'))
@@ -23,18 +23,17 @@ export function registerCatalogBuild(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command fetches upstream catalogs from this machine: by file: below the
-folder of the recipe, http, https, git and OCI. It uses the credentials of
-docker login and krmhub login, and no proxy. It verifies the signatures that the
-recipe requires. It contacts the registry only if a source has \`functions:\`.
+The command fetches upstream catalogs from this machine over http, https, git,
+OCI, or file: (in the folder of the recipe). It uses the credentials of docker
+login and krmhub login, and no proxy. It verifies the signatures that the recipe
+requires. It contacts the registry only if a source has \`functions:\`.
 
-If a source fails, the build fails and writes nothing. The build has no history:
-only a registry refuses an older snapshot of a source, and only a registry knows
-the age of an entry, which minimumAge needs. The serial in the report and in the
-snapshot is 0.
+If a source fails, the build fails and writes nothing. A build has no history:
+it cannot reject older snapshots of a source, and it does not support
+minimumAge. The serial in the report and in the snapshot is 0.
 
-With --inputs, the build uses exactly what the registry used. It fails, and
-writes nothing, if the result differs from the snapshot of the registry.
+With --inputs, the build uses the exact inputs of the registry. If the result
+differs from the snapshot of the registry, the command fails and writes nothing.
 
 Exit codes: 0 built, 1 differs from the registry, 4 a source is not trusted, 5 a
 source or the registry failed.
@@ -48,8 +47,8 @@ Examples:
     )
     .action(async (file: string | undefined, { inputs, ...options }: BuildOptions & { inputs?: string }) => {
       if ((file === undefined) === (inputs === undefined)) {
-        throw new KrmhubError('usage', 'cannot build a catalog: give either a recipe or --inputs', {
-          hint: 'Give one of them, for example: krmhub catalog build recipe.yaml --out catalog.yaml',
+        throw new KrmhubError('usage', 'cannot build a catalog: either a recipe or --inputs is required', {
+          hint: 'Use one of them, for example: krmhub catalog build recipe.yaml --out catalog.yaml',
         });
       }
       if (file === undefined) {

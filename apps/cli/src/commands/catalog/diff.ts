@@ -15,13 +15,13 @@ export function registerCatalogDiff(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-Without snapshots, the command compares the newest snapshot with the one before
-it. Files contain a catalog or definitions. A file name contains a / or ends in
-.yaml, .yml or .json; oci://… artifacts and - for stdin also work. Files do not
-contain the release, source or signer of an entry, so the command cannot compare
-these. To list all classes, give an unknown one.
+Without snapshots, the command compares the two newest snapshots. Files contain
+a catalog or definitions. A file name contains a / or ends in .yaml, .yml, or
+.json. oci://… artifacts and - for stdin also work. Files do not contain the
+release, source, or signer of an entry, so the command cannot compare these. To
+list all classes, use an unknown class.
 
-Exit codes: 0 no breaking change shown, 1 a breaking change shown.
+Exit codes: 0 no breaking changes listed, 1 breaking changes listed.
 
 Examples:
   krmhub catalog diff default

@@ -6,18 +6,18 @@ import { withCatalogName, withOutput, withRegistry } from '../options.js';
 export function registerCatalogInputs(parent: Command, io: Io): void {
   withOutput(withRegistry(withCatalogName(parent.command('inputs'))))
     .summary('Export the inputs of a catalog (admin).')
-    .description('Export the inputs of a catalog, to rebuild the same bytes without a registry (admin).')
-    .requiredOption('--out <folder>', 'Folder for the export; it replaces an earlier one. Required.')
+    .description('Export the inputs of a catalog, to reproduce its build without a registry (admin).')
+    .requiredOption('--out <folder>', 'Folder for the export. Replaces an earlier export. Required.')
     .addHelpText(
       'after',
       `
-The export contains the recipe, the last good copy of every source, the age and
-the signers of its entries, every function of the registry with its releases,
-the build time, and snapshot.json. If the registry changes during the export,
-the command starts again, so that all files are from one moment.
+The export contains the recipe, the build time, snapshot.json, and every
+function of the registry with its releases. For each source, it contains the
+last good copy, and the age and signers of its entries. If the registry changes
+during the export, the command starts again, so that all files are consistent.
 
-The command needs an admin token, because a source can require credentials that
-you do not have. \`krmhub catalog build --inputs\` needs no network.
+The command requires an admin token, because a source can require credentials
+that you do not have. \`krmhub catalog build --inputs\` does not use the network.
 
 Examples:
   krmhub catalog inputs platform --out platform

@@ -33,10 +33,11 @@ export function registerCatalogPull(parent: Command, io: Io): void {
       'after',
       `
 If you pinned the key of the catalog with \`krmhub trust add URL\`, the command
-writes only what that key signed, in every format and profile (exit code 4).
-Otherwise it says that the catalog is not verified.
+verifies the signature in every format and profile. If the verification fails,
+it writes nothing and exits with code 4. Without a pinned key, it prints a
+warning.
 
-Profiles. The command prints on stderr how many values a profile cannot express:
+Profiles (the command prints the number of unsupported values on stderr):
 ${PROFILES.map((profile) => `  ${profile.padEnd(PROFILE_COLUMNS)}${PROFILE_SUMMARIES[profile]}`).join('\n')}
 
 Examples:
@@ -53,5 +54,5 @@ Examples:
 
 function parseSnapshot(value: string): string {
   if (isSnapshotReference(value)) return value;
-  throw new InvalidArgumentError('Give a serial, for example 7, or a digest (sha256:…).');
+  throw new InvalidArgumentError('Use a serial, for example 7, or a digest (sha256:…).');
 }

@@ -15,10 +15,10 @@ export function registerCatalogReport(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-Sections: sources, claims of groups that belong to another source, entries that
-the recipe policy refuses, entries that an earlier source shadows, yanked
-releases, and invalid entries. If stdout is not a terminal, the command prints
-tab-separated lines that start with the section.
+Sections: sources, claims (entries in groups of other sources), entries that the
+recipe policy rejects, shadowed entries, yanked releases, and invalid entries.
+If stdout is not a terminal, the command prints tab-separated lines that start
+with the section.
 
 Examples:
   krmhub catalog report platform

@@ -11,15 +11,16 @@ export function registerCatalogVerify(parent: Command, io: Io): void {
     .option('--key <file>', 'Public key of the registry (PEM). Repeatable during a key rotation.', collect)
     .option('--snapshot <serial>', 'Verify this snapshot, of any age. Default: the newest.', parseSerial)
     .option('--out <folder>', 'Folder for the verified files.')
-    .option('--offline <folder>', 'Verify the files that --out wrote, without a network.')
+    .option('--offline <folder>', 'Verify the files from --out, without network access.')
     .addHelpText(
       'after',
       `
-The command refuses a missing or wrong signature, a signature of another catalog
-or snapshot, bytes that differ from the signed ones, an expired signature, and a
-snapshot older than one that you verified before. It stores the highest serial
-of each catalog in seen-catalogs.json, in the folder of \`krmhub login\`, by the
-key and the name of the catalog. On a new machine, use --min-serial or --max-age.
+The command rejects missing, wrong, and expired signatures, signatures of other
+catalogs or snapshots, and bytes that differ from the signed bytes. It also
+rejects a snapshot that is older than one that you verified before. For this
+check, it stores the highest serial of each catalog and key in
+seen-catalogs.json, in the folder of \`krmhub login\`. On a new machine, use
+--min-serial or --max-age.
 
 Without --key, the command uses the keys that you pinned with
 \`krmhub trust add URL\`. Get the fingerprint of the key from the operator of the

@@ -250,7 +250,7 @@ describe('GitHub annotations', () => {
       title: 'schema/unknown-type',
     });
     expect(error.data).toBe(
-      'spec.versions[0].schema.openAPIV3Schema.properties.owner.type: schemas have no type "bool"\nWrite `boolean`.',
+      'spec.versions[0].schema.openAPIV3Schema.properties.owner.type: unknown type "bool"\nUse `boolean`.',
     );
   });
 
@@ -388,7 +388,7 @@ describe('very many findings', () => {
     expect(run.results).toHaveLength(total - left);
     const told = run.invocations[0].toolExecutionNotifications ?? [];
     expect(told.map((one: { message: { text: string } }) => one.message.text)).toEqual(
-      left === 0 ? [] : [`${left} more findings are omitted; fix these and lint again`],
+      left === 0 ? [] : [`${left} more findings are not listed; fix these and run \`krmhub lint\` again`],
     );
   });
 });

@@ -82,7 +82,10 @@ function documentWriter(
     },
     end: async (totals) => {
       const { jsonText } = await import('../../io/print.js');
-      const more = left === 0 ? undefined : `${left} more findings are omitted; fix these and lint again`;
+      const more =
+        left === 0
+          ? undefined
+          : `${left} more findings are not listed; fix these and run \`krmhub lint\` again`;
       await write(io.stdout, jsonText(await document(totals, collected, more)));
     },
   };

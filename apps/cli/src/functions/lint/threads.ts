@@ -87,7 +87,7 @@ class LintThreads {
       this.wake();
     });
     worker.on('error', (error) => this.fail(error));
-    worker.on('exit', () => this.fail(new Error('a lint thread ended before it was done')));
+    worker.on('exit', () => this.fail(new Error('a lint thread exited too early')));
     return worker;
   }
 

@@ -76,7 +76,7 @@ async function readSubmissions(
       `cannot publish: ${plural(errors.length, 'error')} in ${where}`,
       {
         hint: errors.every(({ code }) => INCOMPLETE.has(code))
-          ? `Add what is missing. Or complete the files, then review and publish the result: krmhub convert ${files.join(' ')} --out FOLDER`
+          ? `Add the missing fields, or complete the files and review the result: krmhub convert ${files.join(' ')} --out FOLDER`
           : `Fix the errors above, then check: krmhub lint ${files.join(' ')}`,
       },
     );
@@ -132,7 +132,7 @@ async function readReadme(
   const bytes = await readFileUpTo(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
     throw new KrmhubError('too-large', `README ${name} exceeds ${PUBLISH_LIMITS.maxReadmeBytes} bytes`, {
-      hint: 'Shorten the README, or replace content by links.',
+      hint: 'Shorten the README, or replace content with links.',
     });
   }
   return bytes;
@@ -150,7 +150,7 @@ async function refuseLink(io: Io, name: string): Promise<void> {
   const expected = path.join((await realpath(folder).catch(missing)) ?? folder, rest);
   if (real === undefined || real === expected) return;
   throw new KrmhubError('usage', `README ${name} is a link to ${real}`, {
-    hint: `Give the file itself: --readme ${real}`,
+    hint: `Use the file itself: --readme ${real}`,
   });
 }
 
@@ -234,7 +234,7 @@ function interruptedError(
   if (!(error instanceof KrmhubError) || total === 1) return error;
   const progress = done === 0 ? 'Nothing was published yet' : `${done} of ${total} releases are published`;
   return new KrmhubError(error.code, `cannot publish ${group}/${kind}@${release}: ${error.message}`, {
-    hint: `${progress}. Run the same command again; published releases stay unchanged.${error.hint === undefined ? '' : ` ${error.hint}`}`,
+    hint: `${progress}. Run the same command again. Published releases stay unchanged.${error.hint === undefined ? '' : ` ${error.hint}`}`,
     diagnostics: error.diagnostics,
     cause: error,
   });

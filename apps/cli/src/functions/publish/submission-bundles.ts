@@ -29,7 +29,7 @@ export async function withBundles(
   }
   const signs = options.key !== undefined || options.keyless === true;
   if (options.key !== undefined && options.keyless === true) {
-    throw new KrmhubError('usage', '--key and --keyless exclude each other', { hint: 'Use one of them.' });
+    throw new KrmhubError('usage', '--key cannot be combined with --keyless', { hint: 'Use one of them.' });
   }
   if (!signs && named.length === 0) return submissions;
   const given = await Promise.all(named.map((name) => readBundleFile(io, name)));

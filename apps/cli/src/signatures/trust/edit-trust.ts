@@ -57,7 +57,7 @@ export async function removeTrust(io: Io, name: string): Promise<void> {
   await printLine(io, escapeControls(`removed ${name}:`));
   for (const line of entryLines(removed!)) await printLine(io, escapeControls(`  ${line}`));
   if (removed !== undefined && isTrustedCatalog(removed)) return;
-  await printLine(io, 'artifacts that no other policy covers are now pulled without verification');
+  await printLine(io, '`krmhub pull` no longer verifies artifacts that only this entry covered');
 }
 
 export function trustEntries({ policies, catalogs }: Trust): TrustEntry[] {
@@ -92,13 +92,13 @@ function checkNotPinned(entry: TrustEntry, { catalogs }: Trust): void {
   );
   if (other === undefined) return;
   throw new KrmhubError('conflict', `cannot pin ${entry.url}: its keys are already pinned as ${other.name}`, {
-    hint: `Give every valid key: krmhub trust add ${entry.url} --name ${other.name} --replace --key FILE.pub`,
+    hint: `Add every valid key: krmhub trust add ${entry.url} --name ${other.name} --replace --key FILE.pub`,
   });
 }
 
 function conflictError(name: string, changes: readonly string[]): KrmhubError {
   const message = [`entry ${name} already exists and differs`, ...changes].join('\n');
   return new KrmhubError('conflict', message, {
-    hint: 'Replace it with --replace, or choose another name.',
+    hint: 'Replace it with --replace, or use another name.',
   });
 }

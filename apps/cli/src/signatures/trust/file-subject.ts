@@ -30,5 +30,5 @@ async function readDefinitionNames(
   const bytes = await readFileUpTo(io, name, maxDefinitionBytes);
   if (bytes.byteLength > maxDefinitionBytes) return [];
   if (sha256(bytes) === digest) return findDefinitions(bytes).names;
-  throw new KrmhubError('conflict', escapeControls(`${name} changed while krmhub read it`));
+  throw new KrmhubError('conflict', escapeControls(`${name} changed while krmhub was reading it`));
 }

@@ -117,14 +117,14 @@ describe('whether it is signed', () => {
 
   it.each<[string, Evidence[], string]>([
     ['nothing', [], 'it is not signed, but the policy team requires a signature'],
-    ['a stranger', [bundle(releaseStatement(NAME, DIGESTS), OTHER)], 'does not name'],
+    ['a stranger', [bundle(releaseStatement(NAME, DIGESTS), OTHER)], 'does not allow this signer'],
     ['another release', [bundle(releaseStatement({ ...NAME, release: '9.9.9' }, DIGESTS))], '9.9.9, not'],
     [
       'another kind',
       [bundle(releaseStatement({ ...NAME, kind: 'Other' }, DIGESTS))],
       'example.com/Other@1.0.0',
     ],
-    ['bytes alone', [bundle(undefined)], 'does not name the release'],
+    ['bytes alone', [bundle(undefined)], 'does not contain the release'],
     [
       'an attestation',
       [bundle({ ...releaseStatement(NAME, DIGESTS), predicateType: 'https://slsa.dev/provenance/v1' })],

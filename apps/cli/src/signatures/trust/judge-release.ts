@@ -110,7 +110,7 @@ export function planJudgement(
     const claimed = `${group}/${kind}@${release.name}`;
     // An attacker who can replace the artifact could name a release that needs no signature.
     if (release.by === 'artifact')
-      return refusedPlan(`it claims to be ${claimed}, which no policy of its group covers`);
+      return refusedPlan(`its signature is for ${claimed}, but no policy covers its group`);
     return policy === undefined
       ? noPolicyPlan(`no policy covers ${claimed}`)
       : refusedPlan(`the policy ${policy} does not cover ${claimed}`);
@@ -200,7 +200,7 @@ function evaluateEvidence(
   const { verified, checks, signer } = verification;
   if (!verified || signer === undefined) {
     const failed = checks.find(({ passed }) => !passed);
-    return { reason: failed === undefined ? 'the bundle is damaged' : `${failed.check}: ${failed.message}` };
+    return { reason: failed === undefined ? 'the bundle is corrupt' : `${failed.check}: ${failed.message}` };
   }
   const statement =
     verification.statement ?? (manifest === undefined ? undefined : signatureStatement({ manifest }));

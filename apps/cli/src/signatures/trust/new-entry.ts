@@ -41,7 +41,10 @@ export async function createEntries(
   const catalogs = names.filter((one) => /^https?:\/\//i.test(one));
   if (catalogs.length > 0) {
     if (names.length > 1)
-      throw usageError('cannot pin several catalogs at once', 'Run the command once for each catalog URL.');
+      throw usageError(
+        'cannot pin several catalogs in one command',
+        'Run the command once for each catalog URL.',
+      );
     return [await createTrustedCatalog(io, catalogs[0]!, options)];
   }
   if (catalog !== undefined)
@@ -51,13 +54,13 @@ export async function createEntries(
     );
   if (name !== undefined)
     throw usageError(
-      '--name is only for catalog URLs',
-      'Give the name of a policy as the argument: krmhub trust add NAME --group GLOB --key FILE.pub',
+      '--name applies only to catalog URLs',
+      'Use the name of the policy as an argument: krmhub trust add NAME --group GLOB --key FILE.pub',
     );
   if (group !== undefined) {
     if (names.length > 1)
       throw usageError(
-        'cannot create several policies at once',
+        'cannot create several policies in one command',
         'Run the command once for each policy: krmhub trust add NAME --group GLOB --key FILE.pub',
       );
     return [await createPolicy(io, names[0]!, { ...options, group })];
@@ -65,7 +68,7 @@ export async function createEntries(
   if (Object.values(options).some((option) => option !== undefined)) {
     throw usageError(
       '`--group` is required',
-      'Give the groups, or the URL of a catalog: krmhub trust add NAME --group GLOB --key FILE.pub',
+      'Add the groups, or use the URL of a catalog: krmhub trust add NAME --group GLOB --key FILE.pub',
     );
   }
   const entries: TrustEntry[] = [];
@@ -113,8 +116,8 @@ function signerProblem({
   if (key.length > 0) {
     if (issuer === undefined && !hasSubject) return undefined;
     return {
-      message: '--key excludes --issuer, --identity and --identity-pattern',
-      hint: 'Use only one of them. To trust both, write a policy file.',
+      message: '--key cannot be combined with --issuer, --identity, or --identity-pattern',
+      hint: 'Use only one of them. To trust both, create a policy file.',
     };
   }
   if (issuer === undefined && !hasSubject) {
@@ -125,8 +128,8 @@ function signerProblem({
   }
   if (identity !== undefined && identityPattern !== undefined) {
     return {
-      message: '--identity and --identity-pattern exclude each other',
-      hint: 'Use --identity for one identity, --identity-pattern for several.',
+      message: '--identity cannot be combined with --identity-pattern',
+      hint: 'Use --identity for one identity, or --identity-pattern for several.',
     };
   }
   if (issuer === undefined) {
@@ -138,7 +141,7 @@ function signerProblem({
   if (!hasSubject) {
     return {
       message: '--identity or --identity-pattern is required with --issuer',
-      hint: `An issuer alone stands for all its users. Add the identity, ${example}`,
+      hint: `An issuer alone would trust all its users. Add the identity, ${example}`,
     };
   }
   return undefined;
@@ -180,7 +183,7 @@ async function readEntries(io: Io, file: string): Promise<TrustEntry[]> {
     : await readFileUpTo(io, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
         if (!(cause instanceof KrmhubError) || cause.code !== 'not-found') throw cause;
         throw new KrmhubError('not-found', escapeControls(cause.message), {
-          hint: 'Give an existing policy file, or create a policy: krmhub trust add NAME --group GLOB --key FILE.pub',
+          hint: 'Use an existing policy file, or create a policy: krmhub trust add NAME --group GLOB --key FILE.pub',
           cause,
         });
       });
@@ -238,7 +241,7 @@ function nameFromUrl(address: string): string {
   const words = `${host}-${pathname.replace(/^\/catalogs\//, '/')}`.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const name = words.join('-');
   if (name !== '' && name.length <= MAX_NAME_LENGTH) return name;
-  throw usageError(`cannot derive a name from ${address}`, 'Give a name with --name NAME.');
+  throw usageError(`cannot derive a name from ${address}`, 'Set a name with --name NAME.');
 }
 
 function usageError(message: string, hint: string): KrmhubError {

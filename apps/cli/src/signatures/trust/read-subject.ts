@@ -84,7 +84,7 @@ export async function readSubject(
       unreadable = 'its definition has no readable group and kind';
     } else if (found.nameless && isDocument) {
       // What cannot be read here may be a definition for another tool.
-      unreadable ??= `its file ${fileName(layer)} cannot be read, so it may be a definition`;
+      unreadable ??= `its file ${fileName(layer)} cannot be read, and may be a definition`;
     }
   }
   const [only] = definitions;

@@ -140,9 +140,12 @@ describe('krmhub trust add', () => {
     ['--issuer is required with --identity', ['--identity', 'ci@example.com']],
     ['--issuer is required with --identity', ['--identity-pattern', '^ci@example\\.com$']],
     ['--identity or --identity-pattern is required with --issuer', ['--issuer', 'https://i.example.com']],
-    ['exclude each other', ['--issuer', 'https://i', '--identity', 'a', '--identity-pattern', '^a$']],
-    ['--key excludes --issuer', ['--key', 'a.pub', '--issuer', 'https://i.example.com']],
-    ['--key excludes --issuer, --identity', ['--key', 'a.pub', '--identity', 'ci@example.com']],
+    ['cannot be combined with', ['--issuer', 'https://i', '--identity', 'a', '--identity-pattern', '^a$']],
+    ['--key cannot be combined with --issuer', ['--key', 'a.pub', '--issuer', 'https://i.example.com']],
+    [
+      '--key cannot be combined with --issuer, --identity',
+      ['--key', 'a.pub', '--identity', 'ci@example.com'],
+    ],
   ])('says what is missing or too much: %s', async (message, args) => {
     expect(await fails(2, 'add', 'example', '--group', 'example.com', ...args)).toContain(message);
   });

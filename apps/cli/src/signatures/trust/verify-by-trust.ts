@@ -45,7 +45,7 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
   if (store.trust.policies.length === 0) await expectedSigner(io, {});
   if (options.type !== undefined) {
     throw new KrmhubError('usage', '--type requires --key or --identity: policies cover only signatures', {
-      hint: `Name the signer: krmhub verify ${name} --type ${options.type} --key FILE.pub`,
+      hint: `Set the signer: krmhub verify ${name} --type ${options.type} --key FILE.pub`,
     });
   }
   const target = await findTarget(io, name);
@@ -73,7 +73,7 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
   if (plan.judge === 'refused') throw untrustedError(name, plan.reason, { hint: HINT });
   if (plan.judge === 'nothing') {
     throw untrustedError(name, plan.reason, {
-      hint: 'Add a policy with `krmhub trust add`, or name the signer with --policy, --key or --identity.',
+      hint: 'Add a policy with `krmhub trust add`, or set the signer with --policy, --key, or --identity.',
     });
   }
   if (good === undefined) throw judgementError(name, bad, { hint: HINT });

@@ -82,7 +82,7 @@ export class ProfileRenditions {
     throw new KrmhubError(
       'unavailable',
       `the profile ${rendition.profile} of snapshot ${snapshot.serial} of catalog ${snapshot.catalog} is being regenerated`,
-      { hint: 'Try again in a moment.' },
+      { hint: 'Try again in a few seconds.' },
     );
   }
 

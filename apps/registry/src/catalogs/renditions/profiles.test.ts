@@ -92,12 +92,12 @@ describe('a catalog in a profile', () => {
   });
 
   it.each([
-    [`${NEWEST}kep&kind=Catalog`, 'omit kind'],
-    [`${NEWEST}kep&kind=KRMFunctionCatalog`, 'omit kind'],
-    ['/catalogs/default/snapshots/3/catalog.yaml?kind=Catalog&profile=kep', 'omit kind'],
+    [`${NEWEST}kep&kind=Catalog`, 'remove kind'],
+    [`${NEWEST}kep&kind=KRMFunctionCatalog`, 'remove kind'],
+    ['/catalogs/default/snapshots/3/catalog.yaml?kind=Catalog&profile=kep', 'remove kind'],
     [`${NEWEST}helm`, 'must be one of kep, kep-schema'],
     [NEWEST, 'must be one of kep'],
-    [`${NEWEST}kep&profile=porch`, 'given 2 times'],
+    [`${NEWEST}kep&profile=porch`, 'set 2 times'],
     ['/catalogs/default/catalog.json?profile=kep', 'unknown'],
     ['/catalogs/default/snapshots/3/profiles/helm.json', 'must be one of kep'],
     ['/catalogs/default/snapshots/0/profiles/kep.json', 'is not a serial'],

@@ -203,7 +203,7 @@ export class SnapshotRenditions {
       'unavailable',
       `snapshot ${snapshot.serial} of catalog ${snapshot.catalog} is being regenerated`,
       {
-        hint: 'Try again in a moment.',
+        hint: 'Try again in a few seconds.',
       },
     );
   }

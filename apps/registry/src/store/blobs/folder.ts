@@ -226,8 +226,8 @@ async function* checkedPieces(folder: string, digest: Digest): AsyncIterable<Uin
 }
 
 function damaged(folder: string, digest: Digest): KrmhubError {
-  return new KrmhubError('internal', `stored bytes of ${digest} are damaged: they do not match the digest`, {
-    hint: `Restore them from a backup: ${paths.blob(folder, digest)}`,
+  return new KrmhubError('internal', `stored bytes of ${digest} are corrupt: they do not match the digest`, {
+    hint: `Restore the file from a backup: ${paths.blob(folder, digest)}`,
   });
 }
 
@@ -269,18 +269,18 @@ export function translateFileError(folder: string, error: unknown): unknown {
   if (!(error instanceof Error) || typeof code !== 'string' || syscall === undefined) return error;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new KrmhubError('storage-full', `cannot write blobs to ${folder}: disk full`, {
-      hint: 'Free some space. Nothing of this request was stored.',
+      hint: 'Free some disk space. The registry stored nothing of this request.',
       cause: error,
     });
   }
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new KrmhubError('unavailable', `cannot use the blobs in ${folder}: too many files are open`, {
-      hint: 'Raise the limit of open files: `ulimit -n 65536`, or LimitNOFILE= of a systemd unit.',
+      hint: 'Raise the limit of open files with `ulimit -n 65536`, or with LimitNOFILE= in a systemd unit.',
       cause: error,
     });
   }
   return new KrmhubError('unavailable', `cannot use the blobs in ${folder}: ${code} (${syscall})`, {
-    hint: 'Check that the folder exists, belongs to this user, and that its disk works.',
+    hint: 'Check that the folder exists, that this user owns it, and that its disk works.',
     cause: error,
   });
 }

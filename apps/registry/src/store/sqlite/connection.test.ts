@@ -177,7 +177,7 @@ describe('a database file', () => {
     await writeFile(file, 'this is a text, which somebody may want to keep\n'.repeat(100));
     await expect(openSqliteStore(file)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is damaged: the file is not a database (SQLITE_NOTADB)',
+      message: 'the database is corrupt: the file is not a database (SQLITE_NOTADB)',
       hint: expect.stringContaining('krmhub fsck'),
     });
   });
@@ -215,7 +215,7 @@ describe('database errors', () => {
     };
     await expect(readTokens()).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringMatching(/^the database is damaged: its pages contradict each other/),
+      message: expect.stringMatching(/^the database is corrupt: its pages are inconsistent/),
     });
   });
 
@@ -225,7 +225,7 @@ describe('database errors', () => {
     for (const id of ['a', 'b', 'c', 'd']) await store.createToken({ ...token, id }, id);
     truncateSync(`${file}-wal`, statSync(`${file}-wal`).size / 2);
     expect(() => openDatabaseState(file)).toThrow(
-      /the database is damaged: the file or its write-ahead log \(-wal\) was cut off/,
+      /the database is corrupt: the file or its write-ahead log \(-wal\) is truncated/,
     );
     await store.close();
   });

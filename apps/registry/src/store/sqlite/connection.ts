@@ -122,7 +122,7 @@ function connection(
       whenFree(CHECK_PATIENCE_MS, () => {
         if (fileIdentity(client) !== identity) {
           throw new KrmhubError('unavailable', `the database file ${client.name} was removed or replaced`, {
-            hint: 'Restore it, then restart the registry.',
+            hint: 'Restore the file, then restart the registry.',
           });
         }
         // While writes are paused, another connection of this process writes.
@@ -236,7 +236,7 @@ export function refuseUnknownMigrations(client: BetterSqlite3.Database, file: st
   throw new KrmhubError(
     'unavailable',
     `the database ${file} is newer than this version of krmhub: ${unknown} of ${applied.length} migrations are unknown`,
-    { hint: 'Use the krmhub version that last served it, or a later one. Nothing was changed.' },
+    { hint: 'Nothing was changed. Use the version of krmhub that last served it, or a later version.' },
   );
 }
 

@@ -10,19 +10,19 @@ export function translateSqliteError(error: unknown): unknown {
   if (code === undefined) return error;
   if (code.startsWith('SQLITE_FULL')) {
     return new KrmhubError('storage-full', 'cannot write to the database: disk full', {
-      hint: 'Free some space. Nothing of this request was stored.',
+      hint: 'Free some disk space. The registry stored nothing of this request.',
       cause: error,
     });
   }
   if (DAMAGED.test(code)) {
-    return new KrmhubError('unavailable', `the database is damaged: ${describeDamage(code)} (${code})`, {
+    return new KrmhubError('unavailable', `the database is corrupt: ${describeDamage(code)} (${code})`, {
       hint: 'Stop the registry, run `krmhub fsck`, then restore the registry from a backup.',
       cause: error,
     });
   }
   if (UNAVAILABLE.test(code)) {
     return new KrmhubError('unavailable', `the database is unavailable: ${code}`, {
-      hint: 'Try again. If the error persists, check whether another process locks the database or its disk fails.',
+      hint: 'Try again. If the error persists, check whether another process locks the database and whether its disk works.',
       cause: error,
     });
   }
@@ -36,8 +36,8 @@ export function isDamaged(error: unknown): boolean {
 
 function describeDamage(code: string): string {
   if (code.startsWith('SQLITE_NOTADB')) return 'the file is not a database';
-  if (code.startsWith('SQLITE_IOERR')) return 'the file or its write-ahead log (-wal) was cut off';
-  return 'its pages contradict each other';
+  if (code.startsWith('SQLITE_IOERR')) return 'the file or its write-ahead log (-wal) is truncated';
+  return 'its pages are inconsistent';
 }
 
 /** Reports whether another connection holds the lock. */

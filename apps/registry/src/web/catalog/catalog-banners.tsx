@@ -15,10 +15,10 @@ export function CatalogBanners({ view, hasSources = true }: { view: CatalogView;
     <>
       <StateBanner view={view} />
       {view.recipe === undefined ? (
-        <Banner tone="danger" title="The recipe cannot be read">
+        <Banner tone="danger" title="Cannot read the recipe">
           <p>
-            A newer version of krmhub applied it. The catalog does not change until the recipe is applied
-            again.
+            A newer version of krmhub applied the recipe. The catalog does not change until you apply the
+            recipe again.
           </p>
         </Banner>
       ) : null}
@@ -31,12 +31,12 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
   const { newest } = catalog;
   if (state.state === 'failing') {
     return (
-      <Banner tone="danger" title="The catalog cannot be built">
+      <Banner tone="danger" title="Cannot build the catalog">
         <p>
           <Text value={state.message} max={MAX_MESSAGE} />.{' '}
           {newest === undefined
-            ? 'There is no snapshot to serve until this is fixed.'
-            : `Snapshot ${newest.serial} is served until this is fixed.`}{' '}
+            ? 'The catalog has no snapshot until you fix this.'
+            : `The registry serves snapshot ${newest.serial} until you fix this.`}{' '}
           The registry retries automatically.
         </p>
       </Banner>
@@ -45,7 +45,10 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
   if (state.state === 'withdrawn') {
     const { withdrawn, serial = 0 } = newest ?? {};
     return (
-      <Banner tone="warning" title={`Snapshot ${serial} was withdrawn; the next one is being built`}>
+      <Banner
+        tone="warning"
+        title={`Snapshot ${serial} was withdrawn; the registry is building the next snapshot`}
+      >
         <p>
           {withdrawn === undefined ? null : <Text value={describeTombstone(withdrawn)} max={MAX_MESSAGE} />}.
           Until the next snapshot is ready, the catalog URLs return 503.
@@ -56,8 +59,8 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
   if (state.state !== 'waiting') return null;
   const waits =
     state.unasked.length === 0
-      ? 'It is being built now.'
-      : `It is built after each source has been synced once. Not synced yet: ${names(state.unasked)}.`;
+      ? 'The registry is building it now.'
+      : `The registry builds it after the first sync of each source. Not synced yet: ${names(state.unasked)}.`;
   return newest === undefined ? (
     <Banner title="This catalog has no snapshot yet">
       <p>{waits} Its URLs return 503 until then.</p>
@@ -78,10 +81,10 @@ function SourcesBanner({ view }: { view: CatalogView }) {
   return (
     <Banner tone="warning" title={`The last sync of ${counted(failing.length, 'source')} failed`}>
       <p>
-        {failing.length > without.length ? 'The last good copy is still served.' : ''}
+        {failing.length > without.length ? 'The registry serves the last good copy.' : ''}
         {without.length === 0
           ? ''
-          : `There is no copy of ${names(without)}, so the catalog has none of its functions.`}
+          : `The registry has no copy of ${names(without)}, so the catalog contains none of its functions.`}
         <a href="#sources">Show the problems</a>
       </p>
     </Banner>

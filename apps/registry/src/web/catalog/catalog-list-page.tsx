@@ -27,13 +27,13 @@ export function CatalogListPage({
     <div class="catalogs">
       <h1>Catalogs</h1>
       <p class="lead">
-        An orchestrator reads a catalog to learn which image or binary runs a function. Each catalog is built
-        from a recipe and signed, and gets a new number when its content changes.
+        An orchestrator reads a catalog to find the image or binary of a function. The registry builds a
+        catalog from a recipe, signs it, and increases its serial when the content changes.
       </p>
       {total === 0 ? (
-        <Empty title="There are no catalogs yet.">
+        <Empty title="No catalogs yet">
           <p>
-            <code>krmhub catalog apply recipe.yaml</code> creates one.
+            Create one with <code>krmhub catalog apply recipe.yaml</code>.
           </p>
         </Empty>
       ) : (
@@ -88,7 +88,7 @@ function CatalogItem({ view }: { view: CatalogView }) {
 /** Renders nothing for a catalog without problems. */
 export function StateLabel({ view }: { view: CatalogView }) {
   const { state } = view.state;
-  if (state === 'failing') return <Label tone="danger">cannot be built</Label>;
+  if (state === 'failing') return <Label tone="danger">build fails</Label>;
   if (state === 'withdrawn') return <Label tone="warning">withdrawn</Label>;
   if (state === 'waiting')
     return <Label>{view.catalog.newest === undefined ? 'not built yet' : 'being built'}</Label>;

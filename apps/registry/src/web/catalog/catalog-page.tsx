@@ -58,7 +58,7 @@ export function CatalogPage(data: CatalogPageData) {
             {isServed ? <ContentsEntry to="use" name="Use it" /> : null}
             {newest === undefined ? null : <ContentsEntry to="contents" name="Functions" />}
             <ContentsEntry to="sources" name="Sources" />
-            <ContentsEntry to="report" name="Left out" />
+            <ContentsEntry to="report" name="Omitted" />
             {snapshots.length === 0 ? null : <ContentsEntry to="snapshots" name="Snapshots" />}
             {isServed ? <ContentsEntry to="trust" name="Trust" /> : null}
             <ContentsEntry to="recipe" name="Recipe" />

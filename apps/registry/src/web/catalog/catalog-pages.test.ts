@@ -187,7 +187,9 @@ describe('the page of a catalog', () => {
     expect(words).toContain('missing missing');
     expect(words).toMatch(/Not found at this URL, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
     expect(words).toContain('Check the url in the recipe');
-    expect(words).toContain('There is no copy of missing, so the catalog has none of its functions.');
+    expect(words).toContain(
+      'The registry has no copy of missing, so the catalog contains none of its functions.',
+    );
     expect(words).toContain('1 invalid');
     expect(text).toContain('href="/catalogs/platform?source=ours#contents"');
   });
@@ -300,7 +302,7 @@ describe('the report', () => {
       await quiet.publish({ kind: 'One', release: '1.0.0' });
       expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is omitted.');
       expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain(
-        'Nothing: the catalog contains everything',
+        'Nothing: the catalog contains all functions',
       );
       expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('None.');
     } finally {

@@ -200,8 +200,8 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
       }
       return pageResponse(c, site, {
         head: {
-          title: `What ${name} leaves out`,
-          description: `What the catalog ${name} rejects, shadows and omits, and why.`,
+          title: `What ${name} omits`,
+          description: `What the catalog ${name} rejects, shadows, and omits, and why.`,
           path: catalogReportPath(name),
           section: 'catalogs',
           isIndexed: of === undefined,
@@ -231,7 +231,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
         : await standingSnapshot({ name, snapshot: query.from });
     if (from === undefined || to === undefined) {
       throw new KrmhubError('not-found', `catalog ${name} does not have two snapshots to compare`, {
-        hint: 'Choose two existing snapshots with ?from= and ?to=.',
+        hint: 'Set two existing snapshots with ?from= and ?to=.',
       });
     }
     const path = compareSnapshotsPath(name, { from: from.serial, to: to.serial });

@@ -79,7 +79,9 @@ describe('a catalog with problems', () => {
     await apply(registry, 'waiting', theirs(upstream.origin));
     const words = wordsOf(await pageOf(registry, '/catalogs/waiting'));
     expect(words).toContain('This catalog has no snapshot yet');
-    expect(words).toContain('It is built after each source has been synced once. Not synced yet: theirs.');
+    expect(words).toContain(
+      'The registry builds it after the first sync of each source. Not synced yet: theirs.',
+    );
     expect(words).toContain('not synced yet');
     expect(words).toContain('Recipe');
     expect(words).not.toContain('Downloads');
@@ -107,10 +109,10 @@ describe('a catalog with problems', () => {
     await apply(registry, 'failing', '  - {name: ours, functions: {}}\n');
     await expect
       .poll(async () => wordsOf(await pageOf(registry, '/catalogs/failing')))
-      .toContain('The catalog cannot be built');
+      .toContain('Cannot build the catalog');
     const text = await pageOf(registry, '/catalogs/failing');
     expect(text).toContain('&lt;b&gt;the disk is full&lt;/b&gt;');
-    expect(wordsOf(await pageOf(registry, '/catalogs'))).toContain('failing cannot be built');
+    expect(wordsOf(await pageOf(registry, '/catalogs'))).toContain('failing build fails');
   });
 
   it('is empty, and leaves nothing out', async () => {
@@ -135,7 +137,7 @@ describe('a catalog with problems', () => {
     const done = send(registry, 'POST', change, reason);
     await expect.poll(async () => (await parts.store.catalog('default'))?.newest?.withdrawn).toBeDefined();
     const text = await pageOf(registry, '/catalogs/default');
-    expect(wordsOf(text)).toMatch(/Snapshot \d+ was withdrawn; the next one is being built/);
+    expect(wordsOf(text)).toMatch(/Snapshot \d+ was withdrawn; the registry is building the next snapshot/);
     expect(text).toContain('it &lt;i&gt;steals&lt;/i&gt; secrets');
     expect(kindsOf(text)).not.toContain('Bad');
     expect(wordsOf(text)).not.toContain('krmhub catalog pull');
@@ -159,7 +161,7 @@ describe('a catalog with problems', () => {
     upstream.files.delete('/catalog.yaml');
     await send(registry, 'POST', '/api/v1/catalogs/copied/sources/theirs/refresh');
     const words = wordsOf(await pageOf(registry, '/catalogs/copied'));
-    expect(words).toContain('The last good copy is still served.');
+    expect(words).toContain('The registry serves the last good copy.');
     expect(words).toMatch(/theirs stale/);
     expect(words).toMatch(/Until then, the last good copy is used, fetched \d{4}-/);
     expect(words).toContain('1 function');
@@ -250,7 +252,7 @@ describe('a catalog of many functions', () => {
     expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedInDetail);
     const words = wordsOf(text);
     expect(words).toContain(`${count} changed`);
-    expect(words).toContain('20 more functions differ but are not listed here.');
+    expect(words).toContain('20 more functions differ, but are not listed here.');
     expect(words).toContain('krmhub catalog diff many 1 2');
     expect(wordsOf(await pageOf(registry, '/catalogs/many'))).toContain('more than 100 functions');
   });

@@ -68,8 +68,8 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
           {counts.isAll && uncompared === 0 ? null : (
             <p>
               {counts.isAll
-                ? `${counted(uncompared, 'more function')} differ but are not listed here.`
-                : `The snapshots differ in ${changesText(counts, SERVER_LIMITS.maxComparedEntries)}. The first ones are listed here.`}{' '}
+                ? `${counted(uncompared, 'more function')} differ, but are not listed here.`
+                : `The snapshots differ in ${changesText(counts, SERVER_LIMITS.maxComparedEntries)}. This page lists the first of them.`}{' '}
               The command below lists all of them.
             </p>
           )}
@@ -83,7 +83,7 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
                   <FunctionLink name={name} />
                 </h2>
                 <p>
-                  It changed, but it is too large to compare on a page. The command below shows the
+                  It changed, but it is too large for a comparison on this page. The command below shows the
                   difference.
                 </p>
               </li>

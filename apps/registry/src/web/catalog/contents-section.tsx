@@ -93,7 +93,7 @@ function Filter({ view, counts, query }: Pick<Contents, 'view' | 'counts' | 'que
   return (
     <form class="compare-form" action={`${at(catalogPath(name))}#contents`}>
       <p>
-        <label for="contents-text">Name has</label>{' '}
+        <label for="contents-text">Name contains</label>{' '}
         <input
           id="contents-text"
           type="search"

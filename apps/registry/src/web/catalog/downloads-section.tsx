@@ -42,7 +42,7 @@ export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRec
           </dd>
         </div>
       </dl>
-      <h3>For tools that read another dialect</h3>
+      <h3>For tools with another dialect</h3>
       <dl class="facts">
         {PROFILES.map((profile) => (
           <div>

@@ -16,7 +16,7 @@ export function RecipeSection({
   return (
     <section aria-labelledby="recipe">
       <h2 id="recipe">Recipe</h2>
-      <p>The catalog is built from this recipe, shown as applied.</p>
+      <p>The registry builds the catalog from this recipe.</p>
       <CopySnippet label="Recipe" code={visibleText(cutText(recipe, MAX_RECIPE))} />
       {recipe.length > MAX_RECIPE ? (
         <p>

@@ -73,7 +73,7 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
       </nav>
       {isNothing && of === undefined ? (
         <Empty title="Nothing is omitted.">
-          <p>The catalog contains everything that the sources provide.</p>
+          <p>The catalog contains all functions of its sources.</p>
         </Empty>
       ) : null}
       {of === undefined ? <FailedSources view={view} /> : null}
@@ -289,8 +289,8 @@ function CompletedEntries({ view }: { view: CatalogView }) {
     <section aria-labelledby="completed">
       <h2 id="completed">Completed entries</h2>
       <p>
-        These entries lack fields. The recipe has <code>defaults</code> for their source, so the catalog has
-        them with these fields filled in.
+        Fields are missing in these entries. The <code>defaults</code> of the recipe for their source set
+        these fields.
       </p>
       {sources.map(({ source, completed, count }) => (
         <>
@@ -329,7 +329,7 @@ function InvalidEntries({ view }: { view: CatalogView }) {
       </h2>
       <p>
         Invalid source entries. They do not affect other entries. <strong>What to do:</strong> tell the
-        publisher of the catalog. <code>krmhub lint</code> shows what is wrong with a file.
+        publisher of the catalog. <code>krmhub lint</code> lists the errors of a file.
       </p>
       {records.map(({ source, copy: { invalid, invalidEntries: count } }) => (
         <>

@@ -18,7 +18,7 @@ export function ReportSection({ view, counts }: { view: CatalogView; counts: Cat
     <section aria-labelledby="report">
       <h2 id="report">What is omitted</h2>
       {isEmpty ? (
-        <p>Nothing: the catalog contains everything that its sources provide.</p>
+        <p>Nothing: the catalog contains all functions of its sources.</p>
       ) : (
         <dl class="facts">
           {remarks.map((remark) => (

@@ -27,7 +27,7 @@ export function SourcesSection({ view, counts }: { view: CatalogView; counts: Ca
       <p>
         {sources.length === 1
           ? 'The catalog has one source.'
-          : 'In this order. For each API version of a function, the first source that provides it wins.'}
+          : 'The order matters: for each API version of a function, the first source that provides it wins.'}
       </p>
       <ol class="found-list">
         {sources.map((source) => (
@@ -60,7 +60,7 @@ function Source({ catalog, source, count }: { catalog: string; source: SourceVie
       <ul class="found-facts">
         <li>
           {count === 0 ? (
-            'provides no function of this snapshot'
+            'provides no function in this snapshot'
           ) : (
             <>
               provides{' '}
@@ -135,7 +135,7 @@ export function Problem({ record }: { record: SourceRecord }) {
       <p>
         {problem.hint}{' '}
         {copy === undefined ? (
-          'Until then, nothing is included from it.'
+          'Until then, the catalog contains no functions of this source.'
         ) : (
           <>
             Until then, the last good copy is used, fetched <Time at={copy.fetchedAt} isPrecise />

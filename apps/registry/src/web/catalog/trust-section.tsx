@@ -26,7 +26,7 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
       ) : (
         <>
           <p>
-            This registry signed snapshot {serial} as the newest one. The signature says who built the
+            This registry signed snapshot {serial} as the newest snapshot. The signature says who built the
             catalog, not whether its functions are safe.
           </p>
           <DefinitionList
@@ -36,7 +36,7 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
                 'Signed by the key',
                 <>
                   <Digest value={signature.key} />{' '}
-                  {isPublished ? null : <Label tone="warning">not among the published keys</Label>}
+                  {isPublished ? null : <Label tone="warning">not a published key</Label>}
                 </>,
               ],
               ['Signed', <Time at={signature.signedAt} isPrecise />],
@@ -49,8 +49,7 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
             ]}
           />
           <p>
-            Verify it yourself. Get the fingerprint from the operator of the registry through another channel
-            than this page.
+            Verify it yourself. Get the fingerprint from the operator of the registry, not from this page.
           </p>
           <CopySnippet
             label="Verify the catalog"

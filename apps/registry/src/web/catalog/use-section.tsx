@@ -12,7 +12,7 @@ export function UseSection({ snapshot: { catalog, serial } }: { snapshot: Snapsh
   return (
     <section aria-labelledby="use">
       <h2 id="use">Use it</h2>
-      <p>The URL for an orchestrator. Its ETag is the digest of the content.</p>
+      <p>Configure this URL in an orchestrator. The ETag is the digest of the content.</p>
       <CopySnippet
         label="URL of the catalog"
         code={

@@ -72,7 +72,7 @@ export class CachedViews {
     const cached = this.#cache.get(name);
     if (cached !== undefined) return cached.value as RenderedMarkdown;
     const bytes = await this.#blobs.get(digest);
-    if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
+    if (bytes === undefined) throw new Error(`the blob ${digest} is missing`);
     return this.#cached(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
   }
 

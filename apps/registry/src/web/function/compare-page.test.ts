@@ -53,7 +53,7 @@ describe('the comparison of two releases', () => {
     }
     const large = '/functions/example.com/Large/compare';
     const text = await (await ask(`${large}?from=1.0.0&to=2.0.0`)).text();
-    expect(text).toContain('too large to compare here');
+    expect(text).toContain('too large for a comparison on this page');
     expect(text).toContain('krmhub diff example.com/Large@1.0.0 2.0.0');
     expect(text).not.toContain('has the tag v2.0.0');
     expect(await (await ask(`${large}?from=1.0.0&to=1.0.0`)).text()).toContain(

@@ -21,9 +21,8 @@ const TITLES: Record<Effect, string> = {
   compatible: 'Compatible',
 };
 const MEANINGS: Record<Effect, string> = {
-  breaking: 'Existing files may be rejected or change their meaning.',
-  review:
-    'Existing files usually stay valid. Their meaning or the permissions of the function may have changed.',
+  breaking: 'Existing files can be rejected, or their meaning can change.',
+  review: 'Existing files usually stay valid. Their meaning or the permissions of the function can differ.',
   compatible: 'Existing files keep their meaning.',
 };
 /** Maximum number of changes of one impact; `krmhub diff` prints all. */
@@ -54,11 +53,11 @@ export function ComparePage({ name, releases, from, to, changes }: Comparison) {
         <Time at={to.publishedAt} />.
       </p>
       {changes === undefined ? (
-        <Empty title="The definitions are too large to compare here">
-          <p>The command below compares definitions of any size.</p>
+        <Empty title="The definitions are too large for a comparison on this page">
+          <p>Use the command below: it compares definitions of any size.</p>
         </Empty>
       ) : changes.length === 0 ? (
-        <Empty title="Nothing changes">
+        <Empty title="No changes">
           <p>
             {from.digest === to.digest
               ? 'The definitions are identical.'

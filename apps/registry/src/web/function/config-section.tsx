@@ -26,7 +26,7 @@ export function ConfigFields({ description, schema }: { description: ConfigDescr
         <p>
           {rules.length === 0
             ? 'It has no fields.'
-            : 'The schema declares no fields. See the usage for what to configure.'}
+            : 'The schema declares no fields. See the usage document for the configuration.'}
         </p>
       )}
       {complete ? null : (

@@ -143,12 +143,12 @@ describe('the page of a function', () => {
     expect(other.text).toContain('content="noindex"');
     const none = await page('/functions/example.com/TwoVersions?version=v7');
     expect(none.status).toBe(404);
-    expect(none.text).toContain('It has v1, v1beta1.');
+    expect(none.text).toContain('Use one of v1, v1beta1.');
   });
 
   it.each([
     ['/functions/example.com/Nothing', 404, 'Function example.com/Nothing not found'],
-    ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'Its newest releases are 1.1.0, 1.0.0'],
+    ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'Use one of the newest releases: 1.1.0, 1.0.0'],
     ['/functions/example.com/SetLabels/releases/latest', 400, 'is not a valid release'],
     ['/functions/nogroup/SetLabels', 400, 'is not a valid group'],
     ['/functions/example.com/SetLabels?versoin=v1', 400, 'did you mean &quot;version&quot;'],

@@ -144,7 +144,7 @@ function ConfigSection({ view: { name, known, version, versions } }: { view: Fun
         </code>
         , <code>kind: {description.kind}</code>
         {version.version.configMap === true
-          ? '. It also accepts a ConfigMap with its settings under data'
+          ? '. The function also accepts a ConfigMap with its settings under data'
           : ''}
         . {description.description === undefined ? null : <Text value={description.description} />}
       </p>

@@ -88,13 +88,9 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
       findPredecessor({ releases: fn.releases }, to) ??
       fn.releases.find(({ release }) => compareReleases(release, to) < 0)?.release;
     if (from === undefined) {
-      throw new KrmhubError(
-        'not-found',
-        `${fn.group}/${fn.kind} has no release before ${to} to compare with`,
-        {
-          hint: 'Choose two releases with ?from= and ?to=.',
-        },
-      );
+      throw new KrmhubError('not-found', `${fn.group}/${fn.kind} has no release before ${to}`, {
+        hint: 'Set two releases with ?from= and ?to=.',
+      });
     }
     if (query.from === undefined || query.to === undefined || fn.kind !== params.kind) {
       return c.redirect(site.at(compareReleasesPath(fn, { from, to })), 302);

@@ -173,6 +173,6 @@ function pickVersion(
   const version = wanted ?? versions[0]!;
   if (versions.includes(version)) return { version, versions };
   throw new KrmhubError('not-found', `${group}/${kind} has no API version ${version}`, {
-    hint: `It has ${versions.join(', ')}.`,
+    hint: `Use one of ${versions.join(', ')}.`,
   });
 }

@@ -12,7 +12,7 @@ export function ReadmeSection({ view: { name, known } }: { view: FunctionView })
     <section aria-labelledby="readme">
       <h2 id="readme">README</h2>
       {known === undefined ? (
-        <p class="quiet">Catalogs have no READMEs. See the usage below.</p>
+        <p class="quiet">Catalogs do not contain READMEs. See the usage document below.</p>
       ) : readme === undefined ? (
         <p class="quiet">This release was published without a README.</p>
       ) : (

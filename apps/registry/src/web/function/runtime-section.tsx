@@ -16,8 +16,8 @@ export function RuntimeSection({ version }: { version: FunctionVersion }) {
       {starlark === undefined ? null : (
         <>
           <p>
-            A Starlark script that the orchestrator interprets. It sees only the resources it receives: no
-            files, no network.
+            A Starlark script that the orchestrator interprets. It has access only to its input: no files, no
+            network.
           </p>
           <DefinitionList
             items={[
@@ -33,8 +33,8 @@ export function RuntimeSection({ version }: { version: FunctionVersion }) {
       )}
       <p>
         {version.idempotent
-          ? 'Idempotent according to its author: running it again on its own output changes nothing.'
-          : 'Not declared idempotent: running it again on its own output may change the output.'}
+          ? 'Idempotent according to its publisher: a second run on its output changes nothing.'
+          : 'Not declared idempotent: a second run on its output can change the output.'}
       </p>
     </section>
   );
@@ -51,7 +51,7 @@ function Container({ container }: { container: ContainerRuntime }) {
           [
             'Network',
             requireNetwork === true ? (
-              <strong>Required. The function could send its input to other hosts.</strong>
+              <strong>Required. The function can send its input to other hosts.</strong>
             ) : (
               'None.'
             ),
@@ -61,7 +61,7 @@ function Container({ container }: { container: ContainerRuntime }) {
             requireStorageMount === true ? (
               <strong>Required. You choose the folders to mount when you run it.</strong>
             ) : (
-              'None. It sees only the resources it receives.'
+              'None. It has access only to its input.'
             ),
           ],
           [
@@ -74,7 +74,7 @@ function Container({ container }: { container: ContainerRuntime }) {
             'Digest',
             sha256 === undefined ? (
               image.includes('@') ? undefined : (
-                'Not set: the tag decides what runs.'
+                'Not set: the image behind the tag can change.'
               )
             ) : (
               <code class="digest">
@@ -85,7 +85,7 @@ function Container({ container }: { container: ContainerRuntime }) {
           [
             'Note',
             pinned === undefined
-              ? 'The image is not a valid reference, so there are no snippets.'
+              ? 'The image reference is not valid, so this page cannot show commands.'
               : undefined,
           ],
         ]}
@@ -98,7 +98,7 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
   return (
     <>
       <p>
-        An executable that runs on your machine <strong>with all permissions of its user</strong>, including
+        An executable that runs on your machine <strong>with all permissions of your user</strong>, including
         files and the network.
       </p>
       <table>

@@ -18,8 +18,8 @@ export function SignatureSection({ view: { name, known } }: { view: FunctionView
       <h2 id="signatures">Signatures</h2>
       {known === undefined ? (
         <p>
-          Signatures belong to releases, and this registry has no release of it. The recipe of a catalog says
-          which signatures it requires.
+          Signatures belong to releases, and this registry has no release of this function. The recipe of a
+          catalog says which signatures it requires.
         </p>
       ) : (
         <Signatures

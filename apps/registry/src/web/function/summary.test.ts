@@ -15,8 +15,8 @@ describe('permissions', () => {
       'the network and folders that you mount',
       'warning',
     ],
-    [{ exec: { platforms: [] } }, 'everything its user can access', 'warning'],
-    [{ container: IMAGE, exec: { platforms: [] } }, 'everything its user can access', 'warning'],
+    [{ exec: { platforms: [] } }, 'everything your user can access', 'warning'],
+    [{ container: IMAGE, exec: { platforms: [] } }, 'everything your user can access', 'warning'],
   ])('names the widest access of any runtime in %j', (runtime, words, tone) => {
     expect(permissions({ runtime } as Parameters<typeof permissions>[0])).toEqual({ words, tone });
   });

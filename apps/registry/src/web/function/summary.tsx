@@ -36,7 +36,7 @@ export function permissions({ runtime: { container, exec } }: Pick<FunctionVersi
   words: string;
   tone: Tone;
 } {
-  if (exec !== undefined) return { words: 'everything its user can access', tone: 'warning' };
+  if (exec !== undefined) return { words: 'everything your user can access', tone: 'warning' };
   const words = [
     ...(container?.requireNetwork === true ? ['the network'] : []),
     ...(container?.requireStorageMount === true ? ['folders that you mount'] : []),

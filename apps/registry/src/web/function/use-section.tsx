@@ -86,8 +86,8 @@ function KrmhubCommands({ view: { name, known } }: { view: FunctionView }) {
     <>
       <h3 id="use-krmhub">With krmhub</h3>
       <p>
-        Show it in a terminal, or download its definition and README, checked against their digests and the
-        signers that <code>krmhub trust</code> names:
+        Show the function in a terminal, or pull its definition and README. The pull verifies the digests and
+        the signers in <code>krmhub trust</code>:
       </p>
       <Commands
         label="krmhub commands"

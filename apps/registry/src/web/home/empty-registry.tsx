@@ -8,12 +8,12 @@ export function EmptyRegistry() {
   return (
     <div class="home">
       <h1>A registry of KRM functions</h1>
-      <p class="lead">Nothing is published yet. Publish your first function in three steps.</p>
+      <p class="lead">This registry has no functions yet. Publish your first function in three steps.</p>
       <ol class="steps">
         <li>
           <h2>Log in</h2>
           <p>
-            The first token is in the file <code>admin.token</code> in the registry's data folder. The
+            The first token is in the file <code>admin.token</code> in the data folder of the registry. The
             operator creates more tokens.
           </p>
           <CopySnippet
@@ -30,7 +30,7 @@ export function EmptyRegistry() {
         <li>
           <h2>Write a definition</h2>
           <p>
-            <code>init</code> writes a template, and <code>lint</code> what to fill in.
+            <code>init</code> creates a template, and <code>lint</code> lists the lines to edit.
           </p>
           <CopySnippet
             label="Write a definition"

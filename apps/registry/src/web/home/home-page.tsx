@@ -36,8 +36,8 @@ export function HomePage({ shown }: { shown: HomeData }) {
     <div class="home">
       <h1>A registry of KRM functions</h1>
       <p class="lead">
-        Find functions for kustomize, kpt and other orchestrators. See what they do, what they can access and
-        who signed them, and read <a href={at(CATALOGS)}>catalogs</a> of them.
+        Find functions for kustomize, kpt, and other orchestrators. See what they do, what they can access,
+        and who signed them, and read <a href={at(CATALOGS)}>catalogs</a> of them.
       </p>
       <SearchBox id="search" isLarge />
       <p class="home-counts">
@@ -109,7 +109,7 @@ function Newest({ items }: { items: readonly SearchItem[] }) {
         ))}
       </ol>
       <p>
-        <a href={at(searchPath({ sort: 'newest' }))}>All, newest first</a> or their{' '}
+        <a href={at(searchPath({ sort: 'newest' }))}>All functions, newest first</a>, or their{' '}
         <a href={at(RELEASES_FEED)}>feed</a>
       </p>
     </section>

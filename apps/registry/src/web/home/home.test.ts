@@ -12,7 +12,7 @@ const home = async () => (await registry.request('/', { headers: { Accept: 'text
 describe('the first page', () => {
   it('of an empty registry explains how to publish', async () => {
     const page = await home();
-    expect(page).toContain('Nothing is published yet');
+    expect(page).toContain('This registry has no functions yet');
     expect(page).toContain('krmhub publish');
     expect(page).not.toContain('Newest releases');
   });

@@ -234,7 +234,7 @@ describe('tokens', () => {
       const browser = await signedIn(lonely);
       const page = await browser.text(`/operate/tokens/${browser.tokenId}/revoke`);
       expect(page).toContain('This is the last administrator token');
-      expect(page).toContain('You are signed in with it');
+      expect(page).toContain('You are signed in with this token');
       await browser.act(`/operate/tokens/${browser.tokenId}/revoke`);
       expect((await browser.get('/operate')).status).toBe(303);
     } finally {
@@ -276,7 +276,7 @@ describe('a user with fewer rights', () => {
       expect([target, response.status]).toEqual([target, isForbidden ? 403 : 200]);
       const page = await response.text();
       if (isForbidden) {
-        expect(page).toContain('lacks the scope &quot;admin&quot;');
+        expect(page).toContain('does not have the scope &quot;admin&quot;');
         expect(page).toContain('<code>admin</code>');
         expect(page).toContain('Signed in as');
         expect(page).not.toContain(tokens[0]!.id);

@@ -70,7 +70,7 @@ describe('a form that changes something', () => {
     const formKey = await browser.formKey();
     const response = await browser.post('/operate/tokens/new', { ...TOKEN, formKey }, headers);
     expect(response.status).toBe(403);
-    expect(await response.text()).toContain('did not come from a page of this registry');
+    expect(await response.text()).toContain('is not from a page of this registry');
     expect(await names()).not.toContain('forged');
     // Other sites can sign no one in or out.
     const { secret } = await registry.token({});

@@ -28,8 +28,8 @@ export const EMPTY_TOKEN: TokenInput = {
 
 const MEANINGS: Readonly<Record<TokenScope, string>> = {
   publish: 'publish releases of functions, and attach signatures to them',
-  yank: 'yank, unyank and deprecate releases',
-  push: 'push artifacts to repositories other than those of functions',
+  yank: 'yank, unyank, and deprecate releases',
+  push: 'push artifacts to repositories outside functions/',
   admin: 'administer the registry: tokens, recipes, policies, takedowns',
 };
 
@@ -60,7 +60,7 @@ export function NewTokenPage({
         <p class="entry">
           <label for="name">Name</label>
           <span class="quiet" id="name-hint">
-            Who or what uses it. The log shows this name.
+            The user or program of the token. The log shows this name.
           </span>
           <input
             id="name"
@@ -119,8 +119,10 @@ export function CreatedTokenPage({ token }: { token: CreatedToken }) {
       <h1>
         Token <Text value={token.name} max={100} />
       </h1>
-      <Banner tone="warning" title="Copy it now: it is shown only once">
-        <p>The registry stores only a hash of it. Reloading this page creates another token.</p>
+      <Banner tone="warning" title="Copy the token now: this page shows it only once">
+        <p>
+          The registry stores only a hash of the token. If you reload this page, it creates another token.
+        </p>
       </Banner>
       <CopySnippet code={token.token} label="The token" />
       <TokenRights token={token} />

@@ -32,7 +32,8 @@ import { refuseCrossOrigin } from './refuse-cross-origin.js';
 import { type SessionCookie, sessionCookie } from './session-cookie.js';
 import { belongsToSession, Sessions } from './sessions.js';
 
-const HINT = 'An administrator creates tokens. The first one is in admin.token in the data folder.';
+const HINT =
+  'An administrator creates tokens with `krmhub token create`. The first token is in admin.token in the data folder.';
 
 type Answer = PrivatePage | Response;
 
@@ -104,8 +105,8 @@ export class OperatorPages {
           return handler(c, { ...input, form: checkForm(given, schema) }, operator);
         }
         if (stale !== undefined) return stale(c, { ...input, form: checkForm(given, schema) }, operator);
-        throw new KrmhubError('forbidden', 'the form belongs to an earlier session: nothing was changed', {
-          hint: 'Reload the page of the form.',
+        throw new KrmhubError('forbidden', 'nothing was changed: the form belongs to an earlier session', {
+          hint: 'Reload the page, and submit the form again.',
         });
       });
     });

@@ -24,6 +24,6 @@ export const OperatorProvider = Current.Provider;
 /** Returns the operator of the page that is being rendered. */
 export function useOperator(): Operator {
   const operator = useContext(Current);
-  if (operator === undefined) throw new Error('A component was rendered outside of a page for operators.');
+  if (operator === undefined) throw new Error('A component was rendered outside an operator page.');
   return operator;
 }

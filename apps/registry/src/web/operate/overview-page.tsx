@@ -15,9 +15,9 @@ export interface Overview {
 }
 
 const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
-  store: 'The database can be written',
-  blobs: 'Files can be written',
-  catalogs: 'Catalogs are built',
+  store: 'The database is writable',
+  blobs: 'The blob folder is writable',
+  catalogs: 'Catalog builds succeed',
 };
 
 export function OverviewPage({
@@ -34,8 +34,8 @@ export function OverviewPage({
       {lacking === undefined ? null : (
         <Banner title="Read-only access">
           <p>
-            Syncing sources, applying recipes and creating tokens require a token with the scope{' '}
-            <code>admin</code> for all groups. Your token lacks <Text value={lacking} />.
+            To sync sources, apply recipes, or create tokens, you need a token with the scope{' '}
+            <code>admin</code> for all groups. Your token does not have <Text value={lacking} />.
           </p>
         </Banner>
       )}
@@ -57,8 +57,8 @@ export function OverviewPage({
               {failing.length === 0 ? 'ok' : 'failing'}
             </Label>{' '}
             {failing.length === 0
-              ? `All catalogs (${catalogs}) can be built`
-              : `${failing.length} of ${catalogs} catalogs cannot be built; they serve old snapshots`}
+              ? `The builds of all ${catalogs} catalogs succeed`
+              : `The builds of ${failing.length} of ${catalogs} catalogs fail; they serve old snapshots`}
             {failing.length === 0 ? null : (
               <ul>
                 {failing.slice(0, MAX_FAILING).map(({ catalog, message }) => (
@@ -92,15 +92,15 @@ export function OverviewPage({
           <dt>
             <a href={at(sourcesPath())}>Sources</a>
           </dt>
-          <dd>The upstream catalogs of all recipes: see their status and sync one now.</dd>
+          <dd>The upstream catalogs of all recipes: see their status, and sync them.</dd>
           <dt>
             <a href={at(RECIPES)}>Recipes</a>
           </dt>
-          <dd>The recipe of each catalog: read, check and apply.</dd>
+          <dd>The recipe of each catalog: read, check, and apply it.</dd>
           <dt>
             <a href={at(TOKENS)}>Tokens</a>
           </dt>
-          <dd>The tokens that can publish, yank, push and administer: create and revoke them.</dd>
+          <dd>The tokens that can publish, yank, push, and administer: create and revoke them.</dd>
         </dl>
       </section>
     </>

@@ -18,7 +18,7 @@ export async function readForm(
       'unsupported-media-type',
       `unsupported media type of a form: ${mediaType ?? '(none)'}`,
       {
-        hint: `Browsers send it as ${MEDIA_TYPE}.`,
+        hint: `Send it as ${MEDIA_TYPE}.`,
       },
     );
   }
@@ -42,6 +42,6 @@ export function checkForm<Schema extends z.ZodObject>(
   const values = checkParameters(schema, form, 'field', problems);
   if (problems.length === 0) return values as z.output<Schema>;
   throw new KrmhubError('invalid-request', problems.join('; '), {
-    hint: 'Reload the page and fill in its form.',
+    hint: 'Reload the page, and submit the form again.',
   });
 }

@@ -44,7 +44,7 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
       <h1>Recipe of {name}</h1>
       <p>
         {catalog === undefined ? (
-          'This catalog does not exist yet. Applying the recipe creates it.'
+          'This catalog does not exist yet. To create it, apply the recipe.'
         ) : (
           <>
             Applied <Time at={catalog.appliedAt} isPrecise /> by <Text value={catalog.appliedBy} max={100} />.{' '}
@@ -54,13 +54,13 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
         )}
       </p>
       {isBuiltIn ? (
-        <Banner title="This catalog is built in and cannot be changed">
+        <Banner title="You cannot change this catalog: it is built in">
           <p>Apply a recipe under another name.</p>
         </Banner>
       ) : lacking === undefined ? null : (
         <Banner title="Read-only access">
           <p>
-            Applying a recipe requires the scope <code>admin</code> for all groups; your token lacks{' '}
+            To apply a recipe, you need the scope <code>admin</code> for all groups. Your token does not have{' '}
             <Text value={lacking} />.
           </p>
         </Banner>
@@ -98,7 +98,7 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
               Check only
             </button>
             <button type="submit" name="do" value="apply">
-              {outcome?.is === 'conflict' ? 'Replace it with mine' : 'Apply'}
+              {outcome?.is === 'conflict' ? 'Replace it with my recipe' : 'Apply'}
             </button>
           </div>
         </ActionForm>
@@ -116,7 +116,7 @@ function Outcome({ outcome }: { outcome: RecipeOutcome }) {
     case 'applied':
       return (
         <Banner tone="good" title="Recipe applied">
-          <p>The catalog is built as soon as its sources are synced.</p>
+          <p>The registry builds the catalog after it syncs the sources.</p>
         </Banner>
       );
     case 'checked':
@@ -128,13 +128,13 @@ function Outcome({ outcome }: { outcome: RecipeOutcome }) {
     case 'conflict':
       return (
         <Banner tone="warning" title="The recipe has changed since you started">
-          <p>Nothing was changed. Compare both recipes, then apply yours again.</p>
+          <p>Nothing was changed. Compare both recipes, then apply your recipe again.</p>
         </Banner>
       );
     case 'stale':
       return (
         <Banner tone="warning" title="Not applied yet">
-          <p>You signed in again after you opened this form. Check it and submit it again.</p>
+          <p>You signed in again after you opened this form. Check the form, and submit it again.</p>
         </Banner>
       );
     case 'refused':
@@ -154,9 +154,9 @@ function Outcome({ outcome }: { outcome: RecipeOutcome }) {
 }
 
 const WOULD = {
-  create: 'Applying it would create the catalog.',
-  change: 'Applying it would replace the current recipe.',
-  leave: 'It equals the current recipe.',
+  create: 'If you apply it, the registry creates the catalog.',
+  change: 'If you apply it, it replaces the current recipe.',
+  leave: 'It is identical to the current recipe.',
 } as const;
 
 function rowsFor(text: string): number {

@@ -27,7 +27,7 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
                 <a href={at(recipePath(name))}>{name}</a>
               </h2>
               {isBuiltIn ? <Label>built in</Label> : null}
-              {failing.has(name) ? <Label tone="danger">cannot be built</Label> : null}
+              {failing.has(name) ? <Label tone="danger">build fails</Label> : null}
             </div>
             {failing.has(name) ? (
               <p>
@@ -66,7 +66,8 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
         <p class="entry">
           <label for="name">Name</label>
           <span class="quiet" id="name-hint">
-            Lower-case letters, digits and inner hyphens. The catalog is created when you apply its recipe.
+            Lower-case letters, digits, and inner hyphens. When you apply its recipe, the registry creates the
+            catalog.
           </span>
           <input
             id="name"

@@ -51,7 +51,7 @@ describe('a recipe', () => {
     expect(expectedOf(empty)).toBe('none');
     const checked = await send('first', text, 'check');
     expect(checked.status).toBe(200);
-    expect(await checked.text()).toContain('Applying it would create the catalog.');
+    expect(await checked.text()).toContain('If you apply it, the registry creates the catalog.');
     expect(await stored('first')).toBeUndefined();
     const applied = await send('first', text, 'apply');
     expect([applied.status, applied.headers.get('location')]).toEqual([
@@ -65,7 +65,9 @@ describe('a recipe', () => {
     const page = await browser.text('/operate/recipes/first?applied=true');
     expect(page).toContain('Recipe applied');
     expect(expectedOf(page)).toBe(stateOf(text));
-    expect(await (await send('first', text, 'check')).text()).toContain('It equals the current recipe.');
+    expect(await (await send('first', text, 'check')).text()).toContain(
+      'It is identical to the current recipe.',
+    );
     expect(await browser.text('/operate/recipes')).toContain('/operate/recipes/first');
   });
 
@@ -192,7 +194,7 @@ describe('a recipe', () => {
 
   it('of the built-in catalog is read-only', async () => {
     const page = await browser.text('/operate/recipes/default');
-    expect(page).toContain('This catalog is built in and cannot be changed');
+    expect(page).toContain('You cannot change this catalog: it is built in');
     expect(page).not.toContain('<textarea');
     const before = await stored('default');
     expect((await send('default', recipe('default'), 'apply', stateOf(before ?? ''))).status).toBe(409);

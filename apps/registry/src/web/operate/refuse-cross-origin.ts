@@ -11,16 +11,12 @@ export function refuseCrossOrigin(c: RegistryContext, { publicUrl }: Pick<Site, 
   const site = c.req.header('sec-fetch-site');
   const isOwn = isOwnOrigin(c, c.req.header('origin'), publicUrl);
   if (isOwn && (site === undefined || site === 'same-origin')) return;
-  throw new KrmhubError(
-    'forbidden',
-    'the form did not come from a page of this registry: nothing was changed',
-    {
-      hint:
-        publicUrl === undefined
-          ? `Open ${OPERATE} and submit it there. Behind a proxy, set KRMHUB_PUBLIC_URL.`
-          : `Open ${publicUrl}${OPERATE} and submit it there.`,
-    },
-  );
+  throw new KrmhubError('forbidden', 'nothing was changed: the form is not from a page of this registry', {
+    hint:
+      publicUrl === undefined
+        ? `Open ${OPERATE}, and submit the form there. Behind a proxy, set KRMHUB_PUBLIC_URL.`
+        : `Open ${publicUrl}${OPERATE}, and submit the form there.`,
+  });
 }
 
 /** Without a public URL, the origin is the host of the request: a cookie belongs to that host too. */

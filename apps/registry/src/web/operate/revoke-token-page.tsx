@@ -21,17 +21,20 @@ export function RevokeTokenPage({ token, isLastAdmin }: { token: Token; isLastAd
       {isLastAdmin ? (
         <Banner tone="danger" title="This is the last administrator token">
           <p>
-            It is the last valid token with the scope <code>admin</code>. To create another one, empty the
+            This is the last valid token with the scope <code>admin</code>. To create another token, empty the
             file <code>admin.token</code> in the data folder and restart the registry.
           </p>
         </Banner>
       ) : null}
       {isOwn ? (
-        <Banner tone="warning" title="You are signed in with it">
+        <Banner tone="warning" title="You are signed in with this token">
           <p>You will be signed out.</p>
         </Banner>
       ) : null}
-      <p>Requests with it are refused immediately. You cannot undo this, but you can create another token.</p>
+      <p>
+        The registry rejects requests with this token immediately. You cannot undo this, but you can create
+        another token.
+      </p>
       <ActionForm action={revokeTokenPath(token)} class="buttons">
         <button class="button-danger" type="submit">
           Revoke it

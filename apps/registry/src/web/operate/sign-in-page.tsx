@@ -54,12 +54,12 @@ export function SignInPage({ from, refused, hasEnded = false }: SignIn) {
         <button type="submit">Sign in</button>
       </form>
       <p class="quiet">
-        The pages have the permissions of your token. You stay signed in for 8 hours, until the token ends, or
-        until you sign out. Your browser stores a cookie with a random number, not the token.
+        The pages have the permissions of your token. You stay signed in for 8 hours, until the token expires,
+        or until you sign out. Your browser stores a cookie with a random number, not the token.
       </p>
       <p class="quiet">
-        The first token is in <code>admin.token</code> in the registry's data folder. The operator creates
-        more tokens. If you followed a link from another site and are already signed in,{' '}
+        The first token is in <code>admin.token</code> in the data folder of the registry. The operator
+        creates more tokens. If you followed a link from another site and are already signed in,{' '}
         <a href={at(from)}>continue to the page</a>.
       </p>
     </div>

@@ -10,7 +10,10 @@ import { ActionForm } from './action-form.js';
 const STATES: Readonly<Record<Source['state'], { tone: Tone; meaning: string }>> = {
   current: { tone: 'good', meaning: 'The last sync succeeded' },
   stale: { tone: 'warning', meaning: 'The last sync failed; an older copy is used' },
-  missing: { tone: 'danger', meaning: 'It has no copy, so the catalog has none of its functions' },
+  missing: {
+    tone: 'danger',
+    meaning: 'The registry has no copy, so the catalog contains no functions of it',
+  },
 };
 
 /** All details of a source. */

@@ -37,12 +37,12 @@ export function SourcesPage({ shown }: { shown: SourcesPageData }) {
     <>
       <h1>Sources{catalog === undefined ? null : ` of ${catalog}`}</h1>
       <p class="lead">
-        The upstream catalogs of all recipes. If a sync fails, the last good copy is still served.
+        The upstream catalogs of all recipes. If a sync fails, the registry serves the last good copy.
       </p>
       {asked === undefined ? null : <Asked source={asked} />}
       {lacking === undefined ? null : (
         <p>
-          Syncing a source requires the scope <code>admin</code> for all groups; your token lacks{' '}
+          To sync a source, you need the scope <code>admin</code> for all groups. Your token does not have{' '}
           <Text value={lacking} />.
         </p>
       )}

@@ -35,8 +35,7 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
       {revoked?.revokedAt === undefined ? null : (
         <Banner tone="good" title="The token is revoked">
           <p>
-            <Text value={revoked.name} max={100} /> is refused since <Time at={revoked.revokedAt} isPrecise />
-            .
+            <Text value={revoked.name} max={100} /> was revoked at <Time at={revoked.revokedAt} isPrecise />.
           </p>
         </Banner>
       )}
@@ -66,7 +65,7 @@ function TokenItem({ token }: { token: TokenWithState }) {
           <Text value={token.name} max={100} />
         </h2>
         {token.state === 'good' ? null : <Label>{token.state}</Label>}
-        {isOwn ? <Label>you are signed in with it</Label> : null}
+        {isOwn ? <Label>your token</Label> : null}
         {token.state === 'good' ? (
           <a class="button-plain" href={at(revokeTokenPath(token))}>
             Revoke{' '}

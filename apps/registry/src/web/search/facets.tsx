@@ -37,7 +37,7 @@ function Values({ values }: { values: readonly FacetValue[] }) {
           <a href={at(path)} rel="nofollow" aria-current={isChosen ? 'true' : undefined}>
             <span class="facet-value">
               <ShortSigner value={value} max={80} />
-              {isChosen ? <span class="unseen"> – leave out</span> : null}
+              {isChosen ? <span class="unseen"> – remove</span> : null}
             </span>
             {count === undefined ? null : <span class="facet-count">{count.toLocaleString('en')}</span>}
           </a>

@@ -13,7 +13,7 @@ export function NoResults({ search, tags }: { search: Search; tags: readonly Fac
   const asked = chips(search);
   if (asked.length === 0) {
     return (
-      <Empty title="Nothing is published in this registry yet.">
+      <Empty title="This registry has no functions yet.">
         <p>
           The <a href={at(HOME)}>first page</a> shows how to publish a function.
         </p>
@@ -21,7 +21,7 @@ export function NoResults({ search, tags }: { search: Search; tags: readonly Fac
     );
   }
   return (
-    <Empty title={asked.length === 1 ? 'No function matches:' : 'No function matches all of this:'}>
+    <Empty title={asked.length === 1 ? 'No function matches:' : 'No function matches all of these filters:'}>
       <ul>
         {asked.map(({ title, value, path }) => (
           <li>
@@ -30,7 +30,7 @@ export function NoResults({ search, tags }: { search: Search; tags: readonly Fac
               <>
                 {' – '}
                 <a href={at(path)} rel="nofollow">
-                  search without it
+                  search without this filter
                 </a>
               </>
             )}

@@ -78,7 +78,7 @@ function Chips({ chips: all }: { chips: readonly Chip[] }) {
             <span class="chip-remove" aria-hidden="true">
               ×
             </span>
-            <span class="unseen"> – leave out</span>
+            <span class="unseen"> – remove</span>
           </a>
         </li>
       ))}

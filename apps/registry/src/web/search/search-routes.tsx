@@ -76,7 +76,7 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
     return pageResponse(c, site, {
       head: {
         title: q.trim() === '' ? 'Functions' : `${q.trim()} – functions`,
-        description: 'Search the functions of this registry by words, tags, groups, publishers and more.',
+        description: 'Search the functions of this registry by words, tags, groups, publishers, and more.',
         path: '/functions',
         section: 'functions',
         isIndexed: false,
@@ -99,6 +99,6 @@ function refuseTooMany(
   const link: SearchLink = { ...search, cursor: undefined };
   if (count <= maxSearchFilters && searchPath(link).length <= maxSearchAddressLength) return;
   throw new KrmhubError('invalid-request', 'too many search filters', {
-    hint: `Use at most ${maxSearchFilters} filters in a URL of ${maxSearchAddressLength} characters.`,
+    hint: `Use at most ${maxSearchFilters} filters, and a URL of at most ${maxSearchAddressLength} characters.`,
   });
 }

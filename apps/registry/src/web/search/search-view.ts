@@ -36,7 +36,7 @@ export interface FacetView {
   more: FacetValue[];
 }
 
-/** A filter or the text of the search, with the search without it. */
+/** A filter or the text of the search, with the search without this filter. */
 export interface Chip {
   title: string;
   value: string;

@@ -65,9 +65,9 @@ describe('the search page', () => {
     expect(links.get('other.example1')).toBe(
       '/functions?q=labels&tag=mutator&group=example.com&group=other.example&sort=name',
     );
-    expect(links.get('example.com – leave out1')).toBe('/functions?q=labels&tag=mutator&sort=name');
-    expect(links.get('Tag mutator× – leave out')).toBe('/functions?q=labels&group=example.com&sort=name');
-    expect(links.get('Text labels× – leave out')).toBe('/functions?tag=mutator&group=example.com&sort=name');
+    expect(links.get('example.com – remove1')).toBe('/functions?q=labels&tag=mutator&sort=name');
+    expect(links.get('Tag mutator× – remove')).toBe('/functions?q=labels&group=example.com&sort=name');
+    expect(links.get('Text labels× – remove')).toBe('/functions?tag=mutator&group=example.com&sort=name');
     expect(links.get('Clear all')).toBe('/functions');
     const ordered = linksOf(await pageOf('/functions?q=labels&tag=mutator&sort=name'));
     expect(ordered.get('Relevance')).toBe('/functions?q=labels&tag=mutator');
@@ -79,7 +79,7 @@ describe('the search page', () => {
     const page = await pageOf('/functions');
     expect(linksOf(page).get('SetLabels2')).toBe('/functions?kind=SetLabels');
     expect(linksOf(page).has('CheckLimits1')).toBe(false);
-    expect(linksOf(await pageOf('/functions?kind=checklimits')).get('Kind checklimits× – leave out')).toBe(
+    expect(linksOf(await pageOf('/functions?kind=checklimits')).get('Kind checklimits× – remove')).toBe(
       '/functions',
     );
   });
@@ -128,10 +128,10 @@ describe('the search page', () => {
 
   it('repeats a search without results, and suggests others', async () => {
     const page = await pageOf('/functions?q=zebra&tag=labels');
-    expect(page).toContain('No function matches all of this');
+    expect(page).toContain('No function matches all of these filters');
     expect(page).toContain('<bdi>zebra</bdi>');
     const links = linksOf(page);
-    expect(links.get('search without it')).toBe('/functions?q=zebra');
+    expect(links.get('search without this filter')).toBe('/functions?q=zebra');
     expect(links.get('many 25')).toBe('/functions?tag=many');
     expect(links.get('Show all functions.')).toBe('/functions');
   });

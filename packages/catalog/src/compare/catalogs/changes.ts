@@ -65,7 +65,7 @@ export class FunctionChanges {
       const at = (told.get(place) ?? 0) + 1;
       told.set(place, at);
       const left = (this.#counts.get(place) ?? 0) - MAX_PER_CLASS;
-      if (at === MAX_PER_CLASS && left > 0) change.message = `${change.message}; and ${left} more like this`;
+      if (at === MAX_PER_CLASS && left > 0) change.message = `${change.message}; and ${left} similar changes`;
     }
     return this.#changes.sort(
       (a, b) =>

@@ -13,7 +13,7 @@ export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: 
   breaking: { label: 'breaking', meaning: 'Existing files are rejected, or a function is no longer served.' },
   review: {
     label: 'to review',
-    meaning: 'Review the change: the provider, the permissions or the behavior of a function may differ.',
+    meaning: 'Review the change: the provider, the permissions, or the behavior of a function may differ.',
   },
   quiet: { label: 'quiet', meaning: 'No action is required.' },
 };
@@ -29,7 +29,7 @@ export const CATALOG_CHANGE_CLASSES = {
   'schema-breaking': {
     weight: 'breaking',
     summary:
-      'The schema or the accepted functionConfig changed: existing files are rejected or change their meaning.',
+      'The schema or the accepted functionConfig changed: existing files are rejected, or their meaning changes.',
   },
   'schema-review': {
     weight: 'review',
@@ -55,7 +55,7 @@ export const CATALOG_CHANGE_CLASSES = {
   },
   'release-changed': {
     weight: 'review',
-    summary: 'The release, image tag or URL changed, and the order is unknown.',
+    summary: 'The release, image tag, or URL changed. The order is unknown.',
   },
   rebuilt: {
     weight: 'quiet',
@@ -63,11 +63,11 @@ export const CATALOG_CHANGE_CLASSES = {
   },
   'digest-removed': {
     weight: 'review',
-    summary: 'The image, executable or script is no longer pinned by digest.',
+    summary: 'The image, executable, or script is no longer pinned by digest.',
   },
   'digest-added': {
     weight: 'quiet',
-    summary: 'The image, executable or script is now pinned by digest.',
+    summary: 'The image, executable, or script is now pinned by digest.',
   },
 
   'network-needed': { weight: 'review', summary: 'The container now requires network access.' },
@@ -79,8 +79,7 @@ export const CATALOG_CHANGE_CLASSES = {
   'storage-dropped': { weight: 'quiet', summary: 'The container no longer requires mounted storage.' },
   'registry-changed': {
     weight: 'review',
-    summary:
-      'The image is from another registry or repository, or the executable or script is from another host.',
+    summary: 'The image has another registry or repository, or the executable or script has another host.',
   },
   'runtime-changed': {
     weight: 'review',
@@ -92,18 +91,18 @@ export const CATALOG_CHANGE_CLASSES = {
   'signer-changed': { weight: 'review', summary: 'The signer changed.' },
   'signature-removed': {
     weight: 'review',
-    summary: 'The signature by a signer that the recipe trusts is removed.',
+    summary: 'The signature by a trusted signer of the recipe is removed.',
   },
   'signature-added': {
     weight: 'quiet',
-    summary: 'A signature by a signer that the recipe trusts is added.',
+    summary: 'A signature by a trusted signer of the recipe is added.',
   },
-  'source-changed': { weight: 'review', summary: 'Another source of the recipe provides the function.' },
+  'source-changed': { weight: 'review', summary: 'Another source of the recipe now provides the function.' },
   'publisher-changed': { weight: 'review', summary: 'The publisher changed.' },
   'license-changed': { weight: 'review', summary: 'The license changed.' },
   'texts-changed': {
     weight: 'quiet',
-    summary: 'Descriptions, tags, maintainers or document URLs changed.',
+    summary: 'Descriptions, tags, maintainers, or document URLs changed.',
   },
 } as const satisfies Record<string, { weight: CatalogChangeImpact; summary: string }>;
 

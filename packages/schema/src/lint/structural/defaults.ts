@@ -31,7 +31,7 @@ export const defaults: SchemaCheck = (nodes, report, state) => {
     }
     state.valuesLeft -= countValues(node.schema, state.valuesLeft);
     if (state.valuesLeft <= 0) {
-      const message = 'the schemas that have defaults are too large to check this default and those after it';
+      const message = 'the schemas with defaults are too large: this default and later ones are not checked';
       report('schema/default-unchecked', [...node.path, 'default'], message, { target: 'key' });
       break;
     }
@@ -53,7 +53,7 @@ export const defaults: SchemaCheck = (nodes, report, state) => {
 };
 
 function reportCostly({ path }: SchemaNode, report: Report): void {
-  const message = 'matching the patterns costs too much to check this default and those after it';
+  const message = 'the patterns are too complex: this default and later ones are not checked';
   report('schema/default-unchecked', [...path, 'default'], message, { target: 'key' });
 }
 

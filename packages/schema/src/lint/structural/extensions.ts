@@ -36,7 +36,8 @@ export const extensions: SchemaCheck = (nodes, report) => {
 function checkFlags(schema: JsonObject, path: Path, report: Report): void {
   const wrong = (name: string, message: string): void =>
     report('schema/extension', [...path, name], message, { target: 'key' });
-  if (keyword(schema, PRESERVE) === false) wrong(PRESERVE, `\`${PRESERVE}\` must be true or absent`);
+  if (keyword(schema, PRESERVE) === false)
+    wrong(PRESERVE, `\`${PRESERVE}\` must be true, or must not be set`);
   if (isSet(schema, INT_OR_STRING)) {
     if (typeOf(schema) !== undefined) wrong('type', `\`type\` cannot be combined with \`${INT_OR_STRING}\``);
     for (const name of [PRESERVE, EMBEDDED] as const) {
@@ -44,12 +45,12 @@ function checkFlags(schema: JsonObject, path: Path, report: Report): void {
     }
   }
   if (!isSet(schema, EMBEDDED)) return;
-  if (typeOf(schema) !== 'object') wrong('type', `an embedded resource needs \`type: object\``);
+  if (typeOf(schema) !== 'object') wrong('type', `an embedded resource requires \`type: object\``);
   if (subschema(schema, 'additionalProperties') !== undefined) {
     wrong('additionalProperties', 'an embedded resource cannot be a map');
   }
   if (Object.keys(propertiesOf(schema)).length === 0 && !isSet(schema, PRESERVE)) {
-    wrong('properties', `an embedded resource needs \`properties\` or \`${PRESERVE}: true\``);
+    wrong('properties', `an embedded resource requires \`properties\` or \`${PRESERVE}: true\``);
   }
 }
 
@@ -64,11 +65,13 @@ function checkTypeOf(
   const value = keyword(schema, name);
   if (typeof value !== 'string') return;
   if (!values.includes(value)) {
-    const message = `\`${name}\` is ${quote(value)}, and must be one of ${values.join(', ')}`;
+    const message = `\`${name}\` is ${quote(value)}; expected one of ${values.join(', ')}`;
     report('schema/extension', [...path, name], message);
   }
   if (typeOf(schema) !== type) {
-    report('schema/extension', [...path, 'type'], `\`${name}\` needs \`type: ${type}\``, { target: 'key' });
+    report('schema/extension', [...path, 'type'], `\`${name}\` requires \`type: ${type}\``, {
+      target: 'key',
+    });
   }
 }
 
@@ -78,7 +81,7 @@ function checkList(schema: JsonObject, path: Path, report: Report): void {
   const wrong = (below: Path, message: string): void =>
     report('schema/list-type', [...path, ...below], message, { target: 'key' });
   if (keys !== undefined && keys.length > 0 && listType !== 'map') {
-    wrong([LIST_TYPE], `\`${MAP_KEYS}\` needs \`${LIST_TYPE}: map\``);
+    wrong([LIST_TYPE], `\`${MAP_KEYS}\` requires \`${LIST_TYPE}: map\``);
   }
   if (listType !== 'map' && listType !== 'set') return;
   const items = subschema(schema, 'items');
@@ -102,11 +105,11 @@ type Wrong = (below: Path, message: string) => void;
 
 function checkSetItems(items: JsonObject, wrong: Wrong): void {
   if (typeOf(items) === 'object' && keyword(items, MAP_TYPE) !== 'atomic') {
-    wrong(['items', MAP_TYPE], `objects in a set need \`${MAP_TYPE}: atomic\``);
+    wrong(['items', MAP_TYPE], `objects in a set require \`${MAP_TYPE}: atomic\``);
   }
   const inner = keyword(items, LIST_TYPE);
   if (typeOf(items) === 'array' && inner !== undefined && inner !== 'atomic') {
-    wrong(['items', LIST_TYPE], `lists in a set need \`${LIST_TYPE}: atomic\``);
+    wrong(['items', LIST_TYPE], `lists in a set require \`${LIST_TYPE}: atomic\``);
   }
 }
 

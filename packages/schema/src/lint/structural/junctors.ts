@@ -14,18 +14,18 @@ export const junctors: SchemaCheck = (nodes, report) => {
       if (schema[name] === null || (name === 'nullable' && schema[name] === false)) continue;
       if (!FORBIDDEN.has(name) && !name.startsWith('x-kubernetes-')) continue;
       if (intOrString && name === 'type') continue;
-      const message = `\`${name}\` is not allowed inside allOf, anyOf, oneOf or not`;
+      const message = `\`${name}\` is not allowed inside allOf, anyOf, oneOf, or not`;
       report('schema/junctor-keyword', [...path, name], message, {
-        hint: 'Move it to the field itself, outside.',
+        hint: 'Move it to the schema of the field.',
         target: 'key',
       });
     }
     if (declared === undefined) continue;
     for (const name of Object.keys(propertiesOf(schema))) {
       if (propertyOf(declared, name) !== undefined) continue;
-      const message = `the field ${quote(name)} is named only inside allOf, anyOf, oneOf or not`;
+      const message = `the field ${quote(name)} appears only inside allOf, anyOf, oneOf, or not`;
       report('schema/junctor-undeclared', [...path, 'properties', name], message, {
-        hint: 'Declare it with its type in `properties` outside too.',
+        hint: 'Also declare it with its type in `properties` of the object.',
         target: 'key',
       });
     }

@@ -11,43 +11,43 @@ import type { SchemaCheck } from './nodes.js';
 import { META_TYPES } from './structure.js';
 
 const FORBIDDEN: Partial<Record<OpenApiKeyword, string>> = {
-  $ref: 'Replace the reference with the schema itself.',
-  $schema: 'Remove it: every schema here is OpenAPI v3.',
-  id: 'Remove it: a schema inside a definition has no address of its own.',
-  definitions: 'Write each schema where it is used.',
-  dependencies: 'Describe it in words, or use anyOf over `required`.',
-  patternProperties: 'Use `additionalProperties` for a map with any keys.',
+  $ref: 'Replace the reference with the schema that it points to.',
+  $schema: 'Remove it: all schemas of definitions are OpenAPI v3.',
+  id: 'Remove it: a schema inside a definition has no URL.',
+  definitions: 'Copy each schema to where it is used.',
+  dependencies: 'Describe it in `description`, or use anyOf with `required`.',
+  patternProperties: 'Use `additionalProperties` for a map.',
   additionalItems: 'Use `items` with one schema for all items.',
 };
 
 /** What people write who know other schema languages. */
 const TYPE_HINTS: Record<string, string> = {
-  bool: 'Write `boolean`.',
-  int: 'Write `integer`.',
-  int32: 'Write `type: integer` and `format: int32`.',
-  int64: 'Write `type: integer` and `format: int64`.',
-  long: 'Write `integer`.',
-  float: 'Write `number`.',
-  double: 'Write `number`.',
-  str: 'Write `string`.',
-  text: 'Write `string`.',
-  date: 'Write `type: string` and `format: date`.',
-  map: 'Write `object` with `additionalProperties`.',
-  dict: 'Write `object` with `additionalProperties`.',
-  list: 'Write `array` with `items`.',
-  null: 'Write the type of the value, and `nullable: true`.',
-  any: 'Leave the type out and add `x-kubernetes-preserve-unknown-fields: true`.',
-  'int-or-string': 'Leave the type out and add `x-kubernetes-int-or-string: true`.',
+  bool: 'Use `boolean`.',
+  int: 'Use `integer`.',
+  int32: 'Use `type: integer` and `format: int32`.',
+  int64: 'Use `type: integer` and `format: int64`.',
+  long: 'Use `integer`.',
+  float: 'Use `number`.',
+  double: 'Use `number`.',
+  str: 'Use `string`.',
+  text: 'Use `string`.',
+  date: 'Use `type: string` and `format: date`.',
+  map: 'Use `object` with `additionalProperties`.',
+  dict: 'Use `object` with `additionalProperties`.',
+  list: 'Use `array` with `items`.',
+  null: 'Set the type of the value, and `nullable: true`.',
+  any: 'Remove the type, and add `x-kubernetes-preserve-unknown-fields: true`.',
+  'int-or-string': 'Remove the type, and add `x-kubernetes-int-or-string: true`.',
 };
 
 const KEYWORD_HINTS: Record<string, string> = {
-  const: 'Write `enum` with one value.',
-  examples: 'Write `example` with one value.',
+  const: 'Use `enum` with one value.',
+  examples: 'Use `example` with one value.',
   $defs: FORBIDDEN.definitions!,
   $id: FORBIDDEN.id!,
   if: 'Use anyOf or oneOf.',
-  readOnly: 'Write it in the description.',
-  deprecated: 'Write it in the description.',
+  readOnly: 'Move it to `description`.',
+  deprecated: 'Move it to `description`.',
 };
 
 const VALUE_TYPES: Record<KeywordValue, string> = {
@@ -55,14 +55,14 @@ const VALUE_TYPES: Record<KeywordValue, string> = {
   text: 'a string',
   flag: 'true or false',
   number: 'a number',
-  count: 'a whole number of 0 or more',
+  count: 'an integer of 0 or more',
   list: 'a list',
   texts: 'a list of strings',
   schema: 'a schema',
   schemas: 'a list of schemas',
   schemaMap: 'a mapping of schemas',
   mapping: 'a mapping',
-  schemaOrFlag: 'a schema, true or false',
+  schemaOrFlag: 'a schema, true, or false',
 };
 
 /** Keywords that do not exist, are forbidden or have values of the wrong type; types that do not exist. */
@@ -78,7 +78,7 @@ export const keywords: SchemaCheck = (nodes, report) => {
           value,
           at,
           report,
-          `Write \`${META_TYPES[field as keyof typeof META_TYPES]}\`, as in every resource.`,
+          `Use \`${META_TYPES[field as keyof typeof META_TYPES]}\`, as in every resource.`,
         );
       else if (Object.hasOwn(OPEN_API_KEYWORDS, name))
         checkKeyword(name as OpenApiKeyword, value, at, report);
@@ -99,7 +99,7 @@ function reportUnknown(name: string, path: Path, report: Report): void {
   const near = suggest(name, Object.keys(OPEN_API_KEYWORDS));
   const known = Object.hasOwn(KEYWORD_HINTS, name) ? KEYWORD_HINTS[name] : undefined;
   const hint = known ?? (near === undefined ? undefined : `Did you mean ${near}?`);
-  report('schema/unknown-keyword', path, `schemas have no keyword ${quote(name)}, and readers ignore it`, {
+  report('schema/unknown-keyword', path, `unknown keyword ${quote(name)}, which tools ignore`, {
     ...(hint === undefined ? {} : { hint }),
     target: 'key',
   });
@@ -117,14 +117,14 @@ function checkKeyword(name: OpenApiKeyword, value: JsonValue, path: Path, report
   if (name === 'items' && Array.isArray(value)) {
     const message = 'structural schemas forbid a list of schemas as `items`';
     report('schema/forbidden-keyword', path, message, {
-      hint: 'Write one schema for all items.',
+      hint: 'Use one schema for all items.',
       target: 'key',
     });
     return;
   }
   if (name === 'uniqueItems' && value === true) {
     report('schema/forbidden-keyword', path, 'structural schemas forbid `uniqueItems: true`', {
-      hint: 'Write `x-kubernetes-list-type: set`.',
+      hint: 'Use `x-kubernetes-list-type: set`.',
       target: 'key',
     });
     return;
@@ -142,11 +142,11 @@ function checkType(type: string, path: Path, report: Report, hint?: string): voi
   if ((OPEN_API_TYPES as readonly string[]).includes(type)) return;
   const near = suggest(type, OPEN_API_TYPES);
   const known = Object.hasOwn(TYPE_HINTS, type.toLowerCase()) ? TYPE_HINTS[type.toLowerCase()]! : undefined;
-  report('schema/unknown-type', path, `schemas have no type ${quote(type)}`, {
+  report('schema/unknown-type', path, `unknown type ${quote(type)}`, {
     hint:
       hint ??
       known ??
-      (near === undefined ? `The types are ${OPEN_API_TYPES.join(', ')}.` : `Did you mean ${near}?`),
+      (near === undefined ? `Use one of ${OPEN_API_TYPES.join(', ')}.` : `Did you mean ${near}?`),
   });
 }
 
@@ -157,6 +157,6 @@ function checkInner(name: string, value: JsonValue, path: Path, report: Report):
     : Object.entries(value as Record<string, JsonValue>);
   for (const [key, member] of members) {
     if (isObject(member)) continue;
-    report('schema/keyword-value', [...path, key], `every member of \`${name}\` must be a schema`);
+    report('schema/keyword-value', [...path, key], `every item of \`${name}\` must be a schema`);
   }
 }

@@ -18,14 +18,14 @@ export const patterns: SchemaCheck = (nodes, report, { patterns: set }) => {
         'schema/pattern',
         at,
         message,
-        perl ? { hint: 'RE2 has no look-around and no back-references.' } : {},
+        perl ? { hint: 'RE2 does not support look-arounds and backreferences.' } : {},
       );
     } else if (compiled.refused === 'length') {
-      const message = `the pattern has ${pattern.length} characters; at most ${MAX_PATTERN_LENGTH}`;
+      const message = `the pattern has ${pattern.length} characters; the limit is ${MAX_PATTERN_LENGTH}`;
       report('schema/pattern-cost', at, message);
     } else {
       const message =
-        'the patterns of this schema cost too much to compile; this one and those after it are not checked';
+        'the patterns of this schema are too complex to compile: this pattern and later ones are not checked';
       report('schema/pattern-cost', at, message);
       return;
     }

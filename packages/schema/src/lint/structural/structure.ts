@@ -36,7 +36,7 @@ function checkRoot(schema: JsonObject, path: Path, report: Report): void {
   const type = typeOf(schema);
   if (type !== undefined && type !== 'object' && (OPEN_API_TYPES as readonly string[]).includes(type)) {
     const message = `the root has the type ${quote(type)}, but a functionConfig is an object`;
-    report('schema/root-type', [...path, 'type'], message, { hint: 'Write `object`.' });
+    report('schema/root-type', [...path, 'type'], message, { hint: 'Use `object`.' });
   }
   for (const name of ['additionalProperties', 'nullable'] as const) {
     const value = keyword(schema, name);
@@ -58,12 +58,12 @@ function checkRootMetadata(schema: JsonObject, path: Path, report: Report): void
   for (const name of Object.keys(metadata)) {
     if (metadata[name] === null || name === 'type' || name === 'description' || name === 'properties')
       continue;
-    const message = `\`metadata\` at the root cannot have \`${name}\`: only the properties name and generateName are allowed`;
+    const message = `\`metadata\` at the root cannot have \`${name}\`: only name and generateName are allowed`;
     report('schema/meta-restriction', [...at, name], message, { target: 'key' });
   }
   for (const name of Object.keys(propertiesOf(metadata))) {
     if (name === 'name' || name === 'generateName') continue;
-    const message = `\`metadata\` at the root cannot restrict \`${name}\`, only name and generateName`;
+    const message = `\`metadata\` at the root cannot restrict \`${name}\`: only name and generateName are allowed`;
     report('schema/meta-restriction', [...at, 'properties', name], message, { target: 'key' });
   }
 }
@@ -89,7 +89,7 @@ function checkType({ schema, path, level, name }: SchemaNode, report: Report): v
       level === 'root'
         ? 'the root'
         : level === 'items'
-          ? 'what the items are'
+          ? 'the schema of the items'
           : `the field ${quote(name ?? '')}`;
     report('schema/missing-type', [...path, 'type'], `${what} has no type`, {
       hint: level === 'root' ? 'Add `type: object`.' : guessType(schema),
@@ -97,7 +97,7 @@ function checkType({ schema, path, level, name }: SchemaNode, report: Report): v
     });
   }
   if (type === 'array' && !isPresent(schema, 'items')) {
-    const message = 'the array does not say what its items are';
+    const message = 'the array has no schema for its items';
     report('schema/array-without-items', path, message, { hint: 'Add `items`.', target: 'key' });
   }
 }
@@ -106,7 +106,7 @@ function guessType(schema: JsonObject): string {
   if (isPresent(schema, 'properties') || isPresent(schema, 'additionalProperties'))
     return 'Add `type: object`.';
   if (isPresent(schema, 'items')) return 'Add `type: array`.';
-  return 'Add `type`, or `x-kubernetes-preserve-unknown-fields: true` if any value is meant.';
+  return 'Add `type`, or `x-kubernetes-preserve-unknown-fields: true` to accept any value.';
 }
 
 /** Written, whatever its value is: a value of the wrong type has been told already. */
@@ -134,7 +134,7 @@ function checkMetaTypes(schema: JsonObject, path: Path, report: Report): void {
     const declared = propertyOf(schema, name);
     const type = declared === undefined ? undefined : typeOf(declared);
     if (type === undefined || type === expected || !OPEN_API_TYPES.some((known) => known === type)) continue;
-    const message = `\`${name}\` of a resource is always ${quote(expected)}, not ${quote(type)}`;
+    const message = `\`${name}\` of a resource has the type ${quote(expected)}, not ${quote(type)}`;
     report('schema/meta-type', [...path, 'properties', name, 'type'], message);
   }
 }

@@ -29,8 +29,7 @@ export const values: SchemaCheck = (nodes, report) => {
     checkNames(schema, path, report);
     const allowed = keyword(schema, 'enum') as JsonValue[] | undefined;
     if (isSet(schema, 'nullable') && allowed !== undefined && !allowed.includes(null)) {
-      const message =
-        '`nullable: true` is next to an `enum` without null, which readers interpret differently';
+      const message = '`nullable: true` is next to an `enum` without null, which tools interpret differently';
       report('schema/nullable-enum', [...path, 'nullable'], message, {
         hint: 'Add null to the enum, or remove `nullable`.',
         target: 'key',
@@ -39,7 +38,7 @@ export const values: SchemaCheck = (nodes, report) => {
     const format = keyword(schema, 'format');
     if (typeOf(schema) === 'number' && (format === 'int32' || format === 'int64')) {
       const message = `a number with the format ${quote(format)} is an integer`;
-      report('schema/number-for-integer', [...path, 'type'], message, { hint: 'Write `type: integer`.' });
+      report('schema/number-for-integer', [...path, 'type'], message, { hint: 'Use `type: integer`.' });
     }
   }
 };
@@ -50,10 +49,10 @@ function checkRequired(node: SchemaNode, report: Report): void {
     const property = propertyOf(node.schema, name);
     if (property === undefined) {
       if (mayBeUndeclared(node, name)) continue;
-      const message = `\`required\` names ${quote(name)}, which \`properties\` does not declare`;
+      const message = `\`required\` contains ${quote(name)}, which \`properties\` does not declare`;
       report('schema/required-undeclared', path, message);
     } else if (keyword(property, 'default') !== undefined) {
-      const message = `${quote(name)} is required and has a default, which some consumers do not apply`;
+      const message = `${quote(name)} is required and has a default, which some tools do not apply`;
       report('schema/default-required', path, message, {
         hint: 'Remove it from `required`, or remove its default.',
       });

@@ -211,6 +211,6 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
 
 function isTombstoned(file: OciDigest, reason: string): KrmhubError {
   return new KrmhubError('gone', `${file} was taken down: ${reason}`, {
-    hint: 'Bytes that were taken down cannot be stored again.',
+    hint: 'The registry does not accept bytes that were taken down.',
   });
 }

@@ -259,7 +259,7 @@ function functionCommitter(
         throw new RevisionConflict('the signing policies have changed');
       }
       if (current !== undefined && current.kind !== change.kind) {
-        throw refused(change.release, `differs only by case from the existing kind ${current.kind}`);
+        throw refused(change.release, `differs only in case from the existing kind ${current.kind}`);
       }
       const conflict =
         change.action === 'insert' &&

@@ -46,9 +46,9 @@ export async function erase({ client, pauseWrites }: Connection): Promise<void> 
   if (busy) {
     throw new KrmhubError(
       'unavailable',
-      'cannot truncate the database log: another program reads the database',
+      'cannot truncate the database log: another program is reading the database',
       {
-        hint: 'Close that program. The next takedown or start erases the data.',
+        hint: 'Close that program. The next takedown or start deletes the data.',
       },
     );
   }
