@@ -12,7 +12,7 @@ import {
 import { KrmhubError } from '@krmhub/schema/error';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { FetcherOptions } from './context.js';
-import type { DownloadRequest } from './download.js';
+import type { DownloadRequest } from './download-request.js';
 import { asking, TestRepositories } from './testing/repositories.js';
 import {
   catchFailure,

@@ -2,27 +2,11 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { SourceAddress } from '@krmhub/catalog';
-import type { Platform } from '@krmhub/oci';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SourceContext } from './context.js';
+import type { Consume, DownloadRequest } from './download-request.js';
 import { SourceFailure, tooLargeFailure } from './failure.js';
-
-/** A file to fetch, such as an executable. It is not verified here. */
-export interface DownloadRequest {
-  address: SourceAddress;
-  maxBytes: number;
-  /** For OCI: which manifest of an index. */
-  platform: Platform;
-  signal?: AbortSignal;
-  /** Called with the number of received bytes. */
-  onProgress?(bytes: number): void;
-  /** For OCI: called with each manifest that was read, whose digest is verified. */
-  onManifest?(bytes: Uint8Array): Promise<void>;
-}
-
-/** Reads the file. It is called again if a temporary failure interrupted the download. */
-export type Consume<Result> = (body: AsyncIterable<Uint8Array>) => Promise<Result>;
 
 /** Downloads a file without holding it in memory, except one of a git repository. */
 export async function download<Result>(

@@ -5,7 +5,7 @@ import { parseUrl } from '@krmhub/schema/parse-url';
 import { AddressGuard } from './address-guard.js';
 import type { FetchedCatalog, FetcherOptions, FetchRequest, SourceContext } from './context.js';
 import { Deadline } from './deadline.js';
-import type { Consume, DownloadRequest } from './download.js';
+import type { Consume, DownloadRequest } from './download-request.js';
 import { findFailure, unexpectedFailure } from './failure.js';
 import { SOURCE_LIMITS, type SourceLimits } from './limits.js';
 

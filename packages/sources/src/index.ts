@@ -1,6 +1,6 @@
 export { invalidRanges } from './address-guard.js';
 export type { FetchedCatalog, FetcherOptions, FetchRequest, SourceCredentials } from './context.js';
-export type { Consume, DownloadRequest } from './download.js';
+export type { Consume, DownloadRequest } from './download-request.js';
 export { SourceFailure } from './failure.js';
 export { SourceFetcher, type TreeRequest } from './fetcher.js';
 export { removeLeftovers } from './git/temporary-repository.js';

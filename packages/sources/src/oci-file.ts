@@ -11,7 +11,7 @@ import {
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import type { SourceContext } from './context.js';
-import type { Consume, DownloadRequest } from './download.js';
+import type { Consume, DownloadRequest } from './download-request.js';
 import { SourceFailure, tooLargeFailure } from './failure.js';
 import { countBytes, createClient, toSourceFailure } from './oci-source.js';
 

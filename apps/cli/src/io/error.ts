@@ -1,4 +1,5 @@
-import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import type { Diagnostic } from '@krmhub/schema/diagnostic';
+import { KrmhubError } from '@krmhub/schema/error';
 import { type Io, paint, write } from './io.js';
 import { escapeControls } from './text.js';
 

@@ -61,6 +61,12 @@ export type FunctionAnnotation =
   | { container: { image: string; network?: true } }
   | { exec: { path: string } };
 
+export interface RunnerOptions {
+  /** Fetch nothing: what is not on this machine is `unavailable`. */
+  offline?: boolean;
+  tools?: KnownTools;
+}
+
 /** What an earlier run found on this machine, to save the time to find it again. */
 export interface KnownTools {
   /** It has pulled the image. */

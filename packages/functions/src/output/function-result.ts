@@ -1,5 +1,5 @@
 import type { JsonValue } from '@krmhub/schema/definition';
-import { readMachineYaml } from '@krmhub/schema/yaml';
+import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
 
 export const RESULT_SEVERITIES = ['error', 'warning', 'info'] as const;
 export type ResultSeverity = (typeof RESULT_SEVERITIES)[number];

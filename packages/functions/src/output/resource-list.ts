@@ -1,6 +1,6 @@
 import type { JsonValue } from '@krmhub/schema/definition';
 import { quote } from '@krmhub/schema/diagnostics/quote';
-import { readMachineYaml } from '@krmhub/schema/yaml';
+import { readMachineYaml } from '@krmhub/schema/yaml/read-machine-yaml';
 import { type ReadResults, readResults, readResultsText } from './function-result.js';
 
 /**

@@ -80,6 +80,7 @@ async function replace(
     return file;
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
+    if (error instanceof KrmhubError) throw error;
     throw diskError(error, escapeControls(`cannot write the cache in ${path.dirname(temporaryFolder)}`));
   }
 }

@@ -1,0 +1,131 @@
+import path from 'node:path';
+import type { PinnedPlatform, SourceAddress } from '@krmhub/catalog';
+import { readSourceAddress } from '@krmhub/catalog';
+import { EXECUTABLE_LIMITS } from '@krmhub/functions';
+import type { Digest } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
+import { ociDigest } from '@krmhub/schema/image-reference';
+import type { Io } from '../io/io.js';
+import { Progress } from '../io/progress.js';
+import { sizeText } from '../io/size-text.js';
+import { escapeControls } from '../io/text.js';
+import { sourceFetcher } from '../registry/source-fetcher.js';
+import { type Cache, openCache } from '../resolve/cache/cache.js';
+import { cachedArtifact } from './cached-artifact.js';
+import { FETCH_LIMITS } from './limits.js';
+
+export interface ExecutableRequest {
+  /** `APIVERSION KIND`, for messages. */
+  name: string;
+  platform: PinnedPlatform;
+  /** Reference of the catalog: relative files are relative to its folder. */
+  catalog?: string | undefined;
+  /** Use the cache only. */
+  offline: boolean;
+}
+
+/** An executable or its archive in the cache, and its digest. */
+export interface FetchedExecutable {
+  file: string;
+  sha256: Digest;
+}
+
+/**
+ * Returns an executable from the cache, or fetches it. What it returns has the digest of the catalog: that of the file, or for
+ * an OCI reference with a digest that of the manifest that names the file. Throws `digest-mismatch` otherwise.
+ */
+export async function fetchExecutable(io: Io, request: ExecutableRequest): Promise<FetchedExecutable> {
+  const { name, platform, offline } = request;
+  const { uri, sha256, os, arch } = platform;
+  const cache = await openCache(io);
+  const isManifest = `sha256:${ociDigest(uri)}` === sha256;
+  const target = { os, architecture: arch };
+  const known = isManifest ? await cachedArtifact(cache, sha256, target) : sha256;
+  const cached = known === undefined ? undefined : await cache.blobFile(known);
+  if (known !== undefined && cached !== undefined) return { file: cached, sha256: known };
+  if (offline) {
+    throw new KrmhubError('unavailable', escapeControls(`cannot run ${name}: ${uri} is not in the cache`), {
+      hint: 'Run the command once without --frozen and --offline.',
+    });
+  }
+  const progress = new Progress(io);
+  try {
+    return await download(io, cache, request, isManifest, progress);
+  } catch (error) {
+    throw explain(error, request);
+  } finally {
+    await progress.clear();
+    await cache.close();
+  }
+}
+
+async function download(
+  io: Io,
+  cache: Cache,
+  { name, platform, catalog }: ExecutableRequest,
+  isManifest: boolean,
+  progress: Progress,
+): Promise<FetchedExecutable> {
+  const { uri, sha256, os, arch } = platform;
+  const fileFolder = catalogFolder(io, catalog);
+  const fetcher = sourceFetcher(io, {
+    temporaryFolder: cache.temporaryFolder,
+    ...(fileFolder === undefined ? {} : { fileFolder }),
+    limits: {
+      totalMilliseconds: FETCH_LIMITS.fetchMilliseconds,
+      maxCatalogBytes: FETCH_LIMITS.maxGitExecutableBytes,
+    },
+  });
+  const { maxSourceBytes: maxBytes } = EXECUTABLE_LIMITS;
+  await progress.show(`fetching ${name}`);
+  const written = await fetcher.download(
+    {
+      address: executableAddress(name, uri),
+      maxBytes,
+      platform: { os, architecture: arch },
+      onProgress: (bytes) => void progress.tick(() => `fetching ${name}: ${sizeText(bytes)}`),
+      onManifest: async (bytes) => void (await cache.writeBlob(bytes)),
+    },
+    (body) => cache.writeBlobStream(body, { maxBytes, ...(isManifest ? {} : { expected: sha256 }) }),
+  );
+  return { file: written.file, sha256: written.digest };
+}
+
+/** Catalogs also write what pip and npm take: `git+https://…` (KEP-2906 has no syntax for git). */
+function executableAddress(name: string, uri: string): SourceAddress {
+  const text = uri.replace(/^git\+(?=(?:https|ssh):\/\/)/i, 'git::').replace(/^ssh:\/\//i, 'git::ssh://');
+  const read = readSourceAddress(text);
+  if (read.ok) return read.address;
+  throw new KrmhubError(
+    'invalid-document',
+    escapeControls(`cannot run ${name}: ${uri} is not supported: ${read.reason}`),
+    {
+      hint: 'Ask the publisher of the catalog for an https, oci, or git:: reference.',
+    },
+  );
+}
+
+/** The folder of a catalog that is a file; undefined for others, which must not name files of this machine. */
+function catalogFolder(io: Pick<Io, 'cwd'>, catalog: string | undefined): string | undefined {
+  if (catalog === undefined) return undefined;
+  const read = path.isAbsolute(catalog) ? undefined : readSourceAddress(catalog);
+  const file =
+    read === undefined ? catalog : read.ok && read.address.type === 'file' ? read.address.path : undefined;
+  return file === undefined ? undefined : path.dirname(path.resolve(io.cwd, file));
+}
+
+function explain(error: unknown, { name, platform: { uri, sha256 } }: ExecutableRequest): unknown {
+  if (!(error instanceof KrmhubError)) return error;
+  if (error.code === 'digest-mismatch') {
+    return new KrmhubError(
+      'digest-mismatch',
+      escapeControls(
+        `cannot run ${name}: ${uri} is not what its catalog names (${sha256}): ${error.message}`,
+      ),
+      { hint: 'Nothing ran. Do not run it until its publisher says why it was changed.', cause: error },
+    );
+  }
+  const message = escapeControls(`cannot run ${name}: cannot fetch ${uri}: ${error.message}`);
+  const { code, hint } = error;
+  return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), cause: error });
+}

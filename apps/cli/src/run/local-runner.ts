@@ -1,0 +1,188 @@
+import { constants } from 'node:fs';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { PinnedContainer, PinnedExec, PinnedPlatform } from '@krmhub/catalog';
+import {
+  DEFAULT_RUN_LIMITS,
+  type Engine,
+  findEngine,
+  findSandbox,
+  installExecutable,
+  type RunLimits,
+  runContainer,
+  runExecutable,
+  type Sandbox,
+} from '@krmhub/functions';
+import type { Digest } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { functionEnvironment } from './function-environment.js';
+import { containerAccess, requireExecAllowed } from './permissions.js';
+import { executableFor, hostPlatform } from './platform.js';
+import { requireImage } from './pull-image.js';
+import type {
+  InstalledExecutable,
+  KnownTools,
+  PreparedFunction,
+  RunnableFunction,
+  Runner,
+  RunnerOptions,
+  RunPermissions,
+} from './runner.js';
+import { storedExecutable, storeExecutable } from './stored-executables.js';
+
+/** As kustomize sets them, for every container (kyaml, `NewContainerEnv`). */
+const CONTAINER_ENVIRONMENT = { LOG_TO_STDERR: 'true', STRUCTURED_RESULTS: 'true' };
+
+/** Runs functions on this machine. Engine and sandbox are looked for when the first function needs them. */
+export class LocalRunner implements Runner {
+  readonly #io: Io;
+  readonly #permissions: RunPermissions;
+  readonly #known: KnownTools;
+  readonly #offline: boolean;
+  #engine: Promise<Engine> | undefined;
+  #sandbox: Promise<Sandbox | undefined> | undefined;
+  /** Folder for copies of executables, in which only this user can write. */
+  #folder: Promise<string> | undefined;
+
+  constructor(io: Io, permissions: RunPermissions, { offline = false, tools = {} }: RunnerOptions = {}) {
+    this.#io = io;
+    this.#permissions = permissions;
+    this.#known = tools;
+    this.#offline = offline;
+  }
+
+  async prepare({
+    apiVersion,
+    kind,
+    runtime,
+    catalog,
+    executable,
+  }: RunnableFunction): Promise<PreparedFunction> {
+    const name = `${apiVersion} ${kind}`;
+    if (runtime.type === 'container' && 'storage' in runtime) return this.#prepareContainer(name, runtime);
+    if (runtime.type === 'exec' && 'platforms' in runtime) {
+      return this.#prepareExec(name, runtime, catalog?.reference, executable);
+    }
+    if (runtime.type === 'starlark') {
+      throw new KrmhubError('unsupported', `cannot run ${name}: krmhub does not run Starlark functions yet`, {
+        hint: 'Use a function with a container or an executable.',
+      });
+    }
+    throw new KrmhubError(
+      'unsupported',
+      `cannot run ${name}: its configuration names a runtime without a digest`,
+      {
+        hint: 'Let kustomize or kpt run it, or remove the runtime to run the function of a catalog.',
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    const folder = await this.#folder?.catch(() => undefined);
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+
+  get #limits(): RunLimits {
+    const { timeoutSeconds } = this.#permissions;
+    return timeoutSeconds === undefined
+      ? DEFAULT_RUN_LIMITS
+      : { ...DEFAULT_RUN_LIMITS, timeout: timeoutSeconds * 1_000 };
+  }
+
+  async #prepareContainer(
+    name: string,
+    { image, network, storage }: PinnedContainer,
+  ): Promise<PreparedFunction> {
+    const allowed = containerAccess(name, { network, storage }, this.#permissions);
+    const known = await ifProgram(this.#known.engine);
+    const engine = known === undefined ? await this.#findEngine() : { ...known, engineEnv: this.#io.env };
+    if (known === undefined) {
+      await requireImage(this.#io, engine, { name, image, offline: this.#offline });
+    }
+    const { network: hasNetwork, mounts } = allowed;
+    const container = { ...engine, image, network: hasNetwork, mounts, env: CONTAINER_ENVIRONMENT };
+    return {
+      run: (input, { signal } = {}) => runContainer(container, input, this.#limits, signal),
+      annotation: () => ({ container: { image, ...(hasNetwork ? { network: true } : {}) } }),
+      notes: allowed.notes,
+      tools: { engine: { engine: engine.engine, program: engine.program } },
+      store: async () => undefined,
+    };
+  }
+
+  #findEngine(): Promise<Engine> {
+    const { engine } = this.#permissions;
+    this.#engine ??= findEngine({ env: this.#io.env, ...(engine === undefined ? {} : { engine }) });
+    return this.#engine;
+  }
+
+  async #prepareExec(
+    name: string,
+    { platforms }: PinnedExec,
+    catalog: string | undefined,
+    known: InstalledExecutable | undefined,
+  ): Promise<PreparedFunction> {
+    requireExecAllowed(name, this.#permissions);
+    const platform = executableFor(name, platforms);
+    const sandbox = await this.#findSandbox();
+    const stored = known?.platform === hostPlatform() ? await storedExecutable(this.#io, known) : undefined;
+    const { file, sha256 } = stored ?? (await this.#install(name, platform, catalog));
+    const executable = { digest: sha256, bin: path.basename(file), platform: hostPlatform() };
+    const env = functionEnvironment(this.#io);
+    // Catalogs cannot declare that an executable needs the network.
+    const run = { file, sha256, env, network: false, ...(sandbox === undefined ? {} : { sandbox }) };
+    return {
+      run: (input, { folder: cwd = this.#io.cwd, signal } = {}) =>
+        runExecutable({ ...run, cwd }, input, this.#limits, signal),
+      annotation: () => ({ exec: { path: file } }),
+      notes: [],
+      tools: sandbox === undefined ? {} : { sandbox },
+      executable,
+      store: async () => {
+        if (stored === undefined) await storeExecutable(this.#io, file, executable);
+      },
+    };
+  }
+
+  /** Fetches and unpacks an executable into a folder of its own, which is removed when the runner is closed. */
+  async #install(
+    name: string,
+    platform: PinnedPlatform,
+    catalog: string | undefined,
+  ): Promise<{ file: string; sha256: Digest }> {
+    const { fetchExecutable } = await import('./fetch-executable.js');
+    const source = await fetchExecutable(this.#io, { name, platform, catalog, offline: this.#offline });
+    this.#folder ??= mkdtemp(path.join(this.#io.env.TMPDIR ?? tmpdir(), 'krmhub-run-'));
+    const own = await mkdtemp(path.join(await this.#folder, 'function-'));
+    return installExecutable({ ...source, bin: platform.bin }, own).catch((error: unknown) => {
+      if (!(error instanceof KrmhubError)) throw error;
+      const { code, hint } = error;
+      throw new KrmhubError(code, `cannot run ${name}: ${error.message}`, {
+        ...(hint === undefined ? {} : { hint }),
+        cause: error,
+      });
+    });
+  }
+
+  async #findSandbox(): Promise<Sandbox | undefined> {
+    this.#sandbox ??= ifProgram(this.#known.sandbox).then(async (known) => {
+      if (known !== undefined) return known;
+      const found = await findSandbox(this.#io.env);
+      return found.ok ? found.sandbox : undefined;
+    });
+    return this.#sandbox;
+  }
+}
+
+/** Returns a tool if its program is still installed. */
+async function ifProgram<Tool extends { program: string }>(
+  tool: Tool | undefined,
+): Promise<Tool | undefined> {
+  if (tool === undefined) return undefined;
+  return access(tool.program, constants.X_OK).then(
+    () => tool,
+    () => undefined,
+  );
+}
