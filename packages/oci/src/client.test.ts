@@ -178,7 +178,7 @@ it('names a registry as the user wrote it where a token service must be allowed'
   const typed = registry.host.replace('127.0.0.1', 'LocalHost');
   const asked = clientOf().manifest({ registry: typed, repository: 'team/x', tag: '1' });
   await expect(asked).rejects.toMatchObject({
-    message: expect.stringContaining(`${typed} names the token service`),
+    message: expect.stringContaining(`${typed} uses a token service on another host`),
     hint: expect.stringContaining(`KRMHUB_TOKEN_SERVICES=${typed}=http://auth.example.com`),
   });
 });
