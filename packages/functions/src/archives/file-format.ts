@@ -25,7 +25,7 @@ export async function readFileFormat(handle: FileHandle): Promise<FileFormat> {
   return detectFormat(buffer.subarray(0, bytesRead));
 }
 
-/** As `readFileFormat`, for the first 512 bytes of a file. */
+/** As `readFileFormat`, for the first 512 bytes of a file or more. */
 export function detectFormat(head: Buffer): FileFormat {
   const begins = (magic: string) => head.subarray(0, magic.length / 2).toString('hex') === magic;
   if (EXECUTABLE_MAGIC.some(begins)) return 'executable';
@@ -41,6 +41,8 @@ function isTarHeader(head: Buffer): boolean {
   if (head.toString('latin1', TAR_MAGIC_OFFSET, TAR_MAGIC_OFFSET + 5) === 'ustar') return true;
   const stored = /^[ \0]*([0-7]+)[ \0]*$/.exec(head.toString('latin1', 148, 156))?.[1];
   // The checksum counts its own field as spaces.
-  const sum = head.reduce((total, byte, index) => total + (index >= 148 && index < 156 ? 0x20 : byte), 0);
+  const sum = head
+    .subarray(0, TAR_BLOCK_BYTES)
+    .reduce((total, byte, index) => total + (index >= 148 && index < 156 ? 0x20 : byte), 0);
   return stored !== undefined && Number.parseInt(stored, 8) === sum;
 }

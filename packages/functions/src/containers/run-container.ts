@@ -61,11 +61,10 @@ export async function runContainerCommand(
   const result = await runProgram({ ...command, input, limits, signal });
   const failure = engineFailure(engine, `cannot run ${image}`, result);
   // A container that has ended by itself was removed by `--rm`.
-  if (failure !== undefined || result.end.type !== 'exited') {
-    const isGone = await removeContainer(engine, name, result.end.type !== 'exited');
-    if (!isGone) throw notRemoved(engine, name, failure);
-  }
+  const mayRemain = failure !== undefined || result.end.type !== 'exited';
+  const isGone = !mayRemain || (await removeContainer(engine, name, result.end.type !== 'exited'));
   if (failure !== undefined) throw failure;
+  if (!isGone) throw notRemoved(engine, name);
   return finishRun(result, { name: image, limits, isWrapped: true, signal });
 }
 
@@ -82,9 +81,8 @@ async function removeContainer(engine: Engine, name: string, mayAppear: boolean)
   }
 }
 
-function notRemoved({ engine }: Engine, name: string, cause: unknown): KrmhubError {
+function notRemoved({ engine }: Engine, name: string): KrmhubError {
   return new KrmhubError('unavailable', `cannot remove the container ${name}`, {
     hint: `Remove it: ${engine} rm --force ${name}`,
-    cause,
   });
 }

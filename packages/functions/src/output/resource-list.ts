@@ -36,7 +36,7 @@ export function readFunctionOutput(bytes: Uint8Array): FunctionOutput {
   if (decoded === undefined) return { type: 'other', what: 'not UTF-8 text' };
   const text = decoded.replace(LEAD, '');
   if (text.trim() === '') return { type: 'empty' };
-  if (text.trimStart().startsWith('{')) return fromValue(text, bytes.byteLength);
+  if (/^\s*[{[]/.test(text)) return fromValue(text, bytes.byteLength);
   const scan = scanTopLevel(text);
   if ('unexpected' in scan) return { type: 'other', what: `text that contains ${quote(scan.unexpected)}` };
   const documents = scan.documents.filter((sections) => sections.length > 0);

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { readFunctionOutput } from './resource-list.js';
+
+const read = (text: string | Uint8Array) => readFunctionOutput(Buffer.from(text as string));
+const HEAD = 'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n';
+const none = { type: 'resource-list', results: { ok: true, results: [] } };
+
+describe('output that is a ResourceList', () => {
+  it.each([
+    ['in blocks', `${HEAD}items:\n- kind: ConfigMap\n  data:\n    a: |\n      kind: Secret\n\n      ---\n`],
+    ['without resources', `${HEAD}items: []\n`],
+    ['with `null` for items', `${HEAD}items:\n`],
+    ['with a marker and comments', `# made by a function\n---\n# more\n${HEAD}items: []\n...\n`],
+    ['with a byte order mark', `\ufeff${HEAD}items: []\n`],
+    ['with line breaks of Windows', `${HEAD}items: []\n`.replaceAll('\n', '\r\n')],
+    [
+      'with quotes',
+      `"apiVersion": "config.kubernetes.io/v1"\n'kind': 'ResourceList' # comment\n"items": []\n`,
+    ],
+    ['in another order', 'items:\n- kind: Secret\nkind: ResourceList\n'],
+    ['with indented items', `${HEAD}items:\n  - kind: Secret\n`],
+    ['that is indented', '  kind: ResourceList\n  items: []\n'],
+    ['with flow content', `${HEAD}items: [\n  {kind: Secret}\n]\n`],
+    ['in flow style', '{kind: ResourceList, items: [{kind: Secret}]}\n'],
+    ['in JSON', '{"kind": "ResourceList", "items": []}'],
+    ['in JSON after a marker', '---\n{"kind": "ResourceList", "items": []}\n'],
+    ['in JSON on the line of a marker', '--- {"kind": "ResourceList", "items": []}\n'],
+    // What the limits for catalogs would refuse.
+    ['with a large integer', `${HEAD}items:\n- kind: A\n  spec: {max: 9223372036854775807}\n`],
+    ['with tags and directives in text', `${HEAD}items:\n- kind: A\n  data: !!binary aGVsbG8=\n`],
+    ['with line separators in text', `${HEAD}items:\n- kind: A\n  data: "a\u2028b\u2029c\u0085d"\n`],
+    ['with deep nesting', `${HEAD}items:\n- spec: ${'['.repeat(500)}${']'.repeat(500)}\n`],
+    [
+      'with many keys',
+      `${HEAD}items:\n- data:\n${Array.from({ length: 5_000 }, (_, at) => `    k${at}: v\n`).join('')}`,
+    ],
+  ])('%s', (_, text) => {
+    expect(read(text)).toEqual(none);
+  });
+
+  it('has results', () => {
+    const results = [
+      '- message: too many replicas',
+      '  severity: warning',
+      '  resourceRef: {apiVersion: apps/v1, kind: Deployment, name: web, namespace: shop}',
+      '  field: {path: spec.replicas, currentValue: 9, proposedValue: [1, 2]}',
+      '  file: {path: web.yaml, index: 2}',
+      '  tags: {team: shop, level: 3}',
+      '- message: |',
+      '    two',
+      '    lines',
+      '  severity: fatal',
+      '  other: ignored',
+    ].join('\n');
+    const expected = {
+      type: 'resource-list',
+      results: {
+        ok: true,
+        results: [
+          {
+            message: 'too many replicas',
+            severity: 'warning',
+            resourceRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', namespace: 'shop' },
+            field: { path: 'spec.replicas', currentValue: 9, proposedValue: [1, 2] },
+            file: { path: 'web.yaml', index: 2 },
+            tags: { team: 'shop', level: '3' },
+          },
+          { message: 'two\nlines\n' },
+        ],
+      },
+    };
+    expect(read(`${HEAD}items: []\nresults:\n${results}\n`)).toEqual(expected);
+    expect(read(`${HEAD}results:\n${results}\nitems: []\n`)).toEqual(expected);
+    // As functions of 2020 wrote them.
+    const indented = results.replace(/^/gm, '  ');
+    expect(read(`${HEAD}items: []\nresults:\n  name: old\n  items:\n${indented}\n`)).toEqual(expected);
+    expect(read('{"kind": "ResourceList", "items": [], "results": [{"message": "m"}]}')).toEqual({
+      type: 'resource-list',
+      results: { ok: true, results: [{ message: 'm' }] },
+    });
+  });
+
+  it.each([
+    ['results: text', '`results` is not a list'],
+    ['results: [text]', '`results[0]` is not a mapping'],
+    ['results: [{]', /^`results` cannot be read: /],
+  ])('cannot have %j', (text, reason) => {
+    expect(read(`${HEAD}items: []\n${text}\n`)).toEqual({
+      type: 'resource-list',
+      results: { ok: false, reason: typeof reason === 'string' ? reason : expect.stringMatching(reason) },
+    });
+  });
+});
+
+describe('output that is no ResourceList', () => {
+  it.each(['', '\n \n', '---\n', '# only a comment\n', '---\n# a comment\n---\n'])('%j is empty', (text) => {
+    expect(read(text)).toEqual({ type: 'empty' });
+  });
+
+  it.each([
+    ['kind: Deployment\nmetadata: {}\n', 'a Deployment'],
+    ['kind: Ingress\n', 'an Ingress'],
+    ['kind: List\nitems: []\n', 'a List'],
+    ['kind: ConfigMap\n---\nkind: Secret\n', '2 YAML documents, the first of them a ConfigMap'],
+    [`${HEAD}items: []\n---\n${HEAD}items: []\n`, '2 YAML documents, the first of them a ResourceList'],
+    [HEAD, 'a ResourceList without `items`'],
+    ['{"kind": "ResourceList"}', 'a ResourceList without `items`'],
+    ['{"kind": "Secret"}', 'a Secret'],
+    ['{"kind": "Secret"}\n{"kind": "Secret"}\n', /^not valid YAML: /],
+    ['[]\n', 'a list'],
+    ['- kind: Secret\n', 'a list'],
+    ['data: text\n', 'not a Kubernetes resource'],
+    ['"text"\n', 'text that contains ""text""'],
+    ['Error: it failed\n', 'not a Kubernetes resource'],
+    [`I1122 starting\n${HEAD}items: []\n`, 'text that contains "I1122 starting"'],
+    [`${HEAD}items: []\ndone\n`, 'text that contains "done"'],
+    ['<html>\n', 'text that contains "<html>"'],
+    [new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0xff]), 'not UTF-8 text'],
+  ])('%j is other', (text, what) => {
+    expect(read(text)).toEqual({
+      type: 'other',
+      what: typeof what === 'string' ? what : expect.stringMatching(what),
+    });
+  });
+});
