@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { shellWord } from '../io/text.js';
-import { DEFAULT_REGISTRY } from '../registry/connection.js';
+import { DEFAULT_REGISTRY } from '../registry/registry-url.js';
 import { keepFilesPrivate } from './data-folder.js';
 
 export interface ServeOptions {

@@ -4,14 +4,7 @@ import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
 import type { ExportClient } from '@krmhub/api/export-client';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
-
-export const DEFAULT_REGISTRY = 'http://localhost:8080';
-
-/** Returns the URL of the registry: `--registry`, else KRMHUB_REGISTRY, else the default. */
-export function registryUrl(io: Pick<Io, 'env'>, option: string | undefined): string {
-  const configured = io.env.KRMHUB_REGISTRY;
-  return option ?? (configured === undefined || configured === '' ? DEFAULT_REGISTRY : configured);
-}
+import { registryUrl } from './registry-url.js';
 
 /** Returns a client with the token of KRMHUB_TOKEN or `login`, if there is one. */
 export async function connect(

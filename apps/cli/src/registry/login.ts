@@ -5,9 +5,10 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
 import { escapeControls } from '../io/text.js';
-import { connect, registryUrl } from './connection.js';
+import { connect } from './connection.js';
 import { checkToken, credentialsFile, MAX_TOKEN_LENGTH, removeToken, saveToken } from './credentials.js';
 import { describeToken, printTokens } from './print-tokens.js';
+import { registryUrl } from './registry-url.js';
 
 interface RegistryOption {
   registry?: string;

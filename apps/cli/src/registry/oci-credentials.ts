@@ -2,8 +2,9 @@ import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Io } from '../io/io.js';
-import { isLoopback, registryUrl, tokenFor } from './connection.js';
+import { isLoopback, tokenFor } from './connection.js';
 import { dockerCredentials } from './docker-credentials.js';
+import { registryUrl } from './registry-url.js';
 
 /** krmhub registries accept any user name with a token. */
 const USER = 'krmhub';

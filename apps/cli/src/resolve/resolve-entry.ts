@@ -1,4 +1,6 @@
-import { type PinnedRuntime, pinRuntime, renderEntry, type ServedImage } from '@krmhub/catalog';
+import { renderEntry } from '@krmhub/catalog/render/render';
+import { pinRuntime, type ServedImage } from '@krmhub/catalog/resolve/pin-runtime';
+import type { PinnedRuntime } from '@krmhub/catalog/resolve/runtimes';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';

@@ -1,12 +1,6 @@
-import {
-  functionOf,
-  judgeLockedCatalog,
-  judgeLockedEntry,
-  type LockedCatalog,
-  type LockedFunction,
-  type LockedFunctions,
-  type LockRefusal,
-} from '@krmhub/catalog';
+import { judgeLockedCatalog, judgeLockedEntry, type LockRefusal } from '@krmhub/catalog/lock/judge-catalog';
+import type { LockedCatalog, LockedFunction, LockedFunctions } from '@krmhub/catalog/lock/lock';
+import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
 import { type OptionTrust, requireTrust, withKey } from './open/catalog-trust.js';

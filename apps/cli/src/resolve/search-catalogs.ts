@@ -1,11 +1,11 @@
+import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import {
   type CatalogAnswer,
   functionOf,
-  type NearFunction,
   planResolve,
   type ResolvePlan,
   type SearchedCatalog,
-} from '@krmhub/catalog';
+} from '@krmhub/catalog/resolve/plan-resolve';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { OpenedCatalog } from './open/open-context.js';
 import type { EntryOrigin, FoundFunction } from './read/catalog-reader.js';

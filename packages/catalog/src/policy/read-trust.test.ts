@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { toYaml } from '../render/to-yaml.js';
+import { canonicalCatalogUrl } from './catalog-url.js';
 import { readTrust } from './read-trust.js';
-import { canonicalCatalogUrl, pinnedCatalogName, trustDocument } from './trust.js';
+import { pinnedCatalogName, trustDocument } from './trust.js';
 
 const pem = String(
   generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey.export({ type: 'spki', format: 'pem' }),

@@ -1,4 +1,5 @@
 import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
+import { canonicalCatalogUrl, locateCatalog } from './catalog-url.js';
 import { DNS_LABEL, isMapping } from './document-fields.js';
 import {
   type PolicyFields,
@@ -11,8 +12,6 @@ import {
 import { readPolicy } from './read-signing-policies.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS } from './signing-policy.js';
 import {
-  canonicalCatalogUrl,
-  locateCatalog,
   type PinnedKey,
   pinnedCatalogName,
   TRUSTED_CATALOG_KIND,

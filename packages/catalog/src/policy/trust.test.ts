@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { locateCatalog } from './trust.js';
+import { locateCatalog } from './catalog-url.js';
 
 const identity = 'krm.example.com/catalogs/default';
 const base = `https://${identity}`;

@@ -1,4 +1,4 @@
-import { parseImageReference } from '@krmhub/schema';
+import { parseImageReference } from '@krmhub/schema/image-reference';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { RECIPE_LIMITS, type UpstreamCatalog } from './recipe.js';
 

@@ -1,15 +1,13 @@
 import {
   type ContainerRuntime,
-  type Digest,
   type ExecRuntime,
   type FunctionRuntime,
-  isDigest,
-  ociDigest,
-  parseImageReference,
   RUNTIME_KINDS,
   type RuntimeKind,
-} from '@krmhub/schema';
+} from '@krmhub/schema/definition';
+import { type Digest, isDigest } from '@krmhub/schema/digest';
 import type { ErrorCode } from '@krmhub/schema/error';
+import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
 import type { PinnedContainer, PinnedRuntime, PinnedStarlark } from './runtimes.js';
 
 /** What a registry serves for the reference of an image. */

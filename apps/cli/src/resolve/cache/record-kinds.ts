@@ -1,5 +1,6 @@
 /**
- * Kinds of records. `catalogs`: remote catalogs and entries. `files`: catalogs on this disk. `images`: tags. `evidence`: signatures.
+ * Kinds of records. `catalogs`: remote catalogs and entries. `files`: catalogs on this disk. `entries`: what was read of an entry.
+ * `images`: tags. `evidence`: signatures.
  */
-export const RECORD_KINDS = ['catalogs', 'files', 'images', 'evidence'] as const;
+export const RECORD_KINDS = ['catalogs', 'files', 'entries', 'images', 'evidence'] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];

@@ -3,7 +3,6 @@ import type { Descriptor, Manifest, OciClient, Reference } from '@krmhub/oci';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
-import { createOciClient } from '../../registry/connect-oci.js';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
 import { RESOLVE_LIMITS } from '../limits.js';
@@ -40,6 +39,7 @@ export class ImageRegistries {
       );
     }
     const { parseReference } = await import('@krmhub/oci');
+    const { createOciClient } = await import('../../registry/connect-oci.js');
     this.#client ??= createOciClient(this.#io);
     const parsed = parseReference(reference);
     const { digest, manifest } = await this.#client.manifest(parsed);

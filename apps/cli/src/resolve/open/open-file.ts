@@ -1,5 +1,4 @@
-import { findSourcePin, verifyPinnedSource } from '../../trust/pinned-source.js';
-import { acceptQuietly, type PinnedSnapshot } from '../../trust/require-snapshot.js';
+import type { PinnedSnapshot } from '../../trust/require-snapshot.js';
 import { IndexedDocument } from '../read/indexed-document.js';
 import { forgetLocalFile, openLocalFile, readSiblingBundles } from '../read/local-file.js';
 import { WholeCatalog } from '../read/whole-catalog.js';
@@ -21,7 +20,7 @@ export async function openFile(
   const signed = hasPins ? await verifyFile(context, catalog, file, first) : undefined;
   const trustedBy = requireTrust(io, catalog, withKey(grants, signed?.key), { bytes: first.digest });
   let known: typeof first | undefined = first;
-  const reader = await WholeCatalog.open(file, async () => {
+  const reader = await WholeCatalog.open(file, context, async () => {
     const document = known ?? (await reopen());
     known = undefined;
     return {
@@ -48,7 +47,10 @@ async function verifyFile(
   document: Awaited<ReturnType<typeof openLocalFile>>,
 ): Promise<PinnedSnapshot | undefined> {
   const bundles = await readSiblingBundles(file);
-  const pin = bundles.length === 0 ? undefined : await findSourcePin(io, reference.text, address);
+  if (bundles.length === 0) return undefined;
+  const { findSourcePin, verifyPinnedSource } = await import('../../trust/pinned-source.js');
+  const { acceptQuietly } = await import('../../trust/require-snapshot.js');
+  const pin = await findSourcePin(io, reference.text, address);
   if (pin === undefined) return undefined;
   return verifyPinnedSource(io, pin, { digest: document.digest, bundles }, acceptQuietly);
 }

@@ -36,7 +36,7 @@ export async function openRemote(
   };
   const first = await fetchTrusted();
   let known: Fetched | undefined = first;
-  const reader = await WholeCatalog.open(catalog.reference.text, async () => {
+  const reader = await WholeCatalog.open(catalog.reference.text, context, async () => {
     if (known === undefined) {
       await cache.remove(cache.indexPath(first.document.digest));
       await cache.remove(cache.blobPath(first.document.digest));

@@ -1,6 +1,8 @@
 import type { NearFunction } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
+import type { Cache } from '../cache/cache.js';
+import type { CacheWriter } from '../cache/cache-writer.js';
 import type { CatalogState } from '../resolution.js';
 
 /** Where one API version of an entry comes from. Only registries say it. */
@@ -38,4 +40,10 @@ export interface CatalogReader {
   /** Lists every entry that can be used, in the order of the catalog. */
   list(): AsyncIterable<FunctionDefinition>;
   close(): Promise<void>;
+}
+
+/** Where what was read of entries is stored. */
+export interface EntryStore {
+  cache: Cache;
+  writer: CacheWriter;
 }

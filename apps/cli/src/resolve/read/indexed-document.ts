@@ -1,17 +1,14 @@
 import {
-  type EntryForm,
   type FoundHeader,
   HEADER_BYTES,
   type IndexedEntry,
   locateBucket,
   locateBuckets,
-  MAX_ENTRY_BYTES,
-  normalizeCatalog,
   readBucket,
   readIndexHeader,
-  splitEntries,
-  writeEntryIndex,
-} from '@krmhub/catalog';
+} from '@krmhub/catalog/resolve/entries/entry-index';
+import { MAX_ENTRY_BYTES } from '@krmhub/catalog/resolve/entries/entry-limits';
+import type { EntryForm } from '@krmhub/catalog/resolve/entries/split-entries';
 import type { FunctionName } from '@krmhub/schema/definition';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -20,10 +17,12 @@ import type { CacheWriter } from '../cache/cache-writer.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import { type ByteSource, fileSource, memorySource } from './byte-source.js';
 
-/** The exact bytes of an entry of a document; absent if it is too large to be read. */
+/** The exact bytes of an entry of a document. */
 export interface EntryBytes {
   size: number;
+  /** Absent if it is too large to be read. */
   bytes?: Uint8Array;
+  digest: Digest;
   form: EntryForm;
 }
 
@@ -99,11 +98,11 @@ export class IndexedDocument {
 
   async #entry({ offset, length, digest }: IndexedEntry): Promise<EntryBytes> {
     const { form } = this.#found.header;
-    if (length > MAX_ENTRY_BYTES) return { size: length, form };
+    if (length > MAX_ENTRY_BYTES) return { size: length, digest, form };
     const bytes = await this.#entries.read(offset, length);
     if (bytes === undefined || sha256(bytes) !== digest)
       throw new DamagedDocument('the document has changed');
-    return { size: length, bytes, form };
+    return { size: length, bytes, digest, form };
   }
 }
 
@@ -142,9 +141,12 @@ async function buildIndex(
   cache: Cache,
   writer: CacheWriter,
 ): Promise<IndexedDocument> {
+  // Not loaded where an index exists.
+  const { splitEntries } = await import('@krmhub/catalog/resolve/entries/split-entries');
+  const { writeEntryIndex } = await import('@krmhub/catalog/resolve/entries/entry-index');
   const bytes = await document.read();
   const split = splitEntries(bytes);
-  const normal = split === undefined ? normalized(bytes, document.name) : undefined;
+  const normal = split === undefined ? await normalized(bytes, document.name) : undefined;
   const source = normal ?? bytes;
   const { form, entries } = split ?? splitEntries(source) ?? { form: 'json' as const, entries: [] };
   const rows = entries.map((entry) => ({
@@ -162,7 +164,7 @@ async function buildIndex(
   return IndexedDocument.of(memorySource(index), found, memorySource(source));
 }
 
-function normalized(bytes: Uint8Array, name: string): Uint8Array {
+async function normalized(bytes: Uint8Array, name: string): Promise<Uint8Array> {
   if (bytes.byteLength > RESOLVE_LIMITS.maxParsedBytes) {
     throw new KrmhubError(
       'too-large',
@@ -170,6 +172,7 @@ function normalized(bytes: Uint8Array, name: string): Uint8Array {
       { hint: 'Serve it from a krmhub registry, or write it with `krmhub catalog build`.' },
     );
   }
+  const { normalizeCatalog } = await import('@krmhub/catalog/resolve/entries/normalize-catalog');
   const read = normalizeCatalog(bytes, name);
   if ('bytes' in read) return read.bytes;
   throw new KrmhubError('invalid-document', `${name} is not a catalog: ${read.problem}`, {

@@ -1,14 +1,15 @@
 import type { CatalogFunction } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
-import { type NearFunction, nearFunctions } from '@krmhub/catalog';
+import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { RegistryCatalog } from '../references/parse-catalog.js';
-import type { CatalogReader, EntryOrigin, FoundFunction, ReadState } from './catalog-reader.js';
+import type { CatalogReader, EntryOrigin, EntryStore, FoundFunction, ReadState } from './catalog-reader.js';
 import { entryError } from './entry-error.js';
+import { remembered } from './remembered.js';
 
 /**
  * The newest snapshot of a catalog in a registry, of which only the needed entries are fetched, each with one small request. A
@@ -20,13 +21,19 @@ import { entryError } from './entry-error.js';
 export class SparseCatalog implements CatalogReader {
   readonly #registry: RegistryCatalog;
   readonly #fetcher: DocumentFetcher;
+  readonly #store: EntryStore;
   readonly #openWhole: () => Promise<CatalogReader>;
   #whole: Promise<CatalogReader> | undefined;
   #exists: Promise<void> | undefined;
 
-  constructor(registry: RegistryCatalog, fetcher: DocumentFetcher, openWhole: () => Promise<CatalogReader>) {
+  constructor(
+    registry: RegistryCatalog,
+    { fetcher, ...store }: EntryStore & { fetcher: DocumentFetcher },
+    openWhole: () => Promise<CatalogReader>,
+  ) {
     this.#registry = registry;
     this.#fetcher = fetcher;
+    this.#store = store;
     this.#openWhole = openWhole;
   }
 
@@ -44,6 +51,7 @@ export class SparseCatalog implements CatalogReader {
     const items = await this.#json(`${url}${fillPath('functions', {})}?${query}`)
       .then((json) => readNear(json))
       .catch(() => []);
+    const { nearFunctions } = await import('@krmhub/catalog/resolve/near-functions');
     return nearFunctions(name, items);
   }
 
@@ -63,15 +71,20 @@ export class SparseCatalog implements CatalogReader {
   /** Undefined for a server that is no krmhub registry. */
   async #findByApi({ group, kind }: FunctionName): Promise<FoundFunction | undefined> {
     const { url, name } = this.#registry;
-    let json: unknown;
+    const address = { type: 'http' as const, url: url + fillPath('catalogFunction', { name, group, kind }) };
     try {
-      json = await this.#json(url + fillPath('catalogFunction', { name, group, kind }));
+      const { bytes, digest } = await this.#fetcher.fetchBytes({
+        address,
+        maxBytes: RESOLVE_LIMITS.maxEntryBytes,
+      });
+      return await remembered(this.#store, `function ${digest} ${name} ${group}/${kind}`, () =>
+        readFunction(bytes, { catalog: name, group, kind }),
+      );
     } catch (error) {
       if (isNoEntry(error)) return this.#nothing();
-      if (isOtherServer(error)) return undefined;
+      if (isOtherServer(error) || error instanceof OtherDocument) return undefined;
       throw error;
     }
-    return json === undefined ? undefined : readFunction(json, { catalog: name, group, kind });
   }
 
   /** Undefined for a server that has no files for entries. */
@@ -107,11 +120,21 @@ export class SparseCatalog implements CatalogReader {
   async #json(url: string): Promise<unknown> {
     const address = { type: 'http' as const, url };
     const { bytes } = await this.#fetcher.fetchBytes({ address, maxBytes: RESOLVE_LIMITS.maxEntryBytes });
-    try {
-      return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    } catch {
-      return undefined;
-    }
+    return parseJson(bytes);
+  }
+}
+
+/** The server has something else at the path of an entry. */
+class OtherDocument extends Error {
+  override readonly name = 'OtherDocument';
+}
+
+/** Undefined for what is not JSON. */
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
   }
 }
 
@@ -126,19 +149,21 @@ function isOtherServer(error: unknown): boolean {
   return ['not-found', 'unauthorized', 'bad-answer'].includes(error.problem);
 }
 
-/** Checks what a registry says of an entry. Throws `invalid-document`; undefined for another JSON document. */
+/** Checks what a registry says of an entry. Throws `invalid-document`, and OtherDocument. */
 async function readFunction(
-  json: unknown,
+  bytes: Uint8Array,
   expected: FunctionName & { catalog: string },
-): Promise<FoundFunction | undefined> {
+): Promise<FoundFunction> {
   const { SCHEMAS } = await import('@krmhub/api/generated/response-schemas');
   const { findMismatch } = await import('@krmhub/api/response-schema');
-  if (findMismatch(json, SCHEMAS.CatalogFunction) !== undefined) return undefined;
+  const json = parseJson(bytes);
+  if (json === undefined || findMismatch(json, SCHEMAS.CatalogFunction) !== undefined)
+    throw new OtherDocument();
   const { catalog, serial, digest, definition, versions } = json as CatalogFunction;
   if (catalog !== expected.catalog) {
     throw new KrmhubError('unreachable', `the registry responded with an entry of the catalog ${catalog}`);
   }
-  const { readEntryBytes } = await import('@krmhub/catalog');
+  const { readEntryBytes } = await import('@krmhub/catalog/resolve/entries/read-entry');
   const entry = readEntryBytes(Buffer.from(JSON.stringify(definition)), 'json', catalog);
   if ('problem' in entry) throw entryError(expected, entry.problem);
   const state: ReadState = { name: catalog, serial, digest };

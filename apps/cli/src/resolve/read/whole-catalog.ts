@@ -1,10 +1,12 @@
-import { type NearFunction, nearFunctions, readEntryBytes, tooLarge } from '@krmhub/catalog';
+import { tooLarge } from '@krmhub/catalog/resolve/entries/entry-limits';
+import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { CatalogReader, EntryOrigin, FoundFunction, ReadState } from './catalog-reader.js';
+import type { CatalogReader, EntryOrigin, EntryStore, FoundFunction, ReadState } from './catalog-reader.js';
 import { entryError } from './entry-error.js';
 import { DamagedDocument, type EntryBytes, type IndexedDocument } from './indexed-document.js';
+import { remembered } from './remembered.js';
 
 export interface OpenCatalog {
   document: IndexedDocument;
@@ -16,39 +18,54 @@ export interface OpenCatalog {
 /** A catalog that was read as a whole, and indexed. */
 export class WholeCatalog implements CatalogReader {
   readonly #name: string;
+  readonly #store: EntryStore;
   readonly #open: () => Promise<OpenCatalog>;
   #opened: Promise<OpenCatalog>;
 
   /** `open` is called again after it threw a DamagedDocument, or a part that it opened did; it has to read all anew then. */
-  private constructor(name: string, open: () => Promise<OpenCatalog>, opened: OpenCatalog) {
+  private constructor(
+    name: string,
+    store: EntryStore,
+    open: () => Promise<OpenCatalog>,
+    opened: OpenCatalog,
+  ) {
     this.#name = name;
+    this.#store = store;
     this.#open = open;
     this.#opened = Promise.resolve(opened);
   }
 
-  static async open(name: string, open: () => Promise<OpenCatalog>): Promise<WholeCatalog> {
-    return new WholeCatalog(name, open, await open());
+  static async open(
+    name: string,
+    store: EntryStore,
+    open: () => Promise<OpenCatalog>,
+  ): Promise<WholeCatalog> {
+    return new WholeCatalog(name, store, open, await open());
   }
 
   async find(name: FunctionName): Promise<FoundFunction> {
     return this.#read(async ({ document, snapshot, state }) => {
       const found = await document.find(name);
       const origins = found.length === 0 ? undefined : await readOrigins(name, snapshot);
-      const entries = found.map((entry) => {
-        const definition = this.#definition(name, entry);
-        return { definition, ...(origins === undefined ? {} : { origins }) };
-      });
+      const entries = await Promise.all(
+        found.map(async (entry) => {
+          const definition = await this.#definition(name, entry);
+          return { definition, ...(origins === undefined ? {} : { origins }) };
+        }),
+      );
       return { entries, state };
     });
   }
 
   async near(name: FunctionName): Promise<NearFunction[]> {
     return this.#read(async ({ document }) => {
+      const { nearFunctions } = await import('@krmhub/catalog/resolve/near-functions');
       const names = nearFunctions(name, await document.names());
       return Promise.all(
         names.map(async ({ group, kind }) => {
           const entries = await document.find({ group, kind });
-          const versions = entries.flatMap((entry) => readEntry(this.#name, entry)?.versions ?? []);
+          const usable = await Promise.all(entries.map((entry) => readUsable(this.#name, entry)));
+          const versions = usable.flatMap((definition) => definition?.versions ?? []);
           return { group, kind, versions: versions.map((version) => version.name) };
         }),
       );
@@ -60,7 +77,7 @@ export class WholeCatalog implements CatalogReader {
     for (const { group, kind } of [...names].sort((a, b) => a.offset - b.offset)) {
       const entries = await this.#read(({ document }) => document.find({ group, kind }));
       for (const entry of entries) {
-        const definition = readEntry(this.#name, entry);
+        const definition = await readUsable(this.#name, entry);
         if (definition !== undefined) yield definition;
       }
     }
@@ -72,12 +89,19 @@ export class WholeCatalog implements CatalogReader {
     await snapshot?.close();
   }
 
-  #definition(name: FunctionName, { bytes, form, size }: EntryBytes): FunctionDefinition {
+  async #definition(
+    name: FunctionName,
+    { bytes, form, size, digest }: EntryBytes,
+  ): Promise<FunctionDefinition> {
     if (bytes === undefined) throw entryError(name, tooLarge(size));
-    const entry = readEntryBytes(bytes, form, this.#name);
-    if ('problem' in entry) throw entryError(name, entry.problem);
-    const { group, names } = entry.definition;
-    if (group === name.group && names.kind === name.kind) return entry.definition;
+    const definition = await remembered(this.#store, `${form} ${digest}`, async () => {
+      const { readEntryBytes } = await import('@krmhub/catalog/resolve/entries/read-entry');
+      const entry = readEntryBytes(bytes, form, this.#name);
+      if ('problem' in entry) throw entryError(name, entry.problem);
+      return entry.definition;
+    });
+    const { group, names } = definition;
+    if (group === name.group && names.kind === name.kind) return definition;
     throw entryError(name, 'it names another function');
   }
 
@@ -101,9 +125,15 @@ export class WholeCatalog implements CatalogReader {
   }
 }
 
-function readEntry(name: string, { bytes, form }: EntryBytes): FunctionDefinition | undefined {
-  const entry = bytes === undefined ? undefined : readEntryBytes(bytes, form, name);
-  return entry !== undefined && 'definition' in entry ? entry.definition : undefined;
+/** Undefined for an entry that cannot be used. */
+async function readUsable(
+  name: string,
+  { bytes, form }: EntryBytes,
+): Promise<FunctionDefinition | undefined> {
+  if (bytes === undefined) return undefined;
+  const { readEntryBytes } = await import('@krmhub/catalog/resolve/entries/read-entry');
+  const entry = readEntryBytes(bytes, form, name);
+  return 'definition' in entry ? entry.definition : undefined;
 }
 
 /** Reads the line of a function in `snapshot.json`. Its digest is signed, so a wrong one is an error of the registry. */

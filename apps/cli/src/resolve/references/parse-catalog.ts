@@ -1,11 +1,12 @@
 import path from 'node:path';
-import { canonicalCatalogUrl, readSourceAddress, type SourceAddress } from '@krmhub/catalog';
+import { canonicalCatalogUrl } from '@krmhub/catalog/policy/catalog-url';
+import { readSourceAddress, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { escapeControls } from '../../io/text.js';
 import { isCatalogName } from '../../registry/catalog-name.js';
-import { registryUrl } from '../../registry/connection.js';
+import { registryUrl } from '../../registry/registry-url.js';
 import type { CatalogReference } from '../resolution.js';
 
 /** A catalog that a reference names. */

@@ -1,10 +1,7 @@
 import { KRM_API_VERSION } from '@krmhub/schema/definition';
-import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { type CatalogEntry, readCatalog } from '@krmhub/schema/read-catalog';
+import { MAX_ENTRY_BYTES, tooLarge } from './entry-limits.js';
 import type { EntryForm } from './split-entries.js';
-
-/** Bytes of one entry: it is a definition. */
-export const MAX_ENTRY_BYTES = DOCUMENT_LIMITS.maxDefinitionBytes;
 
 /** Reads the bytes of one entry (`splitEntries`), and completes it as KEP-2906 allows. Never throws for what they hold. */
 export function readEntryBytes(bytes: Uint8Array, form: EntryForm, file: string): CatalogEntry {
@@ -16,10 +13,6 @@ export function readEntryBytes(bytes: Uint8Array, form: EntryForm, file: string)
   const [entry] = read.entries;
   if (entry !== undefined && read.entries.length === 1) return entry;
   return { problem: `it has ${read.entries.length} entries in place of one` };
-}
-
-export function tooLarge(size: number): string {
-  return `it has ${size} bytes; the limit is ${MAX_ENTRY_BYTES}`;
 }
 
 /** Of an UnusableEntry. */
