@@ -80,9 +80,9 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     output: ['limits', 'process'],
     sandbox: ['limits', 'process'],
     containers: ['limits', 'process', 'output'],
-    archives: ['limits'],
+    archives: [],
     executables: ['limits', 'process', 'output', 'sandbox', 'archives'],
-    index: ['limits', 'starlark', 'process', 'output', 'sandbox', 'containers', 'executables'],
+    index: ['limits', 'starlark', 'process', 'output', 'sandbox', 'containers', 'archives', 'executables'],
   },
   'apps/registry': {
     limits: [],

@@ -1,3 +1,4 @@
+export { EXECUTABLE_LIMITS, type ExecutableLimits } from './archives/limits.js';
 export {
   type ContainerRun,
   ENGINE_NAMES,
@@ -17,8 +18,6 @@ export { type ExecRun, runExecutable } from './executables/run-executable.js';
 export { type InPlaceRun, runInPlace } from './executables/run-in-place.js';
 export {
   DEFAULT_RUN_LIMITS,
-  EXECUTABLE_LIMITS,
-  type ExecutableLimits,
   FUNCTION_LIMITS,
   type RunLimits,
 } from './limits.js';

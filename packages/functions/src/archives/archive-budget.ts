@@ -1,5 +1,5 @@
-import type { ExecutableLimits } from '../limits.js';
 import { badArchive } from './entry-path.js';
+import type { ExecutableLimits } from './limits.js';
 
 /** Counts what an archive unpacks to, and throws at the first byte or entry too many. */
 export class ArchiveBudget {

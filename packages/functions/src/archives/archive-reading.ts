@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import type { ExecutableLimits } from '../limits.js';
 import type { ArchiveBudget } from './archive-budget.js';
 import { shown } from './entry-path.js';
+import type { ExecutableLimits } from './limits.js';
 
 /** How to read an archive: which entry to write, and within which limits. */
 export interface ArchiveReading {

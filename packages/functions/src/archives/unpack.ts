@@ -3,11 +3,11 @@ import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { ExecutableLimits } from '../limits.js';
 import { ArchiveBudget } from './archive-budget.js';
 import type { ArchiveReading } from './archive-reading.js';
 import { badArchive, entryPath } from './entry-path.js';
 import { detectFormat, type FileFormat, readFileFormat } from './file-format.js';
+import type { ExecutableLimits } from './limits.js';
 
 export interface Unpacking {
   /** The file, open for reading; stays open. */

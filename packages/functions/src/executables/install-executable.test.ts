@@ -16,7 +16,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Digest } from '@krmhub/schema/digest';
 import { afterAll, describe, expect, it } from 'vitest';
-import { EXECUTABLE_LIMITS, type ExecutableLimits } from '../limits.js';
+import { EXECUTABLE_LIMITS, type ExecutableLimits } from '../archives/limits.js';
 import { paxRecord, tarArchive, type ZipEntry, zipArchive } from '../testing/archives.js';
 import { installExecutable } from './install-executable.js';
 

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { EXECUTABLE_LIMITS, type ExecutableLimits } from '../archives/limits.js';
 import { unpackExecutable } from '../archives/unpack.js';
-import { EXECUTABLE_LIMITS, type ExecutableLimits } from '../limits.js';
 import { makePrivateFolder } from './private-folder.js';
 import { copyVerified } from './verified-copy.js';
 

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import type { Digest } from '@krmhub/schema/digest';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
-import { findSandbox } from '../sandbox/bubblewrap.js';
+import { findSandbox, sandboxArguments } from '../sandbox/bubblewrap.js';
 import { processesWith, sampleInput, type TestedRuntime, testRuntime } from '../testing/runtime-contract.js';
 import { installExecutable } from './install-executable.js';
 import { type ExecRun, runExecutable } from './run-executable.js';
@@ -162,7 +162,7 @@ describe('an executable', () => {
         '',
       ].join('\n'),
     );
-    const env = { PATH: `/usr/bin:/bin:${home}/tools` };
+    const env = { PATH: `/usr/bin:/bin:${home}/tools`, TMPDIR: folder };
     const { stderr } = await run(file, sha256, { sandbox: sandbox.sandbox, env, cwd, home });
     const text = Buffer.from(stderr).toString();
     expect(text).not.toContain('secret');
@@ -174,6 +174,20 @@ describe('an executable', () => {
     expect(text).toContain('temporary');
     expect(text.match(/\/proc\/\d+/g)!.length).toBeLessThan(6);
     expect(text).toMatch(/CapBnd:\s+0+$/m);
+  });
+
+  it.skipIf(!sandbox.ok)('in a sandbox ends if the process that started it is killed', async () => {
+    if (!sandbox.ok) return;
+    const { file, marker } = await installScript('#!/bin/sh\nsetsid sleep 600 &\nexec sleep 600\n');
+    const env = { PATH: '/usr/bin:/bin' };
+    const args = await sandboxArguments(sandbox.sandbox, { file, args: [], cwd: '/', env, network: false });
+    const command = JSON.stringify([sandbox.sandbox.program, args, { detached: true, stdio: 'ignore' }]);
+    const script = `require('node:child_process').spawn(...${command}); setInterval(() => undefined, 1000)`;
+    const parent = spawn(process.execPath, ['-e', script, marker]);
+    // The parent, bubblewrap, and its first process.
+    await expect.poll(() => processesWith(marker).length).toBeGreaterThan(2);
+    parent.kill('SIGKILL');
+    await expect.poll(() => processesWith(marker)).toEqual([]);
   });
 
   it('reports a missing interpreter as the failure of the function', async () => {

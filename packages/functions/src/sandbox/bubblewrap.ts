@@ -46,6 +46,8 @@ const PROBE_LIMITS: RunLimits = {
 };
 /** Where the executable is in the sandbox. Its own folder may be hidden; any other folder may be read-only. */
 const FUNCTION_FOLDER = '/dev/krmhub-function';
+/** Its own folder for temporary files may be hidden. */
+const TEMPORARY_FOLDER = { TMPDIR: '/tmp' };
 /** Folders with sockets of services and files of other programs. */
 const HIDDEN_FOLDERS = ['/tmp', '/var/tmp', '/run', '/dev/shm'];
 /** Below `/run`: the programs of NixOS. */
@@ -95,7 +97,11 @@ export async function sandboxArguments(
     ...shown.filter((folder) => hidden.some((other) => isInside(folder, other))).flatMap(readable),
     ...['--ro-bind', file, inside],
     ...['--chdir', realCwd],
-    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...Object.entries({ ...env, ...('TMPDIR' in env ? TEMPORARY_FOLDER : {}) }).flatMap(([name, value]) => [
+      '--setenv',
+      name,
+      value,
+    ]),
     '--',
     inside,
     ...args,
