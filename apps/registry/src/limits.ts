@@ -188,6 +188,8 @@ export const SERVER_LIMITS = {
   maxSearchFilters: 30,
   /** Length of the address of a search page, for the same reason. */
   maxSearchAddressLength: 4_096,
+  /** Releases of functions whose records are cached: about 1 KB each. */
+  maxCachedReleases: 10_000,
   /** Catalogs and snapshots whose counts are cached for pages. */
   maxCachedCounts: 5_000,
   /** Functions of a catalog, or of its report, on one page. */

@@ -1,6 +1,7 @@
 // The whole of semver is 40 files, which would be read at every start of the command line.
+import type { SemVer } from 'semver';
 import compare from 'semver/functions/compare.js';
-import prerelease from 'semver/functions/prerelease.js';
+import parse from 'semver/functions/parse.js';
 import valid from 'semver/functions/valid.js';
 
 /**
@@ -16,15 +17,34 @@ export function canonicalRelease(text: string): string | undefined {
 
 /** SemVer precedence; both names are canonical. */
 export function compareReleases(a: string, b: string): number {
-  return compare(a, b);
+  return compare(parsed(a), parsed(b));
+}
+
+/** Releases whose names stay parsed: sorting thousands parses each name many times. */
+const MAX_PARSED = 20_000;
+const parsedNames = new Map<string, SemVer | string>();
+
+/** Returns the text itself if it is no version: `compare` throws a TypeError for it. */
+function parsed(release: string): SemVer | string {
+  const known = parsedNames.get(release);
+  if (known !== undefined) return known;
+  if (parsedNames.size >= MAX_PARSED) parsedNames.clear();
+  const version = parse(release) ?? release;
+  parsedNames.set(release, version);
+  return version;
+}
+
+function isPrerelease(release: string): boolean {
+  const version = parsed(release);
+  return typeof version !== 'string' && version.prerelease.length > 0;
 }
 
 /** The highest release by precedence; a pre-release only where nothing else exists. Time never decides. */
 export function newestRelease(releases: readonly string[]): string | undefined {
-  const stable = releases.filter((release) => prerelease(release) === null);
+  const stable = releases.filter((release) => !isPrerelease(release));
   const candidates = stable.length > 0 ? stable : releases;
   return candidates.reduce<string | undefined>(
-    (best, release) => (best === undefined || compare(release, best) > 0 ? release : best),
+    (best, release) => (best === undefined || compareReleases(release, best) > 0 ? release : best),
     undefined,
   );
 }

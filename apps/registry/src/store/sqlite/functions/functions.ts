@@ -1,13 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type {
-  FunctionChange,
-  FunctionRecord,
-  ReleaseBundle,
-  ReleaseRecord,
-  ReleaseSummary,
-} from '@krmhub/catalog';
+import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord } from '@krmhub/catalog';
 import { RevisionConflict, tombstoneConflict } from '@krmhub/catalog';
-import { compareReleases, KrmhubError } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
@@ -17,6 +11,7 @@ import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { searchRowWriter } from '../search/rows.js';
 import { upstreamRows } from '../search/upstream-rows.js';
 import { functionTakedowns, lastRevision } from '../takedowns/takedown-rows.js';
+import { functionRecords, releaseSummary } from './function-records.js';
 import { policyRevision } from './policies.js';
 
 export type FunctionRows = Pick<
@@ -34,7 +29,6 @@ export type FunctionRows = Pick<
 /** Functions per read; other work runs between two pages. */
 const PAGE = 500;
 
-const { definition: _, ...summaryColumns } = getTableColumns(releases);
 const nameColumns = {
   id: functions.id,
   group: functions.group,
@@ -46,12 +40,7 @@ export type NameRow = Pick<typeof functions.$inferSelect, keyof typeof nameColum
 export function functionRows(connection: Connection): FunctionRows {
   const { db, read, write } = connection;
   const find = functionFinder(connection);
-  const summariesOf = db
-    .select({ ...summaryColumns, bundles: releaseBundles.bundles })
-    .from(releases)
-    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
-    .where(eq(releases.functionId, sql.placeholder('functionId')))
-    .prepare();
+  const records = functionRecords(connection);
   const releaseOf = db
     .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
     .from(releases)
@@ -93,21 +82,11 @@ export function functionRows(connection: Connection): FunctionRows {
 
   const counted = db.select({ functions: count() }).from(functions).prepare();
 
-  const record = ({ id, group, kind, revision }: NameRow): FunctionRecord => ({
-    group,
-    kind,
-    revision,
-    releases: summariesOf
-      .all({ functionId: id })
-      .map(summary)
-      .sort((a, b) => compareReleases(b.release, a.release)),
-  });
-
   return {
     function: (group, kind) =>
       read(() => {
         const row = find(group, kind);
-        return row === undefined ? undefined : record(row);
+        return row === undefined ? undefined : records.cached(row);
       }),
 
     async functions(names) {
@@ -117,7 +96,7 @@ export function functionRows(connection: Connection): FunctionRows {
         const page = await read(() =>
           names.slice(at, at + PAGE).flatMap(({ group, kind }) => {
             const row = find(group, kind);
-            return row === undefined ? [] : [record(row)];
+            return row === undefined ? [] : [records.read(row)];
           }),
         );
         found.push(...page);
@@ -128,7 +107,7 @@ export function functionRows(connection: Connection): FunctionRows {
     async *allFunctions() {
       let after = { group: '', kind: '' };
       for (;;) {
-        const page = await read(() => pageAfter.all(after).map(record));
+        const page = await read(() => pageAfter.all(after).map(records.read));
         yield* page;
         const last = page.at(-1);
         if (last === undefined || page.length < PAGE) return;
@@ -283,29 +262,8 @@ function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubEr
 }
 
 type ReleaseRow = typeof releases.$inferSelect & { bundles: ReleaseBundle[] | null };
-type SummaryRow = Omit<ReleaseRow, 'definition'>;
-
-function summary(row: SummaryRow): ReleaseSummary {
-  const {
-    id: _id,
-    functionId: _functionId,
-    mediaType: _mediaType,
-    readme,
-    yanked,
-    deprecated,
-    bundles,
-    ...rest
-  } = row;
-  return {
-    ...rest,
-    ...(readme !== null && { readme }),
-    ...(yanked && { yanked }),
-    ...(deprecated && { deprecated }),
-    ...(bundles && { bundles }),
-  };
-}
 
 function releaseRecord({ group, kind }: NameRow, { definition, ...row }: ReleaseRow): ReleaseRecord {
   const { mediaType } = row;
-  return { group, kind, ...summary(row), mediaType, definition };
+  return { group, kind, ...releaseSummary(row), mediaType, definition };
 }
