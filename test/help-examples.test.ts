@@ -92,6 +92,16 @@ beforeAll(async () => {
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);
   writeFileSync(path.join(files, 'plugin.yaml'), plugin);
 
+  mkdirSync(path.join(files, 'app'));
+  writeFileSync(
+    path.join(files, 'app/kustomization.yaml'),
+    `catalogs: ["${registry.url}/catalogs/default"]\ntransformers: [set-labels.yaml]\n`,
+  );
+  writeFileSync(
+    path.join(files, 'app/set-labels.yaml'),
+    'apiVersion: example.com/v1alpha1\nkind: SetLabels\nmetadata: {name: a}\n',
+  );
+
   mkdirSync(signed);
   await run(['keygen', '--out', path.join(signed, 'krmhub')]);
   const key = path.join(signed, 'krmhub.key');
@@ -144,6 +154,7 @@ beforeAll(async () => {
   writeFileSync(path.join(files, 'registry.pub'), keys[0]!.publicKey);
   await run(['catalog', 'verify', 'default', '--key', 'registry.pub', '--out', 'default']);
   await run(['catalog', 'inputs', 'platform', '--out', 'platform']);
+  await run(['lock', 'app', '-c', 'default']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];
   };

@@ -67,12 +67,7 @@ const registryImporters = [
 const testSupport = /\/testing\//;
 /** Files that nothing imports: a thread started by its path, a generator, a table that queries name in SQL. */
 const loadedOtherwise: Record<string, string[]> = {
-  'apps/cli': [
-    'functions/lint/thread',
-    'function-configs/read-layers',
-    'function-configs/open-remote-bases',
-    'run/open-runner',
-  ],
+  'apps/cli': ['functions/lint/thread', 'run/open-runner'],
   'apps/registry': ['store/sqlite/schema/upstream-functions'],
   'packages/api': ['render-response-schemas'],
 };

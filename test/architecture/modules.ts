@@ -168,6 +168,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     resolve: ['io', 'files', 'registry', 'trust', 'documents', 'signatures'],
     run: ['io', 'files', 'registry', 'resolve'],
     'function-configs': ['io', 'files', 'registry', 'documents', 'resolve'],
+    lock: ['io', 'files', 'resolve', 'function-configs'],
     commands: [
       'completion',
       'io',
@@ -179,6 +180,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'functions',
       'resolve',
       'run',
+      'lock',
     ],
     program: ['io', 'commands'],
     main: ['io', 'program'],

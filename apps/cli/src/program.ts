@@ -21,6 +21,8 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
   },
   'Use functions:': {
     resolve: async () => (await import('./commands/resolve.js')).registerResolve,
+    explain: async () => (await import('./commands/explain.js')).registerExplain,
+    lock: async () => (await import('./commands/lock.js')).registerLock,
   },
   'Change the state of a release:': {
     yank: async () => (await import('./commands/yank.js')).registerYank,

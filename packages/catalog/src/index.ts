@@ -4,6 +4,7 @@ export { LOCK_CODES, type LockCode } from './lock/codes.js';
 export * from './lock/compare-locks.js';
 export * from './lock/judge-catalog.js';
 export * from './lock/lock.js';
+export * from './lock/plan-lock.js';
 export { readLock } from './lock/read-lock.js';
 export { lockDocument, writeLock } from './lock/write-lock.js';
 export * from './plan/attach.js';

@@ -11,7 +11,7 @@ export interface LockChange {
   after?: LockedFunction;
 }
 
-/** What runs differently by the second lock, in the order of its file. */
+/** What runs differently by the second lock, in the order of its file. Where and when it was found is no difference. */
 export function compareLocks(before: Lock | undefined, after: Lock): LockChange[] {
   const old = new Map((before?.functions ?? []).map((one) => [lockKey(one), one]));
   const now = new Map(after.functions.map((one) => [lockKey(one), one]));
@@ -24,8 +24,14 @@ export function compareLocks(before: Lock | undefined, after: Lock): LockChange[
       const name = { catalog, apiVersion, kind };
       if (was === undefined) return [{ type: 'added', ...name, after: is! }];
       if (is === undefined) return [{ type: 'removed', ...name, before: was }];
-      return isSameContent(was, is) ? [] : [{ type: 'changed', ...name, before: was, after: is }];
+      return isSameContent(whatRuns(was), whatRuns(is))
+        ? []
+        : [{ type: 'changed', ...name, before: was, after: is }];
     });
+}
+
+function whatRuns({ serial: _serial, notIn: _notIn, ...rest }: LockedFunction): Partial<LockedFunction> {
+  return rest;
 }
 
 /** What a lock has one of: a kind of functionConfig in a catalog. */

@@ -45,6 +45,10 @@ describe('an entry beside a lock', () => {
     const other = digestOf('9');
     expect(judgeLockedEntry(entry, locked, { serial: 12, definition: entry.definition })).toBeUndefined();
     expect(judgeLockedEntry(entry, locked, { serial: 13, definition: other })).toBeUndefined();
+    // The function is locked at an earlier snapshot than the catalog.
+    const earlier = { ...entry, serial: 11 };
+    expect(judgeLockedEntry(earlier, locked, { serial: 12, definition: other })).toBeUndefined();
+    expect(judgeLockedEntry(earlier, locked, { serial: 11, definition: other })).toBeDefined();
     expect(judgeLockedEntry(entry, locked, { serial: 12, definition: other })?.message).toMatch(
       /example.com\/v1 JavaApplication in snapshot 12 differs from the locked one: got sha256:999/,
     );

@@ -45,7 +45,8 @@ export function judgeLockedEntry(
   catalog: LockedCatalog,
   read: { serial?: number; definition: Digest },
 ): LockRefusal | undefined {
-  if (catalog.serial === undefined || read.serial !== catalog.serial) return undefined;
+  const serial = locked.serial ?? catalog.serial;
+  if (serial === undefined || read.serial !== serial) return undefined;
   if (read.definition === locked.definition) return undefined;
   return refusal(
     `catalog ${catalog.reference}: ${locked.apiVersion} ${locked.kind} in snapshot ${read.serial} differs from the locked one: got ${read.definition}, locked is ${locked.definition}`,

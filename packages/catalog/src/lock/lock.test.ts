@@ -104,6 +104,7 @@ describe('reading a lock file', () => {
     ['lock/digest', 'a short digest', changed(fn('definition'), 'sha256:abc')],
     ['lock/digest', 'a digest of a platform', changed(fn('container', 'platforms', 'linux/amd64'), 'x')],
     ['lock/serial', 'serial 0', changed(['catalogs', 1, 'serial'], 0)],
+    ['lock/serial', 'serial of a function', changed(fn('serial'), 1.5)],
     ['lock/serial', 'serial as text', changed(['catalogs', 1, 'serial'], '12')],
     ['lock/name', 'no group', changed(fn('apiVersion'), 'v1')],
     ['lock/name', 'no kind', changed(fn('kind'), 'a kind')],
@@ -191,6 +192,8 @@ describe('comparing locks', () => {
       { type: 'removed', catalog: HUB, apiVersion: 'example.com/v1', kind: 'Logger', before: logger },
     ]);
     expect(compareLocks(before, sortLock(before))).toEqual([]);
+    const moved = before.functions.map((one) => ({ ...one, serial: 7, notIn: [HUB] }));
+    expect(compareLocks(before, { ...before, functions: moved })).toEqual([]);
     expect(compareLocks(undefined, before).map(({ type }) => type)).toEqual(['added', 'added', 'added']);
   });
 });

@@ -49,6 +49,8 @@ export interface LockedFunction {
   /** `group/version` of the functionConfig. */
   apiVersion: string;
   kind: string;
+  /** Serial of the snapshot that it was found in, where the catalog is locked at a later one. */
+  serial?: number;
   /** Absent for an entry that does not say from which release it is. */
   release?: string;
   /** Digest of the definition, as `snapshot.json` has it. */

@@ -121,7 +121,7 @@ function readCatalog(value: JsonValue, at: Path, fields: LockFields): LockedCata
 
 function readFunction(value: JsonValue, at: Path, fields: LockFields): LockedFunction | undefined {
   const required = ['catalog', 'apiVersion', 'kind', 'definition'];
-  const optional = ['release', 'signedBy', 'notIn', 'container', 'exec', 'starlark'];
+  const optional = ['serial', 'release', 'signedBy', 'notIn', 'container', 'exec', 'starlark'];
   const item = fields.mapping(value, at, { required, optional });
   if (item === undefined) return undefined;
   const catalog =
@@ -129,6 +129,7 @@ function readFunction(value: JsonValue, at: Path, fields: LockFields): LockedFun
   const apiVersion = readName(item, 'apiVersion', API_VERSION, at, fields);
   const kind = readName(item, 'kind', KIND_PATTERN, at, fields);
   const definition = optionalDigest(item, 'definition', at, fields);
+  const serial = readSerial(item.serial, [...at, 'serial'], fields);
   const release = optionalText(item, 'release', at, fields);
   const signedBy = optionalText(item, 'signedBy', at, fields);
   const notIn =
@@ -139,7 +140,17 @@ function readFunction(value: JsonValue, at: Path, fields: LockFields): LockedFun
   if (catalog === undefined || apiVersion === undefined || kind === undefined) return undefined;
   if (definition === undefined || runtime === undefined) return undefined;
   const before = notIn?.flatMap((one) => one ?? []);
-  return present({ catalog, apiVersion, kind, release, definition, signedBy, notIn: before, runtime });
+  return present({
+    catalog,
+    apiVersion,
+    kind,
+    serial,
+    release,
+    definition,
+    signedBy,
+    notIn: before,
+    runtime,
+  });
 }
 
 function readReference(value: JsonValue, at: Path, fields: LockFields): string | undefined {

@@ -36,10 +36,10 @@ function catalogDocument({ reference, name, serial, digest, key }: LockedCatalog
 }
 
 function functionDocument(locked: LockedFunction): JsonObject {
-  const { catalog, apiVersion, kind, release, definition, signedBy, notIn = [], runtime } = locked;
+  const { catalog, apiVersion, kind, serial, release, definition, signedBy, notIn = [], runtime } = locked;
   const before = notIn.length === 0 ? undefined : [...notIn].sort();
   return {
-    ...present({ catalog, apiVersion, kind, release, definition, signedBy, notIn: before }),
+    ...present({ catalog, apiVersion, kind, serial, release, definition, signedBy, notIn: before }),
     ...runtimeDocument(runtime),
   };
 }

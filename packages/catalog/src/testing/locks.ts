@@ -64,6 +64,7 @@ export function fullLock(): Lock {
         },
       }),
       lockedFunction({
+        serial: 11,
         signedBy: `key ${digestOf('e')}`,
         notIn: [TEAM],
         runtime: {

@@ -1,0 +1,30 @@
+import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
+import type { ListedFunction } from '../function-configs/layers.js';
+import type { CatalogState, ResolvedCatalog } from '../resolve/resolution.js';
+
+/** What stands for a functionConfig in the output; the JSON of `krmhub explain`. */
+export interface Explanation {
+  apiVersion: string;
+  kind: string;
+  name?: string;
+  /** Relative to the working directory, if it is below it. */
+  file: string;
+  line: number;
+  column: number;
+  field: ListedFunction['field'];
+  /** Folder of the kustomization, Composition or Kptfile. */
+  layer: string;
+  state: 'resolved' | 'inline' | 'not-found' | 'not-trusted' | 'unreachable' | 'invalid';
+  /** Why it is this function, or why none, in one sentence. */
+  reason: string;
+  hint?: string;
+  catalog?: ResolvedCatalog;
+  /** Searched before, without success. */
+  searched: CatalogState[];
+  release?: string;
+  definition?: string;
+  signedBy?: string;
+  runtime?: PinnedRuntime | InlineRuntime;
+  isLocked: boolean;
+  warnings: string[];
+}

@@ -1,0 +1,49 @@
+import type { Lock, LockedFunction } from '@krmhub/catalog';
+import type { FunctionDefinition } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { openResolver } from '../resolve/open-resolver.js';
+import { parseCatalog } from '../resolve/references/parse-catalog.js';
+import type { Resolution, ResolverOptions } from '../resolve/resolution.js';
+
+/**
+ * Finds the definition that is locked: in the snapshot in which it was found, which its registry keeps, or which is in the cache.
+ * Undefined if it is not available. It is only compared, and never runs.
+ */
+export async function findDefinition(
+  io: Io,
+  fn: LockedFunction,
+  lock: Lock | undefined,
+  { offline, runtime }: ResolverOptions,
+): Promise<FunctionDefinition | undefined> {
+  const serial = fn.serial ?? lock?.catalogs.find(({ reference }) => reference === fn.catalog)?.serial;
+  const { registry } = parseCatalog(io, { text: fn.catalog, folder: io.cwd });
+  if (serial === undefined || registry === undefined) return undefined;
+  const snapshot = `${registry.url}/catalogs/${registry.name}/snapshots/${serial}/catalog.yaml`;
+  const resolver = await openResolver(io, {
+    catalogs: [snapshot],
+    trustedCatalogs: [],
+    offline,
+    ...(runtime === undefined ? {} : { runtime }),
+  });
+  try {
+    const { apiVersion, kind } = fn;
+    const found = await resolver.resolve({ apiVersion, kind, catalogs: [] });
+    return isLocked(fn, found) ? found.entry : undefined;
+  } catch (error) {
+    if (error instanceof KrmhubError) return undefined;
+    throw error;
+  } finally {
+    await resolver.close();
+  }
+}
+
+/** A catalog without its `snapshot.json` does not say which release an entry is; then what it runs decides. */
+function isLocked({ definition, runtime }: LockedFunction, found: Resolution): boolean {
+  return definition === found.definition || runsText(runtime) === runsText(found.runtime);
+}
+
+/** What runs, without the platforms of an image, which are asked for only where a function is locked. */
+function runsText(runtime: Resolution['runtime']): string {
+  return runtime.type === 'container' ? runtime.image : JSON.stringify(runtime);
+}

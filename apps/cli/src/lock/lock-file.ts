@@ -1,0 +1,46 @@
+import { realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { LOCK_FILE, LOCK_LIMITS, type Lock, readLock } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema/error';
+import { diskError, readFileUpTo } from '../files/read-file.js';
+import type { Io } from '../io/io.js';
+import { shellWord } from '../io/text.js';
+
+/** A lock file as it is on disk. */
+export interface StoredLock {
+  lock: Lock;
+  text: string;
+}
+
+/** Returns the path of the lock file: `--lock`, else krmhub.lock in the folder of the package. */
+export function lockPath(io: Pick<Io, 'cwd'>, folder: string, file: string | undefined): string {
+  return file === undefined ? path.join(folder, LOCK_FILE) : path.resolve(io.cwd, file);
+}
+
+/** Returns the folder of a package, without links: the path itself, or the folder of the file. Throws `not-found`. */
+export async function packageFolder(io: Pick<Io, 'cwd'>, target: string): Promise<string> {
+  try {
+    const full = await realpath(path.resolve(io.cwd, target));
+    return (await stat(full)).isDirectory() ? full : path.dirname(full);
+  } catch (error) {
+    throw diskError(error, `cannot read ${target}`);
+  }
+}
+
+/** Reads a lock file; undefined if there is none. Throws `invalid-document` with every problem. */
+export async function readLockFile(io: Pick<Io, 'cwd'>, file: string): Promise<StoredLock | undefined> {
+  const name = path.relative(io.cwd, file);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFileUpTo(io, file, LOCK_LIMITS.maxBytes);
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+  const { lock, diagnostics } = readLock(bytes, name);
+  if (lock !== undefined) return { lock, text: new TextDecoder().decode(bytes) };
+  throw new KrmhubError('invalid-document', `cannot read the lock file ${name}`, {
+    diagnostics,
+    hint: `Fix it, or remove it and lock again: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
+  });
+}

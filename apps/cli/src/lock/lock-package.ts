@@ -1,0 +1,119 @@
+import path from 'node:path';
+import { compareLocks, type Lock, planLock, readLock, writeLock } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema/error';
+import { writeFileAtomically } from '../files/write-file.js';
+import type { ListedFunction } from '../function-configs/layers.js';
+import { openRemoteBases } from '../function-configs/open-remote-bases.js';
+import { readLayers } from '../function-configs/read-layers.js';
+import { FINDINGS } from '../io/exit-code.js';
+import type { Io } from '../io/io.js';
+import type { OutputFormat } from '../io/print.js';
+import type { ResolverOptions } from '../resolve/resolution.js';
+import { displayPath } from './display-path.js';
+import { describeChanges } from './function-changes.js';
+import { lockPath, packageFolder, readLockFile, type StoredLock } from './lock-file.js';
+import type { LockReport } from './lock-report.js';
+import { lockedFunctions } from './locked-functions.js';
+import { resolveUses } from './resolve-uses.js';
+import { packageFunctions } from './search-order.js';
+
+export interface LockOptions extends ResolverOptions {
+  output: OutputFormat;
+  /** Change nothing, and fail if something would change. */
+  check: boolean;
+  /** Kinds to resolve again; empty for all; absent for none. */
+  upgrade?: readonly string[];
+  lockFile?: string;
+}
+
+/**
+ * Writes the lock file of a package: what is locked stays, what is new is resolved, and what is no longer used goes. With `upgrade`,
+ * kinds are resolved again. Writes nothing if a function cannot be resolved.
+ */
+export async function lockPackage(io: Io, target: string, options: LockOptions): Promise<void> {
+  const folder = await packageFolder(io, target);
+  const file = lockPath(io, folder, options.lockFile);
+  const stored = await readLockFile(io, file);
+  const listed = await listPackage(io, target, options, stored, path.dirname(file));
+  const isUpgraded = upgradedKinds(listed, options.upgrade);
+  const before = stored?.lock;
+  const locked = lockedFunctions(io, before ?? EMPTY, {
+    folder: path.dirname(file),
+    frozen: false,
+    except: ({ kind }) => isUpgraded(kind),
+  });
+  const uses = await resolveUses(io, listed, { options, locked, before, folder: path.dirname(file) });
+  const lock = planLock(uses, before);
+  const text = checkedText(lock);
+  const isChanged = text !== stored?.text;
+  const changes = await describeChanges(io, compareLocks(before, lock), {
+    before,
+    after: lock,
+    uses,
+    options,
+  });
+  if (isChanged && !options.check) await writeFileAtomically(file, text, { overwrite: true });
+  const report: LockReport = {
+    file: displayPath(io, file),
+    isChanged,
+    catalogs: lock.catalogs.length,
+    functions: lock.functions.length,
+    changes,
+  };
+  const { printLockReport } = await import('./print-lock.js');
+  await printLockReport(io, report, { ...options, before: stored?.text ?? '', after: text });
+  if (isChanged && options.check) io.exitCode = FINDINGS;
+}
+
+const EMPTY: Lock = { catalogs: [], functions: [] };
+
+async function listPackage(
+  io: Io,
+  target: string,
+  { offline }: LockOptions,
+  stored: StoredLock | undefined,
+  folder: string,
+): Promise<ListedFunction[]> {
+  const bases = await openRemoteBases(io, { offline });
+  try {
+    const layer = await readLayers(io, target, { fetchRemote: bases.fetch, all: true });
+    const lock = stored && lockedFunctions(io, stored.lock, { folder, frozen: false });
+    return packageFunctions(layer, lock).filter(({ request }) => request.inline === undefined);
+  } finally {
+    await bases.close();
+  }
+}
+
+/** Throws `usage` for a kind that the package does not use: most likely it is misspelled. */
+function upgradedKinds(
+  listed: readonly ListedFunction[],
+  wanted: readonly string[] | undefined,
+): (kind: string) => boolean {
+  if (wanted === undefined) return () => false;
+  if (wanted.length === 0) return () => true;
+  const kinds = [...new Set(listed.map(({ request }) => request.kind))];
+  const unknown = wanted.find((kind) => !kinds.includes(kind));
+  if (unknown === undefined) return (kind) => wanted.includes(kind);
+  throw new KrmhubError(
+    'usage',
+    `cannot upgrade ${unknown}: the package has no functionConfig of this kind`,
+    {
+      hint: kinds.length === 0 ? 'It has no functionConfigs.' : `It has: ${kinds.sort().join(', ')}`,
+    },
+  );
+}
+
+/** The bytes to write, which must be read again as they are: a catalog can contain what no lock file may. */
+function checkedText(lock: Lock): string {
+  const text = writeLock(lock);
+  const { diagnostics } = readLock(new TextEncoder().encode(text), 'krmhub.lock');
+  if (diagnostics.length === 0) return text;
+  throw new KrmhubError(
+    'invalid-document',
+    'cannot lock what a catalog says: the lock file would not be valid',
+    {
+      diagnostics,
+      hint: 'Ask the publisher of the catalog to correct the entry.',
+    },
+  );
+}

@@ -1,0 +1,69 @@
+import { judgeLockedCatalog, type Lock, type LockedCatalog, type LockUse } from '@krmhub/catalog';
+import type { FunctionDefinition } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import type { CatalogReference, CatalogState, Resolution } from '../resolve/resolution.js';
+import { lockName } from './locked-functions.js';
+import type { ResolvedFunction } from './resolve-functions.js';
+
+/**
+ * What a lock file has of a function that was resolved now. Throws `untrusted` if one of its catalogs is older than the locked one, or
+ * `invalid-document` for what cannot be locked.
+ */
+export function freshUse(
+  io: Io,
+  { resolution }: Extract<ResolvedFunction, { error?: undefined }>,
+  context: { order: readonly CatalogReference[]; before: Lock | undefined; folder: string },
+): LockUse & { entry?: FunctionDefinition } {
+  const { order, before, folder } = context;
+  const { apiVersion, kind, catalog, searched, entry, release, definition, signedBy, runtime } = resolution;
+  // What was searched before it says which catalog of the order it is.
+  const names = order.slice(0, searched.length + 1).map((one) => lockName(io, one, folder));
+  const name = names[searched.length];
+  if (catalog === undefined || name === undefined || definition === undefined || isInline(runtime)) {
+    throw new KrmhubError(
+      'invalid-document',
+      `cannot lock ${apiVersion} ${kind}: its catalog does not pin it`,
+    );
+  }
+  const states = [...searched, catalog].map((state, at) => lockedState(state, names[at]!));
+  for (const state of states) refuseOlder(state, before);
+  const notIn = [...new Set(names.slice(0, -1))].filter((one) => one !== name);
+  return {
+    fn: {
+      catalog: name,
+      apiVersion,
+      kind,
+      ...(release === undefined ? {} : { release }),
+      definition,
+      ...(signedBy === undefined ? {} : { signedBy }),
+      ...(notIn.length === 0 ? {} : { notIn }),
+      runtime,
+    },
+    read: states,
+    ...(entry === undefined ? {} : { entry }),
+  };
+}
+
+function isInline(
+  runtime: Resolution['runtime'],
+): runtime is Exclude<Resolution['runtime'], NonNullable<LockUse['fn']['runtime']>> {
+  if (runtime.type === 'container') return 'mounts' in runtime;
+  return runtime.type === 'exec' ? 'path' in runtime : !('reference' in runtime);
+}
+
+function lockedState({ name, serial, digest, key }: CatalogState, reference: string): LockedCatalog {
+  return {
+    reference,
+    ...(name === undefined ? {} : { name }),
+    ...(serial === undefined ? {} : { serial }),
+    ...(digest === undefined ? {} : { digest }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+function refuseOlder(state: LockedCatalog, before: Lock | undefined): void {
+  const locked = before?.catalogs.find(({ reference }) => reference === state.reference);
+  const refusal = locked && judgeLockedCatalog(locked, state);
+  if (refusal !== undefined) throw new KrmhubError('untrusted', refusal.message, { hint: refusal.hint });
+}

@@ -1,0 +1,50 @@
+import path from 'node:path';
+import type { Lock, LockedCatalog, LockedFunction, LockedFunctions, LockReference } from '@krmhub/catalog';
+import type { Io } from '../io/io.js';
+import { parseCatalog } from '../resolve/references/parse-catalog.js';
+
+/**
+ * Returns the name of a catalog in a lock file: the same for every spelling of its reference. A file is relative to the folder of
+ * the lock file, so that a checkout can be anywhere. Throws `usage` for an invalid reference.
+ */
+export function lockName(io: Pick<Io, 'env'>, reference: LockReference, folder: string): string {
+  const { address, identity } = parseCatalog(io, reference);
+  if (address.type !== 'file') return identity.replace(/\?ref=$/, '');
+  const relative = path.relative(folder, address.path).split(path.sep).join('/');
+  return /^\.\.?\//.test(relative) || path.isAbsolute(relative) ? relative : `./${relative}`;
+}
+
+/** The functions of a lock file in `folder`. Those of the kinds in `except` count as not locked. */
+export function lockedFunctions(
+  io: Pick<Io, 'env'>,
+  lock: Lock,
+  options: { folder: string; frozen: boolean; except?: (fn: LockedFunction) => boolean },
+): LockedFunctions {
+  const { folder, frozen, except = () => false } = options;
+  const functions = lock.functions.filter((one) => !except(one));
+  const catalogs = new Map(lock.catalogs.map((one) => [one.reference, one]));
+  return {
+    frozen,
+    find: (references, apiVersion, kind) => {
+      const names = references.map((one) => lockName(io, one, folder));
+      const isSame = (one: LockedFunction) => one.apiVersion === apiVersion && one.kind === kind;
+      for (const [index, name] of names.entries()) {
+        const found = functions.find((one) => one.catalog === name && isSame(one));
+        if (found === undefined) continue;
+        return wereSearched(found, names.slice(0, index)) ? found : undefined;
+      }
+      return undefined;
+    },
+    catalog: (reference): LockedCatalog | undefined => catalogs.get(lockName(io, reference, folder)),
+    searchOrder: (apiVersion, kind) => {
+      const [only, ...others] = functions.filter((one) => one.apiVersion === apiVersion && one.kind === kind);
+      if (only === undefined || others.length > 0) return [];
+      return [...(only.notIn ?? []), only.catalog].map((text) => ({ text, folder }));
+    },
+  };
+}
+
+/** A catalog that nobody asked might have the function, and would come first. */
+function wereSearched({ notIn = [] }: LockedFunction, names: readonly string[]): boolean {
+  return names.every((name) => notIn.includes(name));
+}

@@ -1,0 +1,136 @@
+import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
+import type { Diagnostic } from '@krmhub/schema/diagnostic';
+import { readFileUpTo } from '../files/read-file.js';
+import { printRows } from '../io/change-lines.js';
+import { printDiagnostics } from '../io/diagnostics.js';
+import { type Io, paint, terminalWidth, write } from '../io/io.js';
+import { bold, printLine } from '../io/print.js';
+import { escapeControls, pad, plural, wrap } from '../io/text.js';
+import type { Explanation } from './explanation.js';
+
+const LABEL_COLUMNS = 12;
+const COLORS = {
+  resolved: 'green',
+  inline: 'yellow',
+  'not-found': 'red',
+  'not-trusted': 'red',
+  unreachable: 'red',
+  invalid: 'red',
+} as const satisfies Record<Explanation['state'], string>;
+
+/**
+ * Prints a block for each function; without a terminal, a line with position, field, apiVersion, kind, state, catalog, release,
+ * runtime, what runs, its definition, signer and the reason. Problems and counts go to stderr.
+ */
+export async function printExplanations(
+  io: Io,
+  explanations: readonly Explanation[],
+  diagnostics: readonly Diagnostic[],
+): Promise<void> {
+  if (io.stdout.isTTY === true) {
+    for (const one of explanations) await write(io.stdout, `${block(io, one)}\n`);
+  } else await printRows(io, explanations.map(row));
+  await printDiagnostics(io, io.stderr, diagnostics, await sources(io, diagnostics));
+  const failed = explanations.filter(({ state }) => state !== 'resolved' && state !== 'inline');
+  const counts = [
+    plural(explanations.length, 'function'),
+    ...(failed.length === 0 ? [] : [`${failed.length} not resolved`]),
+    ...(diagnostics.length === 0 ? [] : [plural(diagnostics.length, 'problem')]),
+  ];
+  await printLine(io, counts.join(', '));
+}
+
+function block(io: Io, one: Explanation): string {
+  const { apiVersion, kind, name, file, line, column, field, state } = one;
+  const title = `${apiVersion} ${kind}${name === undefined ? '' : ` ${name}`}`;
+  const lines = [
+    `${bold(io, escapeControls(title))}  ${paint(io, io.stdout, COLORS[state], state)}`,
+    `  ${escapeControls(`${file}:${line}:${column} (${field})`)}`,
+  ];
+  const width = terminalWidth(io.stdout) - LABEL_COLUMNS - 2;
+  for (const [label, value] of facts(one)) {
+    const [first = '', ...more] = wrap(escapeControls(value), width);
+    lines.push(`  ${pad(label, LABEL_COLUMNS)}${first}`);
+    lines.push(...more.map((text) => `  ${' '.repeat(LABEL_COLUMNS)}${text}`));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function facts(one: Explanation): [label: string, value: string][] {
+  const { catalog, release, definition, signedBy, runtime, reason, hint, warnings } = one;
+  const found: [string, string | undefined][] = [
+    ['catalog', catalog && catalogText(catalog)],
+    ['release', release],
+    ['definition', definition],
+    ['signer', signedBy],
+    ...(runtime === undefined ? [] : runtimeFacts(runtime)),
+    ['why', reason],
+    ['hint', hint],
+    ...warnings.map((text): [string, string] => ['warning', text]),
+  ];
+  return found.flatMap(([label, value]) => (value === undefined ? [] : [[label, value]]));
+}
+
+function catalogText({ reference, serial }: NonNullable<Explanation['catalog']>): string {
+  return serial === undefined ? reference : `${reference} (snapshot ${serial})`;
+}
+
+function runtimeFacts(runtime: PinnedRuntime | InlineRuntime): [string, string | undefined][] {
+  if (runtime.type === 'exec' && 'platforms' in runtime) {
+    return runtime.platforms.flatMap(({ os, arch, uri, sha256 }): [string, string][] => [
+      [`${os}/${arch}`, uri],
+      ['', sha256],
+    ]);
+  }
+  if (runtime.type !== 'container') return [[runtime.type, runsText(runtime)]];
+  const platforms = 'platforms' in runtime ? Object.entries(runtime.platforms ?? {}) : [];
+  const needs = [
+    ...(runtime.network ? ['network'] : []),
+    ...(('storage' in runtime ? runtime.storage : runtime.mounts > 0) ? ['mounts'] : []),
+  ];
+  return [
+    ['container', runtime.image],
+    ...platforms.map(([platform, digest]): [string, string] => [platform, digest]),
+    ['needs', needs.length === 0 ? undefined : needs.join(', ')],
+  ];
+}
+
+/** What a runtime runs, in one text. */
+function runsText(runtime: PinnedRuntime | InlineRuntime): string {
+  if (runtime.type === 'container') return runtime.image;
+  if (runtime.type === 'starlark') {
+    if ('reference' in runtime) return runtime.reference;
+    return runtime.path ?? runtime.url ?? '';
+  }
+  if ('path' in runtime) return runtime.path;
+  return runtime.platforms.map(({ os, arch, sha256 }) => `${os}/${arch}=${sha256}`).join(' ');
+}
+
+function row(one: Explanation): string[] {
+  const { runtime, catalog } = one;
+  return [
+    `${one.file}:${one.line}:${one.column}`,
+    one.field,
+    one.apiVersion,
+    one.kind,
+    one.state,
+    catalog?.reference ?? '',
+    one.release ?? '',
+    runtime?.type ?? '',
+    runtime === undefined ? '' : runsText(runtime),
+    one.definition ?? '',
+    one.signedBy ?? '',
+    [one.reason, ...one.warnings].join('; '),
+  ];
+}
+
+/** The files of problems, for their lines. */
+async function sources(io: Io, diagnostics: readonly Diagnostic[]): Promise<Map<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  for (const { file, range } of diagnostics) {
+    if (range === undefined || found.has(file)) continue;
+    const bytes = await readFileUpTo(io, file).catch(() => undefined);
+    if (bytes !== undefined) found.set(file, bytes);
+  }
+  return found;
+}

@@ -1,0 +1,79 @@
+import { CATALOG_CHANGE_WEIGHT_WORDS, type CatalogChangeWeight } from '@krmhub/catalog';
+import { changeLines, printRows } from '../io/change-lines.js';
+import { type Io, paint, terminalWidth, write } from '../io/io.js';
+import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
+import { escapeControls, pad, plural } from '../io/text.js';
+import type { FunctionChange } from './function-changes.js';
+import { lineDiff } from './line-diff.js';
+import type { LockReport } from './lock-report.js';
+
+const LABEL_COLUMNS = 12;
+const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
+  CatalogChangeWeight,
+  string
+>;
+const MARKS = { added: '+', removed: '-', changed: '~' } as const satisfies Record<
+  FunctionChange['type'],
+  string
+>;
+
+/** Prints what changed; with `check`, the difference between the files. */
+export async function printLockReport(
+  io: Io,
+  report: LockReport,
+  { output, check, before, after }: { output: OutputFormat; check: boolean; before: string; after: string },
+): Promise<void> {
+  const difference = check ? lineDiff(before, after) : [];
+  const data = { ...report, ...(check ? { difference } : {}) };
+  await printData(io, output, data, async () => {
+    if (check) await write(io.stdout, difference.map((line) => `${paintLine(io, line)}\n`).join(''));
+    else if (io.stdout.isTTY === true) await printChanges(io, report.changes);
+    else await printRows(io, report.changes.flatMap(rows));
+  });
+  for (const { isPartial, apiVersion, kind } of report.changes) {
+    if (!isPartial) continue;
+    const name = escapeControls(`${apiVersion} ${kind}`);
+    await printWarning(io, `the locked definition of ${name} is not available: its schema was not compared`);
+  }
+  const size = `${plural(report.functions, 'function')} of ${plural(report.catalogs, 'catalog')}`;
+  const file = escapeControls(report.file);
+  if (!report.isChanged) await printLine(io, `${file} is up to date: ${size}`);
+  else
+    await printLine(io, check ? `${file} is out of date; update it: krmhub lock` : `wrote ${file}: ${size}`);
+}
+
+async function printChanges(io: Io, changes: readonly FunctionChange[]): Promise<void> {
+  const width = terminalWidth(io.stdout);
+  const lines: string[] = [];
+  for (const change of changes) {
+    lines.push(bold(io, escapeControls(`${MARKS[change.type]} ${title(change)}`)));
+    for (const { weight, message, class: name } of change.changes) {
+      const { label } = CATALOG_CHANGE_WEIGHT_WORDS[weight];
+      const painted = paint(io, io.stdout, COLORS[weight], pad(`  ${label}`, LABEL_COLUMNS));
+      const text = `${message} (${name})`;
+      lines.push(...changeLines({ label: painted, labelWidth: LABEL_COLUMNS, message: text }, width));
+    }
+  }
+  await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
+}
+
+function title({ type, apiVersion, kind, before, after, catalog }: FunctionChange): string {
+  const releases =
+    type === 'changed' && before !== after ? [before ?? 'none', after ?? 'none'] : [after ?? before];
+  const release = releases.filter((one) => one !== undefined).join(' → ');
+  return `${apiVersion} ${kind}${release === '' ? '' : ` ${release}`} from ${catalog}`;
+}
+
+/** A line for each change of a function; at least one. */
+function rows(change: FunctionChange): string[][] {
+  const { type, apiVersion, kind, before = '', after = '', catalog } = change;
+  const head = [type, `${apiVersion} ${kind}`, before, after, catalog];
+  if (change.changes.length === 0) return [[...head, '', '', '']];
+  return change.changes.map(({ weight, class: name, message }) => [...head, weight, name, message]);
+}
+
+function paintLine(io: Io, line: string): string {
+  const color = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined;
+  const text = escapeControls(line);
+  return color === undefined ? text : paint(io, io.stdout, color, text);
+}

@@ -1,0 +1,138 @@
+import type { Lock, LockedFunction, LockedFunctions, LockUse } from '@krmhub/catalog';
+import type { FunctionDefinition } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { ListedFunction } from '../function-configs/layers.js';
+import { EXIT_CODE, FAILED } from '../io/exit-code.js';
+import type { Io } from '../io/io.js';
+import { printWarning } from '../io/print.js';
+import { escapeControls, plural, shellWord } from '../io/text.js';
+import { openResolver } from '../resolve/open-resolver.js';
+import type { ResolverOptions } from '../resolve/resolution.js';
+import { displayPath } from './display-path.js';
+import { freshUse } from './lock-use.js';
+import { type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
+import { searchOrder } from './search-order.js';
+
+/** With the entry of the catalog, for what was resolved now. */
+export type LockedUse = LockUse & { entry?: FunctionDefinition };
+
+export interface UseContext {
+  options: ResolverOptions;
+  locked: LockedFunctions;
+  before: Lock | undefined;
+  folder: string;
+}
+
+/** Resolves what the package uses. Throws one error if anything cannot be resolved. */
+export async function resolveUses(
+  io: Io,
+  listed: readonly ListedFunction[],
+  context: UseContext,
+): Promise<LockedUse[]> {
+  const { options, locked, before, folder } = context;
+  const distinct = distinctFunctions(listed);
+  const kept = new Map<ListedFunction, LockedFunction>();
+  for (const one of distinct) {
+    const { apiVersion, kind } = one.request;
+    const found = locked.find(searchOrder(io, options, one.request), apiVersion, kind);
+    if (found !== undefined) kept.set(one, found);
+  }
+  // Also what stays as it is has to be served and trusted still.
+  const old = await withResolver(io, { ...options, lock: locked }, (resolver) =>
+    resolveFunctions(resolver, [...kept.keys()]),
+  );
+  const fresh = await resolveFresh(
+    io,
+    distinct.filter((one) => !kept.has(one)),
+    options,
+  );
+  const uses: LockedUse[] = old.map(({ listed: one }) => ({ fn: kept.get(one)! }));
+  const failed: ResolvedFunction[] = old.filter(({ error }) => error !== undefined);
+  for (const one of fresh) {
+    if (one.error !== undefined) failed.push(one);
+    else if (!one.resolution.inline) {
+      try {
+        uses.push(freshUse(io, one, { order: searchOrder(io, options, one.listed.request), before, folder }));
+      } catch (error) {
+        if (!(error instanceof KrmhubError)) throw error;
+        failed.push({ listed: one.listed, error });
+      }
+    }
+  }
+  if (failed.length > 0) throw failure(io, failed);
+  return uses;
+}
+
+/**
+ * Resolves functions with the platforms of their images. An image whose digest is known can be locked without asking its registry,
+ * which may need credentials that only the machine has that runs it.
+ */
+async function resolveFresh(
+  io: Io,
+  functions: readonly ListedFunction[],
+  options: ResolverOptions,
+): Promise<ResolvedFunction[]> {
+  const asked = await withResolver(io, { ...options, platforms: true }, (resolver) =>
+    resolveFunctions(resolver, functions),
+  );
+  if (asked.every(({ error }) => error === undefined || EXIT_CODE[error.code] !== FAILED)) return asked;
+  return withResolver(io, options, async (resolver) => {
+    const resolved: ResolvedFunction[] = [];
+    for (const one of asked) {
+      if (one.error === undefined || EXIT_CODE[one.error.code] !== FAILED) {
+        resolved.push(one);
+        continue;
+      }
+      const [again] = await resolveFunctions(resolver, [one.listed]);
+      if (again?.error !== undefined) resolved.push(one);
+      else if (again !== undefined) {
+        resolved.push(again);
+        await printWarning(io, escapeControls(withoutPlatforms(one)));
+      }
+    }
+    return resolved;
+  });
+}
+
+function withoutPlatforms({ listed, error }: ResolvedFunction): string {
+  const { apiVersion, kind } = listed.request;
+  const reason = error?.cause instanceof KrmhubError ? error.cause.message : error?.message;
+  return `${apiVersion} ${kind} is locked without the platforms of its image: ${reason}`;
+}
+
+async function withResolver<Result>(
+  io: Io,
+  options: ResolverOptions,
+  work: (resolver: Awaited<ReturnType<typeof openResolver>>) => Promise<Result>,
+): Promise<Result> {
+  const resolver = await openResolver(io, options);
+  try {
+    return await work(resolver);
+  } finally {
+    await resolver.close();
+  }
+}
+
+/** Several functionConfigs of one kind with the same catalogs have one function. */
+function distinctFunctions(listed: readonly ListedFunction[]): ListedFunction[] {
+  const key = ({ request: { apiVersion, kind, catalogs } }: ListedFunction) =>
+    JSON.stringify([apiVersion, kind, catalogs.map(({ text, folder }) => [text, folder])]);
+  return [...new Map(listed.toReversed().map((one) => [key(one), one])).values()].reverse();
+}
+
+/** One error for everything that cannot be resolved; its code is that of the worst. */
+function failure(io: Io, failed: readonly ResolvedFunction[]): KrmhubError {
+  const errors = failed.flatMap(({ error }) => error ?? []);
+  const [only] = errors;
+  const worst = worstExitCode(errors, false);
+  const first = errors.find((one) => worstExitCode([one], false) === worst)!;
+  const places = failed.map(({ listed, error }) => {
+    const { line, column } = listed;
+    return `${displayPath(io, listed.file)}:${line}:${column}: ${error?.message}`;
+  });
+  const hint =
+    first.hint ?? `Find out why: krmhub explain ${shellWord(displayPath(io, failed[0]!.listed.layer))}`;
+  if (errors.length === 1) return new KrmhubError(only!.code, places[0]!, { hint, cause: only });
+  const what = `cannot lock ${plural(errors.length, 'function')}; nothing was written`;
+  return new KrmhubError(first.code, [what, ...places].join('\n'), { hint, cause: first });
+}

@@ -1,0 +1,35 @@
+import type { LockedFunctions } from '@krmhub/catalog';
+import { type Layer, type ListedFunction, listFunctions } from '../function-configs/layers.js';
+import type { Io } from '../io/io.js';
+import type { CatalogReference, FunctionRequest, ResolverOptions } from '../resolve/resolution.js';
+
+/** The catalogs that a resolver searches for a request, in order. */
+export function searchOrder(
+  { cwd }: Pick<Io, 'cwd'>,
+  { official, catalogs }: Pick<ResolverOptions, 'official' | 'catalogs'>,
+  request: Pick<FunctionRequest, 'catalogs'>,
+): CatalogReference[] {
+  const named = [...(official === undefined ? [] : [official]), ...catalogs];
+  return [...named.map((text) => ({ text, folder: cwd })), ...request.catalogs];
+}
+
+/**
+ * The functions of a package. A Kptfile need not name its catalogs: without them, those that its functions were locked in are
+ * searched again.
+ */
+export function packageFunctions(layer: Layer, lock: LockedFunctions | undefined): ListedFunction[] {
+  const packages = new Set(kptPackages(layer));
+  return listFunctions(layer).map((listed) => {
+    const { request } = listed;
+    const needsLock = request.inline === undefined && request.catalogs.length === 0;
+    if (lock === undefined || !needsLock || !packages.has(listed.layer)) return listed;
+    return {
+      ...listed,
+      request: { ...request, catalogs: lock.searchOrder(request.apiVersion, request.kind) },
+    };
+  });
+}
+
+function kptPackages({ type, folder, layers }: Layer): string[] {
+  return type === 'kptfile' ? [folder, ...layers.flatMap(kptPackages)] : [];
+}
