@@ -177,7 +177,7 @@ describe.skipIf(noContainers !== undefined)(`a container${title}`, () => {
     const status = await message('identity');
     expect(status).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
     expect(status).toMatch(/^Gid:\t65534\t65534\t65534\t65534$/m);
-    expect(status).toMatch(/^CapBnd:\t0+$/m);
+    expect(status).toMatch(/^CapPrm:\t0+$/m);
     expect(status).toMatch(/^CapEff:\t0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\t1$/m);
   });

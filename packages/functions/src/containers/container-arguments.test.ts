@@ -28,7 +28,6 @@ describe('the arguments of an engine', () => {
       '--user 65534:65534',
       '--security-opt=no-new-privileges',
       '--pull missing',
-      '--cap-drop ALL',
     ]) {
       expect(text).toContain(` ${part} `);
     }

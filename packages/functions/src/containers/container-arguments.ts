@@ -17,7 +17,8 @@ const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
  * function needs, so that every correct function still runs.
  *
  * The file system is not read-only, as in kpt and kustomize: shells write temporary files for here-documents. What is
- * written is removed with the container.
+ * written is removed with the container. `--cap-drop ALL` would take nothing from nobody, who has no capabilities and
+ * gains none without new privileges; only programs with file capabilities would not start.
  */
 export function containerArguments(run: ContainerRun, name: string): string[] {
   return [
@@ -30,8 +31,6 @@ export function containerArguments(run: ContainerRun, name: string): string[] {
     ...['--user', NOBODY],
     '--security-opt=no-new-privileges',
     ...['--pull', 'missing'],
-    // Nobody without new privileges cannot gain capabilities; this takes them away from the bounding set too.
-    ...['--cap-drop', 'ALL'],
     ...ENGINE_ARGUMENTS[run.engine],
     ...run.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
     ...Object.entries(run.env).flatMap(([key, value]) => ['--env', environmentArgument(key, value)]),
