@@ -1,6 +1,6 @@
 /** Limits of the server: the unit and the reason for each. Limits on documents are in packages/schema/src/documents/limits.ts. */
 export const SERVER_LIMITS = {
-  /** Size of a multipart body beyond its parts: boundaries and part headers. */
+  /** Size of a multipart body without its parts: boundaries and part headers. */
   maxMultipartOverheadBytes: 16_384,
   /** Length of a problem detail without its diagnostics, in UTF-16 code units. */
   maxDetailLength: 8_192,
@@ -12,53 +12,53 @@ export const SERVER_LIMITS = {
   maxFormFields: 50,
   /** Bytes of a form for each byte of its text: a line end is sent as `%0D%0A`. */
   formBytesPerTextByte: 6,
-  /** Lifetime of a session on the operators' pages: a working day. */
+  /** Lifetime of a session on the operator pages: a working day. */
   sessionMilliseconds: 28_800_000,
-  /** Sessions at once; a new one ends the oldest. */
+  /** Sessions at the same time. A new session ends the oldest session. */
   maxSessions: 1_000,
   /** Sessions of one token, so that one token cannot use up all sessions. */
   maxSessionsOfToken: 10,
-  /** Part of an oversized body that is still read, so that the client gets to read the response. */
+  /** Part of an oversized body that the registry still reads, so that the client can read the response. */
   maxDiscardedBytes: 4_194_304,
-  /** Time for which an oversized body is still read. */
+  /** Time during which the registry reads an oversized body. */
   discardMilliseconds: 1_000,
   /** Timeout for a request body: one mebibyte at 40 KB/s. */
   bodyMilliseconds: 30_000,
   /** Timeout for request headers. */
   headersMilliseconds: 10_000,
-  /** Timeout for a whole request; longer than `bodyMilliseconds`, whose response has a reason. */
+  /** Timeout for a whole request. It is longer than `bodyMilliseconds`, because that response contains a reason. */
   requestMilliseconds: 60_000,
-  /** Time for which an idle connection stays open: longer than the 60 s of common reverse proxies. */
+  /** Time during which an idle connection stays open: longer than the 60 s of common reverse proxies. */
   keepAliveMilliseconds: 65_000,
   /** Size of all headers of a request. */
   maxHeaderBytes: 16_384,
-  /** Time for which `wait=true` and a requested build wait for the catalogs. */
+  /** Time during which `wait=true` and a requested build wait for the catalogs. */
   waitMilliseconds: 30_000,
-  /** Time for which the start waits for catalogs that are out of date, before the registry reports its address. */
+  /** Time during which the start waits for outdated catalogs before the registry reports its address. */
   startMilliseconds: 2_000,
-  /** Time for which a shutdown waits for requests in flight. */
+  /** Time during which a shutdown waits for requests in flight. */
   shutdownMilliseconds: 40_000,
-  /** Size of a definition that is checked on the main thread; a larger one is checked in a process of its own. */
+  /** Size of a definition that the main thread checks. A separate process checks larger definitions. */
   maxPlannedInlineBytes: 16_384,
-  /** Large definitions that wait for that process; each one is in memory. */
+  /** Large definitions that wait for that process. All of them are in memory. */
   maxPlansWaiting: 32,
-  /** Timeout for checking a large definition: ten times what the worst known one takes. */
+  /** Timeout for the check of a large definition: ten times the time of the worst known definition. */
   planMilliseconds: 20_000,
-  /** Memory for checking one large definition. */
+  /** Memory for the check of one large definition. */
   maxPlanMegabytes: 512,
   /** Size of a publish plan: the definition, the README, and the function with all its releases. */
   maxPlanResultBytes: 67_108_864,
-  /** Time that a process spends on plans before another one replaces it. */
+  /** Time after which another process replaces a process that checks definitions. */
   planProcessMilliseconds: 60_000,
-  /** Sources that are synced at once, and never two of one host. */
+  /** Sources that the registry syncs at the same time. It syncs only one source per host. */
   maxRefreshes: 4,
-  /** Of these, sources whose last sync failed: each may use its whole timeout again and delay others. */
+  /** Of these, sources with a failed last sync. Each of them can use its whole timeout again and delay others. */
   maxRefreshesOfFailed: 2,
-  /** Attempts to sync a source whose recipe changes meanwhile. */
+  /** Attempts to sync a source if its recipe changes during the sync. */
   refreshAttempts: 3,
-  /** Timeout for parsing an upstream catalog: six times what 64 MiB of ordinary entries take. */
+  /** Timeout for parsing an upstream catalog: six times the time of 64 MiB of ordinary entries. */
   readMilliseconds: 30_000,
-  /** Time for which an idle process that plans definitions or parses catalogs is kept: it uses about 100 MB. */
+  /** Time during which the registry keeps an idle process for definitions or catalogs. It uses about 100 MB. */
   idleProcessMilliseconds: 60_000,
   /** Young generation of the heap of each worker thread. */
   maxYoungMegabytes: 12,
@@ -66,91 +66,106 @@ export const SERVER_LIMITS = {
   maxReadMegabytes: 1_024,
   /** Size of a parsed upstream catalog: its entries as YAML and JSON, with their metadata. */
   maxReadResultBytes: 402_653_184,
-  /** Time for which a request waits for the sync that it started: shorter than common client timeouts. */
+  /** Time during which a request waits for the sync that it started: shorter than common client timeouts. */
   refreshWaitMilliseconds: 40_000,
-  /** Time for which the request then waits for the snapshot. */
+  /** Time during which the request then waits for the snapshot. */
   refreshedBuildMilliseconds: 15_000,
-  /** Time for which a requested build waits for sources, before `waitMilliseconds` for the build itself. */
+  /** Time during which a requested build waits for sources, before `waitMilliseconds` for the build itself. */
   sourceWaitMilliseconds: 25_000,
-  /** Longest time until the sync schedule is read again: the system clock can be changed. */
+  /** Longest time between two reads of the sync schedule, because the system clock can change. */
   schedulePollMilliseconds: 600_000,
-  /** Time for which an unused copy of a source is kept: a backup may be reading it. */
+  /** Time during which the registry keeps an unused copy of a source, because a backup may be reading it. */
   retainCopyMilliseconds: 7_200_000,
   /** Attempts to plan a change while concurrent requests change the same function or catalog. */
   planAttempts: 10,
-  /** Search threads; fewer on a machine with fewer processors. Each holds the facets of all functions. */
+  /** Search threads. Machines with fewer processors have fewer. Each thread stores the facets of all functions. */
   maxSearchThreads: 2,
-  /** Calls that wait for one thread: at 10 ms each, a later one would wait for more than ten seconds. */
+  /** Calls that wait for one thread. At 10 ms per call, a further call would wait for more than ten seconds. */
   maxThreadCalls: 1_000,
-  /** Requests that wait to change the same function; the body of each is in memory. */
+  /** Requests that wait to change the same function. The bodies of all of them are in memory. */
   maxLockWaiters: 64,
-  /** Pipelined requests of one connection that wait for a response; with more, the connection is closed. */
+  /**
+   * Pipelined requests of one connection that wait for a response. With more requests, the registry closes the
+   * connection.
+   */
   maxPipelinedRequests: 1_000,
-  /** Time after which a connection without progress is closed, for example when the client does not read the response. */
+  /**
+   * Time after which the registry closes a connection without progress, for example if the client does not read the
+   * response.
+   */
   stalledMilliseconds: 120_000,
-  /** Connections at once, a quarter of them of one client address; more are refused and logged. */
+  /**
+   * Connections at the same time, and a quarter of them from one client address. The registry rejects and logs further
+   * connections.
+   */
   maxConnections: 10_000,
-  /** Files that the process must be able to open, half of them for connections: an idle registry has about 70. */
+  /**
+   * Files that the process must be able to open. Half of them are for connections. An idle registry has about 70 open
+   * files.
+   */
   minOpenFiles: 256,
-  /** Log lines that wait because nothing reads the log; further ones are dropped and counted. */
+  /** Log lines that wait because no process reads the log. The registry drops and counts further lines. */
   maxWaitingLogBytes: 1_048_576,
-  /** Requests of one client address that are logged per minute, besides changes: nobody can fill the disk with lines. */
+  /** Logged requests of one client address per minute, without changes. No client can fill the disk with log lines. */
   loggedRequestsPerMinute: 600,
   /** Parts of a multipart body. */
   maxFormParts: 10,
   /** Size of the headers of one part. */
   maxPartHeaderBytes: 16_384,
-  /** Total size of regenerated renditions of old snapshots; the oldest are evicted first. */
+  /** Total size of regenerated renditions of old snapshots. The registry evicts the oldest first. */
   maxRegeneratedBytes: 268_435_456,
-  /** Memory for cached renditions. A rendition larger than half of it is read from disk each time. */
+  /** Memory for cached renditions. The registry reads a rendition of more than half this size from disk each time. */
   maxRenditionCacheBytes: 67_108_864,
   /** Memory for cached single catalog entries. */
   maxEntryCacheBytes: 16_777_216,
-  /** Memory for cached pages, schemas, and reports; the thread that derives them caches as much. */
+  /** Memory for cached pages, schemas, and reports. The worker thread that derives them caches the same amount. */
   maxPageCacheBytes: 33_554_432,
-  /** Size of a rendition that is compressed before its snapshot is published: that takes about 50 ms. */
+  /** Size of a rendition that the registry compresses before it publishes the snapshot, in about 50 ms. */
   maxCompressedFirstBytes: 1_048_576,
-  /** Time without changes after which the large renditions of a catalog are compressed. */
+  /** Time without changes after which the registry compresses the large renditions of a catalog. */
   compressAfterMilliseconds: 2_000,
-  /** Longest delay of that compression for a catalog that changes all the time. */
+  /** Longest delay of that compression for a catalog that changes continuously. */
   compressWithinMilliseconds: 30_000,
-  /** Characters of a rendition that are written at once. */
+  /** Characters of a rendition that the registry writes in one step. */
   renditionPieceCharacters: 262_144,
-  /** Entries that are converted to a profile before other work runs: about 10 ms. */
+  /** Entries that the registry converts to a profile in one step: about 10 ms. */
   profileBatch: 20,
-  /** Size of a profile that is compressed before it is sent: once for each, in about 3 s. */
+  /** Size of a profile that the registry compresses before it sends the profile, once in about 3 s. */
   maxProfileCompressedBytes: 67_108_864,
-  /** Snapshots of a catalog whose renditions stay stored; older ones are regenerated on request. */
+  /** Snapshots of a catalog with stored renditions. The registry regenerates older renditions on request. */
   retainedSnapshots: 3,
-  /** Older snapshots whose renditions a build evicts, if a request has regenerated them. */
+  /** Older snapshots with regenerated renditions that a build evicts. */
   evictedSnapshots: 20,
-  /** Exports of all functions at once: each reads every function. */
+  /** Exports of all functions at the same time. Each export reads every function. */
   maxExports: 8,
-  /** Bytes of an export that are sent at once. */
+  /** Bytes of an export that the registry sends in one step. */
   exportPieceBytes: 65_536,
-  /** Time for which an export runs before other work runs. */
+  /** Time during which an export runs before other work. */
   exportSliceMilliseconds: 5,
-  /** Changed functions of a build that others wait for; a larger build runs beside them. */
+  /** Changed functions of a build that other builds wait for. A larger build runs in parallel. */
   maxSmallBuildFunctions: 1_000,
-  /** Functions that a build handles before other work runs. */
+  /** Functions that a build processes before other work runs. */
   buildBatch: 100,
-  /** Delay before a failed build is retried; each further retry doubles it. */
+  /** Delay before the first retry of a failed build. Each further retry doubles the delay. */
   minRetryMilliseconds: 1_000,
-  /** Longest delay before a failed build is retried. */
+  /** Longest delay before a retry of a failed build. */
   maxRetryMilliseconds: 60_000,
   /** Size of the takedown record: about 100,000 takedowns. */
   maxTakedownRecordBytes: 67_108_864,
-  /** Shortest interval between two updates of a token's last use. */
+  /** Shortest interval between two updates of the last use of a token. */
   tokenUseMilliseconds: 60_000,
-  /** Clients, and as many tokens, whose requests are counted; the one with the oldest request is evicted. */
+  /**
+   * Clients, and the same number of tokens, with counted requests. The registry evicts the client with the oldest
+   * request.
+   */
   maxCountedClients: 20_000,
   /** Size of one artifact blob. */
   maxBlobBytes: 10_737_418_240,
-  /** Timeout for a blob upload; other bodies have `requestMilliseconds`. */
+  /** Timeout for a blob upload. Other bodies use `requestMilliseconds`. */
   uploadMilliseconds: 3_600_000,
   /** Timeout for a manifest upload: four mebibytes at 140 KB/s. */
   manifestMilliseconds: 30_000,
-  /** Manifests that are received at once; each needs up to twice its size in memory. */
+  /** Manifests that the registry receives at the same time. Each requires up to twice its size in memory. */
   maxManifestsReceived: 64,
   /** Open blob uploads. */
   maxUploads: 1_000,
@@ -160,9 +175,9 @@ export const SERVER_LIMITS = {
   uploadIdleMilliseconds: 3_600_000,
   /** Tags or repositories in one response. */
   maxPageEntries: 1_000,
-  /** Referrers in one response: not every client asks for a second page. */
+  /** Referrers in one response, because not every client requests a second page. */
   maxReferrers: 1_000,
-  /** Size of a list of referrers, which includes annotations: the same as of a manifest, or one referrer. */
+  /** Size of a list of referrers with annotations: the limit of a manifest, or one referrer. */
   maxReferrersBytes: 4_194_304,
   /** Tags of one manifest push. */
   maxTagsAtOnce: 100,
@@ -170,42 +185,45 @@ export const SERVER_LIMITS = {
   maxTokenScopes: 100,
   /** Lifetime of an access token. */
   accessTokenSeconds: 300,
-  /** Shortest interval between two updates of when a client last checked a blob. */
+  /** Shortest interval between two updates of the time at which a client last checked a blob. */
   blobSeenMilliseconds: 600_000,
-  /** Time for which an unreferenced blob is kept after a client last checked it: a push may take so long. */
+  /**
+   * Time during which the registry keeps an unreferenced blob after a client last checked it. A push can take that
+   * long.
+   */
   collectDelayMilliseconds: 7_200_000,
   /** Delay of the first garbage collection after the start. */
   collectFirstMilliseconds: 60_000,
   /** Interval between two garbage collections. */
   collectEveryMilliseconds: 3_600_000,
-  /** Repositories or files that garbage collection handles before other work runs. */
+  /** Repositories or files that garbage collection processes before other work runs. */
   collectBatch: 500,
-  /** Time for which the registry's key files are not read again. */
+  /** Time during which the registry does not read its key files again. */
   readKeysMilliseconds: 60_000,
   /** Interval between two checks for signatures to renew. */
   renewEveryMilliseconds: 60_000,
-  /** Filters of a search page: each of about a hundred links on the page repeats them. */
+  /** Filters of a search page. Each of about a hundred links on the page repeats them. */
   maxSearchFilters: 30,
-  /** Length of the address of a search page, for the same reason. */
+  /** Length of the URL of a search page, for the same reason. */
   maxSearchAddressLength: 4_096,
-  /** Releases of functions whose records are cached: about 1 KB each. */
+  /** Releases with cached records: about 1 KB each. */
   maxCachedReleases: 10_000,
-  /** Catalogs and snapshots whose counts are cached for pages. */
+  /** Catalogs and snapshots with cached counts for pages. */
   maxCachedCounts: 5_000,
   /** Functions of a catalog, or of its report, on one page. */
   catalogPageFunctions: 50,
-  /** Changed functions that a list of snapshots counts; beyond that it shows that there are more. */
+  /** Changed functions that a list of snapshots counts. Above this number, the page shows that there are more. */
   maxCountedChanges: 100,
-  /** Changed functions between two snapshots that a page lists. */
+  /** Changed functions between two snapshots that one page lists. */
   maxComparedEntries: 2_000,
   /** Of these, changed functions that the page compares in detail. */
   maxComparedInDetail: 200,
-  /** Size of the entries of one function, or of two definitions, that a page compares: about 10 ms. */
+  /** Size of the entries of one function, or of two definitions, that a page compares in about 10 ms. */
   maxComparedEntryBytes: 131_072,
   /** Memory for cached comparisons of snapshots. */
   maxComparisonCacheBytes: 8_388_608,
-  /** Total size of what one page compares. */
+  /** Total size of the entries that one page compares. */
   maxComparedBytes: 4_194_304,
-  /** Time for which a readiness result is reused: the check writes to the disk. */
+  /** Time during which the registry reuses a readiness result, because the check writes to the disk. */
   readinessMilliseconds: 1_000,
 } as const;

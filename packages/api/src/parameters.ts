@@ -16,7 +16,7 @@ import {
 
 /** Limits for requests: the unit and the reason for each. */
 export const REQUEST_LIMITS = {
-  /** Length of a search query. Real queries are shorter; the search splits them into words. */
+  /** Length of a search query. Real queries are shorter. */
   maxQueryLength: 500,
   /** Length of one filter value: a group has at most 253 characters. */
   maxFilterLength: MAX_FILTER_LENGTH,
@@ -32,9 +32,9 @@ export const REQUEST_LIMITS = {
   maxEventLimit: 1_000,
   /** Default page of events. */
   defaultEventLimit: 100,
-  /** Largest page of a catalog's snapshot history. */
+  /** Largest page of the snapshot history of a catalog. */
   maxSnapshotLimit: 1_000,
-  /** Default page of a catalog's snapshot history. */
+  /** Default page of the snapshot history of a catalog. */
   defaultSnapshotLimit: 100,
 } as const;
 

@@ -1,10 +1,10 @@
 /** Limits of one run. */
 export interface RunLimits {
-  /** Milliseconds until the function and everything that it started are ended. */
+  /** Milliseconds until krmhub kills the function and its processes. */
   timeout: number;
-  /** Size of standard output. A function that writes more is ended. */
+  /** Size of standard output. krmhub kills a function that writes more. */
   maxOutputBytes: number;
-  /** Size of the standard error that is returned. The rest is read and dropped. */
+  /** Size of the returned standard error. krmhub reads and drops the rest. */
   maxStderrBytes: number;
 }
 
@@ -12,21 +12,23 @@ export interface RunLimits {
 export const FUNCTION_LIMITS = {
   /** Timeout of one run, as in kpt. */
   timeoutMilliseconds: 300_000,
-  /** Size of the ResourceList that a function writes. The largest real packages have a few megabytes. */
+  /** Size of the output of a function. The largest real packages have a few megabytes. */
   maxOutputBytes: 134_217_728,
-  /** Size of the error output that is shown. */
+  /** Size of the error output that krmhub shows. */
   maxStderrBytes: 1_048_576,
-  /** Size of one file that a function writes: it must not fill the disk. Functions write only temporary files. */
+  /**
+   * Size of one file that a function writes, so that it cannot fill the disk. Functions write only temporary files.
+   */
   maxFileBytes: 1_073_741_824,
-  /** Size of each temporary folder of an executable in the sandbox: it is memory. */
+  /** Size of each temporary folder of an executable in the sandbox, which is in memory. */
   maxTemporaryBytes: 1_073_741_824,
-  /** Processes of a container. Docker has no limit of its own; podman allows 2,048. */
+  /** Processes of a container. Docker has no default limit; the limit of podman is 2,048. */
   maxContainerProcesses: 2_048,
-  /** Delay between SIGTERM and SIGKILL for a function that is ended. */
+  /** Delay between SIGTERM and SIGKILL. */
   killMilliseconds: 2_000,
-  /** Delay until processes that a function left behind are killed. */
+  /** Delay before krmhub kills processes that a function left running. */
   leftoverMilliseconds: 1_000,
-  /** Timeout for a container engine that is asked for its version. */
+  /** Timeout for the version request to a container engine. */
   engineMilliseconds: 15_000,
   /** Timeout for the removal of a container. */
   removeMilliseconds: 30_000,

@@ -2,45 +2,45 @@ import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 
 /** Limits on what is fetched from upstream: the unit and the reason for each. */
 export const SOURCE_LIMITS = {
-  /** Uncompressed size of a catalog: a larger one could not be parsed. */
+  /** Uncompressed size of a catalog. krmhub could not parse a larger catalog. */
   maxCatalogBytes: DOCUMENT_LIMITS.maxCatalogBytes,
   /** Size of one signature bundle. The bundle of a snapshot has a few thousand bytes. */
   maxBundleBytes: 1_048_576,
-  /** Bundles that are passed on for verification. */
+  /** Bundles of a catalog that krmhub verifies. */
   maxBundles: 16,
-  /** Referrers of a manifest that are read: anyone with push access can add any number. */
+  /** Referrers of a manifest that krmhub reads. Anyone with push access can add any number of referrers. */
   maxReferrers: 64,
-  /** YAML and JSON files of one folder: each is read and parsed. */
+  /** YAML and JSON files of one folder. krmhub reads and parses all of them. */
   maxFolderFiles: 10_000,
-  /** Size of one file of a folder. Function metadata has a few kilobytes; a FunctionConfig for each function some more. */
+  /** Size of one file of a folder. Function metadata has a few kilobytes. */
   maxFolderFileBytes: 1_048_576,
-  /** Release tags of a repository that are fetched: one for each function that is released on its own. */
+  /** Release tags of a repository that krmhub fetches: one per function with its own releases. */
   maxReleaseTags: 200,
-  /** Redirects that are followed in a row: from a short address to a mirror to a file store. */
+  /** Redirects in a row: for example, from a short URL to a mirror and then to a file store. */
   maxRedirects: 3,
-  /** Attempts to fetch after a failure that may be temporary. */
+  /** Attempts to fetch after a temporary failure. */
   maxAttempts: 3,
-  /** Delay before the first retry; each further retry doubles it. */
+  /** Delay before the first retry. Each further retry doubles the delay. */
   firstRetryMilliseconds: 500,
-  /** Timeout for DNS, TCP and TLS together. Over a slow network they take one or two seconds. */
+  /** Timeout for DNS, TCP, and TLS together. In a slow network, they take one or two seconds. */
   connectMilliseconds: 10_000,
-  /** Timeout without any data: some servers generate a catalog while the client waits. */
+  /** Timeout without any data. Some servers generate a catalog while the client waits. */
   idleMilliseconds: 30_000,
-  /** Timeout for the whole fetch: 64 MiB over 5 Mbit/s. It also ends responses that trickle. */
+  /** Timeout for the whole fetch: 64 MiB over 5 Mbit/s. It also ends very slow responses. */
   totalMilliseconds: 120_000,
-  /** Disk space of one commit of a git repository. A server that supports partial clones sends only the folders. */
+  /** Disk space of one commit of a git repository. A server with partial clones sends only the required folders. */
   maxRepositoryBytes: 536_870_912,
-  /** Files of one commit that are written to disk. The repositories of large projects have some 20,000. */
+  /** Files of one commit that git writes to disk. Large projects have about 20,000 files. */
   maxTreeFiles: 100_000,
-  /** Size of one of these files. Larger ones are left out: no manifest and no ConfigMap can be that large. */
+  /** Size of one of these files. krmhub skips larger files, because manifests and ConfigMaps are smaller. */
   maxTreeFileBytes: 16_777_216,
   /** Interval between checks of the disk space that git uses. */
   repositoryCheckMilliseconds: 250,
-  /** Address space of one git process. A list of a million refs needs 80 MB. */
+  /** Address space of one git process. A list of a million refs requires 80 MB. */
   maxGitMemoryBytes: 536_870_912,
   /** Size of a list that git prints: refs, or the entries of a folder. */
   maxGitListBytes: 1_048_576,
-  /** Size of the list of all tags, or of all files below a folder: 100,000 of them. */
+  /** Size of the list of all tags, or of all files in a folder: about 100,000. */
   maxGitFolderListBytes: 16_777_216,
 } as const;
 

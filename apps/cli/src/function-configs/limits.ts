@@ -1,15 +1,15 @@
 /** Limits on what is read to find functionConfigs: the unit and the reason for each. */
 export const LAYER_LIMITS = {
-  /** Bases of bases. Real kustomizations have about five. */
+  /** Levels of bases. Real kustomizations have about five. */
   maxLayerDepth: 32,
-  /** Kustomizations, components, Compositions and Kptfiles. A base that is used twice counts twice, as it is built twice. */
+  /** Kustomizations, components, Compositions, and Kptfiles. A base that is used twice counts twice. */
   maxLayers: 1_000,
-  /** Files that are parsed: kustomizations and functionConfigs. */
+  /** Parsed files: kustomizations and functionConfigs. */
   maxConfigFiles: 5_000,
-  /** Bytes of these files together: each is parsed with positions. */
+  /** Total size of these files. Each file is parsed with positions. */
   maxConfigBytes: 67_108_864,
-  /** functionConfigs that are listed. */
+  /** Listed functionConfigs. */
   maxListedFunctions: 10_000,
-  /** Values that the aliases of one document expand to. Kustomizations of Kubernetes have more than definitions. */
+  /** Values in one document that aliases expand to. Kustomizations have more aliases than definitions. */
   maxConfigAliases: 1_000,
 } as const;

@@ -8,11 +8,11 @@ export const LOCK_KIND = 'Lock';
 
 /** Limits on lock files: the unit and the reason for each. */
 export const LOCK_LIMITS = {
-  /** Size of a lock file. A function needs some 500 bytes. */
+  /** Size of a lock file. A function takes about 500 bytes. */
   maxBytes: 4_194_304,
-  /** Catalogs of a lock file. A package names a few. */
+  /** Catalogs of a lock file. A package uses a few. */
   maxCatalogs: 200,
-  /** Functions of a lock file. Large packages use some dozen. */
+  /** Functions of a lock file. Large packages use dozens. */
   maxFunctions: 2_000,
   /** Platforms of an image or executable. The largest real image indexes have about 20. */
   maxPlatforms: 100,

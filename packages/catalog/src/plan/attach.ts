@@ -11,9 +11,9 @@ export const BUNDLE_LIMITS = {
   maxBytes: 1_048_576,
   /** Bundles of one release. */
   maxPerRelease: 64,
-  /** Bundles of one release that are attestations, or signed by an unknown key. The rest is reserved for known signers. */
+  /** Attestations and bundles by unknown keys of one release. The other bundles are reserved for known signers. */
   maxUnverifiedPerRelease: 32,
-  /** Total size of the bundles that are read when a tag is pushed. */
+  /** Total size of the bundles that the registry reads for the push of a tag. */
   maxBytesPerTag: 8_388_608,
   /** Bundles in one publish request. */
   maxPerPublish: 4,

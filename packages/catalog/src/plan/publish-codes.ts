@@ -11,7 +11,7 @@ import {
 export const PUBLISH_LIMITS = {
   /** Size of one README. */
   maxReadmeBytes: 262_144,
-  /** Length of a canonical release: it is also an OCI tag. */
+  /** Length of a canonical release, which is also an OCI tag. */
   maxReleaseLength: 128,
   /** Length of a catalog entry, in UTF-16 code units. Deep nesting makes block YAML much longer than flow YAML. */
   maxEntryLength: 4 * DOCUMENT_LIMITS.maxDefinitionBytes,

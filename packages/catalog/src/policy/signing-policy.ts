@@ -16,11 +16,11 @@ export const POLICY_LIMITS = {
   maxGroups: 100,
   /** Signers of one policy. */
   maxSigners: 100,
-  /** Subject patterns of all policies: compiling the worst one blocks the process for milliseconds. */
+  /** Subject patterns of all policies. The slowest pattern takes some milliseconds to compile. */
   maxPatterns: 100,
   /** Length of a subject pattern, in UTF-16 code units. */
   maxPatternLength: 256,
-  /** Length of a name, a glob or a subject, in UTF-16 code units. A key in PEM has up to 800. */
+  /** Length of a name, a glob, or a subject, in UTF-16 code units. A PEM key has up to 800. */
   maxTextLength: 2_048,
 } as const;
 

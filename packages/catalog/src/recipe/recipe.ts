@@ -19,7 +19,7 @@ export const RECIPE_LIMITS = {
   maxLabels: 50,
   /** Length of a selector value or a release range, in UTF-16 code units. */
   maxValueLength: 253,
-  /** Length of a catalog address or a reference prefix, in UTF-16 code units. */
+  /** Length of a catalog URL or a reference prefix, in UTF-16 code units. */
   maxAddressLength: 2_048,
   /** Rewrite rules of one source. */
   maxRewrites: 100,

@@ -16,17 +16,17 @@ export const UPSTREAM_LIMITS = {
   /** Entries of one upstream catalog. */
   maxEntries: 20_000,
   /**
-   * Size of all entries in normal form, as YAML and as JSON: twice the size of a catalog. Deep nesting is indented in YAML,
-   * and ten megabytes could become a gigabyte.
+   * Size of all entries in normal form, as YAML and JSON: twice the size of a catalog. YAML with deep nesting can be a
+   * hundred times as large.
    */
   maxStoredBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
   /** API versions of one entry. */
   maxVersions: 50,
-  /** API versions of all entries: a report has a line for each rejected one. */
+  /** API versions of all entries. A report has a line for each rejected API version. */
   maxAllVersions: 60_000,
-  /** Invalid entries, and completed ones, that are reported one by one; the others are counted. */
+  /** Invalid or completed entries that a report lists. Further entries are only counted. */
   maxInvalidReported: 100,
-  /** Length of the message for each, in UTF-16 code units. */
+  /** Length of the message for each of these entries, in UTF-16 code units. */
   maxMessageLength: 500,
 } as const;
 

@@ -4,11 +4,11 @@ export const EXECUTABLE_LIMITS = {
   maxSourceBytes: 536_870_912,
   /** Total size of the content of an archive. */
   maxUnpackedBytes: 1_073_741_824,
-  /** Entries of an archive: each costs time. */
+  /** Entries of an archive. Each entry takes time. */
   maxEntries: 10_000,
-  /** How many times larger than the archive its content may be. Programs reach about 5. */
+  /** Ratio of the content to the size of the archive. Programs have a ratio of about 5. */
   maxRatio: 200,
-  /** Size of the metadata of one entry. It is held in memory. */
+  /** Size of the metadata of one entry, which is in memory. */
   maxMetadataBytes: 65_536,
 } as const;
 

@@ -122,7 +122,7 @@ function reportException(
 
 function describeEventError(reason: string): string {
   if (reason.includes('end of the stream'))
-    return 'the text ends inside a bracket, a brace or a quoted string';
+    return 'the text ends inside a bracket, a brace, or a quoted string';
   if (reason.includes('tab')) return 'a tab is used for indentation; YAML allows only spaces';
   if (reason.includes('indentation')) return 'the indentation does not match the surrounding lines';
   if (reason.includes('escape')) return 'this escape does not exist in double-quoted strings';
