@@ -102,7 +102,9 @@ for (let round = 0; round < 40; round++) {
 }
 `,
     );
-    const children = Array.from({ length: 4 }, () => fork(script, [cache.folder], { stdio: 'inherit' }));
+    const children = Array.from({ length: 4 }, () =>
+      fork(script, [cache.folder], { stdio: 'inherit', execArgv: [] }),
+    );
     const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]));
     expect(codes).toEqual([0, 0, 0, 0]);
     expect(await files('tmp')).toEqual([]);
@@ -187,7 +189,11 @@ describe('eviction', () => {
 
   it('happens when a process that wrote ends, and keeps what is read often', async () => {
     const at = new Date();
-    const small = new Cache(cache.folder, () => at, { ...limits, remainingPart: 0.9, touchedMilliseconds: 60_000 });
+    const small = new Cache(cache.folder, () => at, {
+      ...limits,
+      remainingPart: 0.9,
+      touchedMilliseconds: 60_000,
+    });
     const [kept, old] = [Buffer.alloc(400, 1), Buffer.alloc(400, 2)];
     for (const one of [kept, old]) {
       const file = small.blobPath(await small.writeBlob(one));

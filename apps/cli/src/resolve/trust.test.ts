@@ -1,0 +1,256 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { sha256 } from '@krmhub/schema';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { catalogText, definitionText } from '../testing/catalog-build.js';
+import { type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
+import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { openResolver } from './open-resolver.js';
+import type { CatalogReference, FunctionRequest, Resolution, ResolverOptions } from './resolution.js';
+
+/** Which catalogs of a kustomization are trusted, and what the refusals say. */
+
+const GROUP = 'functions.example.com';
+const TEXT = catalogText(GROUP, ['SetLabels']);
+const DIGEST = sha256(TEXT);
+const OTHER = `sha256:${'b'.repeat(64)}`;
+
+let root: string;
+let folder: string;
+let registry: TestRegistry;
+let proxy: RecordingProxy;
+/** Of the catalog in the registry. */
+let served: string;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-trust-'));
+  registry = await testRegistry();
+  const client = new RegistryClient(registry);
+  const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind: 'SetLabels' }));
+  const release = { group: GROUP, kind: 'SetLabels', release: '1.0.0', definition };
+  await client.publish({ ...release, mediaType: 'application/yaml', wait: true });
+  served = (await client.catalog('default')).newest!.digest;
+  proxy = await recordingProxy(registry.url);
+});
+afterAll(async () => {
+  proxy.close();
+  await registry.close();
+  await rm(root, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(root, 'user-'));
+  await mkdir(path.join(folder, 'app/base'), { recursive: true });
+  await writeFile(path.join(folder, 'app/catalog.yaml'), TEXT);
+  proxy.requests.length = 0;
+});
+afterEach(() => {
+  proxy.intercept = () => false;
+});
+
+type Wanted = Partial<FunctionRequest> & { options?: Partial<ResolverOptions> };
+
+async function resolve({ options, ...request }: Wanted): Promise<Resolution> {
+  const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+  const resolver = await openResolver(io, { catalogs: [], trustedCatalogs: [], offline: false, ...options });
+  try {
+    return await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [], ...request });
+  } finally {
+    await resolver.close();
+  }
+}
+
+const named = (text: string, more: Partial<CatalogReference> = {}): { catalogs: CatalogReference[] } => ({
+  catalogs: [{ text, folder: path.join(folder, 'app'), ...more }],
+});
+const trusting = (...trustedCatalogs: string[]) => ({ options: { trustedCatalogs } });
+const untrusted = (hint: string, message = 'is not trusted') => ({
+  code: 'untrusted',
+  message: expect.stringContaining(message),
+  hint: expect.stringContaining(hint),
+});
+
+describe('a catalog that a kustomization names', () => {
+  it('is refused with the option that would trust exactly what it is now', async () => {
+    await expect(
+      resolve(named('catalog.yaml', { at: { file: 'app/kustomization.yaml', line: 3, column: 5 } })),
+    ).rejects.toMatchObject({
+      code: 'untrusted',
+      message:
+        'catalog catalog.yaml (app/kustomization.yaml:3:5) is not trusted: no option trusts it, and no key is pinned for it',
+      hint: `Review it. To trust exactly this content, add --trusted-catalog ./app/catalog.yaml@${DIGEST}`,
+    });
+    await expect(resolve(named(`${proxy.url}/catalogs/default`))).rejects.toMatchObject(
+      untrusted(`--trusted-catalog ${proxy.url}/catalogs/default@${served}`),
+    );
+  });
+
+  it.each([
+    ['a file', () => 'catalog.yaml'],
+    ['the catalog of a registry', () => `${proxy.url}/catalogs/default`],
+    ['the file of a registry', () => `${proxy.url}/catalogs/default/catalog.yaml`],
+    ['JSON of a registry', () => `${proxy.url}/catalogs/default/catalog.json`],
+    ['a snapshot of a registry', () => `${proxy.url}/catalogs/default/snapshots/2`],
+    ['a file of the web', () => `${proxy.url}/files/catalog.yaml`],
+  ])('is trusted by the option that its refusal names: %s', async (_, text) => {
+    proxy.intercept = (request, response) => {
+      if (request.url !== '/files/catalog.yaml') return false;
+      response.end(TEXT);
+      return true;
+    };
+    const refusal = await resolve(named(text())).catch((error) => error);
+    const [, option] = /--trusted-catalog (\S+)$/.exec(refusal.hint) ?? [];
+    expect(option).toMatch(/@sha256:[0-9a-f]{64}$/);
+    const found = await resolve({ ...named(text()), ...trusting(option!) });
+    expect(found.catalog).toMatchObject({ reference: text(), trustedBy: '--trusted-catalog' });
+    const whatever = option!.replace(/@sha256:.*/, '');
+    expect((await resolve({ ...named(text()), ...trusting(whatever) })).catalog).toMatchObject({
+      trustedBy: '--trusted-catalog',
+    });
+  });
+
+  it('is refused if its content is another than the option trusts', async () => {
+    for (const [text, option, digest] of [
+      ['catalog.yaml', './app/catalog.yaml', DIGEST],
+      [`${proxy.url}/catalogs/default`, `${proxy.url}/catalogs/default`, served],
+    ] as const) {
+      await expect(resolve({ ...named(text), ...trusting(`${option}@${OTHER}`) })).rejects.toMatchObject(
+        untrusted(
+          `${option}@${digest}`,
+          `it has the digest ${digest}, but --trusted-catalog trusts only ${OTHER}`,
+        ),
+      );
+      const either = trusting(`${option}@${OTHER}`, `${option}@${digest}`);
+      expect((await resolve({ ...named(text), ...either })).kind).toBe('SetLabels');
+    }
+  });
+
+  it.each([
+    ['another file', 'catalog.yaml'],
+    ['another file of the same name', './app/base/catalog.yaml'],
+    ['the text without its folder', '../catalog.yaml'],
+  ])('is not trusted by %s', async (_, option) => {
+    await expect(resolve({ ...named('catalog.yaml'), ...trusting(option) })).rejects.toMatchObject({
+      code: 'untrusted',
+    });
+  });
+
+  it('is not trusted by a URL with another scheme, host, name or query', async () => {
+    const url = new URL(`${proxy.url}/catalogs/default`);
+    for (const option of [
+      url.href.replace('http:', 'https:'),
+      url.href.replace('127.0.0.1', 'localhost'),
+      `${url.href}s`,
+      `${url.href}/catalog.yaml?profile=kep`,
+      `${url.href}/snapshots/1`,
+    ]) {
+      await expect(resolve({ ...named(url.href), ...trusting(option) })).rejects.toMatchObject({
+        code: 'untrusted',
+      });
+    }
+  });
+
+  it('is trusted however its URL is spelled, and where --catalog names it too', async () => {
+    const url = `${proxy.url}/catalogs/default`;
+    for (const option of [url, `${url}/`, `${url}/catalog.yaml`, url.replace('http://', 'HTTP://')]) {
+      expect(
+        (await resolve({ ...named(`${url}/catalog.yaml`), ...trusting(option) })).catalog!.trustedBy,
+      ).toBe('--trusted-catalog');
+    }
+    const both = await resolve({ ...named(url), options: { catalogs: [url] } });
+    expect(both.catalog).toMatchObject({ trustedBy: '--catalog', reference: url });
+  });
+
+  it('may name its own digest, which grants no trust', async () => {
+    await expect(resolve(named(`catalog.yaml@${DIGEST}`))).rejects.toMatchObject({ code: 'untrusted' });
+    const option = trusting('./app/catalog.yaml');
+    expect((await resolve({ ...named(`catalog.yaml@${DIGEST}`), ...option })).catalog!.digest).toBe(DIGEST);
+    await expect(resolve({ ...named(`catalog.yaml@${OTHER}`), ...option })).rejects.toMatchObject(
+      untrusted(`./app/catalog.yaml@${DIGEST}`, 'but the reference names another'),
+    );
+  });
+
+  it('is neither fetched nor needs trust if an earlier one has the function', async () => {
+    await writeFile(path.join(folder, 'ours.yaml'), TEXT);
+    const found = await resolve({
+      ...named(`${proxy.url}/catalogs/default`),
+      options: { catalogs: ['ours.yaml'] },
+    });
+    expect([found.catalog!.reference, proxy.requests]).toEqual(['ours.yaml', []]);
+  });
+
+  it('needs trust even if it does not have the function: it could', async () => {
+    const catalogs = [...named('catalog.yaml').catalogs, ...named(`${proxy.url}/catalogs/default`).catalogs];
+    const options = { trustedCatalogs: [`${proxy.url}/catalogs/default`] };
+    await expect(resolve({ catalogs, kind: 'SetNames', options })).rejects.toMatchObject(
+      untrusted('./app/catalog.yaml@'),
+    );
+  });
+
+  it('that cannot be read either is not trusted in the first place', async () => {
+    await expect(resolve(named('http://127.0.0.1:1/catalog.yaml'))).rejects.toMatchObject(
+      untrusted(
+        'To trust it whatever it contains, add --trusted-catalog http://127.0.0.1:1/catalog.yaml',
+        'connection refused',
+      ),
+    );
+    await expect(resolve(named('missing.yaml'))).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it('is seen by its own layer only', async () => {
+    await expect(resolve({ options: { trustedCatalogs: ['./app/catalog.yaml'] } })).rejects.toMatchObject({
+      code: 'not-found',
+      message: expect.stringContaining('no catalog is named'),
+    });
+  });
+});
+
+describe('an inline runtime', () => {
+  it('needs no catalog and no trust', async () => {
+    const inline = {
+      type: 'container',
+      image: 'example/java:v1',
+      network: false,
+      mounts: 0,
+      envs: 0,
+    } as const;
+    expect(await resolve({ inline, ...named('missing.yaml') })).toEqual({
+      apiVersion: `${GROUP}/v1`,
+      kind: 'SetLabels',
+      searched: [],
+      runtime: inline,
+      inline: true,
+      warnings: [],
+    });
+  });
+});
+
+describe('a resolver', () => {
+  it('reads what it needs once, for several requests at a time', async () => {
+    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+    const text = `${proxy.url}/catalogs/default/snapshots/2`;
+    const resolver = await openResolver(io, { catalogs: [text], trustedCatalogs: [], offline: false });
+    const request = { apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [] };
+    const found = await Promise.all(Array.from({ length: 20 }, () => resolver.resolve(request)));
+    await resolver.close();
+    expect(new Set(found.map((one) => JSON.stringify(one))).size).toBe(1);
+    expect(proxy.requests).toHaveLength(1);
+  });
+
+  it('lists the kinds of the catalogs in its options, each once', async () => {
+    await writeFile(path.join(folder, 'ours.yaml'), catalogText(GROUP, ['SetLabels', 'SetNames']));
+    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+    const resolver = await openResolver(io, {
+      official: 'ours.yaml',
+      catalogs: [`${proxy.url}/catalogs/default`],
+      trustedCatalogs: [],
+      offline: false,
+    });
+    expect(await resolver.list()).toEqual([
+      { apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalog: 'ours.yaml' },
+      { apiVersion: `${GROUP}/v1`, kind: 'SetNames', catalog: 'ours.yaml' },
+    ]);
+    await resolver.close();
+  });
+});
