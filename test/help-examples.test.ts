@@ -21,7 +21,7 @@ import {
 
 /**
  * Examples that cannot run unchanged, and why; those of artifacts run in test/interop/oci-client.test.ts
- * and test/interop/cosign-keys.test.ts.
+ * and test/interop/cosign-keys.test.ts, and those of builds in test/interop/build-document.test.ts.
  */
 const SKIPPED: Record<string, string> = {
   'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a permanent log',
@@ -41,7 +41,9 @@ const examples = [
         .map((line) => line.trim().replace(/ {2,}\S.*$/, '')),
     ),
   ),
-].filter((example) => !(example in SKIPPED) && !/^krmhub (push|pull|copy) |localhost:5000/.test(example));
+].filter(
+  (example) => !(example in SKIPPED) && !/^krmhub (push|pull|copy|build) |localhost:5000/.test(example),
+);
 
 /** Programs that examples pipe into. */
 const hasJq = spawnSync('jq', ['--version']).status === 0;

@@ -169,6 +169,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     run: ['io', 'files', 'registry', 'resolve'],
     'function-configs': ['io', 'files', 'registry', 'documents', 'resolve'],
     lock: ['io', 'files', 'resolve', 'function-configs'],
+    kustomize: ['io', 'files', 'resolve', 'function-configs', 'lock', 'run'],
     commands: [
       'completion',
       'io',
@@ -181,6 +182,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'resolve',
       'run',
       'lock',
+      'kustomize',
     ],
     program: ['io', 'commands'],
     main: ['io', 'program'],

@@ -46,6 +46,9 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     catalog: async () => (await import('./commands/catalog.js')).registerCatalog,
     source: async () => (await import('./commands/source.js')).registerSource,
   },
+  'Run functions:': {
+    build: async () => (await import('./commands/build.js')).registerBuild,
+  },
   'Registry and access:': {
     serve: async () => (await import('./commands/serve.js')).registerServe,
     login: async () => (await import('./commands/login.js')).registerLogin,

@@ -27,7 +27,7 @@ const REPOSITORY_MARK = /\.git(?:[/?]|$)|_git\/|^[^?]*[^:]\/\/|[?&](?:ref|versio
 /** Opens the remote bases of one run. Without a network (`offline`), every remote base is an error. */
 export async function openRemoteBases(
   io: Pick<Io, 'env'>,
-  { offline = false }: { offline?: boolean } = {},
+  { offline = false, temporaryFolder = tmpdir() }: { offline?: boolean; temporaryFolder?: string } = {},
 ): Promise<RemoteBases> {
   const fetched = new Map<string, Promise<string>>();
   let folder: Promise<string> | undefined;
@@ -37,7 +37,7 @@ export async function openRemoteBases(
         hint: 'Copy the base into the package, or use the network.',
       });
     }
-    folder ??= mkdtemp(path.join(tmpdir(), 'krmhub-bases-'));
+    folder ??= mkdtemp(path.join(temporaryFolder, 'krmhub-bases-'));
     const { sourceFetcher } = await import('../registry/source-fetcher.js');
     const fetcher = sourceFetcher(io, { temporaryFolder: path.join(await folder, 'git') });
     return fetchRemote(url, fetcher, path.join(await folder, name));

@@ -41,16 +41,22 @@ export class LocalRunner implements Runner {
   readonly #permissions: RunPermissions;
   readonly #known: KnownTools;
   readonly #offline: boolean;
+  readonly #temporaryFolder: string;
   #engine: Promise<Engine> | undefined;
   #sandbox: Promise<Sandbox | undefined> | undefined;
   /** Folder for copies of executables, in which only this user can write. */
   #folder: Promise<string> | undefined;
 
-  constructor(io: Io, permissions: RunPermissions, { offline = false, tools = {} }: RunnerOptions = {}) {
+  constructor(
+    io: Io,
+    permissions: RunPermissions,
+    { offline = false, temporaryFolder, tools = {} }: RunnerOptions = {},
+  ) {
     this.#io = io;
     this.#permissions = permissions;
     this.#known = tools;
     this.#offline = offline;
+    this.#temporaryFolder = temporaryFolder ?? io.env.TMPDIR ?? tmpdir();
   }
 
   async prepare({
@@ -154,7 +160,7 @@ export class LocalRunner implements Runner {
   ): Promise<{ file: string; sha256: Digest }> {
     const { fetchExecutable } = await import('./fetch-executable.js');
     const source = await fetchExecutable(this.#io, { name, platform, catalog, offline: this.#offline });
-    this.#folder ??= mkdtemp(path.join(this.#io.env.TMPDIR ?? tmpdir(), 'krmhub-run-'));
+    this.#folder ??= mkdtemp(path.join(this.#temporaryFolder, 'krmhub-run-'));
     const own = await mkdtemp(path.join(await this.#folder, 'function-'));
     return installExecutable({ ...source, bin: platform.bin }, own).catch((error: unknown) => {
       if (!(error instanceof KrmhubError)) throw error;

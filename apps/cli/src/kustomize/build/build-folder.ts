@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { diskError } from '../../files/read-file.js';
+
+/** A private temporary folder of one build. */
+export interface BuildFolder {
+  /** The copy of the user's files, under their absolute paths. */
+  tree: string;
+  /** Programs that come first on the PATH of kustomize. */
+  bin: string;
+  /** The calls of functions, one folder each. */
+  calls: string;
+  /** Where kustomize looks for its own plugins: it has none. */
+  plugins: string;
+  /** Temporary files of kustomize and its children. */
+  temporary: string;
+  /** Holds the process group of kustomize while it runs. */
+  groupFile: string;
+  remove(): Promise<void>;
+}
+
+/**
+ * Waits until krmhub ends, however it ends, then ends what it started and removes its folder. In the normal case there is
+ * nothing left to do.
+ */
+const WATCH = `trap '' INT TERM HUP
+cat >/dev/null
+if [ -f "$1/group" ]; then kill -KILL -- "-$(cat "$1/group")"; fi
+rm -rf "$1"`;
+
+export async function makeBuildFolder(): Promise<BuildFolder> {
+  try {
+    // kustomize resolves links in its own messages.
+    const folder = await mkdtemp(path.join(await realpath(tmpdir()), 'krmhub-kustomize-'));
+    const stopWatching = watch(folder);
+    const at = (name: string) => path.join(folder, name);
+    const made = {
+      tree: at('tree'),
+      bin: at('bin'),
+      calls: at('calls'),
+      plugins: at('plugins'),
+      temporary: at('tmp'),
+    };
+    const remove = async () => {
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+      stopWatching();
+    };
+    try {
+      for (const one of Object.values(made)) await mkdir(one, { mode: 0o700 });
+    } catch (error) {
+      await remove();
+      throw error;
+    }
+    return { ...made, groupFile: at('group'), remove };
+  } catch (error) {
+    throw diskError(error, `cannot create a folder in ${tmpdir()}`);
+  }
+}
+
+function watch(folder: string): () => void {
+  const watcher = spawn('/bin/sh', ['-c', WATCH, 'sh', folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Without a shell there is no cleanup after a crash.
+  watcher.on('error', () => undefined);
+  watcher.stdin.on('error', () => undefined);
+  watcher.unref();
+  if ('unref' in watcher.stdin && typeof watcher.stdin.unref === 'function') watcher.stdin.unref();
+  return () => void watcher.stdin.end();
+}

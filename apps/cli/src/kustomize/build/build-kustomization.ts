@@ -1,0 +1,125 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Layer } from '../../function-configs/layers.js';
+import { openRemoteBases } from '../../function-configs/open-remote-bases.js';
+import { readLayers } from '../../function-configs/read-layers.js';
+import type { Io } from '../../io/io.js';
+import { escapeControls } from '../../io/text.js';
+import { openLock } from '../../lock/open-lock.js';
+import { openResolver } from '../../resolve/open-resolver.js';
+import type { ResolverOptions } from '../../resolve/resolution.js';
+import { openRunner } from '../../run/open-runner.js';
+import type { RunPermissions } from '../../run/runner.js';
+import { type BuildFolder, makeBuildFolder } from './build-folder.js';
+import { copiedLayers, editLayers } from './edit-layers.js';
+import { findKustomize } from './find-kustomize.js';
+import { inlineContext } from './inline-context.js';
+import { interruptible, watchForStop } from './interrupt.js';
+import { type KustomizeArguments, readKustomizeArguments } from './kustomize-arguments.js';
+import { planFunctions } from './plan-functions.js';
+import type { PlannedFunction } from './planned-function.js';
+import { runBuild } from './run-build.js';
+import { TreeCopy } from './tree-copy.js';
+
+export interface BuildOptions {
+  resolution: ResolverOptions;
+  permissions: RunPermissions;
+  lock?: string;
+  frozen: boolean;
+  /** Program that builds. Default: kustomize, else kubectl. */
+  kustomize?: string;
+  /** What follows `--`. */
+  arguments: readonly string[];
+}
+
+/**
+ * Builds a kustomization with the functions that its catalogs name: resolves, verifies and fetches each of them, copies the
+ * user's files with the runtimes filled in, and lets kustomize build the copy. The user's files are only read.
+ */
+export async function buildKustomization(io: Io, name: string, options: BuildOptions): Promise<void> {
+  const args = readKustomizeArguments(options.arguments);
+  const kustomize = await findKustomize(io, options.kustomize);
+  const signal = watchForStop(io, escapeControls(`build of ${name} interrupted`));
+  // All that is temporary is in this folder, which is removed even if this process is killed.
+  const folder = await makeBuildFolder();
+  try {
+    await withRemoteBases(io, folder, options, async (fetchRemote) => {
+      const layer = await interruptible(readLayers(io, name, { fetchRemote }), signal);
+      requireBuildable(name, layer);
+      const copy = new TreeCopy(folder.tree);
+      await withFunctions(io, { layer, args, folder, copy, signal }, options, async (planned) => {
+        await writeCopy(copy, layer, planned);
+        await runBuild(io, { name, layer, kustomize, args, folder, copy, planned, signal });
+      });
+    });
+  } finally {
+    await folder.remove();
+  }
+}
+
+async function withRemoteBases(
+  io: Io,
+  { temporary }: BuildFolder,
+  { resolution: { offline } }: BuildOptions,
+  work: (fetch: (url: string) => Promise<string>) => Promise<void>,
+): Promise<void> {
+  const remote = await openRemoteBases(io, { offline, temporaryFolder: temporary });
+  try {
+    await work(remote.fetch);
+  } finally {
+    await remote.close();
+  }
+}
+
+interface Planning {
+  layer: Layer;
+  args: KustomizeArguments;
+  folder: BuildFolder;
+  copy: TreeCopy;
+  signal: AbortSignal;
+}
+
+/** Does the work with functions that are ready to run, and then removes what belongs to them. */
+async function withFunctions(
+  io: Io,
+  { layer, args, folder, copy, signal }: Planning,
+  { resolution, permissions, frozen, lock: file }: BuildOptions,
+  work: (planned: PlannedFunction[]) => Promise<void>,
+): Promise<void> {
+  const lock = await openLock(io, { folder: layer.folder, lock: file, frozen });
+  const resolver = await openResolver(io, { ...resolution, ...(lock === undefined ? {} : { lock }) });
+  const runner = await openRunner(io, permissions, {
+    offline: resolution.offline,
+    temporaryFolder: folder.temporary,
+  });
+  try {
+    const inline = inlineContext(io, permissions, copy, signal);
+    const planning = planFunctions(io, layer, { ...inline, resolver, runner, args, signal });
+    await work(await interruptible(planning, signal));
+  } finally {
+    await runner.close();
+    await resolver.close();
+  }
+}
+
+async function writeCopy(copy: TreeCopy, root: Layer, planned: readonly PlannedFunction[]): Promise<void> {
+  const addFolders = async (layer: Layer): Promise<void> => {
+    await copy.addFolder(layer.folder);
+    for (const inner of copiedLayers(layer)) await addFolders(inner);
+  };
+  await addFolders(root);
+  const { texts, named } = await editLayers(root, planned);
+  for (const [file, text] of texts) copy.addText(file, text);
+  for (const one of named) await copy.addPath(one);
+  await copy.write();
+}
+
+function requireBuildable(name: string, { type }: Layer): void {
+  if (type === 'kustomization' || type === 'composition') return;
+  const what = type === 'component' ? 'a component' : 'no kustomization and no Composition';
+  throw new KrmhubError('usage', escapeControls(`cannot build ${name}: it is ${what}`), {
+    hint:
+      type === 'component'
+        ? 'Name it under `components` of a kustomization, and build that.'
+        : 'Give a folder with a kustomization.yaml or a composition.yaml.',
+  });
+}

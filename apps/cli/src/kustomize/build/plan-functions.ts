@@ -1,0 +1,132 @@
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { type Layer, type ListedFunction, listFunctions } from '../../function-configs/layers.js';
+import type { Io } from '../../io/io.js';
+import { printWarning } from '../../io/print.js';
+import { escapeControls } from '../../io/text.js';
+import type { Resolution, Resolver } from '../../resolve/resolution.js';
+import type { PreparedFunction, Runner } from '../../run/runner.js';
+import { requireInlineAllowed } from './inline-runtimes.js';
+import type { KustomizeArguments } from './kustomize-arguments.js';
+import { containerAnnotation, type PlannedFunction, placeholderImage } from './planned-function.js';
+import { type InlineContext, inlineRun } from './run-inline.js';
+
+export interface PlanContext extends InlineContext {
+  resolver: Resolver;
+  runner: Runner;
+  args: KustomizeArguments;
+  signal: AbortSignal;
+}
+
+/** Finds, verifies and fetches the function of every functionConfig. Nothing runs yet. Throws for the first that cannot run. */
+export async function planFunctions(io: Io, layer: Layer, context: PlanContext): Promise<PlannedFunction[]> {
+  const listed = listFunctions(layer);
+  const inline = listed.flatMap((one) => (one.request.inline === undefined ? [] : [one]));
+  // Before anything is fetched.
+  for (const one of inline) requireInlineAllowed(whereOf(io, one), one.request.inline!, context.args);
+  const prepared = new Map<string, PreparedFunction>();
+  const warned = new Set<string>();
+  const planned: PlannedFunction[] = [];
+  for (const [index, one] of listed.entries()) {
+    context.signal.throwIfAborted();
+    const where = whereOf(io, one);
+    const plan = one.request.inline === undefined ? planResolved : planInline;
+    planned.push(
+      await inContext(where, () => plan(io, { listed: one, where, index, prepared, warned }, context)),
+    );
+  }
+  return planned;
+}
+
+interface Planning {
+  listed: ListedFunction;
+  where: string;
+  index: number;
+  /** By what is the same for functions that run the same. */
+  prepared: Map<string, PreparedFunction>;
+  warned: Set<string>;
+}
+
+async function planInline(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {
+  const { listed, where, index } = planning;
+  const runtime = listed.request.inline!;
+  const isContainer = runtime.type === 'container' && listed.field !== 'validators';
+  const image = isContainer ? runtime.image : placeholderImage(index);
+  const network = runtime.type === 'container' && runtime.network;
+  return {
+    listed,
+    where,
+    image,
+    network,
+    annotation: containerAnnotation(image, network),
+    keepsAnnotation: isContainer,
+    run: validating(listed, inlineRun(io, runtime, listed.layer, context)),
+  };
+}
+
+async function planResolved(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {
+  const { listed, where, index, prepared, warned } = planning;
+  const resolution = await context.resolver.resolve(listed.request);
+  for (const warning of resolution.warnings) {
+    const line = `${where}: ${warning}`;
+    if (!warned.has(line)) await printWarning(io, escapeControls(line));
+    warned.add(line);
+  }
+  const key = keyOf(resolution);
+  const ready = prepared.get(key) ?? (await context.runner.prepare(resolution));
+  prepared.set(key, ready);
+  const annotation = ready.annotation();
+  const container = 'container' in annotation ? annotation.container : undefined;
+  const image =
+    container !== undefined && listed.field !== 'validators' ? container.image : placeholderImage(index);
+  const network = container?.network === true;
+  return {
+    listed,
+    where,
+    image,
+    network,
+    annotation: containerAnnotation(image, network),
+    keepsAnnotation: false,
+    run: validating(listed, ({ input }, signal) => ready.run(input, { folder: listed.layer, signal })),
+  };
+}
+
+function keyOf({ apiVersion, kind, catalog, runtime }: Resolution): string {
+  return JSON.stringify([apiVersion, kind, catalog?.reference, runtime]);
+}
+
+/**
+ * kustomize refuses every function under `validators`, because it marks the resources itself (kubernetes-sigs/kustomize#5036).
+ * Here they run after the transformers, and their changes are dropped, as in kpt.
+ */
+function validating({ field }: ListedFunction, run: PlannedFunction['run']): PlannedFunction['run'] {
+  if (field !== 'validators') return run;
+  return async (call, signal) => {
+    const result = await run(call, signal);
+    return result.exitCode === 0 ? { ...result, output: call.input } : result;
+  };
+}
+
+function whereOf({ cwd }: Pick<Io, 'cwd'>, { file, line, request }: ListedFunction): string {
+  const relative = path.relative(cwd, file);
+  return `${relative.startsWith('..') ? file : relative}:${line}: ${request.apiVersion} ${request.kind}`;
+}
+
+async function inContext<Result>(where: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw aboutFunction(where, error);
+  }
+}
+
+/** Returns an error that says which functionConfig it is about. */
+export function aboutFunction(where: string, error: unknown): unknown {
+  if (!(error instanceof KrmhubError)) return error;
+  const { code, message, hint, diagnostics } = error;
+  return new KrmhubError(code, `${where}: ${message}`, {
+    diagnostics,
+    cause: error,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

@@ -1,0 +1,51 @@
+import path from 'node:path';
+import type { InlineRuntime } from '@krmhub/catalog';
+import { type Engine, type RunLimits, runContainerCommand, runInPlace } from '@krmhub/functions';
+import { findProgram } from '@krmhub/functions/process/find-program';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../../io/io.js';
+import type { PlannedFunction } from './planned-function.js';
+
+/** What runtimes need that functionConfigs name themselves. */
+export interface InlineContext {
+  /** Finds the container engine, once. */
+  engine(): Promise<Engine>;
+  limits: RunLimits;
+  /** Turns paths of the copy into those of the user. */
+  mapPaths(text: string): string;
+}
+
+/**
+ * Returns how an inline runtime runs: as kustomize would run it. A container gets the arguments that kustomize chose, from its
+ * own flags. An executable runs where it is, in the folder of the layer, with the environment of the user.
+ */
+export function inlineRun(
+  io: Pick<Io, 'env'>,
+  runtime: InlineRuntime,
+  layer: string,
+  { engine, limits, mapPaths }: InlineContext,
+): PlannedFunction['run'] {
+  if (runtime.type === 'container') {
+    const { image } = runtime;
+    return async ({ args, input }, signal) => {
+      const [command = 'run', ...rest] = args.slice(0, -1).map(mapPaths);
+      const argumentsFor = (name: string) => [command, '--name', name, ...rest, image];
+      return runContainerCommand(await engine(), { image, argumentsFor }, input, limits, signal);
+    };
+  }
+  if (runtime.type === 'starlark') throw new KrmhubError('unsupported', 'cannot run Starlark scripts');
+  return async ({ input }, signal) => {
+    const file = await executable(io, runtime.path, layer);
+    return runInPlace({ file, cwd: layer, env: io.env }, input, limits, signal);
+  };
+}
+
+/** As Go finds a program: a path is relative to the working directory, a name is on PATH. */
+async function executable({ env }: Pick<Io, 'env'>, name: string, folder: string): Promise<string> {
+  if (name.includes('/')) return path.resolve(folder, name);
+  const found = await findProgram(name, env);
+  if (found !== undefined) return found;
+  throw new KrmhubError('not-found', `the executable ${name} is not on PATH`, {
+    hint: `Write the path of a file in ${folder} with a slash: ./${name}`,
+  });
+}
