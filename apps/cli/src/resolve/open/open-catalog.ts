@@ -17,9 +17,24 @@ export async function openCatalog(
   } catch (error) {
     const isKnown = error instanceof KrmhubError && error.code !== 'untrusted';
     if (!isKnown || grants.length > 0 || catalog.address.type === 'file') throw error;
+    if (await isPinned(context, catalog)) throw error;
     // Whether it can be read does not matter before someone trusts it.
     throw unknownDigest(context.io, catalog, error);
   }
+}
+
+/** A catalog with a pinned key is trusted as soon as it can be read. */
+async function isPinned({ io }: OpenContext, { address, registry }: NamedCatalog): Promise<boolean> {
+  if (!(await hasTrustFile(io))) return false;
+  const { findPin } = await import('../../trust/pinned-catalogs.js');
+  if (registry !== undefined) {
+    return (await findPin(io, `${registry.url}/catalogs/${registry.name}`)) !== undefined;
+  }
+  if (address.type === 'http') return (await findPin(io, address.url)) !== undefined;
+  if (address.type !== 'oci') return false;
+  const { repositoryUrl } = await import('../../trust/pinned-artifact.js');
+  const { parseReference } = await import('@krmhub/oci');
+  return (await findPin(io, repositoryUrl(parseReference(address.reference)))) !== undefined;
 }
 
 async function open(
