@@ -285,7 +285,7 @@ const rows: Row[] = [
   [catalog(withField(TEXT)), catalog(withField({ ...TEXT, description: 'Words.' })), 'texts-changed'],
 ];
 
-describe('every class', () => {
+describe('the table of classes', () => {
   it.each(rows.map((row, index) => [index, row] as const))('row %i', (_, [before, after, ...expected]) => {
     const changes = compareCatalogs(before, after);
     const told = changes.map((change, index) => {
@@ -299,7 +299,7 @@ describe('every class', () => {
     }
   });
 
-  it('has a row', () => {
+  it('has a row for every class', () => {
     const covered = new Set(
       rows.flatMap(([, , ...classes]) => classes.map((one) => (Array.isArray(one) ? one[0] : one))),
     );
@@ -309,7 +309,7 @@ describe('every class', () => {
   });
 });
 
-describe('the comparison of catalogs', () => {
+describe('compareCatalogs', () => {
   const named = (kind: string, overrides: Partial<FunctionDefinition> = {}) =>
     functionDefinition({ names: { kind }, ...overrides });
 
@@ -324,7 +324,7 @@ describe('the comparison of catalogs', () => {
     );
   });
 
-  it('goes by function in the order of a catalog, the heaviest first', () => {
+  it('sorts by function in catalog order, with the most severe change first', () => {
     const versions = (...names: string[]) => names.map((name) => functionVersion(name));
     const changes = compareCatalogs(
       catalog(named('B', { versions: versions('v1', 'v1beta1'), tags: ['a'] }), named('C')),
@@ -344,7 +344,7 @@ describe('the comparison of catalogs', () => {
     expect(weights).toEqual([...weights].sort());
   });
 
-  it('takes the first of what appears twice, as readers of a catalog do', () => {
+  it('uses the first of duplicate entries, as orchestrators do', () => {
     const first = functionDefinition();
     const again = functionDefinition({
       publisher: 'Somebody else',
@@ -358,7 +358,7 @@ describe('the comparison of catalogs', () => {
     ).toEqual(['publisher-changed', 'license-changed']);
   });
 
-  it('keeps apart what only a separator could join', () => {
+  it('distinguishes names that differ only by a separator', () => {
     const odd = functionDefinition({ group: 'a/b', names: { kind: 'c' } });
     const other = functionDefinition({ group: 'a', names: { kind: 'b/c' } });
     expect(compareCatalogs(catalog(odd), catalog(other)).map((change) => change.class)).toEqual([
@@ -373,7 +373,7 @@ describe('the comparison of catalogs', () => {
     expect(compareCatalogs(file, provided({ source: 'theirs' }))).toEqual([]);
   });
 
-  it('lists a few changes of a schema with thousands, and counts the rest', () => {
+  it('lists a few of thousands of schema changes, and counts the rest', () => {
     const wide = (type: string) =>
       withField({
         type: 'object',
@@ -385,7 +385,7 @@ describe('the comparison of catalogs', () => {
     expect(new Set(changes.map((change) => change.class))).toEqual(new Set(['schema-breaking']));
   });
 
-  it('bounds what it repeats of a document', () => {
+  it('shortens long values of a document', () => {
     const long = 'x'.repeat(100_000);
     const changes = compareCatalogs(
       catalog(functionDefinition({ publisher: long }), withFieldNamed(long)),

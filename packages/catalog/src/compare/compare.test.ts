@@ -275,17 +275,20 @@ function rules(before: FunctionDefinition, after: FunctionDefinition): string[] 
   return compareDefinitions(before, after).map(({ rule }) => rule);
 }
 
-describe('every rule', () => {
+describe('the table of rules', () => {
   it.for(fields)('%j → %j', ([before, after, ...expected]) => {
     expect(rules(withField(before), withField(after)).sort()).toEqual([...expected].sort());
   });
 
-  it.for(definitions.map((row, index) => [index, row] as const))('of definitions, %i', ([, row]) => {
-    const [before, after, ...expected] = row;
-    expect(rules(before, after)).toEqual(expected);
-  });
+  it.for(definitions.map((row, index) => [index, row] as const))(
+    'compares definitions, row %i',
+    ([, row]) => {
+      const [before, after, ...expected] = row;
+      expect(rules(before, after)).toEqual(expected);
+    },
+  );
 
-  it('is told of schemas that are too deep or too large to compare', () => {
+  it('reports schemas that are too deep or too large to compare', () => {
     expect(rules(withField(nested(70)), withField(nested(70, { type: 'integer' })))).toEqual([
       'not-compared',
     ]);
@@ -296,15 +299,15 @@ describe('every rule', () => {
     expect(told.length).toBeLessThanOrEqual(20_000);
   });
 
-  it('has a case here', () => {
+  it('has a row for every rule', () => {
     const covered = new Set<string>([...fields, ...definitions].flatMap(([, , ...expected]) => expected));
     covered.add('not-compared');
     expect(Object.keys(COMPATIBILITY_RULES).filter((rule) => !covered.has(rule))).toEqual([]);
   });
 });
 
-describe('the comparison', () => {
-  it('tells nothing of a definition and itself, whatever the order of its fields', () => {
+describe('compareDefinitions', () => {
+  it('reports no change if only the order of fields differs', () => {
     const schema = object({ a: text, b: object({ c: text }) }, { required: ['a', 'b'] });
     const turned = { required: ['b', 'a'], properties: { b: object({ c: text }), a: text }, type: 'object' };
     expect(rules(withField(schema), withField(turned))).toEqual([]);
@@ -325,7 +328,7 @@ describe('the comparison', () => {
     expect(rules(plain, withSchema(restricted))).toEqual(['bound-tightened']);
   });
 
-  it('names the field, the API version and the place in the newer definition, the gravest first', () => {
+  it('reports the field, API version, and position, with the most severe change first', () => {
     const before = withField(list({ items: object({ 'a.b': text, c: text }) }));
     const after = withField(list({ items: object({ 'a.b': { ...text, default: 'x', maxLength: 3 } }) }));
     const items = 'spec.versions[0].schema.openAPIV3Schema.properties.field.items';
@@ -383,7 +386,7 @@ describe('the comparison', () => {
     ]);
   });
 
-  it('compares names that objects inherit like any other', () => {
+  it('compares inherited property names like other names', () => {
     const named = (name: string, schema: JsonObject) =>
       withField(
         JSON.parse(
@@ -397,7 +400,7 @@ describe('the comparison', () => {
     }
   });
 
-  it('ends soon on schemas that were made to be slow', () => {
+  it('compares hostile schemas in bounded time', () => {
     const branches = (salt: string) =>
       Array.from({ length: 20_000 }, (_, index) => ({ required: [`${salt}${index}`] }));
     const values = (salt: string) => Array.from({ length: 50_000 }, (_, index) => `${salt}${index}`);

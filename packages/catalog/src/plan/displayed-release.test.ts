@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { functionDefinition, functionVersion } from '../testing/records.js';
 import { upstreamSearchDocument } from './displayed-release.js';
 
-it('makes of an entry what search finds it by', () => {
+it('builds the search fields of an entry', () => {
   const definition = functionDefinition({
     tags: ['mutator', 'labels', 'mutator'],
     versions: [functionVersion('v1beta1'), functionVersion('v1', { license: 'MIT' })],
@@ -19,7 +19,7 @@ it('makes of an entry what search finds it by', () => {
   });
 });
 
-it('takes no more of an entry than search can carry', () => {
+it('limits the search fields of an entry', () => {
   const long = 'x'.repeat(1_000_000);
   const document = upstreamSearchDocument(
     functionDefinition({

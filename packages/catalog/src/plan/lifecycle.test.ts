@@ -71,18 +71,18 @@ describe('a yank', () => {
     expect(changed('yank', '1.0.0', [OLD]).search).toMatchObject({ release: '1.0.0', yanked: true });
   });
 
-  it('of an older release shows the newest still', () => {
+  it('of an older release keeps the displayed release', () => {
     expect(changed('yank', '1.0.0', [OLD, NEW]).search).toMatchObject({ release: '2.0.0', yanked: false });
   });
 
-  it('for the same reason changes nothing, for another replaces it', () => {
+  it('with the same reason changes nothing, and with another reason replaces it', () => {
     expect(plan('yank', '2.0.0', [OLD, YANKED])).toEqual({ outcome: 'unchanged', release: YANKED });
     expect(changed('yank', '2.0.0', [OLD, YANKED], 'worse').release.yanked?.reason).toBe('worse');
   });
 });
 
 describe('an unyank', () => {
-  it('takes the mark away, and search shows the release again', () => {
+  it('reverts the yank, and search displays the release again', () => {
     const change = changed('unyank', '2.0.0', [OLD, YANKED], 'was fine');
     expect(change.release).toEqual(NEW);
     expect(change.release).not.toHaveProperty('yanked');
@@ -90,13 +90,13 @@ describe('an unyank', () => {
     expect(change.event).toMatchObject({ type: 'release.unyanked', reason: 'was fine' });
   });
 
-  it('of a release that stands changes nothing', () => {
+  it('of a release that is not yanked changes nothing', () => {
     expect(plan('unyank', '2.0.0', [OLD, NEW])).toEqual({ outcome: 'unchanged', release: NEW });
   });
 });
 
 describe('a deprecation', () => {
-  it('marks the release, and search says so where it is displayed', () => {
+  it('marks the release, also in search if it is the displayed release', () => {
     const change = changed('deprecate', '2.0.0', [OLD, NEW], 'use Other');
     expect(change.release.deprecated).toEqual({ at: NOW, by: 'bob', reason: 'use Other' });
     expect(change.search).toMatchObject({ release: '2.0.0', deprecated: true, yanked: false });
@@ -114,8 +114,8 @@ describe('a deprecation', () => {
   });
 });
 
-describe('what is read for a plan', () => {
-  it('is named, whatever stands', () => {
+describe('a plan', () => {
+  it('reports an unknown release', () => {
     const current = functionRecord([OLD, NEW, described('3.0.0-rc.1')]);
     expect(displayedReleaseAfter(current, 'yank', '2.0.0')).toBe('1.0.0');
     expect(displayedReleaseAfter(functionRecord([described('3.0.0-rc.1'), OLD]), 'yank', '1.0.0')).toBe(
@@ -125,7 +125,7 @@ describe('what is read for a plan', () => {
     expect(() => displayedReleaseAfter(current, 'yank', '9.9.9')).toThrow(/no release 9\.9\.9/);
   });
 
-  it('is refused where it is another release', () => {
+  it('throws if the displayed release is another one', () => {
     const current = functionRecord([OLD, NEW]);
     const input = { current, release: NEW, displayed: NEW, reason: 'x', now: NOW, by: 'bob' };
     expect(() => planYank(input)).toThrow(RangeError);

@@ -174,7 +174,7 @@ describe('a new release', () => {
     expect(shown('0.10.0', [standing('0.9.0')])).toMatchObject({ release: '0.10.0' });
   });
 
-  it('is planned on the revision that was read', () => {
+  it('has the expected revision in its plan', () => {
     expect(created({ release: '2.0.0', standing: [standing('1.5.0')] }).change.expectedRevision).toBe(3);
     expect(() => plan({ release: '1.2.0', standing: [standing('1.5.0')], displayed: undefined })).toThrow(
       RangeError,
@@ -196,7 +196,7 @@ describe('an existing release', () => {
     expect(plan({ standing: [withReadme], readme: README }).outcome).toBe('unchanged');
   });
 
-  it('with other bytes, or another or an added README, is a conflict that reports the existing digest and a fix', () => {
+  it('rejects other bytes or another README, with the existing digest and a fix', () => {
     const conflicts = [
       [plan({ standing: [standing('1.0.0')] }), standing('1.0.0').digest],
       [plan({ standing: [publishedBytes], readme: README }), 'without a README'],
@@ -229,7 +229,7 @@ describe('an existing release with other bytes', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a rejected release', () => {
   it.each([
     '',
     'latest',
@@ -245,7 +245,7 @@ describe('what is refused', () => {
     expect(errors({ release, currentRelease: undefined })).toEqual(['publish/release']);
   });
 
-  it('a definition of another group or kind, each at its place', () => {
+  it('has another group or kind, reported at its position', () => {
     const result = plan({ name: { group: 'other.com', kind: 'Other' } });
     if (result.outcome !== 'invalid') throw new Error(result.outcome);
     const found = result.diagnostics.filter(({ code }) => code === 'publish/name-mismatch');
@@ -255,14 +255,14 @@ describe('what is refused', () => {
     ]);
   });
 
-  it('a kind that differs from a standing one only by case', () => {
+  it('has a kind that differs from an existing kind only in case', () => {
     const bytes = encode(renderDefinition(functionDefinition({ names: { kind: 'Setlabels' } })));
     const input = { name: { ...NAME, kind: 'Setlabels' }, bytes, standing: [publishedBytes] };
     expect(errors(input)).toEqual(['publish/kind-case']);
     expect(errors({ ...input, currentRelease: undefined })).toEqual(['publish/kind-case']);
   });
 
-  it('anything but one definition', () => {
+  it('is not exactly one definition', () => {
     const text = renderDefinition(functionDefinition());
     const catalog = [
       ...renderCatalog('catalog.yaml', { name: 'a' }, [renderEntry(functionDefinition())]),
@@ -274,7 +274,7 @@ describe('what is refused', () => {
     expect(errors({ bytes: encode('') }).length).toBeGreaterThan(0);
   });
 
-  it('what lint refuses', () => {
+  it('has lint errors', () => {
     const { versions: _, ...rest } = functionDefinition();
     const document = {
       apiVersion: 'config.kubernetes.io/v1alpha1',
@@ -290,16 +290,16 @@ describe('what is refused', () => {
     expect(errors({ bytes: new Uint8Array([0xff, 0xfe, 0x00, 0x41]) }).length).toBeGreaterThan(0);
   });
 
-  it('a definition that is too large, before it is read', () => {
+  it('is too large, and is not parsed', () => {
     const bytes = new Uint8Array(DOCUMENT_LIMITS.maxDefinitionBytes + 1).fill(0x20);
     expect(errors({ bytes })).toEqual(['publish/size']);
   });
 
-  it('YAML that is sent as JSON', () => {
+  it('is YAML with the media type of JSON', () => {
     expect(errors({ mediaType: 'application/json' })).toEqual(['publish/media-type']);
   });
 
-  it('an unpaired surrogate, which a catalog cannot represent, with the code that lint tells', () => {
+  it('has an unpaired surrogate, with the code of the lint rule', () => {
     const document = {
       apiVersion: 'config.kubernetes.io/v1alpha1',
       kind: 'KRMFunctionDefinition',
@@ -311,7 +311,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  it('nesting that would blow its catalog entry up', () => {
+  it('has nesting that would make its catalog entry too large', () => {
     const leaves = Array.from({ length: 300_000 }, () => 1);
     const nested = Array.from({ length: 40 }).reduce<unknown>((value) => [value], leaves);
     const schema = { openAPIV3Schema: { type: 'object', default: nested } } as never;
@@ -323,7 +323,7 @@ describe('what is refused', () => {
     expect(errors({ bytes: encode(JSON.stringify(document)) })).toContain('publish/entry-size spec.versions');
   });
 
-  it('a README that is too large or no text', () => {
+  it('has a README that is too large or not text', () => {
     expect(errors({ readme: new Uint8Array(PUBLISH_LIMITS.maxReadmeBytes + 1).fill(0x61) })).toEqual([
       'publish/readme-size',
     ]);
@@ -333,7 +333,7 @@ describe('what is refused', () => {
     );
   });
 
-  it('with every problem at once, each with a way out', () => {
+  it('has every problem reported at once, each with a fix', () => {
     const input = {
       release: 'latest',
       name: { group: 'other.com', kind: 'Other' },
@@ -374,7 +374,7 @@ it('never throws for random bytes, and accepted definitions survive a round trip
   expect(outcomes).toEqual(new Set(['created', 'invalid']));
 });
 
-describe('the release before', () => {
+describe('the previous release', () => {
   const version = (name: string, ...fields: string[]) =>
     functionVersion(name, {
       schema: {
@@ -392,7 +392,7 @@ describe('the release before', () => {
   const before = releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b')));
   const next = { release: '2.0.0', currentRelease: undefined };
 
-  it('cannot be broken without permission, not even by a new major release', () => {
+  it('cannot be broken without --allow-breaking, even by a new major release', () => {
     const bytes = bytesOf(version('v1', 'a', 'c'));
     const place = 'spec.versions[0].schema.openAPIV3Schema.properties';
     expect(errors({ ...next, standing: [before], bytes })).toEqual([`publish/breaking ${place}`]);
@@ -408,7 +408,7 @@ describe('the release before', () => {
     expect(allowed.diagnostics[0]?.range?.start.line).toBeGreaterThan(5);
   });
 
-  it('lets a converted function declare its schema, with a warning to review', () => {
+  it('allows a converted function to declare its schema, with a warning', () => {
     const converted = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
     const open = functionVersion('v1', { schema: { openAPIV3Schema: converted } });
     const standing = [releaseRecord('1.0.0', definitionOf(open))];
@@ -418,7 +418,7 @@ describe('the release before', () => {
     ]);
   });
 
-  it('lets an alpha API version break with a warning, and no other', () => {
+  it('allows breaking changes only in an alpha API version, with a warning', () => {
     const alpha = [
       releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b'), version('v2alpha1', 'a', 'b'))),
     ];
@@ -437,12 +437,12 @@ describe('the release before', () => {
     ]);
   });
 
-  it('may be left by a new API version beside the old one, and grows', () => {
+  it('allows a new API version next to the old one, and new optional fields', () => {
     const bytes = bytesOf(version('v2', 'c'), version('v1', 'a', 'b', 'c'));
     expect(created({ ...next, standing: [before], bytes }).diagnostics).toEqual([]);
   });
 
-  it('leads to diagnostics about new capabilities, another registry and another license', () => {
+  it('is compared for new capabilities, another registry, and another license', () => {
     const bytes = bytesOf({
       ...version('v1', 'a', 'b'),
       license: 'MIT',
@@ -470,7 +470,7 @@ describe('the release before', () => {
     expect(errors({ ...next, standing: [many], bytes })).toHaveLength(DOCUMENT_LIMITS.maxDiagnostics);
   });
 
-  it('must be passed in', () => {
+  it('is a required argument', () => {
     expect(() => plan({ ...next, standing: [before], predecessor: undefined })).toThrow(RangeError);
   });
 

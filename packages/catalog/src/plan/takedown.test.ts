@@ -29,7 +29,7 @@ function plan(target: ReleaseRecord, releases: ReleaseRecord[]) {
 }
 
 describe('a takedown', () => {
-  it('leaves the newest other release for search to show', () => {
+  it('displays the newest remaining release in search', () => {
     expect(plan(NEW, [OLD, NEW])).toEqual({
       ...NAME,
       expectedRevision: 7,
@@ -42,11 +42,11 @@ describe('a takedown', () => {
     expect(plan(NEW, [yanked, NEW]).search).toMatchObject({ release: '1.0.0', yanked: true });
   });
 
-  it('of the only release leaves nothing to show', () => {
+  it('of the only release removes the function from search', () => {
     expect(plan(NEW, [NEW])).not.toHaveProperty('search');
   });
 
-  it('takes every release of the same bytes with it', () => {
+  it('includes every release with the same bytes', () => {
     const again = described('2.0.1', 'about 2.0.0');
     expect(again.digest).toBe(NEW.digest);
     const planned = plan(NEW, [OLD, NEW, again]);
@@ -55,7 +55,7 @@ describe('a takedown', () => {
     expect(plan(again, [NEW, again])).not.toHaveProperty('search');
   });
 
-  it('keeps the signers of each release in its tombstone, and those that a record names', () => {
+  it('stores the signers of each release in its tombstone, and those of a record', () => {
     const key = (character: string) =>
       ({ type: 'key', fingerprint: `sha256:${character.repeat(64)}` }) as const;
     const signed = (character: string, signer = key(character)): ReleaseBundle => ({
@@ -99,13 +99,13 @@ describe('a takedown', () => {
     expect(plan(NEW, [OLD])).toMatchObject({ takedowns: [takedownOf(NEW)], search: { release: '1.0.0' } });
   });
 
-  it('is refused if the release has other bytes', () => {
+  it('is rejected if the release has other bytes', () => {
     const other = described('2.0.0', 'something else');
     expect(() => plan(NEW, [other])).toThrow(KrmhubError);
     expect(() => plan(NEW, [other])).toThrow(other.digest);
   });
 
-  it('names the function as it is written', () => {
+  it('uses the spelling of the function in the registry', () => {
     const current = functionRecord([NEW], 1);
     const takedown = { ...takedownOf(NEW), kind: 'setlabels' };
     expect(planTakedown({ current, takedown, displayed: undefined })).toMatchObject({
@@ -114,7 +114,7 @@ describe('a takedown', () => {
     });
   });
 
-  it('needs the record that is shown afterwards', () => {
+  it('requires the record of the displayed release', () => {
     const current = functionRecord([OLD, NEW]);
     expect(() => planTakedown({ current, takedown: takedownOf(NEW), displayed: NEW })).toThrow(RangeError);
     expect(() => planTakedown({ current, takedown: takedownOf(NEW), displayed: undefined })).toThrow(
@@ -123,11 +123,11 @@ describe('a takedown', () => {
   });
 });
 
-describe('what was taken down', () => {
+describe('a release that was taken down', () => {
   const takedowns = [takedownOf(OLD)];
   const other = sha256('other');
 
-  it('is never published again, neither the name nor the bytes', () => {
+  it('is never published again, by name or by bytes', () => {
     expect(tombstoneConflict(takedowns, { release: '1.0.0', digest: other })).toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('its name cannot be used again'),
@@ -140,7 +140,7 @@ describe('what was taken down', () => {
     });
   });
 
-  it('stops nothing else', () => {
+  it('does not affect other releases', () => {
     expect(tombstoneConflict(takedowns, { release: '1.0.1', digest: other })).toBeUndefined();
     expect(tombstoneConflict([], { release: '1.0.0', digest: OLD.digest })).toBeUndefined();
   });

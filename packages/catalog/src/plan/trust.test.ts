@@ -88,14 +88,14 @@ function takedown(release: string, signers: Takedown['signers']): Takedown {
 }
 
 describe('without a policy, the first signer of a function', () => {
-  it('may be anyone, and nothing is required before', () => {
+  it('can be anyone, and is not required for the first release', () => {
     expect(plan([], [])).toBeUndefined();
     expect(plan([[]], [])).toBeUndefined();
     expect(plan([[]], [OWNER])).toBeUndefined();
     expect(plan([[OWNER], []], [OWNER])).toBeUndefined();
   });
 
-  it('is required from then on', () => {
+  it('is required for later releases', () => {
     const before = `previous releases are signed by the key ${digest('a')}`;
     expect(plan([[OWNER]], [])).toContain(`${before}, and this one is not`);
     expect(plan([[OWNER], []], [])).toContain(before);
@@ -103,11 +103,11 @@ describe('without a policy, the first signer of a function', () => {
     expect(plan([[OWNER]], [OTHER])).toContain(`it is signed by the key ${digest('b')}, and ${before}`);
   });
 
-  it('does not bring another signer in', () => {
+  it('cannot add another signer', () => {
     expect(plan([[OWNER]], [OWNER, OTHER])).toContain(`it is signed by the key ${digest('b')}`);
   });
 
-  it('is not replaced by anyone if its key could not be identified', () => {
+  it('cannot be replaced if its key is unknown', () => {
     for (const signers of [[], [OTHER]]) {
       expect(plan([[undefined]], signers)).toContain('a key that this registry could not identify');
     }
@@ -159,7 +159,7 @@ describe('bundles that others pushed before the release', () => {
     expect(signers(planWith({ ...given, earlier: [], signers: [OWNER] }))).toEqual([OWNER]);
   });
 
-  it('neither prevent a release of the pinned signer nor count beside it', () => {
+  it('do not prevent a release by the pinned signer, and do not count', () => {
     expect(signers(planWith({ ...given, earlier: [[OWNER]], signers: [OWNER] }))).toEqual([OWNER]);
     expect(plan([[OWNER]], [], { others: [bundle(OTHER)] })).toContain('this one is not');
   });
@@ -170,7 +170,7 @@ describe('bundles that others pushed before the release', () => {
     expect(plan([], [], { policies, others: [bundle(OTHER)] })).toContain('it is not signed');
   });
 
-  it('do not crowd out evidence by the publisher', () => {
+  it('do not displace evidence of the publisher', () => {
     const many = Array.from({ length: 100 }, (_, at): ReleaseBundle => {
       const digest = `sha256:${at.toString().padStart(64, '0')}` as const;
       return { ...bundle(undefined), claim: 'attestation', digest };

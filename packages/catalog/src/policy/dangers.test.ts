@@ -108,7 +108,7 @@ describe('a subject pattern', () => {
     expect(warnings(pattern)).toEqual([]);
   });
 
-  it('that was made to be slow is looked at in bounded time', () => {
+  it('that is hostile is checked in bounded time', () => {
     const begun = process.cpuUsage();
     for (const pattern of [
       `^${'(a|b|.*)'.repeat(30)}$`,
@@ -147,7 +147,7 @@ describe('a policy', () => {
     expect([diagnostics[0]!.hint, diagnostics[0]!.range]).not.toContain(undefined);
   });
 
-  it('may revoke by a wide pattern without a warning', () => {
+  it('can revoke with a broad pattern without a warning', () => {
     expect(signed(`{${issuer}, subjectPattern: "^.*$", revoked: moved}`).diagnostics).toEqual([]);
   });
 
@@ -217,7 +217,7 @@ describe('two sets of policies', () => {
   const other: TrustedSigner = { issuer, subject: 'other@a.b' };
 
   it.each<[string, SigningPolicy[], SigningPolicy[], object[]]>([
-    ['are the same', [policy(['a.b'], [ci])], [policy(['a.b'], [ci], { name: 'renamed' })], []],
+    ['are equal', [policy(['a.b'], [ci])], [policy(['a.b'], [ci], { name: 'renamed' })], []],
     [
       'cover a group for the first time',
       [],
@@ -283,7 +283,7 @@ describe('two sets of policies', () => {
       ],
       [{ group: 'a.b', trusted: [], distrusted: [CI] }],
     ],
-  ])('that %s say who becomes trusted and who no longer is', (_, before, after, expected) => {
+  ])('that %s list the added and removed signers', (_, before, after, expected) => {
     expect(compareTrust(before, after)).toEqual(expected);
   });
 });

@@ -31,8 +31,8 @@ const text = (...documents: object[]) =>
 const read = (written: string) => readTrust(new TextEncoder().encode(written), 'trust.yaml');
 const codes = (...documents: object[]) => read(text(...documents)).diagnostics.map(({ code }) => code);
 
-describe('a file of trust', () => {
-  it('holds policies and catalogs in any order, and is written as it is read', () => {
+describe('a trust file', () => {
+  it('contains policies and catalogs in any order, and survives a round trip', () => {
     const { trust, diagnostics } = read(
       text(
         catalog(),
@@ -55,7 +55,7 @@ describe('a file of trust', () => {
     expect([diagnostics[0]!.hint, diagnostics[0]!.range]).not.toContain(undefined);
   });
 
-  it('may hold comments alone', () => {
+  it('can contain only comments', () => {
     expect(read('# nobody\n---\n').trust).toEqual({ policies: [], catalogs: [] });
   });
 

@@ -91,12 +91,12 @@ describe('the verdict on the signatures of a release', () => {
     expect(words(policies, [...bundles])).toEqual(expected);
   });
 
-  it('counts a sound signature beside a revoked one, if no policy covers the release', () => {
+  it('counts a valid signature next to a revoked one, if no policy covers the release', () => {
     const revokes = policy({ revoked: 'stolen' }, ['other.example']);
     expect(words([revokes], [bundle(KEY), bundle(STRANGER)])[0]).toBe('signed');
   });
 
-  it('says where no signature covers the README', () => {
+  it('reports that no signature covers the README', () => {
     const partly = words([policy()], [bundle(KEY)], DIGEST);
     expect(partly[1]).toBe('verified, but not the README');
     expect(partly[2]).toMatch(/by the registry policy team; no signature covers the README$/);

@@ -29,7 +29,7 @@ const trustsKey = (more: Omit<TrustedSigner, 'key' | 'fingerprint'> = {}): Trust
 });
 
 describe('a verdict', () => {
-  it('is none where no policy covers the release', () => {
+  it('is absent if no policy covers the release', () => {
     expect(evaluateSignatures([], NAME, [signature(KEY)])).toBeUndefined();
     const others = [
       policy([trustsKey()], { groups: ['*.example.com'] }),
@@ -45,7 +45,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('names the signer and the policy', () => {
+  it('contains the signer and the policy', () => {
     expect(evaluateSignatures([policy([trustsKey()])], NAME, [signature(KEY)])).toEqual({
       trusted: true,
       signer: KEY,
@@ -53,7 +53,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('takes one good signature among others, and one policy among others', () => {
+  it('requires only one valid signature, and one policy', () => {
     const stranger: Signer = { type: 'key', fingerprint: sha256('another') };
     const policies = [
       policy([{ issuer: WORKFLOW.issuer, subject: 'x' }], { name: 'first' }),
@@ -143,7 +143,7 @@ describe('a verdict', () => {
     }
   });
 
-  it('still takes another good signature beside a revoked one', () => {
+  it('accepts another valid signature next to a revoked one', () => {
     const second: Signer = { type: 'key', fingerprint: sha256('second') };
     const policies = [
       policy([trustsKey({ revoked: 'stolen' }), { key: 'PEM', fingerprint: sha256('second') }]),
@@ -162,7 +162,7 @@ describe('policies in a file', () => {
     `apiVersion: krmhub.dev/v1alpha1\nkind: SigningPolicy\nmetadata: {name: team}\nspec:\n${spec}`;
   const signers = `  signers:\n  - key: |\n${pem.replace(/^/gm, '      ').trimEnd()}\n`;
 
-  it('are read with all that they say, one to a document', () => {
+  it('are read completely, one per document', () => {
     const { policies, diagnostics } = read(
       `${document(`  groups: [example.com, "*.example.com"]\n  releases: ">=1, <2"\n${signers}    validUntil: "2030-01-01T00:00:00Z"\n`)}---\n${document(
         `  groups: ["*"]\n  signers: [{issuer: "https://token.example.com", subject: ci, revoked: gone}]\n`,
@@ -228,7 +228,7 @@ describe('policies in a file', () => {
     for (const { hint, range } of diagnostics) expect([hint, range]).not.toContain(undefined);
   });
 
-  it('are limited in patterns, counted before any is compiled', () => {
+  it('are rejected with too many patterns before one is compiled', () => {
     const text = (documents: number) =>
       Array.from({ length: documents }, (_, at) => {
         const patterns = Array.from(

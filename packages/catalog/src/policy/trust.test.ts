@@ -4,7 +4,7 @@ import { locateCatalog } from './catalog-url.js';
 const identity = 'krm.example.com/catalogs/default';
 const base = `https://${identity}`;
 
-describe('the address of a catalog', () => {
+describe('the URL of a catalog', () => {
   it.each([
     base,
     `http://${identity}`,
@@ -20,7 +20,7 @@ describe('the address of a catalog', () => {
     expect(locateCatalog(text)).toEqual({ identity, name: 'default' });
   });
 
-  it('names a snapshot', () => {
+  it('contains a snapshot', () => {
     for (const file of ['', '/', '/catalog.yaml', '/snapshot.json']) {
       const located = locateCatalog(`${base}/snapshots/7${file}`);
       expect(located).toEqual({ identity, name: 'default', snapshot: '7' });
@@ -37,13 +37,13 @@ describe('the address of a catalog', () => {
     expect(locateCatalog(text)?.identity).not.toBe(identity);
   });
 
-  it('is one for the hosts of Docker Hub', () => {
+  it('is the same for all hosts of Docker Hub', () => {
     for (const host of ['docker.io', 'index.docker.io', 'registry-1.docker.io', 'Registry-1.Docker.io.']) {
       expect(locateCatalog(`https://${host}/team/catalog`)?.identity).toBe('docker.io/team/catalog');
     }
   });
 
-  it('is any path of another host, without its file name', () => {
+  it('is the path without the file name on other hosts', () => {
     expect(locateCatalog('https://raw.example.com/team/catalog.yml')).toEqual({
       identity: 'raw.example.com/team',
     });

@@ -123,7 +123,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text);
 describe.each(PROFILES)('the profile %s', (profile) => {
   const { text, report } = rendered(profile);
 
-  it('has these bytes, and reports what it does not say', () => {
+  it('has these bytes, and reports unsupported fields', () => {
     expect(text).toBe(golden(`${profile}.yaml`, text));
     const written = `${JSON.stringify(report, undefined, 1)}\n`;
     expect(written).toBe(golden(`${profile}.report.json`, written));
@@ -131,7 +131,7 @@ describe.each(PROFILES)('the profile %s', (profile) => {
     expect(report.functions + report.omitted).toBe(DEFINITIONS.length);
   });
 
-  it('is the same for definitions whose fields come in another order', () => {
+  it('does not depend on the order of fields in definitions', () => {
     const turned = DEFINITIONS.map(
       (definition) =>
         Object.fromEntries(Object.entries(definition).reverse()) as unknown as FunctionDefinition,
@@ -139,13 +139,13 @@ describe.each(PROFILES)('the profile %s', (profile) => {
     expect(rendered(profile, turned).text).toBe(text);
   });
 
-  it('says of a catalog without functions that there are none', () => {
+  it('renders a catalog without functions', () => {
     const { text: empty, report: nothing } = rendered(profile, []);
     expect(empty).toBe(golden(`empty-${profile}.yaml`, empty));
     expect(nothing).toMatchObject({ functions: 0, omitted: 0, losses: [] });
   });
 
-  it('reports every omitted function as a loss without a field', () => {
+  it('reports every omitted function without a field', () => {
     for (const definition of DEFINITIONS) {
       const { report: its } = rendered(profile, [definition]);
       const whole = its.losses.filter(({ field, version }) => field === undefined && version === undefined);
@@ -160,7 +160,7 @@ describe.each(PROFILES)('the profile %s', (profile) => {
     }
   });
 
-  it('is YAML that readers of YAML 1.1 and 1.2 read alike, whatever strings there are', () => {
+  it('is the same for YAML 1.1 and 1.2 parsers, with any strings', () => {
     const nasty = NASTY_STRINGS.map((description, index) =>
       one(`Nasty${index}`, [functionVersion('v1', { usage: description })], {
         description,
@@ -179,7 +179,7 @@ describe.each(PROFILES)('the profile %s', (profile) => {
 });
 
 describe('kep', () => {
-  it('is read by krmhub as what it was, API versions with other runtimes in entries of their own', () => {
+  it('survives a round trip, with separate entries for other runtimes', () => {
     const { text, report } = rendered('kep');
     const read = linted(bytesOf(text));
     expect(
@@ -205,7 +205,7 @@ describe('kep', () => {
 describe('kep-schema', () => {
   const { text, report } = rendered('kep-schema');
 
-  it('leaves out executables that only an OCI digest verifies', () => {
+  it('omits executables with only an OCI digest', () => {
     const platform = { bin: 'fn', os: 'linux', uri: `oci://a.example/fn@sha256:${'a'.repeat(64)}` } as const;
     const own = { ...platform, arch: 'arm64', sha256: 'a'.repeat(64) } as const;
     const exec = (...platforms: ExecPlatform[]) =>
@@ -245,7 +245,7 @@ describe('kep-schema', () => {
 });
 
 describe('kustomize-prototype', () => {
-  it('pins by the reference, asks for the network in its own word, and says nothing of storage', () => {
+  it('pins the image in the reference, and maps network access but not storage', () => {
     const { text } = rendered('kustomize-prototype');
     const { spec } = load(text) as { spec: { krmFunctions: FunctionDefinition[] } };
     const runtimes = Object.fromEntries(
@@ -269,7 +269,7 @@ describe('kustomize-prototype', () => {
 });
 
 describe('porch', () => {
-  it('has an object for each repository of images, with the tags of its API versions', () => {
+  it('has one object per image repository, with the tags of its API versions', () => {
     const { text, report } = rendered('porch');
     const objects = loadAll(text) as { metadata: { name: string }; spec: JsonObject }[];
     expect(objects.filter(({ metadata }) => metadata.name.startsWith('moved'))).toMatchObject([
@@ -295,7 +295,7 @@ describe('porch', () => {
     });
   });
 
-  it('names no two objects alike, whatever the case of their kinds', () => {
+  it('has unique object names, also for kinds that differ in case', () => {
     const kinds = ['SETLABELS', 'SetLabels', 'SetLabels-2', 'setLabels'];
     const text = rendered(
       'porch',
@@ -310,7 +310,7 @@ describe('porch', () => {
     ]);
   });
 
-  it('says so where Kubernetes could not take the name of the object', () => {
+  it('reports object names that are too long for Kubernetes', () => {
     const definition = one('K'.repeat(60), [functionVersion('v1')], {
       group: `${'a.'.repeat(100)}example.com`,
     });
@@ -325,7 +325,7 @@ describe('porch', () => {
 });
 
 describe('kpt-list', () => {
-  it('is JSON with images by name and digest, and their type', () => {
+  it('is JSON with the name, digest, and type of each image', () => {
     const { text, report } = rendered('kpt-list');
     const list = JSON.parse(text) as { version: string; functions: JsonObject[] };
     expect(list.version).toBe('1');
@@ -347,8 +347,8 @@ describe('kpt-list', () => {
   });
 });
 
-describe('the report in pieces', () => {
-  it('is one loss to a line, with the snapshot that it is of', () => {
+describe('the streamed report', () => {
+  it('has one unsupported field per line, and the snapshot', () => {
     const pieces = profileReportPieces({ catalog: 'c', snapshot: sha256('s'), profile: 'kep' }, []);
     const loss = { group: 'example.com', kind: 'K', message: 'one' };
     const text =

@@ -13,7 +13,7 @@ const filled = (text: string) =>
   );
 const KEY = JSON.stringify(PEM);
 
-describe('files of keys', () => {
+describe('key files in a recipe', () => {
   it.each([
     ['plain', '    - key: banana.pub   # why\n', `    - key: ${KEY}   # why\n`],
     ['in quotes', `    - {key: 'a b.pub', groups: ["*"]}\n`, `    - {key: ${KEY}, groups: ["*"]}\n`],
@@ -57,12 +57,12 @@ describe('files of keys', () => {
     },
   );
 
-  it('leave the mark of the encoding where it is', () => {
+  it('keep the byte order mark', () => {
     const text = `\ufeff${RECIPE('    - key: a.pub\n')}`;
     expect(filled(text)).toBe(text.replace('a.pub', KEY));
   });
 
-  it('move what stands behind them, and places know that', () => {
+  it('shift the following lines, and positions follow', () => {
     const text = RECIPE('    - {signers: [{key: a}, {key: "b.pub"}], x: 1}\n');
     const keys = findKeyFiles(encode(text)).map((file) => ({ ...file, pem: PEM }));
     const after = inlineKeys(encode(text), keys).split('\n')[4]!;

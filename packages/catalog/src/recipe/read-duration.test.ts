@@ -52,7 +52,7 @@ describe('a duration', () => {
     expect(readDuration(text).ok).toBe(false);
   });
 
-  it('is written in the longest unit that fits', () => {
+  it('is formatted in the largest exact unit', () => {
     expect([60, 61, 3_600, 86_400, 604_800, 0].map(formatDuration)).toEqual([
       '1m',
       '61s',

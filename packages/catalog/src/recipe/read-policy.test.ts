@@ -41,8 +41,8 @@ const hintsOf = (text: string) =>
     .diagnostics.map(({ hint }) => hint)
     .join('\n');
 
-describe('what the policies of the registry require', () => {
-  it('is required in place of signers', () => {
+describe('requireSignature with policies', () => {
+  it('replaces the signers', () => {
     const { policy } = recipeOf(withPolicy('{requireSignature: {policies: true}}'));
     expect(policy).toEqual({ requireRegistryPolicies: true });
   });
@@ -58,8 +58,8 @@ describe('what the policies of the registry require', () => {
   });
 });
 
-describe('a recipe over catalogs elsewhere', () => {
-  it('is read as it is written', () => {
+describe('a recipe with upstream catalogs', () => {
+  it('is read completely', () => {
     const text = `${HEAD}spec:
   sources:
   - name: ours
@@ -160,7 +160,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
     });
   });
 
-  it('has policies whose verdicts say where they stand', () => {
+  it('has policies with positions in their verdicts', () => {
     const { policy } = recipeOf(withSignature(`{groups: [banana.co], key: ${INLINE}}`));
     const name = { group: 'banana.co', kind: 'Peel', release: '' };
     expect(evaluateSignatures(policy!.requireSignature!, name, [])).toMatchObject({
@@ -169,7 +169,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
     });
   });
 
-  it('may have a policy that asks for nothing', () => {
+  it('can have an empty policy', () => {
     expect(recipeOf(withPolicy('{}')).policy).toEqual({});
   });
 });
@@ -193,7 +193,7 @@ describe('the catalog of a source', () => {
     expect(problems(of(catalog))).toEqual([problem]);
   });
 
-  it('that is matched by a license that nobody has is warned of', () => {
+  it('warns about a selector with an invalid license', () => {
     const source = '{name: a, functions: {}, match: [{license: Apche-2.0}]}';
     expect(problems(withSource(source))).toEqual([
       'recipe/selector-license spec.sources[0].match[0].license 6:48',
@@ -201,12 +201,12 @@ describe('the catalog of a source', () => {
     expect(hintsOf(withSource(source))).toContain('`Apache-2.0`');
   });
 
-  it('may be asked at the ends of what is taken', () => {
+  it('accepts the shortest and longest intervals', () => {
     const { sources } = recipeOf(of('{url: https://a.example/, refresh: 30d, minimumAge: 0s}'));
     expect(sources[0]!.catalog).toMatchObject({ refreshSeconds: 2_592_000, minimumAgeSeconds: 0 });
   });
 
-  it('that a source and functions share is told of both', () => {
+  it('reports both fields if a source has functions and a catalog', () => {
     expect(problems(withSource('{name: a, functions: {}, catalog: {url: https://a.example/}}'))).toEqual([
       'recipe/ambiguous-source spec.sources[0] 6:5',
     ]);
@@ -214,7 +214,7 @@ describe('the catalog of a source', () => {
     expect(hintsOf(withSource('{name: a, catalog: https://a.example/}'))).toContain('{url: …}');
   });
 
-  it('comes unencrypted without a warning where everything of it must be signed', () => {
+  it('can use http without a warning if a signature is required for all groups', () => {
     const policy = (...globs: string[]) =>
       `  policy: {requireSignature: [${globs.map((glob) => `{groups: ["${glob}"], issuer: a, subject: b}`).join()}]}\n`;
     const from = (match: string, rest: string) =>
@@ -283,7 +283,7 @@ describe('rules that rewrite references', () => {
     expect(JSON.stringify(read(of(rules)))).not.toContain('u:p@');
   });
 
-  it('may be of OCI artifacts and git repositories, as the references of programs are', () => {
+  it('can have OCI and git prefixes', () => {
     const rules =
       '[{from: oci://a.co/x/, to: oci://b.co/}, {from: "git::https://a.co/", to: "git::https://b.co/"}]';
     expect(problems(of(rules))).toEqual([]);
@@ -294,7 +294,7 @@ describe('rules that rewrite references', () => {
     );
   });
 
-  it('may except something from a later rule', () => {
+  it('can exclude a prefix from a later rule', () => {
     const rules = '[{from: a.co/x/, to: a.co/x/}, {from: a.co/, to: b.co/}]';
     expect(recipeOf(of(rules)).sources[0]!.rewrite).toHaveLength(2);
   });
@@ -342,7 +342,7 @@ describe('the policy of a recipe', () => {
     expect(found).toEqual(expected);
   });
 
-  it('says of the path of a key that no file is read', () => {
+  it('reports that a key cannot be a path', () => {
     expect(hintsOf(withSignature('{groups: [a.co], key: banana.pub}'))).toContain('krmhub catalog apply');
     expect(hintsOf(withSignature('{groups: [a.co], signers: [{key: banana.pub}]}'))).toContain(
       'which reads key files',
@@ -353,7 +353,7 @@ describe('the policy of a recipe', () => {
     ).toContain('key: |');
   });
 
-  it('tells a private key loudly, and does not repeat it', () => {
+  it('rejects a private key without repeating it', () => {
     const { diagnostics } = read(withSignature(`{groups: [a.co], key: ${JSON.stringify(PRIVATE)}}`));
     expect(diagnostics[0]!.message).toContain('private key');
     expect(JSON.stringify(diagnostics)).not.toContain(PRIVATE.split('\n')[1]);
@@ -396,7 +396,7 @@ describe('the policy of a recipe', () => {
     expect(diagnostics.length).toBeLessThanOrEqual(201);
   });
 
-  it('has no more patterns than everybody can wait for', () => {
+  it('limits the number of patterns', () => {
     const items = (count: number) =>
       Array.from(
         { length: count },

@@ -26,13 +26,13 @@ function problems(text: string): string[] {
 }
 
 describe('a recipe', () => {
-  it('says of a document of another kind only that', () => {
+  it('reports only the kind of another document', () => {
     expect(problems('apiVersion: apps/v1\nkind: Deployment\nstatus: {}\n')).toEqual([
       'recipe/document kind 2:7',
     ]);
   });
 
-  it('is read as it is written', () => {
+  it('is read completely', () => {
     const text = `${HEAD}metadata:
   name: platform
   labels: {author: ExampleCo, example.com/tier: "1"}
@@ -63,7 +63,7 @@ spec:
     });
   });
 
-  it('has defaults for what the entries of a source lack', () => {
+  it('can have defaults for missing fields of entries', () => {
     const text = withDefaults(
       'publisher: A Co, license: apache 2.0, schema: {openAPIV3Schema: {type: object}}, idempotent: true, usage: "https://a.example/docs", examples: ["https://a.example/e"], registry: registry.a.example/mirror',
     );
@@ -80,7 +80,7 @@ spec:
     expect(read(withDefaults('')).recipe!.sources[0]!.catalog!.defaults).toEqual({});
   });
 
-  it('of the built-in catalog takes everything', () => {
+  it('of the built-in catalog selects all functions', () => {
     expect(read(DEFAULT_RECIPE_TEXT)).toEqual({
       recipe: { name: 'default', sources: [{ name: 'registry', exclude: [] }] },
       diagnostics: [],
@@ -98,8 +98,8 @@ spec:
   });
 });
 
-describe('what is wrong', () => {
-  it('is all told at once, each at its place, with a way out', () => {
+describe('an invalid recipe', () => {
+  it('has all problems reported at once, with positions and fixes', () => {
     const text = `apiVersion: krmhub.dev/v1
 kind: CatalogRecipe
 metadata: {name: Not A Name, label: {}}
@@ -225,7 +225,7 @@ spec:
     expect(diagnostics.every(({ file }) => file === 'recipe.yaml')).toBe(true);
   });
 
-  it('binary bytes are refused', () => {
+  it('rejects binary data', () => {
     expect(readRecipe(new Uint8Array([0xff, 0xfe, 0, 1]), 'x').recipe).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ describe('the address of a catalog', () => {
     expect(readSourceAddress(text)).toEqual({ ok: true, address: { type: 'http', url } });
   });
 
-  it('keeps an international host name, however many addresses were read before', () => {
+  it('keeps an international host name, also on repeated calls', () => {
     const refused = Array.from({ length: 20_000 }, () =>
       readSourceAddress('https://bücher.example/c'),
     ).filter(({ ok }) => !ok);
@@ -73,7 +73,7 @@ describe('the address of a catalog', () => {
     });
   });
 
-  it('may be of unencrypted ways, which is told apart', () => {
+  it('can be unencrypted, which is reported separately', () => {
     const open = (text: string) => {
       const read = readSourceAddress(text);
       return read.ok && isInsecure(read.address);
@@ -100,7 +100,7 @@ describe('the address of a catalog', () => {
   });
 });
 
-describe('what is no address', () => {
+describe('an invalid address', () => {
   it.each([
     ['nothing', '', 'no scheme'],
     ['a host without a scheme', 'banana.co/catalog.yaml', 'no scheme'],
@@ -197,7 +197,7 @@ describe('what is no address', () => {
     expect(JSON.stringify(read)).not.toContain('secret');
   });
 
-  it('is refused soon, however long it is', () => {
+  it('is rejected in linear time', () => {
     for (const part of ['/', 'a/', '%', '@', '..', '-', '?ref=a', '&', ':']) {
       for (const start of [
         'https://h/',

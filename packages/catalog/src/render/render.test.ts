@@ -119,12 +119,12 @@ function expected(kind: string, krmFunctions: unknown[]) {
 }
 
 describe('catalogs', () => {
-  it.each(SNAPSHOT_RENDITIONS)('%s has the bytes it always had', (form) => {
+  it.each(SNAPSHOT_RENDITIONS)('%s has the bytes of the golden file', (form) => {
     expect(catalog(form)).toBe(golden(form, catalog(form)));
     expect(catalog(form, [])).toBe(golden(`empty-${form}`, catalog(form, [])));
   });
 
-  it.each(SNAPSHOT_RENDITIONS)('%s says what the definitions say, in every reader', (form) => {
+  it.each(SNAPSHOT_RENDITIONS)('%s is the same in every YAML parser', (form) => {
     const kind = form.startsWith('krm') ? 'KRMFunctionCatalog' : 'Catalog';
     for (const [entries, functions] of [
       [ENTRIES, [functionDefinition(), FULL]],
@@ -138,7 +138,7 @@ describe('catalogs', () => {
     }
   });
 
-  it.each(SNAPSHOT_RENDITIONS)('%s is read by the own readers without a word', (form) => {
+  it.each(SNAPSHOT_RENDITIONS)('%s is read by krmhub without diagnostics', (form) => {
     const bytes = new TextEncoder().encode(catalog(form));
     const machine = readMachineYaml(bytes, { file: form });
     const author = readYaml(bytes, { file: form });
@@ -146,7 +146,7 @@ describe('catalogs', () => {
     expect(author.documents[0]?.value).toEqual(machine.documents[0]);
   });
 
-  it('read one entry at a time', () => {
+  it('can be parsed one entry at a time', () => {
     let made = 0;
     function* entries() {
       for (;;) {
@@ -160,7 +160,7 @@ describe('catalogs', () => {
     chunks.return();
   });
 
-  it('of one line to an entry, in JSON', () => {
+  it('have one line per entry in JSON', () => {
     const lines = catalog('catalog.json').split('\n');
     expect(lines.map((line) => line.slice(0, 12))).toEqual([
       '{"apiVersion',
@@ -171,7 +171,7 @@ describe('catalogs', () => {
     ]);
   });
 
-  it('come back from kubectl, nasty strings and all', ({ skip }) => {
+  it('survive a round trip through kubectl, also with unusual strings', ({ skip }) => {
     if (spawnSync('kubectl', ['version', '--client']).status !== 0) skip('kubectl is not on PATH');
     const definition = {
       ...FULL,
@@ -191,7 +191,7 @@ describe('catalogs', () => {
 });
 
 describe('entries', () => {
-  it('name the digest of their YAML, which depends on the content and not on the order of fields', () => {
+  it('have a digest that does not depend on the order of fields', () => {
     const entry = renderEntry(FULL);
     expect(entry.digest).toBe(sha256(entry.yaml));
     const reversed = Object.fromEntries(Object.entries(FULL).reverse()) as unknown as FunctionDefinition;
@@ -199,12 +199,12 @@ describe('entries', () => {
     expect(renderEntry({ ...FULL, description: 'x' }).digest).not.toBe(entry.digest);
   });
 
-  it('leave out fields that no definition has', () => {
+  it('omit unknown fields', () => {
     const stray = { ...functionDefinition(), hidden: true, __proto__: { polluted: true } };
     expect(renderEntry(stray)).toEqual(renderEntry(functionDefinition()));
   });
 
-  it('keep names of JavaScript’s own in schemas', () => {
+  it('keep inherited property names in schemas', () => {
     const properties = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}');
     const schema = { openAPIV3Schema: { type: 'object', properties } };
     const { json, yaml } = renderEntry(functionDefinition({ versions: [functionVersion('v1', { schema })] }));
@@ -214,13 +214,13 @@ describe('entries', () => {
     );
   });
 
-  it('refuse half a surrogate pair', () => {
+  it('reject an unpaired surrogate', () => {
     expect(() => renderEntry(functionDefinition({ description: 'half \ud83d' }))).toThrow(TypeError);
   });
 });
 
 describe('definitions', () => {
-  it('have the bytes they always had, and come back', () => {
+  it('have the bytes of the golden file, and survive a round trip', () => {
     const text = renderDefinition(FULL);
     expect(text).toBe(golden('definition.yaml', text));
     const document = {
@@ -274,13 +274,13 @@ describe('snapshot.json and report.json', () => {
     createdAt: NOW,
   };
 
-  it('have the bytes they always had', () => {
+  it('have the bytes of the golden file', () => {
     const [one, two] = [renderSnapshot(snapshot, functions), renderReport(snapshot, functions)];
     expect(one).toBe(golden('snapshot.json', one));
     expect(two).toBe(golden('report.json', two));
   });
 
-  it('hold what is in the snapshot, in order, and no time', () => {
+  it('contain the entries of the snapshot in order, and no time', () => {
     const value = JSON.parse(renderSnapshot(snapshot, functions));
     expect(value.entries.map(({ kind }: { kind: string }) => kind)).toEqual(['A', 'B']);
     expect(JSON.stringify(value)).not.toContain('2030');
@@ -292,7 +292,7 @@ describe('snapshot.json and report.json', () => {
     });
   });
 
-  it('tell what was left out', () => {
+  it('list the omitted entries', () => {
     const { shadowed, yanked } = JSON.parse(renderReport(snapshot, functions));
     expect(shadowed).toEqual([
       {
@@ -317,7 +317,7 @@ describe('snapshot.json and report.json', () => {
     expect(renderReport(snapshot, reversed)).toBe(renderReport(snapshot, functions));
   });
 
-  it('of an empty catalog are JSON', () => {
+  it('are JSON for an empty catalog', () => {
     expect(JSON.parse(renderSnapshot({ ...snapshot, previous: null }, [])).entries).toEqual([]);
     expect(JSON.parse(renderReport({ catalog: 'platform', serial: 1 }, []))).toMatchObject({
       shadowed: [],

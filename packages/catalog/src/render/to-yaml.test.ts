@@ -36,7 +36,7 @@ function same(actual: unknown, expected: unknown): void {
 }
 
 describe.each(Object.entries(READERS))('read by %s', (_, read) => {
-  it.each(NASTY_STRINGS.map((text) => [text]))('%j comes back', (text) => {
+  it.each(NASTY_STRINGS.map((text) => [text]))('%j survives a round trip', (text) => {
     same(read(toYaml(text)), text);
     same(read(toYaml({ a: text, b: [text, [text, 'x']] })), { a: text, b: [text, [text, 'x']] });
     same(read(toYaml(entryOf(text, text))), entryOf(text, text));
@@ -48,7 +48,7 @@ describe.each(Object.entries(READERS))('read by %s', (_, read) => {
     ]);
   });
 
-  it('numbers come back', () => {
+  it('numbers survive a round trip', () => {
     const numbers = [
       0,
       1,
@@ -72,13 +72,13 @@ describe.each(Object.entries(READERS))('read by %s', (_, read) => {
     for (const number of numbers) same(read(toYaml({ number })), { number });
   });
 
-  it('deep nesting comes back', () => {
+  it('deep nesting survives a round trip', () => {
     let value: JsonValue = 'a\nb';
     for (let depth = 0; depth < 60; depth++) value = depth % 3 === 0 ? [1, value, 2] : { a: value, b: [] };
     same(read(toYaml(value)), value);
   });
 
-  it('seeded random values come back', () => {
+  it('seeded random values survive a round trip', () => {
     for (let seed = 0; seed < 400; seed++) {
       const value = randomValue(new Random(seed), 0);
       same(read(toYaml(value)), value);
@@ -95,7 +95,7 @@ describe('read by kubectl', () => {
   });
   const skip = hasKubectl ? undefined : 'kubectl is not on PATH';
 
-  it('strings come back as data of a ConfigMap', ({ skip: skipTest }) => {
+  it('strings survive a round trip in a ConfigMap', ({ skip: skipTest }) => {
     if (skip !== undefined) skipTest(skip);
     const data = Object.fromEntries(NASTY_STRINGS.map((text, index) => [`key-${index}`, text]));
     const { stdout, stderr } = kubectl(toYaml(config(data)));
@@ -103,7 +103,7 @@ describe('read by kubectl', () => {
     expect(JSON.parse(stdout)).toEqual(config(data));
   });
 
-  it('keys come back, long ones too', ({ skip: skipTest }) => {
+  it('keys survive a round trip, also long ones', ({ skip: skipTest }) => {
     if (skip !== undefined) skipTest(skip);
     const data = Object.fromEntries(NASTY_STRINGS.map((text) => [text, 'value']));
     const { stdout, stderr } = kubectl(toYaml(config(data)));
@@ -111,7 +111,7 @@ describe('read by kubectl', () => {
     expect(new Map(Object.entries(JSON.parse(stdout).data))).toEqual(new Map(Object.entries(data)));
   });
 
-  it('seeded random values come back', ({ skip: skipTest }) => {
+  it('seeded random values survive a round trip', ({ skip: skipTest }) => {
     if (skip !== undefined) skipTest(skip);
     for (let seed = 0; seed < 40; seed++) {
       const random = new Random(seed);
@@ -127,7 +127,7 @@ describe('read by kubectl', () => {
 });
 
 describe('toYaml', () => {
-  it('writes as Kubernetes tools do', () => {
+  it('writes the same bytes as Kubernetes tools', () => {
     const value = {
       name: 'set-labels',
       version: '1.0',
@@ -171,7 +171,7 @@ empty: ""
     expect(toYaml('a\u202eb\u001b[31m\u200b')).toBe('"a\\u202eb\\u001b[31m\\u200b"\n');
   });
 
-  it('writes only printable ASCII and characters above, never a bare CR or a document marker', () => {
+  it('never writes a bare CR or a document marker', () => {
     for (const text of NASTY_STRINGS) {
       const yaml = toYaml({ [text]: text, list: [text] });
       expect(yaml).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]/);
@@ -180,7 +180,7 @@ empty: ""
     }
   });
 
-  it('rejects values that some readers cannot represent', () => {
+  it('rejects values that some parsers cannot represent', () => {
     for (const text of ['\ud800', 'a\udc00b', '\udc00\ud800', 'a\n\ud83d']) {
       expect(isWritable(text)).toBe(false);
       expect(() => toYaml(text)).toThrow(TypeError);
@@ -191,7 +191,7 @@ empty: ""
       expect(() => toYaml([number])).toThrow(TypeError);
   });
 
-  it('writes large whole numbers as floats, for no reader keeps them as integers', () => {
+  it('writes large integers as floats', () => {
     expect(toYaml([2 ** 53 - 1, 2 ** 53, -(2 ** 63), 1e20])).toBe(
       '- 9007199254740991\n- 9.007199254740992e+15\n- -9.223372036854776e+18\n- 1.0e+20\n',
     );
@@ -201,7 +201,7 @@ empty: ""
     expect(toYaml({ a: -0 })).toBe('a: 0\n');
   });
 
-  it('survives nesting far beyond what is read', () => {
+  it('handles deeper nesting than the parser accepts', () => {
     let value: JsonValue = 'x';
     for (let depth = 0; depth < 1_000; depth++) value = [value];
     expect(toYaml(value)).toBe(`${'- '.repeat(1_000)}x\n`);

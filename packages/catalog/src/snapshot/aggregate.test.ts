@@ -96,7 +96,7 @@ const refusals = (selection: Selection): string[] =>
   );
 
 describe('precedence', () => {
-  it('gives an API version to the first source that has it, and the others say who took it', () => {
+  it('takes an API version from the first source, and reports the shadowed entries', () => {
     const first = entry(definition({ description: 'first' }));
     const second = entry(
       definition({ description: 'second', versions: [functionVersion('v1'), functionVersion('v1beta1')] }),
@@ -110,7 +110,7 @@ describe('precedence', () => {
     expect(selection.refused).toBeUndefined();
   });
 
-  it('lets selectors choose entries as they choose releases', () => {
+  it('applies selectors to entries as to releases', () => {
     const one = entry(definition({ tags: ['Mutator', 'split'] }));
     const taken = (more: Partial<RecipeSource>) =>
       select(recipe([upstream('a', more)]), { upstream: { a: one } }).versions.length === 1;
@@ -122,7 +122,7 @@ describe('precedence', () => {
     expect(taken({ match: [{ license: 'Apache-2.0' }], exclude: [{ kind: 'Split' }] })).toBe(false);
   });
 
-  it('knows one function however its kind is spelt, and takes no second spelling', () => {
+  it('treats kinds that differ in case as one function, and rejects the second spelling', () => {
     const [one, other] = [entry(definition()), entry(definition({ names: { kind: 'SPLIT' } }))];
     const wider = { ...other, versions: [...other.versions, { ...other.versions[0]!, name: 'v2' }] };
     const selection = select(recipe([upstream('a'), upstream('b')]), { upstream: { a: one, b: wider } });
@@ -142,7 +142,7 @@ describe('a group', () => {
   const release = releaseRecord('1.0.0', definition());
   const theirs = entry(definition({ description: 'theirs' }));
 
-  it('belongs to the source whose match names it: what others have of it is a claim', () => {
+  it('belongs to the source that lists it in match, and entries of other sources are claims', () => {
     const of = recipe([ours(), upstream('melon'), upstream('banana', { match: [{ group: 'banana.co' }] })]);
     const selection = select(of, {
       upstream: { banana: theirs, melon: entry(definition()) },
@@ -209,7 +209,7 @@ describe('a minimum age', () => {
     expect(select(of(HOUR), { upstream: { a: fresh } }).versions).toHaveLength(1);
   });
 
-  it('serves the previous entry meanwhile', () => {
+  it('serves the previous entry until then', () => {
     const selection = select(of(2 * HOUR), { upstream: { a: [fresh, old] } });
     expect(selection.versions).toEqual([{ name: 'v1', source: 'a', definition: old.definition }]);
     expect(refusals(selection)).toEqual(['a v1 minimum-age']);
@@ -293,7 +293,7 @@ describe('a policy', () => {
     expect(policed({ allowNetwork: true }, needy).versions).toHaveLength(1);
   });
 
-  it('allows licenses, of which one of two is enough where the author lets choose', () => {
+  it('allows licenses, and one of the alternatives is enough', () => {
     const licensed = (license: string) => definition({ versions: [functionVersion('v1', { license })] });
     const allowed = { licenses: ['MIT', 'Apache-2.0'] };
     expect(policed(allowed, licensed('GPL-3.0-only OR MIT')).versions).toHaveLength(1);
@@ -301,7 +301,7 @@ describe('a policy', () => {
     expect(refusals(policed(allowed, licensed('no license')))).toEqual(['a v1 license']);
   });
 
-  it('denies what it names, with its reason', () => {
+  it('denies listed functions with the reason', () => {
     const deny = [{ group: 'banana.co', kind: 'Split', reason: 'leaks secrets' }];
     expect(policed({ deny }).refused![0]!.reasons).toEqual([
       { code: 'denied', message: 'the recipe denies it: leaks secrets' },
@@ -309,7 +309,7 @@ describe('a policy', () => {
     expect(policed({ deny: [{ group: 'banana.co', kind: 'Peel' }] }).versions).toHaveLength(1);
   });
 
-  it('does not repeat at length what others write', () => {
+  it('shortens upstream text in messages', () => {
     const long = (at: number) => `https://banana.co/${at}${'x'.repeat(9_000)}`;
     const platforms = Array.from({ length: 6 }, (_, at) => ({ ...platform, uri: long(at), sha256: 'none' }));
     const version = functionVersion('v1', { license: 'L'.repeat(9_000), runtime: { exec: { platforms } } });
@@ -405,7 +405,7 @@ describe('a policy', () => {
     expect(() => select(follows, { releases })).toThrow(RangeError);
   });
 
-  it('requires of entries, which have no release, what the registry policies require of any release', () => {
+  it('requires a signature for entries if a registry policy covers any release', () => {
     const good = sha256('good');
     const team: SigningPolicy = {
       name: 'team',
@@ -444,7 +444,7 @@ describe('a policy', () => {
     expect(selection.versions).toMatchObject([{ source: 'b' }]);
   });
 
-  it('passes over a yanked release without judging it', () => {
+  it('skips a yanked release without evaluating it', () => {
     const releases = [releaseRecord('1.0.0', pinned, { yanked: lifecycleRecord('bad') })];
     const selection = select(recipe([ours()], { requireDigest: true }), { releases });
     expect(selection).toMatchObject({ versions: [], yanked: [{ release: '1.0.0', source: 'ours' }] });
@@ -537,7 +537,7 @@ describe('rewriting', () => {
 });
 
 describe('an entry', () => {
-  it('that one source gives whole is that source’s entry, byte for byte', () => {
+  it('from one source has exactly the bytes of that source', () => {
     const of = definition({ versions: [functionVersion('v1beta1'), functionVersion('v1')] });
     const one = entry(of);
     const selection = select(recipe([upstream('a')]), { upstream: { a: one } });
@@ -547,7 +547,7 @@ describe('an entry', () => {
     );
   });
 
-  it('of several is described by the first source, whose maintainers are not the others’', () => {
+  it('from several sources has the function fields of the first source', () => {
     const first = definition({ description: 'first', maintainers: ['a@banana.co'] });
     const second = definition({
       description: 'second',

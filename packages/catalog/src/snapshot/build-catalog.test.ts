@@ -45,7 +45,7 @@ const inputs = (sources: Record<string, BuildSource>, functions: BuildInputs['fu
   sources: new Map(Object.entries(sources)),
 });
 
-describe('a catalog that is made whole', () => {
+describe('a full build', () => {
   const split = functionDefinition({ group: 'banana.co', names: { kind: 'Split' } });
   const peel = functionDefinition({ group: 'melon.co', names: { kind: 'Peel' } });
   const theirs = functionDefinition({
@@ -61,7 +61,7 @@ describe('a catalog that is made whole', () => {
     sources: [{ name: 'ours', exclude: [] }, upstream('theirs')],
   };
 
-  it('knows one function in whatever spelling, and what a registry has is its own', () => {
+  it('treats kinds that differ in case as one function, and the registry owns its groups', () => {
     const built = buildCatalog(recipe, inputs({ theirs: source(known([theirs, peel])) }, [own]));
     expect(built.functions.map(({ group, kind }) => `${group}/${kind}`)).toEqual([
       'banana.co/Split',
@@ -89,7 +89,7 @@ describe('a catalog that is made whole', () => {
     ]);
   });
 
-  it('has the bytes of its entries in every form, and their digests', () => {
+  it('has the bytes and digests of its entries in every format', () => {
     const built = buildCatalog(recipe, inputs({ theirs: source(known([peel])) }, [own]));
     for (const form of SNAPSHOT_RENDITIONS) {
       const text = [...builtCatalogPieces(built, form)].join('');
@@ -129,7 +129,7 @@ describe('a catalog that is made whole', () => {
   });
 });
 
-describe('whatever the recipe, the registry and the sources', () => {
+describe('with random recipes and sources', () => {
   const selectors = (random: Random): Selector[] =>
     Array.from({ length: 1 + random.below(2) }, () =>
       random.pick<Selector>([
@@ -177,7 +177,7 @@ describe('whatever the recipe, the registry and the sources', () => {
       ),
     );
 
-  it('does not depend on the order in which they are found', () => {
+  it('does not depend on the order of the input', () => {
     let taken = 0;
     let refused = 0;
     for (let seed = 0; seed < 100; seed++) {

@@ -39,7 +39,7 @@ function chosen(cut: Recipe, releases: ReleaseRecord[]): string {
   return versions.map(({ name, source, release }) => `${name}=${source}:${release}`).join(' ');
 }
 
-describe('what each API version takes', () => {
+describe('the release of an API version', () => {
   it('is the newest release by precedence that serves it', () => {
     const releases = [
       serving('0.9.0', ['v1', 'v1beta1']),
@@ -49,7 +49,7 @@ describe('what each API version takes', () => {
     expect(chosen(EVERYTHING, releases)).toBe('v1=all:0.10.0 v1beta1=all:0.9.0 v1alpha1=all:0.2.0');
   });
 
-  it('is a pre-release only where nothing else serves it', () => {
+  it('is a pre-release only if no other release serves the API version', () => {
     const releases = [
       serving('1.0.0', ['v1']),
       serving('2.0.0-rc.1', ['v1', 'v2']),
@@ -58,7 +58,7 @@ describe('what each API version takes', () => {
     expect(chosen(EVERYTHING, releases)).toBe('v2=all:2.0.0-rc.2 v1=all:1.0.0');
   });
 
-  it('is not yanked, and the report names what would have been chosen', () => {
+  it('is not yanked, and the report lists the yanked release', () => {
     const yanked = { yanked: lifecycleRecord('broken') };
     const releases = [
       serving('1.0.0', ['v1']),
@@ -70,7 +70,7 @@ describe('what each API version takes', () => {
     expect(selection.yanked).toEqual([{ release: '1.1.0', source: 'all' }]);
   });
 
-  it('is nothing where every release is yanked', () => {
+  it('is absent if every release is yanked', () => {
     const selection = selectFunction(
       EVERYTHING,
       functionRecord([serving('1.0.0', ['v1'], { yanked: lifecycleRecord('x') })]),
@@ -79,7 +79,7 @@ describe('what each API version takes', () => {
     expect(selection.yanked).toEqual([{ release: '1.0.0', source: 'all' }]);
   });
 
-  it('is in the release range of its source, which must name a pre-release to match one', () => {
+  it('is in the release range of its source, which matches only listed pre-releases', () => {
     const releases = [
       serving('1.0.0', ['v1']),
       serving('1.9.0', ['v1']),
@@ -92,7 +92,7 @@ describe('what each API version takes', () => {
     expect(chosen(recipe({ name: 'a', release: '*' }), releases)).toBe('v1=a:2.0.0');
   });
 
-  it('comes from the first source that provides it, and the report says what was shadowed', () => {
+  it('comes from the first source, and the report lists shadowed releases', () => {
     const releases = [serving('1.0.0', ['v1']), serving('2.0.0', ['v1', 'v2'])];
     const cut = recipe({ name: 'pinned', release: '1.x' }, { name: 'rest' });
     const selection = selectFunction(cut, functionRecord(releases));
@@ -102,7 +102,7 @@ describe('what each API version takes', () => {
     ]);
   });
 
-  it('comes from a later source where the first has only yanked releases', () => {
+  it('comes from a later source if the first has only yanked releases', () => {
     const releases = [serving('1.0.0', ['v1'], { yanked: lifecycleRecord('x') }), serving('2.0.0', ['v1'])];
     const selection = selectFunction(
       recipe({ name: 'pinned', release: '1.x' }, { name: 'rest' }),
@@ -117,7 +117,7 @@ describe('selectors', () => {
   const release = releaseRecord('1.0.0', functionDefinition({ tags: ['Mutator', 'labels'] }));
   const name = { group: 'example.com', kind: 'SetLabels' };
 
-  it('hold where every field holds', () => {
+  it('match if every field matches', () => {
     const holds: Selector = {
       ...name,
       tags: ['mutator', 'LABELS'],
@@ -139,7 +139,7 @@ describe('selectors', () => {
     }
   });
 
-  it('are alternatives of one another, and an exclusion wins', () => {
+  it('are alternatives, and an exclusion wins', () => {
     const releases = [serving('1.0.0', ['v1'])];
     const match = [{ group: 'other.com' }, { kind: 'SetLabels' }];
     expect(chosen(recipe({ name: 'a', match }), releases)).toBe('v1=a:1.0.0');
@@ -147,7 +147,7 @@ describe('selectors', () => {
     expect(chosen(recipe({ name: 'a', match, exclude: [{ publisher: 'Example Co' }] }), releases)).toBe('');
   });
 
-  it('look at each release, so an exclusion leaves an older one', () => {
+  it('apply to each release, so an exclusion can select an older release', () => {
     const relicensed = functionDefinition({ versions: [functionVersion('v1', { license: 'BUSL-1.1' })] });
     const releases = [serving('1.0.0', ['v1']), releaseRecord('2.0.0', relicensed)];
     expect(chosen(recipe({ name: 'a', exclude: [{ license: 'BUSL-1.1' }] }), releases)).toBe('v1=a:1.0.0');
@@ -161,7 +161,7 @@ describe('over seeded random releases', () => {
     recipe({ name: 'tagged', match: [{ tags: ['mutator'] }, { publisher: 'Other Co' }] }, { name: 'rest' }),
   ];
 
-  it('the order in which releases came does not matter', () => {
+  it('does not depend on the order of releases', () => {
     for (let seed = 0; seed < 300; seed++) {
       const random = new Random(seed);
       const releases = randomReleases(random);
@@ -178,7 +178,7 @@ describe('over seeded random releases', () => {
     }
   });
 
-  it('the default recipe keeps what its definition says', () => {
+  it('the default recipe selects the newest release of each API version', () => {
     for (let seed = 0; seed < 300; seed++) {
       const releases = randomReleases(new Random(seed));
       const standing = releases.filter(({ yanked }) => yanked === undefined);
@@ -273,7 +273,7 @@ it('API versions of one rank have one order', () => {
 });
 
 describe('comparing', () => {
-  it('sees every difference of two selections', () => {
+  it('detects every difference of two selections', () => {
     const releases = [serving('1.0.0', ['v1']), serving('2.0.0', ['v1'], { yanked: lifecycleRecord('x') })];
     const one = selectFunction(EVERYTHING, functionRecord(releases));
     expect(isSameSelection(one, structuredClone(one))).toBe(true);
@@ -282,7 +282,7 @@ describe('comparing', () => {
     expect(isSameSelection(one, { ...one, kind: 'Other' })).toBe(false);
   });
 
-  it('orders functions by code units, not by a locale', () => {
+  it('sorts functions by code units, not by locale', () => {
     const names = ['b.com/A', 'a.com/b', 'a.com/B', 'a.com/Ab', 'a-b.com/A'].map((name) => {
       const [group, kind] = name.split('/');
       return { group: group!, kind: kind! };

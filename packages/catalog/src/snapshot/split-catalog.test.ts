@@ -7,7 +7,7 @@ import { sharedImageRelease, splitCatalog } from './split-catalog.js';
 describe('a catalog’s definitions', () => {
   const logger = functionDefinition({ names: { kind: 'Logger' } });
 
-  it('are documents in its order', () => {
+  it('are returned in catalog order', () => {
     const parts = splitCatalog({ name: 'example-co', functions: [logger, functionDefinition()] });
     expect(parts.map(({ definition }) => definition.names.kind)).toEqual(['Logger', 'SetLabels']);
     for (const { definition, bytes } of parts) {
@@ -19,7 +19,7 @@ describe('a catalog’s definitions', () => {
     }
   });
 
-  it('are refused where a function appears twice, even by case, all of them named', () => {
+  it('are rejected if a function appears twice, also by case, with all duplicates listed', () => {
     const twice = [
       logger,
       functionDefinition({ names: { kind: 'logger' } }),

@@ -62,7 +62,7 @@ describe('a copy', () => {
     });
   });
 
-  it('of another address is bound by nothing that came from the one before', () => {
+  it('of another URL does not depend on the previous URL', () => {
     const copy = signedBy(key('a'), { snapshot: claimOf(7), formerUrl: 'https://example.org/catalog.yaml' });
     expect(judge(recordOf({ copy }), [])).toEqual({ accepted: { signatures: [] } });
     expect(judge(recordOf({ copy: signedBy(key('a')) }), [])).toMatchObject({
@@ -70,7 +70,7 @@ describe('a copy', () => {
     });
   });
 
-  it('keeps who signed it and since when that is known', () => {
+  it('stores its signers and since when they are known', () => {
     const record = recordOf({ copy: signedBy(key('a')) });
     const both = [{ signer: key('a') }, { signer: key('a') }, { signer: ROBOT, signedAt: LATER }];
     expect(judge(record, both, { text: 'old', now: LATER })).toEqual({
@@ -86,7 +86,7 @@ describe('a copy', () => {
     });
   });
 
-  it('that was signed stays so', () => {
+  it('is rejected without a signature if an earlier copy was signed', () => {
     const record = recordOf({ copy: signedBy(key('a')) });
     const was = `it was signed by the key ${key('a').fingerprint}`;
     expect(judge(record, [])).toEqual({
@@ -101,7 +101,7 @@ describe('a copy', () => {
     expect(judge(record, [{ signer: key('b') }])).toMatchObject({ accepted: {} });
   });
 
-  it('need not be signed by a signer that is revoked or no longer named', () => {
+  it('does not require a signer that is revoked or removed from the policies', () => {
     const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
     const revoked = {
       ...POLICY,
@@ -113,7 +113,7 @@ describe('a copy', () => {
     expect(judge(recordOf({ copy: signedBy(ROBOT) }), [])).toEqual({ accepted: { signatures: [] } });
   });
 
-  it('of a snapshot has the highest serial that was seen', () => {
+  it('is rejected if its serial is lower than the highest seen serial', () => {
     const seen = (serial: number, text: string) =>
       recordOf({
         copy: signedBy(key('a'), { snapshot: claimOf(serial), digest: sha256(text) }),
@@ -145,7 +145,7 @@ describe('a copy', () => {
     });
   });
 
-  it('of a snapshot does not expire, also where it is the same', () => {
+  it('is rejected if its signature expired, also if the copy is unchanged', () => {
     const record = recordOf({
       copy: signedBy(key('a'), { snapshot: claimOf(3) }),
       highest: { serial: 3, digest: sha256('old') },
@@ -160,7 +160,7 @@ describe('a copy', () => {
     });
   });
 
-  it('of a snapshot stays one of the same catalog', () => {
+  it('is rejected if its snapshot is of another catalog', () => {
     const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
     expect(judge(record, [{ signer: key('a') }])).toMatchObject({
       refused: { problem: 'signature', message: expect.stringContaining('no longer contains the snapshot') },
@@ -173,7 +173,7 @@ describe('a copy', () => {
     });
   });
 
-  it('takes no serial from somebody whom no policy names', () => {
+  it('ignores serials of untrusted signers', () => {
     const strange = [{ signer: ROBOT, snapshot: claimOf(9_000) }];
     expect(judge(recordOf(), strange)).toEqual({
       accepted: { signatures: [{ signer: ROBOT, receivedAt: AT }] },

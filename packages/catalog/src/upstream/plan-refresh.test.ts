@@ -91,7 +91,7 @@ function plan(
 }
 
 describe('a refresh of a source', () => {
-  it('takes the first copy', () => {
+  it('accepts the first copy', () => {
     const invalid = [{ entry: 2, message: 'it has no kind' }];
     expect(plan(fresh, fetched([entryOf('A'), entryOf('B')], { invalid, invalidEntries: 7 }))).toEqual({
       expected: fresh,
@@ -129,7 +129,7 @@ describe('a refresh of a source', () => {
     expect(plan(fresh, fetched([])).event?.type).toBe('source.changed');
   });
 
-  it('finds what came, went and changed', () => {
+  it('finds added, removed, and changed entries', () => {
     const before = [entryOf('A'), entryOf('B'), entryOf('C')].map(nameOf);
     const { put, removed, event } = plan(known, fetched([entryOf('A'), entryOf('B', 'b'), entryOf('D')]), {
       known: before,
@@ -142,7 +142,7 @@ describe('a refresh of a source', () => {
     expect(event?.type).toBe('source.changed');
   });
 
-  it('says nothing where nothing changed', () => {
+  it('emits no event without a change', () => {
     const { record, event, put, removed } = plan(known, unchanged());
     expect(record).toEqual({
       ...known,
@@ -161,7 +161,7 @@ describe('a refresh of a source', () => {
     ).toBe('source.changed');
   });
 
-  it('keeps the last good copy where it fails, and tells the first time', () => {
+  it('keeps the last good copy after a failure, and emits an event for the first failure', () => {
     const first = plan(known, failed());
     expect(first).toMatchObject({ put: [], removed: [], reevaluate: false });
     expect(first.record).toEqual({
@@ -182,7 +182,7 @@ describe('a refresh of a source', () => {
     expect(plan(fresh, failed()).record.copy).toBeUndefined();
   });
 
-  it('tries again later and later, up to the interval of the source', () => {
+  it('retries with increasing delays, up to the interval of the source', () => {
     const delays = [];
     let record = known;
     for (let attempt = 0; attempt < 9; attempt++) {
@@ -197,13 +197,13 @@ describe('a refresh of a source', () => {
     expect(plan(many, failed()).record.nextAt).toBe(after(3_600));
   });
 
-  it('is a little earlier or later than the interval says', () => {
+  it('adds jitter to the interval', () => {
     const next = (jitter: number, outcome: PollOutcome) => plan(known, outcome, { jitter }).record.nextAt;
     expect([next(0, unchanged()), next(1, unchanged())]).toEqual([after(3_240), after(3_960)]);
     expect([next(0, failed()), next(1, failed())]).toEqual([after(54), after(66)]);
   });
 
-  it('tells when a source recovered', () => {
+  it('emits an event when a source recovers', () => {
     for (const outcome of [unchanged(), fetched()]) {
       const { record, event } = plan(failing, outcome);
       expect(record.failure).toBeUndefined();
@@ -238,7 +238,7 @@ describe('a refresh of a source', () => {
     });
   });
 
-  it('keeps the serial that was seen, and what the newest signature says', () => {
+  it('stores the highest serial and the newest signature', () => {
     const snapshot = { catalog: 'theirs', serial: 4, expires: after(60) };
     const highest = { serial: 4, digest: sha256('old') };
     const { record } = plan(known, unchanged({ signatures: [], snapshot, highest }));

@@ -27,7 +27,7 @@ const named = (kind: string, versions = ['v1'], description = kind) =>
   });
 
 describe('an upstream catalog', () => {
-  it('that this program wrote is read as what it was made from', () => {
+  it('survives a round trip', () => {
     const definitions = [named('Peel'), named('Split', ['v1', 'v1beta1'])];
     for (const form of ['catalog.yaml', 'catalog.json', 'krmfunctioncatalog.yaml'] as const) {
       const text = [...renderCatalog(form, { name: 'vendor' }, definitions.map(renderEntry))].join('');
@@ -38,7 +38,7 @@ describe('an upstream catalog', () => {
     }
   });
 
-  it('may be in the dialect of the KEP’s examples', () => {
+  it('can have the dialect of the KEP examples', () => {
     const { versions, ...rest } = named('Split');
     const { name, ...beside } = versions[0]!;
     const { entries } = entriesOf(
@@ -47,7 +47,7 @@ describe('an upstream catalog', () => {
     expect(entries[0]!.definition.versions[0]).toEqual({ ...versions[0], license: 'Apache-2.0' });
   });
 
-  it('may lack what the defaults of a source fill in, which is told by entry', () => {
+  it('is completed with the defaults of the source, reported by entry', () => {
     const bare = (kind: string) => ({
       group: 'banana.co',
       names: { kind },
@@ -77,7 +77,7 @@ describe('an upstream catalog', () => {
     });
   });
 
-  it('tells of a hundred completed entries, and counts the rest', () => {
+  it('lists a hundred completed entries, and counts the rest', () => {
     const bare = (index: number) => ({ ...named(`Peel${index}`), publisher: undefined });
     const text = catalog(Array.from({ length: 150 }, (_, index) => bare(index)));
     const result = readUpstreamCatalog(bytesOf(text), 'c', { defaults: {} });
@@ -104,7 +104,7 @@ describe('an upstream catalog', () => {
     }
   });
 
-  it('gives what sources and policies choose by', () => {
+  it('returns the facts for selectors and policies', () => {
     const of = functionDefinition({
       versions: [
         functionVersion('v1beta1', {
@@ -144,7 +144,7 @@ describe('an upstream catalog', () => {
   });
 });
 
-describe('entries that cannot be used', () => {
+describe('invalid entries', () => {
   it('are reported with reasons, and do not affect other entries', () => {
     const { publisher: _, ...anonymous } = named('Anonymous');
     const { entries, invalid, invalidEntries } = entriesOf(
@@ -177,7 +177,7 @@ describe('entries that cannot be used', () => {
     expect(invalid[4]!.message).toContain('unheardOf');
   });
 
-  it('are not those whose schema or links are doubtful: they are their author’s', () => {
+  it('do not include entries with lint warnings', () => {
     const schema = { openAPIV3Schema: { type: 'object', properties: { on: { type: 'bool' } } } };
     const { entries, invalidEntries } = entriesOf(
       catalog([
@@ -187,7 +187,7 @@ describe('entries that cannot be used', () => {
     expect([entries.length, invalidEntries]).toEqual([1, 0]);
   });
 
-  it('are those that name a function again and add nothing; others add API versions', () => {
+  it('include repeated entries without a new API version', () => {
     const { entries, invalid } = entriesOf(
       catalog([
         named('Split', ['v1'], 'first'),
@@ -205,7 +205,7 @@ describe('entries that cannot be used', () => {
     ]);
   });
 
-  it('are told up to a number, and counted', () => {
+  it('are listed up to a limit, and counted', () => {
     const { invalid, invalidEntries } = entriesOf(
       catalog(Array.from({ length: 250 }, () => 'x'.repeat(10_000))),
     );
@@ -216,7 +216,7 @@ describe('entries that cannot be used', () => {
     expect(told.group!.length).toBeLessThanOrEqual(253);
   });
 
-  it('hold text that cannot be written, or too much of it', () => {
+  it('include entries with invalid or too long text', () => {
     const surrogate = catalog([named('Split', ['v1'], 'MARK')]).replace('MARK', '\\ud800');
     const big = named('Big', ['v1'], 'x'.repeat(1_100_000));
     const { entries, invalid } = entriesOf(surrogate.replace(/\]\}\}$/, `,${JSON.stringify(big)}]}}`));
@@ -225,7 +225,7 @@ describe('entries that cannot be used', () => {
   });
 });
 
-describe('what is no catalog', () => {
+describe('an invalid catalog', () => {
   const problem = (text: string) => {
     const result = read(text);
     return 'problem' in result ? result.problem : undefined;
@@ -286,7 +286,7 @@ describe('what is no catalog', () => {
     });
   });
 
-  it('is empty bytes of any kind, without an exception', () => {
+  it('can be random bytes, without an exception', () => {
     for (const bytes of [new Uint8Array(), new Uint8Array([0xff, 0xfe, 0x00]), new Uint8Array(1_000)]) {
       expect(readUpstreamCatalog(bytes, 'x')).toHaveProperty('problem');
     }

@@ -51,7 +51,7 @@ function everyField(fields: readonly ConfigField[]): ConfigField[] {
 }
 
 describe('describeConfig', () => {
-  it('says what each type is in words', () => {
+  it('describes each type in words', () => {
     const types: [JsonObject, string][] = [
       [{ type: 'string' }, 'string'],
       [{ type: 'array', items: { type: 'string' } }, 'list of string'],
@@ -75,7 +75,7 @@ describe('describeConfig', () => {
     }
   });
 
-  it('puts required fields first, and gives each field one exact path', () => {
+  it('lists required fields first, with one exact path per field', () => {
     const { fields } = described(
       ofSpec({
         type: 'object',
@@ -120,7 +120,7 @@ describe('describeConfig', () => {
     ).toEqual(['a.b', 'ports', 'number']);
   });
 
-  it('says every restriction of a value', () => {
+  it('lists every restriction of a value', () => {
     expect(said(fieldOf({ type: 'integer', minimum: 1, maximum: 9, multipleOf: 2 }))).toEqual([
       'from 1 to 9',
       'a multiple of 2',
@@ -146,7 +146,7 @@ describe('describeConfig', () => {
     ).toMatch(/ v39 \+10$/);
   });
 
-  it('says what holds inside lists and maps', () => {
+  it('lists the rules for items of lists and maps', () => {
     const field = fieldOf({
       type: 'array',
       'x-kubernetes-list-type': 'map',
@@ -164,7 +164,7 @@ describe('describeConfig', () => {
     ]);
   });
 
-  it('gives defaults, null, deprecation and examples', () => {
+  it('lists defaults, null, deprecation, and examples', () => {
     expect(
       fieldOf({ type: 'boolean', default: false, nullable: true, description: 'Old.\n\nDeprecated: use y.' }),
     ).toMatchObject({
@@ -178,7 +178,7 @@ describe('describeConfig', () => {
     expect(said(fieldOf({ type: 'string', example: 'yes' }))).toEqual(['for example "yes"']);
   });
 
-  it('reads expressions with their messages', () => {
+  it('lists CEL rules with their messages', () => {
     const field = fieldOf({
       type: 'object',
       properties: { a: {}, b: {} },
@@ -187,7 +187,7 @@ describe('describeConfig', () => {
     expect(said(field)).toEqual(['a is needed has(self.a)', 'must satisfy self.b > 1']);
   });
 
-  it('says choices of required fields, and merges allOf', () => {
+  it('describes choices between required fields, and merges allOf', () => {
     const properties = { a: { type: 'string' }, b: {}, c: {} };
     const choices: [JsonObject, string][] = [
       [{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }, 'exactly one of a b'],
@@ -222,7 +222,7 @@ describe('describeConfig', () => {
     ]);
   });
 
-  it('says so where a schema has more than the tree', () => {
+  it('reports that a schema has more rules than the tree', () => {
     const more: JsonObject[] = [
       { $ref: '#/definitions/x' },
       { type: 'string', anyOf: [{ pattern: 'a' }, { enum: ['b'] }] },
@@ -239,7 +239,7 @@ describe('describeConfig', () => {
     expect(said(fieldOf({ type: 'string', 'x-vendor': 1, title: 'A title' }))).toEqual([]);
   });
 
-  it('leaves out what every functionConfig has', () => {
+  it('omits apiVersion, kind, and metadata', () => {
     const meta = { apiVersion: { type: 'string' }, kind: { type: 'string', description: 'boilerplate' } };
     expect(
       described({ properties: { ...meta, metadata: { type: 'object' } }, required: ['kind', 'metadata'] }),
@@ -254,7 +254,7 @@ describe('describeConfig', () => {
     expect(described({ properties: named }).fields[0]!.fields[0]!.path).toBe('metadata.name');
   });
 
-  it('takes names of prototypes for names', () => {
+  it('accepts field names of Object.prototype', () => {
     const properties = JSON.parse('{"__proto__": {"type": "string"}, "constructor": {"type": "integer"}}');
     const { fields } = described(ofSpec({ type: 'object', properties, required: ['toString', '__proto__'] }));
     expect(fields[0]!.fields.map(({ name, type }) => [name, type])).toEqual([
@@ -264,14 +264,14 @@ describe('describeConfig', () => {
     expect(said(fields[0]!)).toEqual(['must have toString']);
   });
 
-  it('fails with the versions that there are', () => {
+  it('rejects an unknown API version, and lists the known ones', () => {
     expect(() => describeConfig(definitionOf({}), 'v2')).toThrowError(KrmhubError);
     expect(() => exampleConfig(definitionOf({}), 'v2')).toThrowError(/has no version v2/);
   });
 });
 
 describe('exampleConfig', () => {
-  it('takes defaults, then examples, then enums, then stubs', () => {
+  it('uses defaults, then examples, then enums, then placeholders', () => {
     const { value, check } = example(
       ofSpec({
         type: 'object',
@@ -307,7 +307,7 @@ describe('exampleConfig', () => {
     });
   });
 
-  it('satisfies choices, allOf and bounds', () => {
+  it('satisfies choices, allOf, and bounds', () => {
     const schemas: JsonObject[] = [
       {
         type: 'object',
@@ -335,7 +335,7 @@ describe('exampleConfig', () => {
     }
   });
 
-  it('shows some of what may be left out where nothing must be there, if that is valid', () => {
+  it('includes some optional fields if no field is required', () => {
     expect(example({ properties: { a: { type: 'string' }, b: { type: 'string' } } }).value).toMatchObject({
       a: 'example',
       b: 'example',
@@ -345,7 +345,7 @@ describe('exampleConfig', () => {
     expect(sparing.value).not.toHaveProperty('a');
   });
 
-  it('says what is wrong with an example that it cannot make valid', () => {
+  it('reports the problem of an example that cannot be valid', () => {
     const schema = { required: ['a'], properties: { a: { type: 'string', pattern: '^unlikely[0-9]{7}$' } } };
     expect(example(schema)).toMatchObject({
       check: 'invalid',
@@ -359,7 +359,7 @@ describe('exampleConfig', () => {
     expect(example(ofSpec(spec))).toMatchObject({ check: 'valid', partial: true });
   });
 
-  it('leaves names of prototypes alone', () => {
+  it('does not use field names of Object.prototype', () => {
     const properties = JSON.parse(
       '{"__proto__": {"default": {"polluted": true}}, "constructor": {"default": 1}, "a": {"default": 1}}',
     );
@@ -429,7 +429,7 @@ describe('a hostile schema', () => {
     expect(JSON.stringify(made).length).toBeLessThan(100_000);
   });
 
-  it('says what it left out', () => {
+  it('reports what it omits', () => {
     const inner = wide(700, {});
     expect(described({ properties: { a: inner, b: { type: 'string' } } })).toMatchObject({ complete: false });
     const { fields } = described({ properties: { a: inner, b: { type: 'string' } } });

@@ -26,7 +26,7 @@ license: Apache 2.0
 `;
 
 describe('kpt function metadata', () => {
-  it('becomes a definition', () => {
+  it('is converted to a definition', () => {
     const result = convert(KPT, { release: 'v0.3' });
     expect(result).toMatchObject({ source: 'kpt-metadata', release: 'v0.3' });
     expect(result.definitions).toEqual([
@@ -58,7 +58,7 @@ describe('kpt function metadata', () => {
     });
   });
 
-  it('takes the release from the option, else the tag, else the folder', () => {
+  it('takes the release from the option, then the tag, then the folder', () => {
     const image = (result: ReturnType<typeof convert>) =>
       result.definitions[0]?.versions[0]?.runtime.container?.image;
     const file = 'set-labels/v0.2/metadata.yaml';
@@ -73,7 +73,7 @@ describe('kpt function metadata', () => {
     expect(image(differing)).toMatch(/:v1\.0\.0$/);
   });
 
-  it('keeps an image with a digest as it is', () => {
+  it('keeps an image with a digest', () => {
     const hex = '0f'.repeat(32);
     const { definitions, release } = convert(KPT.replace('set-labels\n', `set-labels@sha256:${hex}\n`));
     expect(definitions[0]?.versions[0]?.runtime.container).toEqual({
@@ -96,7 +96,7 @@ describe('kpt function metadata', () => {
     expect(result.definitions).toEqual([]);
   });
 
-  it('needs no links: the image replaces the documents, with a warning', () => {
+  it('uses the image for missing links, with a warning', () => {
     const result = convert('image: a.io/b\ndescription: c\n', { release: 'v1' });
     expect(errors(result)).toEqual([]);
     expect(codes(result)).toEqual(expect.arrayContaining(['convert/usage', 'convert/examples']));
@@ -116,7 +116,7 @@ describe('kpt function metadata', () => {
     expect(errors(convert(text, { release: 'v1' }))).toEqual(['convert/unknown-document']);
   });
 
-  it('warns of everything that it had to put in the place of something else', () => {
+  it('warns about every substituted value', () => {
     const result = convert('image: a.io/b/c\nexamplePackageURLs: [https://a.b/x]\nmaturity: beta\n', {
       release: 'v1',
     });
@@ -159,7 +159,7 @@ describe('Krew plugins', () => {
       ({ os, arch, bin }) => `${os}/${arch} ${bin}`,
     );
 
-  it('become definitions with an exec runtime', () => {
+  it('are converted to definitions with an exec runtime', () => {
     const result = convert(krew(platform('{matchLabels: {os: linux, arch: amd64}}')));
     expect(result).toMatchObject({
       source: 'krew',
@@ -219,7 +219,7 @@ describe('Krew plugins', () => {
     expect(platformsOf(convert(krew(platform(selector))))).toEqual(expected);
   });
 
-  it('leaves out platforms that a definition cannot express, each with a warning', () => {
+  it('omits unsupported platforms, each with a warning', () => {
     const result = convert(
       krew(
         platform('{matchLabels: {os: linux, arch: arm}}') +
@@ -263,7 +263,7 @@ describe('Krew plugins', () => {
     if (group === undefined) expect(errors(convert(krew(platforms, homepage)))).toEqual(['convert/no-group']);
   });
 
-  it('convert without a homepage, with what the download URL says and a warning', () => {
+  it('are converted without a homepage, with a warning', () => {
     const text = (uri: string) =>
       krew(platform('{matchLabels: {os: linux, arch: amd64}}'))
         .replace(/^ {2}homepage: .*\n/m, '')
@@ -294,13 +294,13 @@ describe('documents', () => {
   const DEFINITION =
     'apiVersion: config.kubernetes.io/v1alpha1\nkind: KRMFunctionDefinition\nspec:\n  group: a.b\n  kind: A\n';
 
-  it('gives definitions in the normal form, with their corrections', () => {
+  it('returns definitions in normal form, with their corrections', () => {
     const result = convert(DEFINITION);
     expect(result).toMatchObject({ source: 'kep', definitions: [{ group: 'a.b', names: { kind: 'A' } }] });
     expect(codes(result)).toEqual(['convert/description', 'convert/publisher', 'dialect/kind']);
   });
 
-  it('gives every entry of a catalog, and its name', () => {
+  it('returns every entry of a catalog, and its name', () => {
     const text =
       'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata: {name: c}\nspec: {krmFunctions: [{group: a.b}, {group: c.d}]}\n';
     expect(convert(text)).toMatchObject({
@@ -320,7 +320,7 @@ describe('documents', () => {
     expect(result.diagnostics[0]!.message).toContain(message);
   });
 
-  it('refuses other documents as definitions', () => {
+  it('rejects other documents', () => {
     expect(errors(convert(KPT, { from: 'kep' }))).toEqual(['dialect/unknown-document']);
   });
 });
@@ -336,7 +336,7 @@ it.each([
   expect(releaseFromPath(path)).toBe(release);
 });
 
-it('describes every code', () => {
+it('has a table row for every code', () => {
   for (const [code, { summary, fix }] of Object.entries(CONVERT_CODES)) {
     expect(code).toMatch(/^convert\/[a-z-]+$/);
     expect(`${summary}${fix}`).toMatch(/\..*\.$/);
@@ -358,7 +358,7 @@ describe.skipIf(!existsSync(DATA))('real files (skipped where ../shared/data is 
     return convertDocument(documents[0]!, { file: name, ...options })[0]!;
   };
 
-  it('converts the 75 of 77 kpt metadata files that name an image', () => {
+  it('converts the 75 of 77 kpt metadata files with an image', () => {
     const files = filesIn('kpt-metadata');
     expect(files).toHaveLength(77);
     const results = files.map((name) => ({

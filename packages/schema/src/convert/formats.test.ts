@@ -34,7 +34,7 @@ describe('the kpt function list', () => {
   });
   const list = (...functions: object[]) => JSON.stringify({ version: '1', functions });
 
-  it('becomes a definition for each image, pinned by its digest', () => {
+  it('is converted to one definition per image, pinned by digest', () => {
     const results = convert(list(item('set-labels', { type: 'mutator' }), item('digester')));
     expect(results.map(({ source }) => source)).toEqual(['kpt-list', 'kpt-list']);
     expect(definitions(results)[0]).toMatchObject({
@@ -58,7 +58,7 @@ describe('the kpt function list', () => {
     }
   });
 
-  it('says what is derived and what is lost, at its place', () => {
+  it('reports derived and omitted values at their positions', () => {
     expect(findings(convert(list(item('set-labels'))))).toEqual(
       expect.arrayContaining([
         'convert/group functions[0].image',
@@ -68,7 +68,7 @@ describe('the kpt function list', () => {
     );
   });
 
-  it('converts the other images where one is not usable', () => {
+  it('converts the other images if one is invalid', () => {
     const results = convert(
       list(item('good'), { image: 'No:such:image' }, item('bare', { digest: undefined }), item('last')),
     );
@@ -79,7 +79,7 @@ describe('the kpt function list', () => {
     ]);
   });
 
-  it('tells of a second image of a function, unless a tag is its release', () => {
+  it('reports a second image of a function, unless its tag is another release', () => {
     const results = convert(list(item('a'), item('a', { digest: `sha256:${'1f'.repeat(32)}` })));
     expect(definitions(results)).toHaveLength(1);
     expect(errors(results)).toEqual(['example-org.github.io/A is already functions[0] of the list']);
@@ -87,7 +87,7 @@ describe('the kpt function list', () => {
     expect(convert(list(...tagged)).map(({ release }) => release)).toEqual(['v1.0.0', 'v1.1.0']);
   });
 
-  it('puts images of the kpt function catalog into the group of kpt, and asks where nothing tells', () => {
+  it('uses the kpt group for images of the kpt catalog, and requires --group if the group is unknown', () => {
     const kpt = item('set-labels', { image: 'ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2.0' });
     expect(definitions(convert(list(kpt)))[0]).toMatchObject({ group: 'fn.kpt.dev' });
     const unknown = item('x', { image: 'docker.io/someone/x:v1.0.0', documentation: undefined });
@@ -109,7 +109,7 @@ spec: ${spec}
   const SPEC =
     '{image: set-labels, prefixes: ["", ghcr.io/kptdev/krm-functions-catalog, gcr.io/kpt-fn], podExecutor: {tags: [v0.1.5, v0.2.0], timeToLive: 30m}, goExecutor: {id: set-labels, tags: [v0.1]}}';
 
-  it('becomes a definition for each tag, which is the release', () => {
+  it('is converted to one definition per tag, with the tag as release', () => {
     const results = convert(porch(SPEC));
     expect(results.map(({ source, release }) => [source, release])).toEqual([
       ['porch', 'v0.1.5'],
@@ -130,7 +130,7 @@ spec: ${spec}
     }
   });
 
-  it('says what is lost, once', () => {
+  it('reports each omitted value once', () => {
     const lost = findings(convert(porch(SPEC))).filter((one) => one.startsWith('convert/dropped-field'));
     expect(lost).toEqual([
       'convert/dropped-field spec.prefixes[2]',
@@ -139,7 +139,7 @@ spec: ${spec}
     ]);
   });
 
-  it('takes the group from the name of an object that krmhub wrote', () => {
+  it('reads the group from the name of an object that krmhub created', () => {
     const text = porch(
       '{image: set-labels, prefixes: [registry.example.com/fn], podExecutor: {tags: [v1.0.0]}}',
       'setlabels.fn.example.com',
@@ -147,7 +147,7 @@ spec: ${spec}
     expect(definitions(convert(text))[0]).toMatchObject({ group: 'fn.example.com' });
   });
 
-  it('refuses an image without a registry, and one without a tag', () => {
+  it('rejects an image without a registry or without a tag', () => {
     expect(errors(convert(porch('{image: kubeconform, prefixes: [""], podExecutor: {tags: [v1]}}')))).toEqual(
       ['no prefix of kubeconform has a registry, and the default registry of Porch is unknown'],
     );
@@ -180,7 +180,7 @@ ${more}    name: v1
     return diagnostics.filter(({ code }) => code.startsWith('dialect/'));
   };
 
-  it('has the fields of a CustomResourceDefinition, which are told and left out', () => {
+  it('may have fields of a CustomResourceDefinition, which are reported and omitted', () => {
     const found = severe(
       definition(
         '  scope: Namespaced\n  versions:\n  - served: true\n    storage: true\n    subresources: {}\n',
@@ -197,7 +197,7 @@ ${more}    name: v1
     );
   });
 
-  it('warns where the state of an API version is lost', () => {
+  it('warns if the lifecycle of an API version is omitted', () => {
     const found = severe(definition('  versions:\n  - served: false\n'));
     expect(found.find(({ path }) => path === 'spec.versions[0].served')).toMatchObject({
       code: 'dialect/dropped-field',
@@ -206,7 +206,7 @@ ${more}    name: v1
     });
   });
 
-  it("has the container of kustomize's prototype, with mounts and variables", () => {
+  it('may have the container fields of the kustomize prototype', () => {
     const runtime = `container: {image: 'example.com/a@sha256:${HEX}', network: true, mounts: [{type: bind}], envs: [A=b]}`;
     const text = definition('  versions:\n  -\n', runtime);
     const found = severe(text);
@@ -228,8 +228,8 @@ ${more}    name: v1
 
 const data = join(import.meta.dirname, '../../../../../shared/data');
 
-describe.skipIf(!existsSync(data))('real files (only where shared/data is there)', () => {
-  it('converts what Porch deploys, and names the one image that it cannot', () => {
+describe.skipIf(!existsSync(data))('real files (skipped if shared/data is missing)', () => {
+  it('converts the functions of Porch, and reports the one invalid image', () => {
     const file = join(data, 'porch/deployments/porch/23-function-configurations.yaml');
     const { documents } = readYaml(readFileSync(file), { file });
     const results = documents.flatMap((document) => convertDocument(document, { file: 'porch.yaml' }));

@@ -26,7 +26,7 @@ const exec = (runtime: string) =>
 const HEX = 'ab'.repeat(32);
 
 describe('documents', () => {
-  it('reads a definition in the normal form without a word', () => {
+  it('reads a definition in normal form without diagnostics', () => {
     const result = definition(
       'group: example.com\nnames: {kind: A}\nversions:\n- name: v1\n  license: MIT\n',
     );
@@ -125,7 +125,7 @@ describe('documents', () => {
 });
 
 describe('corrections', () => {
-  it('moves what stands beside versions into the versions that lack it', () => {
+  it('copies fields next to versions to versions without them', () => {
     const result = definition(
       'versions:\n- name: v2\n- name: v1\n  license: MIT\nlicense: ISC\nruntime:\n  container: {image: a.io/b:v1}\n',
     );
@@ -146,7 +146,7 @@ describe('corrections', () => {
     expect(place(result, ['versions', 0, 'license'], 'key')).toBe('spec.license 8:3');
   });
 
-  it('tells once of a correction inside a runtime that went into two versions', () => {
+  it('reports a correction once if two versions share the runtime', () => {
     const result = definition(
       'versions: [{name: v2}, {name: v1}]\nruntime:\n  container:\n    requireFilesystem: true\n',
     );
@@ -159,13 +159,13 @@ describe('corrections', () => {
     );
   });
 
-  it('leaves what every version has already for lint to name', () => {
+  it('leaves a field that every version already has to lint', () => {
     const result = definition('versions: [{name: v1, license: MIT}]\nlicense: ISC\n');
     expect(result.diagnostics).toEqual([]);
     expect(result.drafts[0]!.spec.license).toBe('ISC');
   });
 
-  it('reads kind beside group as names.kind', () => {
+  it('reads kind next to group as names.kind', () => {
     const result = definition('group: a.b\nkind: SetLogger\n');
     expect(told(result)).toEqual(['dialect/kind 5:3 spec.kind']);
     expect(result.drafts[0]!.spec).toEqual({ group: 'a.b', names: { kind: 'SetLogger' } });
@@ -189,7 +189,7 @@ describe('corrections', () => {
     );
   });
 
-  it('reads versions that are only names', () => {
+  it('reads versions that are strings', () => {
     const result = definition('versions: [v1, v2]\nusage: https://a.b/\n');
     expect(result.drafts[0]!.spec.versions).toEqual([
       { name: 'v1', usage: 'https://a.b/' },
@@ -251,7 +251,7 @@ describe('corrections', () => {
     expect(place(result, ['versions', 0, 'runtime', 'starlark'])).toContain(`starlark.${name} 7:`);
   });
 
-  it('respells digests and leaves what is not a digest', () => {
+  it('normalizes digests, and keeps other values', () => {
     const result = exec(
       `container: {image: a, sha256: 'sha256:${HEX.toUpperCase()}'}\nexec:\n  platforms:\n  - {sha256: ${HEX.toUpperCase()}}\n  - {sha256: 'sha256:abc'}\n  - {sha256: ${HEX}}\n`,
     );
@@ -301,7 +301,7 @@ describe('corrections', () => {
     },
   );
 
-  it('reads the fields of other tools', () => {
+  it('reads fields of other tools', () => {
     const result = definition(
       'emails: [a@b.c]\nkeywords: [x]\nsourceURL: https://a.b/src\ndocumentation: https://a.b/doc\nhidden: true\nnames: {kind: A, plural: as, scope: x}\nversions: [v1]\nunknown: 1\n',
     );
@@ -326,7 +326,7 @@ describe('corrections', () => {
     expect(place(result, ['maintainers', 0])).toBe('spec.emails[0] 4:12');
   });
 
-  it('tells of every correction with an entry of the table', () => {
+  it('has a table entry for every correction', () => {
     for (const [code, { summary, fix }] of Object.entries(DIALECT_CODES)) {
       expect(code).toMatch(/^dialect\/[a-z-]+$/);
       expect(`${summary}${fix}`).toMatch(/\..*\.$/);
@@ -351,41 +351,38 @@ describe('corrections', () => {
 
 const DATA = join(import.meta.dirname, '../../../../shared/data/definitions');
 
-describe.skipIf(!existsSync(DATA))(
-  'documents found in the wild (skipped where ../shared/data is absent)',
-  () => {
-    const files = existsSync(DATA)
-      ? readdirSync(DATA, { recursive: true, encoding: 'utf8' })
-          .filter((name) => name.endsWith('.yaml'))
-          .sort()
-      : [];
+describe.skipIf(!existsSync(DATA))('real documents (skipped if ../shared/data is missing)', () => {
+  const files = existsSync(DATA)
+    ? readdirSync(DATA, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.yaml'))
+        .sort()
+    : [];
 
-    it.each(files.filter((name) => /catalog|definition|render-helm-chart/.test(name)))('reads %s', (name) => {
-      const { documents, diagnostics } = readYaml(readFileSync(join(DATA, name)), { file: name });
-      if (diagnostics.some(({ severity }) => severity === 'error')) {
-        // Written with `...` for what was left out, nested wrongly, or only a comment.
-        expect(name).toMatch(/kep-2985|block18|cbf69b5c60|v20220225/);
-        return;
-      }
-      const result = readDialect(documents[0]!, name);
-      expect(result.kind).toBeDefined();
-      expect(result.drafts.length).toBeGreaterThan(0);
-      expect(result.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-      expect(result.diagnostics.length).toBeGreaterThan(0);
-      for (const { range } of result.diagnostics) expect(range).toBeDefined();
-      for (const { spec } of result.drafts) {
-        expect(spec).not.toHaveProperty('runtime');
-        expect(spec.versions).toMatchObject([{ name: 'v1', runtime: expect.anything() }]);
-      }
-    });
+  it.each(files.filter((name) => /catalog|definition|render-helm-chart/.test(name)))('reads %s', (name) => {
+    const { documents, diagnostics } = readYaml(readFileSync(join(DATA, name)), { file: name });
+    if (diagnostics.some(({ severity }) => severity === 'error')) {
+      // Written with `...` for what was left out, nested wrongly, or only a comment.
+      expect(name).toMatch(/kep-2985|block18|cbf69b5c60|v20220225/);
+      return;
+    }
+    const result = readDialect(documents[0]!, name);
+    expect(result.kind).toBeDefined();
+    expect(result.drafts.length).toBeGreaterThan(0);
+    expect(result.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect(result.diagnostics.length).toBeGreaterThan(0);
+    for (const { range } of result.diagnostics) expect(range).toBeDefined();
+    for (const { spec } of result.drafts) {
+      expect(spec).not.toHaveProperty('runtime');
+      expect(spec.versions).toMatchObject([{ name: 'v1', runtime: expect.anything() }]);
+    }
+  });
 
-    it.each(files.filter((name) => /consumer|schema|kep\.yaml/.test(name)))('refuses %s', (name) => {
-      const { documents } = readYaml(readFileSync(join(DATA, name)), { file: name });
-      for (const document of documents) {
-        const { kind, diagnostics } = readDialect(document, name);
-        expect(kind).toBeUndefined();
-        expect(diagnostics.map(({ code }) => code)).toEqual(['dialect/unknown-document']);
-      }
-    });
-  },
-);
+  it.each(files.filter((name) => /consumer|schema|kep\.yaml/.test(name)))('rejects %s', (name) => {
+    const { documents } = readYaml(readFileSync(join(DATA, name)), { file: name });
+    for (const document of documents) {
+      const { kind, diagnostics } = readDialect(document, name);
+      expect(kind).toBeUndefined();
+      expect(diagnostics.map(({ code }) => code)).toEqual(['dialect/unknown-document']);
+    }
+  });
+});

@@ -59,7 +59,7 @@ const full = (text: string): string | undefined => {
 const isExplicit = (domain: string): boolean => domain === 'localhost' || /[.:A-Z]/.test(domain);
 const accepts = (text: string): boolean => parseImageReference(text).ok;
 
-describe.skipIf(!present)('the tables of distribution/reference (only where shared/data is there)', () => {
+describe.skipIf(!present)('the tables of distribution/reference (skipped if shared/data is missing)', () => {
   it('Parse', () => {
     for (const row of rows('parse')) {
       const reference = parseImageReference(row.input);
@@ -75,7 +75,7 @@ describe.skipIf(!present)('the tables of distribution/reference (only where shar
     }
   });
 
-  it('domains, by putting a path below them', () => {
+  it('accepts and rejects the same domains', () => {
     for (const row of rows('domainRegexp')) expect(accepts(`${row.input}/x`), row.input).toBe(row.match);
   });
 
@@ -99,7 +99,7 @@ describe.skipIf(!present)('the tables of distribution/reference (only where shar
     }
   });
 
-  it('identifiers are refused as names', () => {
+  it('rejects identifiers as names', () => {
     for (const row of rows('identifierRegexp')) {
       if (row.match === true) expect(accepts(row.input)).toBe(false);
     }
@@ -139,7 +139,7 @@ describe.skipIf(!present)('the tables of distribution/reference (only where shar
 });
 
 describe('parseImageReference', () => {
-  it('splits host, path, tag and digest', () => {
+  it('splits host, path, tag, and digest', () => {
     const digest = `sha256:${'a'.repeat(64)}`;
     expect(parseImageReference(`ghcr.io/acme/set-labels:v1.2.3@${digest}`)).toEqual({
       ok: true,
@@ -153,7 +153,7 @@ describe('parseImageReference', () => {
     expect(parseImageReference('localhost/fn')).toEqual({ ok: true, host: 'localhost', repository: 'fn' });
   });
 
-  it('says why a reference is refused', () => {
+  it('reports why a reference is invalid', () => {
     const reason = (text: string): string => {
       const reference = parseImageReference(text);
       return reference.ok ? 'accepted' : reference.reason;
@@ -168,7 +168,7 @@ describe('parseImageReference', () => {
     expect(reason('-ghcr.io/acme/fn')).toMatch(/host/);
   });
 
-  it('takes time in proportion to the length', () => {
+  it('takes linear time', () => {
     const hostile = [
       `${'a-'.repeat(500)}!`,
       `${'a.'.repeat(500)}/x`,

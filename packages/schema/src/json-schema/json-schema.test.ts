@@ -53,7 +53,7 @@ describe('the JSON Schema of a definition', () => {
     spec: definition({ type: 'object' }),
   };
 
-  it('accepts complete documents and refuses others', () => {
+  it('accepts complete documents, and rejects others', () => {
     expect(accepts(definitionJsonSchema, good as unknown as JsonValue)).toBe(true);
     expect(accepts(definitionJsonSchema, { ...good, kind: 'Other' } as unknown as JsonValue)).toBe(false);
     for (const kind of ['Catalog', 'KRMFunctionCatalog'] as const) {
@@ -65,7 +65,7 @@ describe('the JSON Schema of a definition', () => {
     }
   });
 
-  it('agrees with the shape rule on what is missing, unknown or of another type', () => {
+  it('agrees with the shape rule about missing, unknown, and mistyped fields', () => {
     const odd: (JsonValue | undefined)[] = [undefined, null, 1, true, '', 'x', [], ['x'], {}, { a: 1 }];
     const walk = (path: string[], target: JsonObject): string[][] =>
       Object.entries(target).flatMap(([key, value]) => {
@@ -161,22 +161,22 @@ describe('functionConfigSchema', () => {
     expect(accepts(schema, config(fields))).toBe(valid);
   });
 
-  it('keeps no keyword that editors do not know', () => {
+  it('omits keywords that editors do not support', () => {
     const text = JSON.stringify(schema);
     expect(text).not.toMatch(/x-kubernetes|nullable|"example"|duration/);
     expect(text).toContain('"examples":[3]');
   });
 
-  it('leaves out patterns that editors cannot compile', () => {
+  it('omits patterns that editors cannot compile', () => {
     const converted = toJsonSchema({ properties: { a: { pattern: '(?i)a' }, b: { pattern: '^b$' } } });
     expect(converted.properties).toEqual({ a: {}, b: { pattern: '^b$' } });
   });
 
-  it('says which versions there are', () => {
+  it('lists the known API versions in the error', () => {
     expect(() => functionConfigSchema(definition({ type: 'object' }), 'v9')).toThrow(KrmhubError);
   });
 
-  it('gives a valid schema for a schema that is not', () => {
+  it('returns a valid schema for an invalid schema', () => {
     const odd: JsonValue[] = [
       null,
       true,
@@ -228,7 +228,7 @@ describe('functionConfigSchema', () => {
     expect(metaschema(functionConfigSchema(definition({ nullable: true, type: 'array' }), 'v1'))).toBe(true);
   });
 
-  it('ends on schemas that are very deep, and drops prototype names', () => {
+  it('handles very deep schemas, and omits names of Object.prototype', () => {
     let deep: JsonObject = { type: 'string' };
     for (let level = 0; level < 10_000; level++) deep = { type: 'object', properties: { a: deep } };
     expect(() => JSON.stringify(toJsonSchema(deep))).not.toThrow();
@@ -253,7 +253,7 @@ const file = fileURLToPath(
 );
 
 describe.skipIf(!existsSync(file))(
-  "Kubernetes' table of valid and invalid objects (only where shared/data is there)",
+  'the Kubernetes table of valid and invalid objects (skipped if shared/data is missing)',
   () => {
     const rows = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Row[]) : [];
     it.each(

@@ -354,7 +354,7 @@ const line = ({ code, severity, range, message }: Diagnostic): string =>
   `${severity} ${code} ${range?.start.line}:${range?.start.column} ${message}`;
 
 describe('lint rules', () => {
-  it('find nothing in a good definition', () => {
+  it('report nothing for a valid definition', () => {
     expect(found(GOOD).map(line)).toEqual([]);
   });
 
@@ -382,7 +382,7 @@ describe('lint rules', () => {
     },
   );
 
-  it('each have a case', () => {
+  it('have at least one test case each', () => {
     const tested = new Set<string>([...CASES.map(({ code }) => code), ...ELSEWHERE]);
     expect(Object.keys(LINT_RULES).filter((code) => !tested.has(code))).toEqual([]);
   });

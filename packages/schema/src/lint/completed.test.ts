@@ -109,36 +109,33 @@ spec:
           - {bin: peel, os: linux, arch: amd64, uri: "https://fruit.example/peel.tar.gz", sha256: <hash>}
 `;
 
-describe('a catalog as the stories of the KEP write them', () => {
-  it.each(STORIES)(
-    '%s is refused as it is, by the strict rules too, and completed with warnings',
-    (_, text) => {
-      expect(functions(strict(text))).toEqual([]);
-      expect(errors(strict(text, 'kep'))).not.toEqual([]);
-      const result = completed(text);
-      expect(errors(result)).toEqual([]);
-      expect(functions(result)).toHaveLength(text.match(/group:/g)!.length);
-      for (const { publisher, group, versions } of functions(result)) {
-        expect(publisher).toBe(group);
-        expect(versions[0]).toMatchObject({
-          idempotent: false,
-          license: 'LicenseRef-unknown',
-          schema: { openAPIV3Schema: { 'x-kubernetes-preserve-unknown-fields': true } },
-        });
-      }
-      expect(codes(result)).toEqual(
-        expect.arrayContaining(
-          ['examples', 'idempotent', 'license', 'publisher', 'schema', 'usage'].map(
-            (name) => `convert/${name}`,
-          ),
+describe('a catalog of the KEP user stories', () => {
+  it.each(STORIES)('rejects %s without defaults, and completes it with warnings', (_, text) => {
+    expect(functions(strict(text))).toEqual([]);
+    expect(errors(strict(text, 'kep'))).not.toEqual([]);
+    const result = completed(text);
+    expect(errors(result)).toEqual([]);
+    expect(functions(result)).toHaveLength(text.match(/group:/g)!.length);
+    for (const { publisher, group, versions } of functions(result)) {
+      expect(publisher).toBe(group);
+      expect(versions[0]).toMatchObject({
+        idempotent: false,
+        license: 'LicenseRef-unknown',
+        schema: { openAPIV3Schema: { 'x-kubernetes-preserve-unknown-fields': true } },
+      });
+    }
+    expect(codes(result)).toEqual(
+      expect.arrayContaining(
+        ['examples', 'idempotent', 'license', 'publisher', 'schema', 'usage'].map(
+          (name) => `convert/${name}`,
         ),
-      );
-      for (const { severity, code } of result.diagnostics)
-        if (code.startsWith('convert/')) expect(severity).toBe('warning');
-    },
-  );
+      ),
+    );
+    for (const { severity, code } of result.diagnostics)
+      if (code.startsWith('convert/')) expect(severity).toBe('warning');
+  });
 
-  it('gives an image without a registry the one that Docker uses, and says so', () => {
+  it('adds the Docker registry to an image without one, with a warning', () => {
     const result = completed(STORIES[0]![1]);
     expect(functions(result)[0]!.versions[0]).toMatchObject({
       runtime: { container: { image: 'docker.io/fruit/trees/grove:v1.0.0' } },
@@ -151,7 +148,7 @@ describe('a catalog as the stories of the KEP write them', () => {
     expect(official!.versions[0]!.runtime.container!.image).toBe('docker.io/library/nginx:v1');
   });
 
-  it('takes placeholders for what is missing, and one unusable entry spoils no other', () => {
+  it('treats placeholders as missing, and keeps other entries if one is invalid', () => {
     const result = completed(ILLUSTRATION);
     expect(functions(result)).toEqual([
       {
@@ -179,7 +176,7 @@ describe('a catalog as the stories of the KEP write them', () => {
     expect(strict(ILLUSTRATION).documents).toEqual([]);
   });
 
-  it('has the positions of the author behind an API version that is omitted', () => {
+  it('keeps source positions after an omitted API version', () => {
     const text = catalog(`
     - group: fruit.example
       names: {kind: Ripen}
@@ -196,14 +193,14 @@ describe('a catalog as the stories of the KEP write them', () => {
   });
 });
 
-describe('completing', () => {
+describe('completion', () => {
   const given = {
     group: 'fruit.example',
     names: { kind: 'Ripen' },
     versions: [{ name: 'v1', runtime: { container: { image: 'ripen:v1' } } }],
   };
 
-  it('uses defaults for what is missing, and for nothing else', () => {
+  it('uses defaults only for missing fields', () => {
     const schema = { openAPIV3Schema: { type: 'object' } };
     const defaults = {
       publisher: 'Fruit Co',
@@ -247,7 +244,7 @@ describe('completing', () => {
     });
   });
 
-  it('makes up neither group, kind, API version nor runtime', () => {
+  it('never invents a group, kind, API version, or runtime', () => {
     for (const lacking of [{}, { names: {} }, { versions: [] }, { versions: [{}] }, { group: 'a.example' }]) {
       const { spec } = completeDefinition(lacking);
       expect([spec.group, spec.names]).toEqual([lacking.group, lacking.names]);
@@ -270,14 +267,14 @@ describe('completing', () => {
     expect(completed(JSON.stringify({ ...HEAD, spec: wrong })).documents).toEqual([]);
   });
 
-  it('never drops a digest of the author', () => {
+  it('never drops a digest', () => {
     const { spec } = completeDefinition({
       versions: [{ name: 'v1', runtime: { container: { image: 'a.example/b', sha256: 'abc' } } }],
     });
     expect(spec).toMatchObject({ versions: [{ runtime: { container: { sha256: 'abc' } } }] });
   });
 
-  it('says of an upstream entry which fields it filled in', () => {
+  it('lists the completed fields of an upstream entry', () => {
     const text = STORIES[2]![1];
     expect(readCatalog(bytesOf(text), 'c')).toMatchObject({
       entries: [{ problem: expect.any(String) }, {}, {}],
@@ -306,8 +303,8 @@ function kepCatalogs(): string[] {
   );
 }
 
-describe.skipIf(!existsSync(KEP))('the catalogs of KEP-2906 (skipped where ../shared/spec is absent)', () => {
-  it('are refused by lint, and completed to definitions without errors', () => {
+describe.skipIf(!existsSync(KEP))('the catalogs of KEP-2906 (skipped if ../shared/spec is missing)', () => {
+  it('are rejected by lint, and completed to valid definitions', () => {
     const catalogs = kepCatalogs();
     expect(catalogs).toHaveLength(7);
     for (const text of catalogs.slice(0, 6)) {
@@ -319,7 +316,7 @@ describe.skipIf(!existsSync(KEP))('the catalogs of KEP-2906 (skipped where ../sh
     }
   });
 
-  it('of which one has dots for what it leaves out: without them, what it says is usable', () => {
+  it('are usable after the ellipsis in one of them is removed', () => {
     const text = kepCatalogs()[6]!;
     expect(strict(text).diagnostics.map(({ code }) => code)).toContain('yaml/syntax');
     const result = completed(text.replace(/^ *\.{3}\n/gm, ''));

@@ -17,7 +17,7 @@ function found(entries: [group: string, kind: string, ...versions: string[]][]):
 }
 
 describe('entries of one catalog', () => {
-  it('tell of an API version that an earlier entry has', () => {
+  it('rejects an API version of an earlier entry', () => {
     const [first, second] = found([
       ['a.example', 'SetLabels', 'v1', 'v1beta1'],
       ['a.example', 'SetLabels', 'v2', 'v1beta1'],
@@ -33,7 +33,7 @@ describe('entries of one catalog', () => {
     ]);
   });
 
-  it('tell of kinds of one group that differ in case', () => {
+  it('rejects kinds of one group that differ in case', () => {
     const [, second] = found([
       ['a.example', 'SetLabels', 'v1'],
       ['a.example', 'Setlabels', 'v1'],
@@ -43,7 +43,7 @@ describe('entries of one catalog', () => {
     ]);
   });
 
-  it('have nothing in common with other groups, and one function may span entries', () => {
+  it('allows the same kind in other groups, and a function in several entries', () => {
     const diagnostics = found([
       ['a.example', 'SetLabels', 'v1'],
       ['b.example', 'setlabels', 'v1'],

@@ -12,12 +12,12 @@ const at = (line: number, severity: Severity): Diagnostic => ({
 });
 
 describe('limitDiagnostics', () => {
-  it('sorts by position and leaves few as they are', () => {
+  it('sorts by position, and keeps all findings below the limit', () => {
     const diagnostics = [at(3, 'error'), at(1, 'info'), at(2, 'warning')];
     expect(limitDiagnostics(diagnostics, 3, 'f').map(({ range }) => range?.start.line)).toEqual([1, 2, 3]);
   });
 
-  it('tells the worst and counts the rest in the last line', () => {
+  it('lists the most severe findings, and counts the rest in the last line', () => {
     const diagnostics = [
       at(1, 'info'),
       at(2, 'warning'),
@@ -36,14 +36,14 @@ describe('limitDiagnostics', () => {
     expect(told.at(-1)).toMatchObject({ severity: 'warning', message: 'and 1 warning, 2 notes more' });
   });
 
-  it('is as severe as what it omits', () => {
+  it('has the severity of the worst omitted finding', () => {
     const told = limitDiagnostics([at(1, 'error'), at(2, 'error'), at(3, 'error')], 1, 'f');
     expect(told.at(-1)).toMatchObject({ severity: 'error', message: 'and 2 errors more' });
   });
 });
 
 describe('Findings', () => {
-  it('keeps a bounded number and counts every one', () => {
+  it('stores a limited number of findings, and counts all', () => {
     const findings = new Findings();
     for (let line = 1; line <= 20_000; line++) findings.add([at(line, 'warning')]);
     expect(findings.isFull).toBe(false);
@@ -53,7 +53,7 @@ describe('Findings', () => {
     expect(told[3]).toMatchObject({ code: 'lint/more', message: 'and 19998 warnings more' });
   });
 
-  it('says where something was not looked at', () => {
+  it('reports what was not checked', () => {
     const findings = new Findings();
     findings.add(Array.from({ length: 5_000 }, (_, index) => at(index + 1, 'error')));
     expect(findings.isFull).toBe(true);

@@ -41,7 +41,7 @@ describe('hostile definitions', () => {
     ).toBeLessThan(5);
   });
 
-  it('many costly patterns are cut short', () => {
+  it('stops at many slow patterns', () => {
     const schema = {
       type: 'object',
       properties: properties(2_000, (index) => ({ type: 'string', pattern: `a{0,999}${index}` })),
@@ -65,7 +65,7 @@ describe('hostile definitions', () => {
     ).toBeLessThan(10);
   });
 
-  it('more parts than the limit are reported and not checked', () => {
+  it('reports and skips parts above the limit', () => {
     const schema = {
       type: 'object',
       properties: properties(21_000, () => ({ type: 'string', description: 'x' })),
@@ -75,7 +75,7 @@ describe('hostile definitions', () => {
     expect(codes(withSchema(schema))).not.toContain('schema/too-large');
   });
 
-  it('depth, with a default at every level', () => {
+  it('limits depth with a default at every level', () => {
     const deep = nested(500, (inner) => ({ type: 'object', properties: { a: inner }, default: { a: {} } }));
     expect(seconds(() => found(withSchema(deep)))).toBeLessThan(10);
     const branches = nested(30, (inner) => ({
@@ -86,19 +86,19 @@ describe('hostile definitions', () => {
     expect(seconds(() => found(withSchema(branches)))).toBeLessThan(10);
   });
 
-  it('many API versions, each with defaults inside defaults', () => {
+  it('limits many API versions with nested defaults', () => {
     const deep = nested(30, (inner) => ({ type: 'object', properties: { a: inner }, default: {} }));
     const versions = Array.from({ length: 100 }, () => ({ schema: { openAPIV3Schema: deep } }));
     expect(seconds(() => expect(codes({ versions })).toContain('schema/default-unchecked'))).toBeLessThan(15);
   });
 
-  it('thousands of problems are reported up to a limit', () => {
+  it('reports thousands of problems up to a limit', () => {
     const schema = { type: 'object', properties: properties(10_000, () => ({ type: 'bool', wrong: 1 })) };
     expect(found(withSchema(schema)).length).toBeLessThanOrEqual(2_000);
     expect(codes(withSchema(schema))).toContain('schema/unknown-type');
   });
 
-  it('names that objects inherit are no fields', () => {
+  it('does not treat inherited property names as fields', () => {
     const spec = JSON.parse(
       '{"constructor": {}, "toString": "x", "__proto__": {"group": "a.b"}, "names": {"constructor": {"kind": "A"}}}',
     ) as JsonObject;
@@ -120,7 +120,7 @@ describe('hostile definitions', () => {
     );
   });
 
-  it('values of any type anywhere never throw', () => {
+  it('never throws for values of any type', () => {
     const odd: JsonValue[] = [
       null,
       true,
@@ -188,7 +188,7 @@ describe('hostile definitions', () => {
     }
   });
 
-  it('messages show no character that could rewrite a terminal', () => {
+  it('escapes control characters in messages', () => {
     const told = found({ group: '\u001b[2J\u202e\ud800', names: { kind: '\u0007\n' }, '\u001b]0;x': 1 });
     expect(told.length).toBeGreaterThan(3);
     for (const { message, hint = '' } of told)

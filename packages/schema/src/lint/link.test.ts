@@ -46,7 +46,7 @@ describe('links', () => {
     ['git::https://github.com/acme/fn.git?ref=main', 'link/moving-branch'],
   ])('%s is %s', (text, code) => expect(codes(checkLink, text)).toEqual([code]));
 
-  it('of publishers and maintainers may be any text that is no harmful link', () => {
+  it('accepts any publisher and maintainer except harmful links', () => {
     for (const text of [
       'Acme',
       'Data: Acme',

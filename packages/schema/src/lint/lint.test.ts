@@ -39,7 +39,7 @@ const catalog = (...specs: string[]): string =>
     .join('')}`;
 
 describe('lint', () => {
-  it('reads a definition without fault', () => {
+  it('accepts a valid definition', () => {
     const { diagnostics, documents } = run(document('SetLabels'));
     expect(diagnostics).toEqual([]);
     expect(documents).toMatchObject([
@@ -50,7 +50,7 @@ describe('lint', () => {
     ]);
   });
 
-  it('leaves out what has errors and keeps the others of the file', () => {
+  it('omits documents with errors, and keeps the others in the file', () => {
     const text = `${document('SetLabels')}---\n${document('Broken', 'oops: 1\n')}---\n${document('SetNames', 'tags: [a, A]\n')}`;
     const { diagnostics, documents } = run(text);
     expect(diagnostics.map(line)).toEqual([
@@ -62,7 +62,7 @@ describe('lint', () => {
     ).toEqual(['SetLabels', 'SetNames']);
   });
 
-  it('reads a catalog whole or not at all', () => {
+  it('rejects a catalog with an invalid entry', () => {
     expect(run(catalog(spec('A'), spec('B'))).documents).toMatchObject([
       {
         kind: 'Catalog',
@@ -83,7 +83,7 @@ describe('lint', () => {
     expect(documents).toEqual([]);
   });
 
-  it('reports no more than the limit', () => {
+  it('limits the number of diagnostics', () => {
     const text = document('SetLabels', `tags: [${'a, '.repeat(30)}a]\noops: 1\n`);
     const { diagnostics } = run(text, { maxDiagnostics: 5 });
     expect(diagnostics).toHaveLength(6);
@@ -128,8 +128,8 @@ const official = fileURLToPath(
   ),
 );
 
-describe.skipIf(!existsSync(official))('the official definition (only where shared/data is there)', () => {
-  it('gets diagnostics for its real problems', () => {
+describe.skipIf(!existsSync(official))('the official definition (skipped if shared/data is missing)', () => {
+  it('has diagnostics for its problems', () => {
     const { diagnostics } = lint(readFileSync(official), { file: 'render-helm-chart.yaml' });
     const told = diagnostics.map(
       ({ severity, code, range, hint }) => `${severity} ${code} ${range?.start.line} ${hint}`,

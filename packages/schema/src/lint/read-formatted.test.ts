@@ -31,7 +31,7 @@ const images = (list: readonly CatalogEntry[]) =>
   );
 
 describe('a folder of function metadata', () => {
-  it('gives each function its newest release, from the folder, the tag of the image or the repository', () => {
+  it('returns the newest release of each function, from the folder, image tag, or repository', () => {
     const found = entries(
       read([
         { path: 'set-labels/v0.2/metadata.yaml', text: metadata('set-labels') },
@@ -49,7 +49,7 @@ describe('a folder of function metadata', () => {
     expect(found[0]).toMatchObject({ completed: ['publisher', 'schema', 'idempotent'] });
   });
 
-  it('passes over other files, and tells of each that cannot be used', () => {
+  it('skips other files, and reports each invalid file', () => {
     const found = entries(
       read([
         { path: 'a/metadata.yaml', text: metadata('a', ':v1.0.0') },
@@ -68,7 +68,7 @@ describe('a folder of function metadata', () => {
     ]);
   });
 
-  it('counts twins once, and takes neither of two files that differ', () => {
+  it('accepts identical copies, and rejects two different files of one release', () => {
     const twins = entries(
       read([
         { path: 'a/krm-fn-metadata.yaml', text: metadata('a', ':v1.0.0') },
@@ -83,7 +83,7 @@ describe('a folder of function metadata', () => {
     ]);
   });
 
-  it('fills in the defaults and the group of the recipe', () => {
+  it('uses the defaults and the group of the recipe', () => {
     const [entry] = entries(
       read([{ path: 'a/metadata.yaml', text: 'image: example.com/a:v1.0.0\ndescription: A\n' }], undefined, {
         group: 'fn.example.com',
@@ -95,7 +95,7 @@ describe('a folder of function metadata', () => {
     });
   });
 
-  it('names what is lost, within bounds', () => {
+  it('lists omitted fields up to a limit', () => {
     const [entry] = entries(
       read(
         JSON.stringify({
@@ -119,7 +119,7 @@ describe('a folder of function metadata', () => {
     expect(completed.every((field) => field.length <= 100)).toBe(true);
   });
 
-  it('says what it is instead where nothing is of the format', () => {
+  it('reports the actual format if no file has the expected one', () => {
     expect(read([{ path: 'a.yaml', text: 'a: 1\n' }])).toEqual({
       problem: 'it contains no kpt function metadata file; it has 1 YAML and JSON files',
     });
@@ -129,7 +129,7 @@ describe('a folder of function metadata', () => {
     expect(read('', 'krew')).toEqual({ problem: 'it is empty, not a Krew plugin' });
   });
 
-  it('ends for hostile bytes with a problem', () => {
+  it('reports a problem for hostile bytes', () => {
     const start = new TextDecoder().decode(writeSourceFiles([]));
     for (const text of [
       start.replace('"files":[', '"files":[{"path":1},'),
@@ -161,7 +161,7 @@ spec:
     runtime: {container: {image: '${image}'}}
 `;
 
-  it('gives the newest release, with the API versions that only an older one has', () => {
+  it('returns the newest release, with API versions that only older releases have', () => {
     const found = entries(
       read(
         [
@@ -175,7 +175,7 @@ spec:
     expect(images(found)).toEqual(['example.com/a:v2.1.0,example.com/a:v1.0.0']);
   });
 
-  it('names the field of a definition that cannot be used', () => {
+  it('reports the field of an invalid definition', () => {
     const broken = definition('v1', 'example.com/a:v1.0.0').replace('  group: fn.example.com\n', '');
     expect(images(entries(read([{ path: 'a.yaml', text: broken }], 'kep')))).toEqual([
       expect.stringMatching(/^a\.yaml: group/),
@@ -183,7 +183,7 @@ spec:
   });
 });
 
-it('names the format of a file that is not a catalog', () => {
+it('reports the format of a file that is not a catalog', () => {
   const list = JSON.stringify({ version: '1', functions: [{ image: 'example.com/a' }] });
   expect(readCatalog(bytesOf(list), 'theirs')).toEqual({
     problem: expect.stringMatching(/^this is a kpt function list; .*; set `format: kpt-list` in the recipe$/),
@@ -194,7 +194,7 @@ it('names the format of a file that is not a catalog', () => {
   });
 });
 
-it('refuses a catalog over the limit of entries before it reads one', () => {
+it('rejects a catalog with too many entries before it reads them', () => {
   const bytes = bytesOf(
     'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nspec: {krmFunctions: [1, 2]}\n',
   );

@@ -57,7 +57,7 @@ it('reports a misspelled field once, at its position', () => {
   ).toEqual(['shape/missing-field', 'shape/unknown-field']);
 });
 
-it('tells once of a type that does not exist, and the one that the field always has', () => {
+it('reports an unknown type once, with the type of the field as a hint', () => {
   expect(
     told(DEFINITION.replace('the functionConfig., type: string', 'the functionConfig., type: bool')),
   ).toEqual([
@@ -74,7 +74,7 @@ describe('placeholders of `krmhub init`', () => {
     '  # CHANGE: who publishes the function, and its page.\n  publisher:',
   );
 
-  it('are errors for a registry and warnings for the KEP, where each mark stands', () => {
+  it('are errors for a registry and warnings for the KEP, at each mark', () => {
     expect(told(marked)).toEqual([
       '7:3 error placeholder/marked  | Replace the value, and remove the comment.',
     ]);
@@ -86,7 +86,7 @@ describe('placeholders of `krmhub init`', () => {
     ]);
   });
 
-  it('are comments only: the same words in a text are a text', () => {
+  it('are only comments, not the same words in a string', () => {
     for (const description of [
       '|\n    # CHANGE: a heading\n',
       '"# CHANGE: a heading"\n',
@@ -104,14 +104,14 @@ describe('placeholders of `krmhub init`', () => {
     ).toEqual([]);
   });
 
-  it('are told up to a number', () => {
+  it('are reported up to a limit', () => {
     const { diagnostics } = run(`${'# CHANGE: a\n'.repeat(200_000)}${DEFINITION}`);
     expect(diagnostics.length).toBe(100);
   });
 });
 
 describe('documents of other tools', () => {
-  it('are errors unless they are to be passed over', () => {
+  it('are errors unless they are skipped', () => {
     const { diagnostics, documents, skipped } = run(`${DEPLOYMENT}---\n${DEFINITION}`);
     expect(diagnostics.map(({ code }) => code)).toContain('dialect/unknown-document');
     expect([documents.length, skipped]).toEqual([1, 0]);
@@ -126,7 +126,7 @@ describe('documents of other tools', () => {
     expect([documents.length, skipped]).toEqual([1, 1]);
   });
 
-  it('are only those that say what they are', () => {
+  it('are detected by apiVersion and kind', () => {
     const unknown = ['a: b\n', 'kind: Deployment\n', 'apiVersion: v1\n', '[a]\n'];
     const misspelled = [
       DEFINITION.replace('KRMFunctionDefinition', 'KRMFunctionDefinitions'),

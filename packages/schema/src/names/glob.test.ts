@@ -22,7 +22,7 @@ describe('matchesGlob', () => {
     expect(matchesGlob(glob, group)).toBe(matches);
   });
 
-  it('takes time in proportion to the length', () => {
+  it('takes linear time', () => {
     const started = process.cpuUsage();
     expect(matchesGlob('*a'.repeat(20_000), `${'a'.repeat(19_999)}b`)).toBe(false);
     expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);

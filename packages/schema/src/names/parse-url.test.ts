@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseUrl } from './parse-url.js';
 
-it('parses URLs with characters outside of ASCII, however often it is called', () => {
+it('parses URLs with non-ASCII characters, also on repeated calls', () => {
   const wrong: number[] = [];
   for (let call = 0; call < 20_000; call++) {
     if (parseUrl('https://bücher.example/catalog.yaml')?.host !== 'xn--bcher-kva.example') wrong.push(call);

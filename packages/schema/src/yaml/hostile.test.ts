@@ -39,7 +39,7 @@ describe('depth', () => {
     expect(readBoth(make(2_000).slice(0, 1_000_000), 2_000).author).toContain('yaml/too-deep');
   });
 
-  it('takes 64 levels and refuses 65, as text and as JSON', () => {
+  it('accepts 64 levels and rejects 65, as YAML and as JSON', () => {
     for (const make of [
       (n: number) => '['.repeat(n) + ']'.repeat(n),
       (n: number) => `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`,
@@ -82,7 +82,7 @@ describe('comments and blank lines', () => {
     }
   });
 
-  it('do not hide what follows them', () => {
+  it('do not hide the following document', () => {
     expect(
       readYaml(bytes('a: |\n  # text\n\n  # more\n#c\nb: "x\n\n  # y"\n'), { file: 'f' }).documents[0]!.value,
     ).toEqual({
@@ -104,7 +104,7 @@ describe('size', () => {
     expect(machine).toEqual(new Set(['yaml/too-many-keys']));
   });
 
-  it('takes 2,000 keys and refuses 2,001', () => {
+  it('accepts 2,000 keys and rejects 2,001', () => {
     const make = (count: number) => Array.from({ length: count }, (_, i) => `key${i}: ${i}\n`).join('');
     expect(readBoth(make(2_000), 1_000)).toEqual({ author: new Set(), machine: new Set() });
     expect(readBoth(make(2_001), 1_000).author).toEqual(new Set(['yaml/too-many-keys']));
@@ -155,7 +155,7 @@ describe('size', () => {
     readBoth(`a: |${',,'.repeat(scaled(2_000_000))}`, 12_000);
   });
 
-  it('counts the problems that it does not show', () => {
+  it('counts the problems that it does not list', () => {
     const { diagnostics } = readYaml(bytes('- yes\n'.repeat(500)), { file: 'f' });
     expect(diagnostics).toHaveLength(201);
     expect(diagnostics.at(-1)).toMatchObject({
@@ -164,7 +164,7 @@ describe('size', () => {
     });
   });
 
-  it('refuses more documents than the limit', () => {
+  it('rejects more documents than the limit', () => {
     const { author, machine } = readBoth('--- a\n'.repeat(1_001), 1_000);
     expect(author).toEqual(new Set(['yaml/too-many-documents']));
     expect(machine).toEqual(new Set(['yaml/too-many-documents']));
@@ -186,13 +186,13 @@ describe('aliases', () => {
     )
     .join('');
 
-  it('refuses a billion laughs', () => {
+  it('rejects a billion laughs', () => {
     const { author, machine } = readBoth(laughs, 500);
     expect(author).toContain('yaml/too-many-aliases');
     expect(machine).toContain('yaml/too-many-aliases');
   });
 
-  it('counts what aliases stand for', () => {
+  it('counts the values that aliases expand to', () => {
     const make = (count: number) => `a: &a [1, 2, 3, 4]\nb: [${Array(count).fill('*a').join(', ')}]\n`;
     expect(readBoth(make(20), 500)).toEqual({ author: new Set(), machine: new Set() });
     expect(readBoth(make(21), 500)).toEqual({
@@ -249,7 +249,7 @@ describe('random bytes', () => {
     'é',
   ];
 
-  it('never throws, and gives JSON and places', () => {
+  it('never throws, and returns JSON values with positions', () => {
     const next = random(20_240_131);
     for (let round = 0; round < 4_000; round++) {
       const length = 1 + Math.floor(next() * 30);

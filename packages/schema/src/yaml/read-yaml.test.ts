@@ -28,7 +28,7 @@ describe('values', () => {
     expect(readMachine(text)).toEqual({ documents: [value], diagnostics: [] });
   });
 
-  it('drops documents without content and counts the others', () => {
+  it('skips empty documents, and counts the others', () => {
     const text = '# only a comment\n---\na: 1\n---\n---\n# nothing\n---\nb: 2\n...\n';
     const { documents, diagnostics } = read(text);
     expect(diagnostics).toEqual([]);
@@ -39,14 +39,14 @@ describe('values', () => {
     expect(readMachine(text).documents).toEqual([{ a: 1 }, { b: 2 }]);
   });
 
-  it('keeps the documents around one that cannot be read', () => {
+  it('keeps the documents around an invalid document', () => {
     const { documents, diagnostics } = read('a: 1\n---\nb: [1\n---\nc: 3\n');
     expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { c: 3 }]);
     expect(diagnostics.map(at)).toEqual(['yaml/syntax 4:1']);
   });
 });
 
-describe('refusals', () => {
+describe('invalid YAML', () => {
   const cases: [text: string, expected: string][] = [
     ['', 'yaml/empty 1:1'],
     ['# nothing\n', 'yaml/empty 1:1'],
@@ -79,7 +79,7 @@ describe('refusals', () => {
     ['a: b: c\n', 'yaml/syntax 1:4'],
   ];
 
-  it.each(cases)('refuses %j', (text, expected) => {
+  it.each(cases)('rejects %j', (text, expected) => {
     const { diagnostics } = read(text);
     expect(at(diagnostics[0])).toBe(expected);
     for (const { message, hint, severity } of diagnostics) {
@@ -90,12 +90,12 @@ describe('refusals', () => {
     }
   });
 
-  it('tells of a tab once, and of what is wrong elsewhere', () => {
+  it('reports a tab once, and other problems too', () => {
     const { diagnostics } = read('s:\n  a: 1\n\tb: 2\n  c: 3\n  d: 4\n---\ne:\n  f: 1\n g: 2\n');
     expect(diagnostics.map(at)).toEqual(['yaml/syntax 3:1', 'yaml/syntax 9:1']);
   });
 
-  it.each(cases)('refuses %j from machines', (text, expected) => {
+  it.each(cases)('rejects %j from machines', (text, expected) => {
     const { documents, diagnostics } = readMachine(text);
     const code = expected.split(' ')[0];
     // JSON.parse keeps the last of two equal keys and says nothing; this text is not JSON.
@@ -104,7 +104,7 @@ describe('refusals', () => {
     expect(documents).toEqual([]);
   });
 
-  it('names both places of a duplicate key, and the path', () => {
+  it('reports both positions and the path of a duplicate key', () => {
     const [diagnostic] = read('spec:\n  names:\n    kind: A\n    kind: B\n').diagnostics;
     expect(diagnostic).toMatchObject({
       message: 'duplicate key "kind", first used at 3:5',
@@ -113,13 +113,13 @@ describe('refusals', () => {
     });
   });
 
-  it('never lets text of the document change the prototype', () => {
+  it('never changes a prototype', () => {
     const { documents } = read('a: {__proto__: {polluted: 1}}\n');
     expect(Object.getPrototypeOf((documents[0]!.value as { a: object }).a)).toBe(Object.prototype);
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
-  it('says where bytes are not UTF-8', () => {
+  it('reports the position of bytes that are not UTF-8', () => {
     const broken = Uint8Array.from([...bytes('a: ü\nb: \ufffd'), 0xff, 0x0a]);
     for (const reader of [readYaml, readMachineYaml]) {
       const [diagnostic] = reader(broken, { file: 'f' }).diagnostics;
@@ -129,13 +129,13 @@ describe('refusals', () => {
     expect(readYaml(utf16, { file: 'f' }).diagnostics[0]?.message).toBe('the file is UTF-16, not UTF-8');
   });
 
-  it('refuses a file over the limit without reading it', () => {
+  it('rejects a file above the size limit without reading it', () => {
     const { diagnostics } = readYaml(bytes('a: b'), { file: 'f', limits: { maxSourceBytes: 3 } });
     expect(diagnostics.map(({ code }) => code)).toEqual(['yaml/too-large']);
   });
 });
 
-describe('plain scalars that readers disagree about', () => {
+describe('plain scalars that parsers interpret differently', () => {
   it.each([
     'yes',
     'No',
@@ -219,7 +219,7 @@ describe('locate', () => {
   });
 });
 
-it('gives every code a severity, a summary and a fix', () => {
+it('has a severity, a summary, and a fix for every code', () => {
   const codes = Object.keys(YAML_CODES) as YamlCode[];
   for (const code of codes) {
     expect(code).toMatch(/^yaml\/[a-z-]+$/);
@@ -228,10 +228,10 @@ it('gives every code a severity, a summary and a fix', () => {
   }
 });
 
-describe('numbers that a double cannot keep', () => {
+describe('numbers that a double cannot represent', () => {
   const cases = ['9007199254740993', '1e18', '123456789012345678901234567890'];
 
-  it.each(cases)('%s is refused by both readers, in YAML and in JSON', (number) => {
+  it.each(cases)('rejects %s with both parsers, in YAML and in JSON', (number) => {
     for (const text of [`{"a": ${number}}`, `a: ${number}\n`]) {
       for (const read of [readYaml, readMachineYaml]) {
         const { diagnostics } = read(bytes(text), { file: 'a' });

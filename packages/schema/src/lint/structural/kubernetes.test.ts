@@ -99,7 +99,7 @@ function differences(rows: readonly Comparison[]): string[] {
   });
 }
 
-describe.skipIf(!present)('the validation tables of Kubernetes (only where shared/data is there)', () => {
+describe.skipIf(!present)('the validation tables of Kubernetes (skipped if shared/data is missing)', () => {
   it('schemas without CEL rules', () => {
     const rows = (read('schema-validation-cases.json') as Row[])
       .filter(({ schema, statusEnabled }) => schema !== null && !statusEnabled && !usesCel(schema))
