@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { runTest } from './testing/command-line.js';
 
-it('helps with a command inside a command, in both ways to ask', async () => {
+it('prints the help of a subcommand with help and --help', async () => {
   const asked = await runTest(['help', 'catalog', 'pull']);
   expect(asked.exitCode).toBe(0);
   expect(asked.out()).toMatch(/^Usage: krmhub catalog pull /);

@@ -77,14 +77,14 @@ describe('krmhub pull', () => {
     expect(existsSync(path.join(folder, 'escaped.yaml'))).toBe(false);
   });
 
-  it('writes nothing where two titles are one file', async () => {
+  it('writes nothing if two titles are the same file', async () => {
     const host = await registryWith({ layers: [layer('A.yaml'), layer('a.yaml', 'text/plain')] });
     const io = await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd: emptyFolder() });
     expect(io.exitCode).toBe(1);
     expect(io.err()).toContain('is a duplicate');
   });
 
-  it('replaces a link and not what it leads to', async () => {
+  it('replaces a symbolic link, not its target', async () => {
     const host = await registryWith({ layers: [layer('catalog.yaml')] });
     const cwd = emptyFolder();
     writeFileSync(path.join(cwd, 'precious'), 'mine');
@@ -97,7 +97,7 @@ describe('krmhub pull', () => {
     expect(readFileSync(path.join(cwd, 'out/catalog.yaml'))).toEqual(CONTENT);
   });
 
-  it('leaves nothing behind of bytes that are not those of the digest', async () => {
+  it('writes nothing if the digest differs', async () => {
     const other = Buffer.from(CONTENT);
     other[0] = 0x41;
     const host = await registryWith({ layers: [layer('catalog.yaml')] }, other);
@@ -108,7 +108,7 @@ describe('krmhub pull', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  it('names what has no title, and says what is no artifact with files', async () => {
+  it('lists layers without a title, and rejects artifacts without files', async () => {
     const cwd = emptyFolder();
     const named = await registryWith({ layers: [layer(undefined)] });
     expect((await runTest(['pull', `${named}/x:1`], { cwd })).exitCode).toBe(0);
@@ -122,17 +122,17 @@ describe('krmhub pull', () => {
   });
 });
 
-describe('oci:// as a file', () => {
+describe('an oci:// reference instead of a file', () => {
   const artifactType = ARTIFACT_MEDIA_TYPES.catalog.artifact;
 
-  it('is linted under its name', async () => {
+  it('is linted with the reference as its name', async () => {
     const host = await registryWith({ artifactType, layers: [layer('catalog.yaml')] });
     const io = await runTest(['lint', `oci://${host}/x:1`]);
     expect(io.exitCode).toBe(1);
     expect(io.out() + io.err()).toContain(`oci://${host}/x:1:1:`);
   });
 
-  it('is refused where it is large, or something else', async () => {
+  it('is rejected if it is too large or another artifact', async () => {
     const large = await registryWith({ artifactType, layers: [{ ...layer('c.yaml'), size: 1e12 }] });
     expect((await runTest(['lint', `oci://${large}/x:1`])).err()).toContain('1000000000000 bytes');
     const other = await registryWith({ layers: [layer('x', 'text/plain')] });
@@ -168,7 +168,7 @@ describe('krmhub push', () => {
     expect(io.err()).toContain(message === 'neither' ? 'has a digest' : message);
   });
 
-  it('pushes no definition with errors', async () => {
+  it('does not push a definition with errors', async () => {
     const cwd = emptyFolder();
     writeFileSync(
       path.join(cwd, 'a.yaml'),
@@ -213,7 +213,7 @@ describe('dockerCredentials', () => {
     expect(await dockerCredentials(ioWith(configuration), HOST)).toEqual(found);
   });
 
-  it('has none where there is no file', async () => {
+  it('returns none without a configuration file', async () => {
     expect(await dockerCredentials(testIo(), HOST)).toBeUndefined();
   });
 
@@ -222,7 +222,7 @@ describe('dockerCredentials', () => {
     expect(failure).toMatchObject({ code: 'usage', message: expect.not.stringContaining('secret') });
   });
 
-  it('asks a helper of all registries, and one of this registry before it', async () => {
+  it('prefers the helper of the registry to the general helper', async () => {
     const io = ioWith({ credsStore: 'all', credHelpers: { [HOST]: 'one' } });
     const script = (name: string, lines: string) => {
       const file = path.join(io.env.HOME!, `docker-credential-${name}`);
@@ -244,7 +244,7 @@ describe('dockerCredentials', () => {
     });
   });
 
-  it('runs no program by a path', async () => {
+  it('does not run a helper with a path', async () => {
     const io = ioWith({ credsStore: '../../bin/sh' });
     await expect(dockerCredentials(io, HOST)).rejects.toMatchObject({ code: 'unauthorized' });
   });

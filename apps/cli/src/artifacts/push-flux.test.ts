@@ -82,7 +82,7 @@ describe('krmhub push --flux', () => {
     expect(archive.equals(expected)).toBe(true);
   });
 
-  it('gives the same manifests the same digest, and moves the tag only for others', async () => {
+  it('pushes the same digest for the same manifests, and moves the tag only for others', async () => {
     const cwd = folderWith({ 'one/app.yaml': config('a'), 'two/app.yaml': config('a') });
     const reference = `${host}/flux/same:v1`;
     const first = await pushed(['--flux', 'one', reference], cwd);
@@ -109,7 +109,7 @@ describe('krmhub push --flux', () => {
   });
 
   it.each<[string, string[], { stdin?: string }, number, string]>([
-    ['stdin that a failed command left empty', ['--flux', '-'], { stdin: '\n' }, 2, 'it has no manifests'],
+    ['empty stdin of a failed command', ['--flux', '-'], { stdin: '\n' }, 2, 'it has no manifests'],
     ['a folder without files', ['--flux', 'hidden'], {}, 2, 'it has no manifests'],
     ['a folder that does not exist', ['--flux', 'missing'], {}, 3, 'cannot read missing'],
     ['a link', ['--flux', 'linked'], {}, 2, 'is not a regular file'],

@@ -54,7 +54,7 @@ const blobs = async (below: string) => {
 };
 
 describe('fsck', () => {
-  it('says what was checked, and that it is whole', async () => {
+  it('prints what it checked, and that there are no problems', async () => {
     const io = await run(['fsck']);
     expect([io.exitCode, io.out()]).toEqual([0, '']);
     expect(io.err()).toBe(
@@ -62,7 +62,7 @@ describe('fsck', () => {
     );
   });
 
-  it('names every problem, and ends with 1', async () => {
+  it('prints every problem, and exits with 1', async () => {
     for (const blob of await blobs('data')) await writeFile(blob, 'other');
     const io = await run(['fsck', '--data', 'data']);
     expect(io.exitCode).toBe(1);
@@ -78,7 +78,7 @@ describe('fsck', () => {
     expect(table.out()).toContain('SEVERITY');
   });
 
-  it('gives JSON', async () => {
+  it('prints JSON', async () => {
     const [blob] = await blobs('data');
     await rm(blob!);
     const io = await run(['fsck', '-o', 'json']);
@@ -94,7 +94,7 @@ describe('fsck', () => {
     ]);
   });
 
-  it('ends with 5 where there is nothing to read', async () => {
+  it('exits with 5 if the folder does not exist', async () => {
     const io = await run(['fsck', '--data', 'elsewhere']);
     expect(io.exitCode).toBe(5);
     expect(io.err()).toContain(path.join(cwd, 'elsewhere', 'registry.db'));
@@ -104,7 +104,7 @@ describe('fsck', () => {
 });
 
 describe('backup and restore', () => {
-  it('give the same registry', async () => {
+  it('restore the same registry', async () => {
     const made = await run(['backup', '--out', 'backups/monday', '-o', 'json']);
     expect([made.exitCode, JSON.parse(made.out())]).toEqual([
       0,
@@ -159,7 +159,7 @@ describe('backup and restore', () => {
     expect((await run(['fsck'])).exitCode).toBe(0);
   });
 
-  it('take a folder that holds other things, such as the root of a disk', async () => {
+  it('accept a folder with other files, such as the root of a disk', async () => {
     expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
     await mkdir(path.join(cwd, 'disk/lost+found'), { recursive: true });
     // What a restore that was killed left.
@@ -176,7 +176,7 @@ describe('backup and restore', () => {
     ]);
   });
 
-  it('make no backup of a registry that is damaged', async () => {
+  it('create no backup of a damaged registry', async () => {
     for (const blob of await blobs('data')) await rm(blob);
     const io = await run(['backup', '--out', 'made']);
     expect(io.exitCode).toBe(1);
@@ -186,7 +186,7 @@ describe('backup and restore', () => {
     expect(await readdir(cwd)).toEqual(['data']);
   });
 
-  it('restore no backup that is damaged, or is none', async () => {
+  it('do not restore a damaged backup or another folder', async () => {
     expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
     const [blob] = await blobs('made');
     await writeFile(blob!, 'other');
@@ -211,7 +211,7 @@ describe('backup and restore', () => {
     expect((await run(['restore', 'made', '--data', 'restored'])).exitCode).toBe(2);
   });
 
-  it('need a registry, and a place', async () => {
+  it('require a registry and a target folder', async () => {
     expect((await run(['backup'])).exitCode).toBe(2);
     const io = await run(['backup', '--data', 'elsewhere', '--out', 'made']);
     expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('no registry')]);

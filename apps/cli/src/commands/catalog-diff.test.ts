@@ -193,7 +193,7 @@ const write = async (name: string, text: string) => writeFile(path.join(folder, 
 describe('catalog diff', () => {
   const covered = new Set<string>(['signer-changed', 'signature-removed', 'signature-added']);
 
-  it('lists the changes of releases of a registry, in one diff', async () => {
+  it('lists all kinds of release changes in one diff', async () => {
     const of = (index: number, content: Partial<FunctionDefinition>) => definition(`Fn${index}`, content);
     for (const [index, [before]] of released.entries()) await publish('1.0.0', of(index, before));
     const from = (await client.catalog('default')).newest!.serial;
@@ -211,7 +211,7 @@ describe('catalog diff', () => {
     for (const one of told) covered.add(one.class);
   });
 
-  it('tells API versions that go with a release that is yanked', async () => {
+  it('lists API versions that disappear with a yanked release', async () => {
     const kept = definition('Yanked');
     await publish('1.0.0', { ...kept, versions: ['v1', 'v1beta1', 'v1alpha1'].map((name) => version(name)) });
     await publish('1.1.0', kept);
@@ -227,7 +227,7 @@ describe('catalog diff', () => {
   });
 
   it.each(files.map((row, index) => [index, row] as const))(
-    'tells what two files differ in, %i',
+    'lists the differences of two files, row %i',
     async (_, row) => {
       const [before, after, ...expected] = row;
       await write('before.yaml', catalogText(definition('Fn', { versions: [version('v1', before)] })));
@@ -238,7 +238,7 @@ describe('catalog diff', () => {
     },
   );
 
-  it('tells functions that come and go, other sources and lower releases', async () => {
+  it('lists added and removed functions, other sources, and lower releases', async () => {
     await publish('1.0.0', definition('Moves'));
     await publish('1.1.0', definition('Moves', { description: 'Moves on.' }));
     await publish(
@@ -265,12 +265,12 @@ describe('catalog diff', () => {
     for (const one of [...moved, ...gone]) covered.add(one.class);
   });
 
-  it('has shown every class', () => {
+  it('covers every class', () => {
     expect(Object.keys(CATALOG_CHANGE_CLASSES).filter((name) => !covered.has(name))).toEqual([]);
   });
 });
 
-describe('the snapshots that are compared', () => {
+describe('the compared snapshots', () => {
   beforeAll(async () => {
     const schema = {
       openAPIV3Schema: { ...fields({ a: { ...TEXT, maxLength: 9 } }), description: 'What to do.' },
@@ -285,7 +285,7 @@ describe('the snapshots that are compared', () => {
     );
   });
 
-  it('are the newest two, or those that are named by serial or digest', async () => {
+  it('are the two newest, or those given by serial or digest', async () => {
     const { snapshots } = await client.snapshots('chosen');
     const digests = Object.fromEntries(snapshots.map(({ serial, digest }) => [serial, digest]));
     const io = await run(['chosen', '-o', 'json']);
@@ -332,7 +332,7 @@ describe('the snapshots that are compared', () => {
     expect(document!.value).toEqual(JSON.parse(io.out()));
   });
 
-  it('are shown by function within 80 columns, and one change a line for programs', async () => {
+  it('are printed by function within 80 columns, or one change per line in a pipe', async () => {
     const terminal = await run(['chosen'], { tty: true });
     const text = terminal.out().replace(/\u001b\[\d+m/g, '');
     expect(text).toBe(`chosen: snapshot 2 → 3
@@ -351,7 +351,7 @@ ${GROUP}/Chosen
     expect(told(piped)).toBe('1 breaking, 1 to review, 1 quiet in 1 function\n');
   });
 
-  it('are told of in part, and the exit code with them', async () => {
+  it('can be filtered, which also changes the exit code', async () => {
     const only = await run(['chosen', '--only', 'upgraded,publisher-changed']);
     expect(only.exitCode).toBe(0);
     expect(
@@ -387,7 +387,7 @@ ${GROUP}/Chosen
     expect(io.err()).toContain(said);
   });
 
-  it('are two', async () => {
+  it('are required to be two', async () => {
     await publish('1.0.0', definition('Single'));
     await apply(recipe('single', 'Single'));
     const io = await run(['single']);
@@ -426,7 +426,7 @@ ${GROUP}/Chosen
 });
 
 describe('files', () => {
-  it('are catalogs in any form and order, definitions, or stdin', async () => {
+  it('are catalogs in any format and order, definitions, or stdin', async () => {
     const [a, b] = [definition('A'), definition('B', { tags: ['one'] })];
     await write('yaml.yaml', catalogText(a, b));
     const json = [...renderCatalog('krmfunctioncatalog.json', { name: 'y' }, [b, a].map(renderEntry))].join(
@@ -470,7 +470,7 @@ describe('files', () => {
     expect(asJson.out()).not.toMatch(/[\u001b\u009b\u202e]/);
   });
 
-  it('may name a function twice: the first counts', async () => {
+  it('can contain a function twice, and the first entry counts', async () => {
     const first = definition('A');
     const again = definition('A', {
       publisher: 'Other Co',
@@ -481,7 +481,7 @@ describe('files', () => {
     expect(classesOf(await changes('once.yaml', 'twice.yaml'))).toEqual(['version-added']);
   });
 
-  it('may hold a schema of thousands of changes', async () => {
+  it('can have a schema with thousands of changes', async () => {
     const wide = (type: string) =>
       definition('A', {
         versions: [
@@ -532,7 +532,7 @@ describe('files', () => {
   });
 });
 
-describe('what a registry answers', () => {
+describe('the response of a registry', () => {
   /** What a registry would answer of snapshots of `x`; `change` makes something else of the bytes of the second. */
   async function answering<T>(
     signers: (string | undefined)[],
@@ -611,7 +611,7 @@ describe('what a registry answers', () => {
     ]);
   });
 
-  it('is checked against digests, and not compared if they differ', async () => {
+  it('is verified by digest, and not compared if it differs', async () => {
     const other = (text: string) => text.replace('Example Co', 'Malware Co');
     const wrong: Parameters<typeof answering>[2][] = [
       { catalog: other },
@@ -639,7 +639,7 @@ describe('what a registry answers', () => {
     expect([pinned.exitCode, pinned.out()]).toEqual([4, '']);
   });
 
-  it('has to be a catalog', async () => {
+  it('must be a catalog', async () => {
     const change = {
       catalog: () => '{}',
       snapshot: (snapshot: Snapshot) => ({
@@ -653,7 +653,7 @@ describe('what a registry answers', () => {
   });
 });
 
-it('compares what it pulled, and artifacts', async () => {
+it('compares pulled files and artifacts', async () => {
   const out = path.join(folder, 'pulled.yaml');
   const { exitCode } = await runTest(['catalog', 'pull', 'chosen', '--out', out], { env: registry.env });
   expect([exitCode, (await readFile(out)).length > 0]).toEqual([0, true]);

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const pull = (...args: string[]) => runTest(['catalog', 'pull', ...args], { cwd: folder, env: registry.env });
 
-it('pulls a catalog in a profile, and counts on stderr what it does not say', async () => {
+it('pulls a catalog in a profile, and prints the number of unsupported values', async () => {
   const pulled = await pull('default', '--profile', 'porch');
   expect(pulled.exitCode, pulled.err()).toBe(0);
   const { bytes } = await client.catalogDocument('default', { profile: 'porch' });
@@ -48,7 +48,7 @@ it('pulls a catalog in a profile, and counts on stderr what it does not say', as
   );
 });
 
-it('writes all of that where it is told to', async () => {
+it('writes the catalog and the unsupported fields to files', async () => {
   const pulled = await pull(
     'default',
     '--profile',
@@ -69,7 +69,7 @@ it('writes all of that where it is told to', async () => {
   expect(report.snapshot).toBe(newest!.digest);
 });
 
-it('writes the same from a catalog that was pulled, labels and all', async () => {
+it('converts a pulled catalog to the same bytes, with its labels', async () => {
   const recipe = `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata: {name: labelled, labels: {team: platform}}
@@ -114,7 +114,7 @@ it.each([
   expect(refused.out()).toBe('');
 });
 
-it('writes nothing where document and report are not of each other, or of another snapshot', async () => {
+it('writes nothing if the document and the report do not match, or are of another snapshot', async () => {
   const text = 'a: 1\n';
   const asked = sha256('asked for');
   const report = {

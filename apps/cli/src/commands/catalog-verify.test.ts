@@ -131,7 +131,7 @@ async function expectRefused(io: TestIo, check: string, reason: string | RegExp)
 }
 
 describe('catalog verify', () => {
-  it('proves the newest snapshot, writes it and remembers it', async () => {
+  it('verifies the newest snapshot, writes it, and stores its serial', async () => {
     const made = await snapshot(3);
     show(made, 3);
     const io = await verify('default', ...KEY, '--out', 'out');
@@ -180,7 +180,7 @@ describe('catalog verify', () => {
     );
   });
 
-  it('tells everything as JSON', async () => {
+  it('prints all checks as JSON', async () => {
     show(await snapshot(3), 3);
     const io = await verify('default', ...KEY, '-o', 'json');
     const told = JSON.parse(io.out());
@@ -224,7 +224,7 @@ describe('catalog verify', () => {
     expect(asked).toEqual([]);
   });
 
-  it('takes a registry below a path', async () => {
+  it('accepts a registry URL with a path', async () => {
     show(await snapshot(3), 3);
     for (const [target, answer] of [...answers]) answers.set(`/krm${target}`, answer);
     expect((await verify(`${origin}/krm/catalogs/default`, ...KEY)).exitCode).toBe(0);
@@ -232,7 +232,7 @@ describe('catalog verify', () => {
     expect(Object.keys(await seen())).toEqual([`${ours.fingerprint} default`]);
   });
 
-  it('gives the token of one registry to no other', async () => {
+  it('sends the token of a registry to no other registry', async () => {
     show(await snapshot(3), 3);
     const token = `krmhub_${'a'.repeat(72)}`;
     const verifyFrom = (registry: string) =>
@@ -248,7 +248,7 @@ describe('catalog verify', () => {
     expect(authorizations.at(-1)).toBe(`Bearer ${token}`);
   });
 
-  it('verifies with one of several keys, and with no other', async () => {
+  it('verifies with one of several keys', async () => {
     show(await snapshot(3), 3);
     await writeFile(path.join(folder, 'next.pub'), strange.pem);
     expect((await verify('default', '--key', 'next.pub', ...KEY)).exitCode).toBe(0);
@@ -256,7 +256,7 @@ describe('catalog verify', () => {
     expect(io.exitCode).toBe(4);
   });
 
-  it('needs a key, and a public one', async () => {
+  it('requires a public key', async () => {
     expect((await verify('default')).exitCode).toBe(2);
     await writeFile(
       path.join(folder, 'private.pem'),
@@ -269,11 +269,11 @@ describe('catalog verify', () => {
   });
 });
 
-describe('catalog verify refuses', () => {
+describe('catalog verify rejects', () => {
   const bundleAnswer = '/catalogs/default/snapshot.sigstore.json';
 
   it.each<[string, { body: string; status?: number; type?: string } | undefined, string]>([
-    ['no bundle', undefined, 'no signature: '],
+    ['a missing bundle', undefined, 'no signature: '],
     ['a bundle that is gone', { status: 410, body: 'gone' }, 'no signature: '],
     [
       'a bundle that the registry does not have',
@@ -304,7 +304,7 @@ describe('catalog verify refuses', () => {
     expect(asked).toEqual([bundleAnswer]);
   });
 
-  it('a bundle that was cut off, anywhere', async () => {
+  it('a truncated bundle', async () => {
     const { bundle } = await snapshot(3);
     for (const length of [1, 100, bundle!.length >> 1, bundle!.length - 1]) {
       answers.set(bundleAnswer, { body: bundle!.subarray(0, length) });
@@ -312,7 +312,7 @@ describe('catalog verify refuses', () => {
     }
   });
 
-  it('a bundle without a signature, or with another one', async () => {
+  it('a bundle without a signature, or with a wrong one', async () => {
     const { bundle } = await snapshot(3);
     const parsed = JSON.parse(new TextDecoder().decode(bundle));
     const other = JSON.parse(new TextDecoder().decode((await snapshot(4)).bundle));
@@ -330,7 +330,7 @@ describe('catalog verify refuses', () => {
     }
   });
 
-  it('a payload that was changed after it was signed', async () => {
+  it('a payload that was changed after signing', async () => {
     const parsed = JSON.parse(new TextDecoder().decode((await snapshot(3, { expires: inHours(-1) })).bundle));
     const payload = Buffer.from(parsed.dsseEnvelope.payload, 'base64').toString();
     const longer = payload.replace(/"expires":"[^"]*"/, `"expires":"${inHours(99)}"`);
@@ -340,7 +340,7 @@ describe('catalog verify refuses', () => {
     await expectRefused(await verify('default', ...KEY, '--out', 'out'), 'signature', /./);
   });
 
-  it('what another key has signed, and says which', async () => {
+  it('a signature by another key, and prints the key', async () => {
     show(await snapshot(3, { key: strange.privateKey }), 3);
     const io = await verify('default', ...KEY, '--out', 'out');
     await expectRefused(io, 'signature', /by the key sha256:[a-f0-9]{64}, expected sha256:[a-f0-9]{64}/);
@@ -348,7 +348,7 @@ describe('catalog verify refuses', () => {
     expect(asked).toEqual([bundleAnswer]);
   });
 
-  it("another catalog's valid bundle", async () => {
+  it('a valid bundle of another catalog', async () => {
     const made = await snapshot(3, { catalog: 'other' });
     show(made, 3, { catalog: 'default' });
     await expectRefused(
@@ -358,7 +358,7 @@ describe('catalog verify refuses', () => {
     );
   });
 
-  it('a valid signature of something else than a snapshot', async () => {
+  it('a valid signature that is not of a snapshot', async () => {
     const statement = releaseStatement(
       { group: 'example.com', kind: 'SetLabels', release: '1.0.0' },
       { definition: sha256('x') },
@@ -382,13 +382,13 @@ describe('catalog verify refuses', () => {
     expect(await exists(seenFile())).toBe(false);
   });
 
-  it('snapshot.json in the place of catalog.yaml', async () => {
+  it('snapshot.json instead of catalog.yaml', async () => {
     const made = await snapshot(3);
     show({ ...made, 'catalog.yaml': made['snapshot.json'] }, 3);
     await expectRefused(await verify('default', ...KEY, '--out', 'out'), 'catalog.yaml', /./);
   });
 
-  it('an expired one as the newest, and takes it where it is named', async () => {
+  it('an expired snapshot as the newest, but not with --snapshot', async () => {
     show(await snapshot(3, { expires: inHours(-1) }), 3);
     const io = await verify('default', ...KEY, '--out', 'out');
     await expectRefused(io, 'expiry', /expired at .*, the time is /);
@@ -401,7 +401,7 @@ describe('catalog verify refuses', () => {
     }
   });
 
-  it("another snapshot's bundle where one is named", async () => {
+  it('the bundle of another snapshot with --snapshot', async () => {
     show(await snapshot(3), 3);
     const { bundle } = await snapshot(2);
     answers.set('/catalogs/default/snapshots/3/snapshot.sigstore.json', { body: bundle! });
@@ -412,7 +412,7 @@ describe('catalog verify refuses', () => {
     );
   });
 
-  it("an older snapshot's valid bundle as the newest, and takes it where it is named", async () => {
+  it('an older snapshot as the newest, but not with --snapshot', async () => {
     show(await snapshot(4), 4);
     expect((await verify('default', ...KEY)).exitCode).toBe(0);
     show(await snapshot(3), 3);
@@ -430,7 +430,7 @@ describe('catalog verify refuses', () => {
     expect(Object.values(await seen())).toMatchObject([{ serial: 5 }]);
   });
 
-  it('a second snapshot of the same serial, however it is asked for', async () => {
+  it('another snapshot with the same serial, also with --snapshot', async () => {
     show(await snapshot(4), 4);
     expect((await verify('default', ...KEY)).exitCode).toBe(0);
     // A signature that was renewed is of the same snapshot.
@@ -446,7 +446,7 @@ describe('catalog verify refuses', () => {
     }
   });
 
-  it('an older snapshot, whatever the spelling of the URL and whichever of its keys signs', async () => {
+  it('an older snapshot, with any spelling of the URL and any of its keys', async () => {
     show(await snapshot(4), 4);
     expect((await verify('default', ...KEY)).exitCode).toBe(0);
     show(await snapshot(3, { key: strange.privateKey }), 3);
@@ -459,7 +459,7 @@ describe('catalog verify refuses', () => {
     expect((await verify('default', '--key', 'next.pub')).exitCode).toBe(0);
   });
 
-  it('what is older than a file of an earlier version remembers, by URL', async () => {
+  it('a snapshot older than the serial in a file of an earlier version', async () => {
     show(await snapshot(3), 3);
     expect((await verify('default', ...KEY)).exitCode).toBe(0);
     const at = new Date().toISOString();
@@ -481,7 +481,7 @@ describe('catalog verify refuses', () => {
     await expectRefused(io, 'max-age', 'does not contain its signing time');
   });
 
-  it('to go on where it cannot read what it has seen', async () => {
+  it('a catalog if seen-catalogs.json is not readable', async () => {
     show(await snapshot(4), 4);
     expect((await verify('default', ...KEY)).exitCode).toBe(0);
     for (const damaged of ['', 'null', '{"version":2}', '{"version":1,"catalogs":{"x":{"serial":"4"}}}']) {
@@ -495,7 +495,7 @@ describe('catalog verify refuses', () => {
     }
   });
 
-  it('to write anything where a file of the snapshot is missing', async () => {
+  it('a snapshot with a missing file, and writes nothing', async () => {
     show(await snapshot(4), 4);
     answers.delete('/catalogs/default/snapshots/4/catalog.yaml');
     const io = await verify('default', ...KEY, '--out', 'out');
@@ -503,7 +503,7 @@ describe('catalog verify refuses', () => {
     expect([await exists(path.join(folder, 'out')), await exists(seenFile())]).toEqual([false, false]);
   });
 
-  it('an answer without end', async () => {
+  it('an endless response', async () => {
     answers.set(bundleAnswer, { body: new Uint8Array(1_048_577) });
     const io = await verify('default', ...KEY, '--out', 'out');
     expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('larger than 1048576 bytes')]);
@@ -530,7 +530,7 @@ describe('catalog verify --offline', () => {
     await expectRefused(await verify('default', ...KEY, '--offline', 'kept'), name, /./);
   });
 
-  it('refuses a folder without a bundle, and one of another catalog', async () => {
+  it('rejects a folder without a bundle, or of another catalog', async () => {
     await expectRefused(await verify('other', ...KEY, '--offline', 'kept'), 'catalog', /expected other/);
     await rm(path.join(folder, 'kept/snapshot.sigstore.json'));
     await expectRefused(
@@ -541,7 +541,7 @@ describe('catalog verify --offline', () => {
     expect(asked).toEqual([]);
   });
 
-  it('fails where a file is missing', async () => {
+  it('fails if a file is missing', async () => {
     await rm(path.join(folder, 'kept/catalog.yaml'));
     expect((await verify('default', ...KEY, '--offline', 'kept')).exitCode).toBe(3);
   });

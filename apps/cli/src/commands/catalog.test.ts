@@ -59,12 +59,12 @@ it('applies a recipe and waits for its snapshot', async () => {
   expect(JSON.parse(same.out())).toMatchObject({ outcome: 'unchanged', catalog: { newest: { serial: 2 } } });
 });
 
-it('says that a recipe matches nothing', async () => {
+it('warns that a recipe matches no release', async () => {
   const empty = await run(['apply', '-'], { stdin: recipe('empty', '>=9') });
   expect([empty.exitCode, empty.err().includes('no release')]).toEqual([0, true]);
 });
 
-it('names every problem of a recipe, and applies none of it', async () => {
+it('prints every problem of a recipe, and does not apply it', async () => {
   const bad = recipe('broken').replace('functions:', 'function:').replace('v1alpha1', 'v9');
   await writeFile(path.join(folder, 'bad.yaml'), bad);
   const io = await run(['apply', 'bad.yaml']);
@@ -76,7 +76,7 @@ it('names every problem of a recipe, and applies none of it', async () => {
   await expect(client.catalog('broken')).rejects.toMatchObject({ code: 'not-found' });
 });
 
-it('sends the key that stands in a file beside the recipe, and none that is private', async () => {
+it('sends a public key from a file next to the recipe, and rejects a private key', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = String(publicKey.export({ type: 'spki', format: 'pem' }));
   await writeFile(path.join(folder, 'banana.pub'), pem);
@@ -99,7 +99,7 @@ it('sends the key that stands in a file beside the recipe, and none that is priv
   });
 });
 
-it('names a command where a catalog or snapshot is not there', async () => {
+it('prints a command if a catalog or snapshot does not exist', async () => {
   for (const args of [
     ['show', 'nope'],
     ['history', 'nope'],
@@ -113,7 +113,7 @@ it('names a command where a catalog or snapshot is not there', async () => {
   }
 });
 
-it('says why it cannot apply', async () => {
+it('prints why it cannot apply a recipe', async () => {
   expect((await run(['apply', 'nothing.yaml'])).exitCode).toBe(3);
   expect((await run(['apply', '-'], { stdin: recipe('default') })).err()).toContain('built-in');
   const anonymous = await run(['apply', '-'], { stdin: recipe('x'), env: { KRMHUB_REGISTRY: registry.url } });
@@ -121,7 +121,7 @@ it('says why it cannot apply', async () => {
   expect((await run(['apply', '-'], { stdin: '#'.repeat(300_000) })).exitCode).toBe(1);
 });
 
-it('lists catalogs and their history, at 80 columns and for programs', async () => {
+it('lists catalogs and their history, within 80 columns and in a pipe', async () => {
   await run(['apply', '-'], { stdin: recipe(`long-${'n'.repeat(58)}`) });
   for (const args of [['list'], ['history', 'ours'], ['show', 'ours']]) {
     const { out } = await run(args, { tty: true });
@@ -147,7 +147,7 @@ it('lists catalogs and their history, at 80 columns and for programs', async () 
   expect(document!.value).toEqual(await json('history', 'ours'));
 });
 
-it('shows recipe, snapshot and addresses that answer', async () => {
+it('shows the recipe, the snapshot, and working URLs', async () => {
   const { out } = await run(['show', 'ours']);
   const { newest } = await client.catalog('ours');
   expect(out()).toContain(newest!.digest);
@@ -159,7 +159,7 @@ it('shows recipe, snapshot and addresses that answer', async () => {
   }
 });
 
-it('pulls exact bytes in every form', async () => {
+it('pulls the exact bytes in every format', async () => {
   const served = await fetch(`${registry.url}/catalogs/ours/catalog.yaml`);
   const bytes = Buffer.from(await served.arrayBuffer());
   expect(Buffer.from((await run(['pull', 'ours'])).outBytes())).toEqual(bytes);
@@ -184,7 +184,7 @@ it('pulls exact bytes in every form', async () => {
   }
 });
 
-it('writes a file whole, and leaves the same bytes alone', async () => {
+it('writes no partial file, and does not rewrite the same bytes', async () => {
   const file = path.join(folder, 'out/catalog.yaml');
   const first = await run(['pull', 'ours', '--out', 'out/catalog.yaml']);
   expect([first.exitCode, first.out()]).toEqual([0, '']);

@@ -20,10 +20,10 @@ const files = async (name: string) =>
     .filter((file) => file.endsWith('.yaml'))
     .sort();
 
-describe('what a profile writes', () => {
+describe('the output of a profile', () => {
   const some = ['set-namespace', 'render-chart', 'require-limits'].map((name) => path.join(fixtures, name));
 
-  it.each(PROFILES)('of %s can be read again, as publishable definitions', async (profile) => {
+  it.each(PROFILES)('of %s can be converted back to publishable definitions', async (profile) => {
     const written = await convert(...some, '--to', profile, '--out', 'theirs', '--losses', 'losses.json');
     expect(written.exitCode, written.err()).toBe(0);
     const losses = JSON.parse(await readFile(path.join(folder, 'losses.json'), 'utf8')) as ProfileReport;
@@ -37,7 +37,7 @@ describe('what a profile writes', () => {
 });
 
 describe('a list with one bad image', () => {
-  it('gives the other definitions, and says what is lost at its place', async () => {
+  it('converts the other images, and reports omitted values with positions', async () => {
     const list = {
       version: '1',
       functions: [
@@ -57,7 +57,7 @@ describe('a list with one bad image', () => {
     expect(io.err()).toContain('the image ghcr.io/example-org/bad has no tag, and the release is unknown');
   });
 
-  it('is refused as another format', async () => {
+  it('is rejected as another format', async () => {
     await writeFile(path.join(folder, 'catalog.json'), '{"version": "1", "functions": []}');
     const io = await convert('catalog.json', '--from', 'porch');
     expect(io.exitCode).toBe(1);

@@ -75,7 +75,7 @@ spec:
 const kustomization = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n';
 
 describe('convert', () => {
-  it('names files after kind and release, and keeps how the tag is spelled', async () => {
+  it('names files after kind and release, in the spelling of the tag', async () => {
     await put('kpt/set-labels/v0.3/metadata.yaml', metadata());
     await put('kpt/set-labels/v0.4/metadata.yaml', metadata());
     await put('plugins/secret.yaml', plugin);
@@ -118,7 +118,7 @@ describe('convert', () => {
     expect(io.err()).toMatch(/^wrote 1 definition to out; 1 file not converted$/m);
   });
 
-  it('says of a definition with errors that it is written and has to be mended', async () => {
+  it('writes a definition with errors, and asks to fix it', async () => {
     await put('a.yaml', metadata().replace('license: Apache-2.0', 'license: Nobody 9'));
     const io = await convert('a.yaml', '--release', 'v1.0.0', '--out', 'out');
     expect(io.exitCode).toBe(1);
@@ -127,7 +127,7 @@ describe('convert', () => {
     expect(await yamlFiles('out')).toEqual(['set-labels/1.0.0.yaml']);
   });
 
-  it('counts what it warns of when there is much', async () => {
+  it('counts warnings if there are many', async () => {
     for (let index = 0; index < 10; index++) await put(`in/${index}.yaml`, metadata(`set-label${index}`));
     const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
     expect(io.exitCode).toBe(0);
@@ -136,7 +136,7 @@ describe('convert', () => {
     expect(io.err().split('\n').length).toBeLessThan(15);
   });
 
-  it('replaces nothing, and names all that stands in the way, before it writes', async () => {
+  it('replaces no files, and lists all existing ones before it writes', async () => {
     for (const name of ['set-a', 'set-b', 'set-c']) await put(`in/${name}.yaml`, metadata(name));
     const again = (...more: string[]) => convert('in', '--release', 'v1.0.0', '--out', 'out', ...more);
     await again();
@@ -159,7 +159,7 @@ describe('convert', () => {
     expect(parse(await read('out/set-b/1.0.0.yaml')).spec.names.kind).toBe('SetB');
   });
 
-  it('writes the rest where two files clash, and names both with the way out', async () => {
+  it('writes the other files if two files conflict, and lists both with a fix', async () => {
     await put('in/a/metadata.yaml', metadata());
     await put('in/a/krm-fn-metadata.yaml', metadata().replace('Set labels', 'Put labels'));
     await put('in/b/metadata.yaml', metadata('set-owner'));
@@ -180,7 +180,7 @@ describe('convert', () => {
     expect(catalog.err()).toContain('fn.kpt.dev/SetLabels: different definitions in ');
   });
 
-  it('counts identical twins once', async () => {
+  it('converts identical copies once', async () => {
     await put('in/a/metadata.yaml', metadata());
     await put('in/a/krm-fn-metadata.yaml', metadata());
     for (const to of ['definition', 'catalog']) {
@@ -190,7 +190,7 @@ describe('convert', () => {
     }
   });
 
-  it('separates a kind that two groups have by their names', async () => {
+  it('uses the group in file names if two groups have the same kind', async () => {
     for (const group of ['plum.example', 'pear.example']) {
       const options = ['--release', 'v1.0.0', '--group', group, '--out', `in-${group}`];
       await put('a.yaml', metadata());
@@ -201,7 +201,7 @@ describe('convert', () => {
     expect(await yamlFiles('out')).toEqual(['pear.example/set-labels.yaml', 'plum.example/set-labels.yaml']);
   });
 
-  it('skips the configuration of tests and values of charts, which have an image too', async () => {
+  it('skips test configurations and chart values with an image', async () => {
     await put('in/metadata.yaml', metadata());
     await put('in/tests/config.yaml', 'image: a.example/set-labels\ntestType: eval\n');
     await put('in/values.yaml', 'image: a.example/b:v1\nreplicas: 1\n');
@@ -210,7 +210,7 @@ describe('convert', () => {
     expect(io.err()).toContain('2 files of other kinds skipped');
   });
 
-  it('completes a catalog of names and images, and what it writes can be published', async () => {
+  it('completes a catalog of names and images to publishable definitions', async () => {
     const entry = (kind: string, image: string) =>
       `  - group: fruit.example\n    names: {kind: ${kind}}\n    description: ${kind}\n    versions: [{name: v1}]\n    runtime: {container: {image: "${image}"}}\n`;
     const head =
@@ -229,7 +229,7 @@ describe('convert', () => {
     expect((await run(['lint', 'catalog.yaml', '--ruleset', 'kep'])).exitCode).toBe(1);
   });
 
-  it('takes of a folder only what --from names, and refuses another file by name', async () => {
+  it('converts only the --from type in folders, and rejects other file arguments', async () => {
     await put('in/metadata.yaml', metadata());
     await put('in/plugin.yaml', plugin);
     await put('in/kustomization.yaml', kustomization);
@@ -250,7 +250,7 @@ describe('convert', () => {
     }
   });
 
-  it('makes a catalog, in the spelling asked for, and tells what it corrected', async () => {
+  it('writes a catalog of the requested kind, and lists the corrections', async () => {
     const io = await convert(fixtures, '--to', 'catalog', '--name', 'example');
     expect(io.exitCode).toBe(1);
     expect(io.err()).toContain('error[convert/clash]: ');
@@ -291,7 +291,7 @@ describe('convert', () => {
     expect(io.err()).toContain(message);
   });
 
-  it('says when there is nothing to convert, and what cannot be read', async () => {
+  it('reports that there is nothing to convert, and unreadable files', async () => {
     await put('in/kustomization.yaml', kustomization);
     const nothing = await convert('in');
     expect(nothing.exitCode).toBe(3);
@@ -314,7 +314,7 @@ describe('convert', () => {
 describe.skipIf(!existsSync(path.join(shared, 'krew')))(
   `Krew plugins of others (from ${path.relative(root, shared)}; skipped where it is not there)`,
   () => {
-    it('become definitions without errors', async () => {
+    it('are converted without errors', async () => {
       const io = await convert(path.join(shared, 'krew'), '--out', 'out');
       expect(io.exitCode, io.err()).toBe(0);
       expect(await yamlFiles('out')).toHaveLength(21);
@@ -329,22 +329,25 @@ describe.skipIf(!existsSync(path.join(shared, 'krew')))(
 describe('--to a profile', () => {
   const some = ['set-namespace', 'render-chart', 'require-limits'].map((name) => path.join(fixtures, name));
 
-  it.each(PROFILES)('%s writes what the registry writes, and says what it does not say', async (profile) => {
-    const ran = await convert(...some, '--to', profile, '--name', 'mine', '--losses', 'losses.json');
-    expect(ran.exitCode, ran.err()).toBe(0);
-    const definitions = await Promise.all(
-      ['render-chart/3.1.0', 'set-namespace/1.4.2', 'require-limits/0.9.0'].map(async (name) => {
-        const { documents } = lint(await readFile(path.join(fixtures, `${name}.yaml`)), { file: name });
-        return (documents[0] as { definition: FunctionDefinition }).definition;
-      }),
-    );
-    const expected = renderProfile(profile, { name: 'mine' }, definitions);
-    expect(ran.out()).toBe(expected.text);
-    expect(JSON.parse(await read('losses.json'))).toEqual(expected.report);
-    expect(ran.err().includes('does not support')).toBe(expected.report.losses.length > 0);
-  });
+  it.each(PROFILES)(
+    '%s writes the same bytes as the registry, and lists unsupported fields',
+    async (profile) => {
+      const ran = await convert(...some, '--to', profile, '--name', 'mine', '--losses', 'losses.json');
+      expect(ran.exitCode, ran.err()).toBe(0);
+      const definitions = await Promise.all(
+        ['render-chart/3.1.0', 'set-namespace/1.4.2', 'require-limits/0.9.0'].map(async (name) => {
+          const { documents } = lint(await readFile(path.join(fixtures, `${name}.yaml`)), { file: name });
+          return (documents[0] as { definition: FunctionDefinition }).definition;
+        }),
+      );
+      const expected = renderProfile(profile, { name: 'mine' }, definitions);
+      expect(ran.out()).toBe(expected.text);
+      expect(JSON.parse(await read('losses.json'))).toEqual(expected.report);
+      expect(ran.err().includes('does not support')).toBe(expected.report.losses.length > 0);
+    },
+  );
 
-  it('goes into one file, and needs a profile for --losses', async () => {
+  it('writes one file, and requires a profile for --losses', async () => {
     expect((await convert(...some, '--to', 'porch', '--out', 'out')).exitCode).toBe(0);
     expect(await yamlFiles('out')).toEqual(['catalog.yaml']);
     const refused = await convert(...some, '--losses', 'losses.json');

@@ -20,7 +20,7 @@ afterAll(() => registry.close());
 const run = (args: string[], options: TestIoOptions = {}) =>
   runTest(['diff', ...args], { cwd: setLabels, env: registry.env, ...options });
 
-it('compares two releases, the second named alone or in full, and ends with 1 for a break', async () => {
+it('compares two releases in short or full form, and exits with 1 for breaking changes', async () => {
   const broken = await run([`${SET_LABELS}@1.1.0`, 'v2', '-o', 'json']);
   expect([broken.exitCode, broken.err()]).toEqual([1, '']);
   const name = { group: 'functions.example.com', kind: 'SetLabels' };
@@ -63,7 +63,7 @@ it('compares files, also with a release and with stdin', async () => {
   expect([mixed.exitCode, mixed.out(), mixed.err()]).toEqual([0, '', 'no differences\n']);
 });
 
-it('groups by effect within 80 columns, and gives programs a line for each', async () => {
+it('groups changes by effect within 80 columns, or one per line in a pipe', async () => {
   const terminal = await run([`${SET_LABELS}@1.1.0`, '2.0.0'], { tty: true });
   const text = terminal.out().replace(/\u001b\[\d+m/g, '');
   expect(text).toContain(`${SET_LABELS}@1.1.0 → ${SET_LABELS}@2.0.0\n\nBreaking\n  v1beta1: the API version`);
@@ -76,7 +76,7 @@ it('groups by effect within 80 columns, and gives programs a line for each', asy
   expect(piped.err()).toBe('1 breaking, 0 to review, 4 compatible\n');
 });
 
-it('says what cannot be compared', async () => {
+it('reports what it cannot compare', async () => {
   expect((await run(['-', '-'])).exitCode).toBe(2);
   expect((await run(['SetLabels@1.0.0', '2.0.0'])).exitCode).toBe(2);
   const missing = await run([`${SET_LABELS}@1.0.0`, '7.0.0']);
@@ -88,7 +88,7 @@ it('says what cannot be compared', async () => {
   expect([wrong.exitCode, wrong.err()]).toEqual([1, expect.stringContaining('<stdin>')]);
 });
 
-it('says how a release is named where a function alone is given', async () => {
+it('explains how to add the release to a function', async () => {
   const io = await run([SET_LABELS, `${SET_LABELS}@1.0.0`]);
   expect(io.exitCode).toBe(3);
   expect(io.err()).toContain(`List the releases: krmhub show ${SET_LABELS}`);

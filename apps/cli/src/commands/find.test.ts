@@ -45,13 +45,13 @@ describe('search', () => {
     );
   });
 
-  it('joins words by blanks, and repeats filters', async () => {
+  it('joins words with spaces, and repeats filters', async () => {
     expect((await run(['search', 'set', 'lab'])).out()).toMatch(/^functions\.example\.com\/SetLabels\t/);
     const either = await run(['search', '--kind', 'SetLabels', '--kind', 'RenderChart', '-o', 'json']);
     expect(JSON.parse(either.out())).toMatchObject({ total: 2 });
   });
 
-  it('orders by what is asked for', async () => {
+  it('sorts by the requested order', async () => {
     const kinds = async (...args: string[]) =>
       (await run(['search', '--all', ...args])).out().match(/(?<=\/)\w+/g);
     expect(await kinds('--sort', 'newest')).toEqual([
@@ -67,7 +67,7 @@ describe('search', () => {
     expect((await run(['search', '--signed-by', 'nobody'])).err()).toContain('signedBy nobody');
   });
 
-  it('tells how many there are, and pages through all', async () => {
+  it('prints the total, and pages through all results', async () => {
     const two = await run(['search', '--limit', '2']);
     expect(two.out().trim().split('\n')).toHaveLength(2);
     expect(two.err()).toContain('2 of 5');
@@ -76,7 +76,7 @@ describe('search', () => {
     expect(all.err()).toBe('');
   });
 
-  it('ends well where nothing is found, and shows what there is', async () => {
+  it('succeeds without results, and lists frequent tags', async () => {
     const io = await run(['search', 'zebra', '--tag', 'mutator']);
     expect([io.exitCode, io.out()]).toEqual([0, '']);
     expect(io.err()).toContain('"zebra"');
@@ -99,7 +99,7 @@ describe('search', () => {
 });
 
 describe('show', () => {
-  it('prints what is needed to use a function, in order', async () => {
+  it('prints everything to use a function, in order', async () => {
     const { out } = await run(['show', 'functions.example.com/SetLabels'], { tty: true });
     const parts = [
       'functions.example.com/SetLabels',
@@ -123,7 +123,7 @@ describe('show', () => {
     }
   });
 
-  it('asks for the network where the function needs it', async () => {
+  it('adds the network option if the function requires it', async () => {
     const text = (await run(['show', 'RenderChart'])).out();
     expect(text).toContain('kustomize build --enable-alpha-plugins --network .');
     expect(text).toMatch(/kpt fn eval .* --network$/m);
@@ -131,7 +131,7 @@ describe('show', () => {
     expect(text).toContain('generators:');
   });
 
-  it('names the platforms of an executable', async () => {
+  it('lists the platforms of an executable', async () => {
     const text = (await run(['show', 'RequireLimits'])).out();
     expect(text).toContain('https://policy.example.org/releases/v0.9.0/require-limits_linux_arm64.tar.gz');
     expect(text).toContain('sha256:4669af8f9a6ae811c509608644c147c96d6ce9ae0f3d32fa92e2d1c125172286');
@@ -140,7 +140,7 @@ describe('show', () => {
     );
   });
 
-  it("gives the registry's own answer as JSON", async () => {
+  it('prints the response of the registry as JSON', async () => {
     const url = `${registry.url}/api/v1/functions/functions.example.com/SetLabels`;
     const fn = JSON.parse((await run(['show', 'SetLabels', '-o', 'json'])).out());
     expect(fn).toEqual(await (await fetch(url)).json());
@@ -164,7 +164,7 @@ describe('show', () => {
     expect((await run(['show', 'setlabels'])).exitCode).toBe(0);
   });
 
-  it('lists the candidates where several groups have the kind', async () => {
+  it('lists the candidates if several groups have the kind', async () => {
     const { readFile } = await import('node:fs/promises');
     const text = await readFile(path.join(fixtures, 'set-namespace/1.4.2.yaml'), 'utf8');
     const stdin = text.replace('group: functions.example.com', 'group: other.example.com');
@@ -175,7 +175,7 @@ describe('show', () => {
   });
 });
 
-describe('yank, unyank and deprecate', () => {
+describe('yank, unyank, and deprecate', () => {
   const reference = 'functions.example.com/SetLabels@2.0.0';
 
   it('report the change, or that nothing changed', async () => {
@@ -201,7 +201,7 @@ describe('yank, unyank and deprecate', () => {
     expect((await run(['show', old])).out()).toMatch(/DEPRECATED .*: use 2\.0\.0/);
   });
 
-  it('refuses what it cannot do', async () => {
+  it('reports invalid requests', async () => {
     expect((await run(['yank', reference])).exitCode).toBe(2);
     expect((await run(['yank', reference, '--reason', ' '])).exitCode).toBe(2);
     expect((await run(['yank', 'functions.example.com/SetLabels', '--reason', 'x'])).exitCode).toBe(2);

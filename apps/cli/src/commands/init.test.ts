@@ -31,7 +31,7 @@ async function started(directory: string) {
 }
 
 describe('init', () => {
-  it('writes a definition, a README and an example, and says what comes next', async () => {
+  it('writes a definition, a README, and an example, and prints the next steps', async () => {
     const io = await run('init', 'example.com/SetLabels');
     expect(io.exitCode, io.err()).toBe(0);
     expect(io.out()).toBe('');
@@ -90,7 +90,7 @@ describe('init', () => {
     expect(validate({ ...(example as object), owner: '' })).toBe(false);
   });
 
-  it('replaces nothing', async () => {
+  it('replaces no files', async () => {
     await run('init', 'example.com/SetLabels');
     await rm(path.join(folder, 'set-labels/README.md'));
     await rm(path.join(folder, 'set-labels/definition.yaml'));
@@ -132,7 +132,7 @@ describe('init', () => {
     }
   });
 
-  it('says that the folder is none', async () => {
+  it('reports that the folder is a file', async () => {
     await writeFile(path.join(folder, 'set-labels'), '');
     const io = await run('init', 'example.com/SetLabels');
     expect(io.exitCode).toBe(5);

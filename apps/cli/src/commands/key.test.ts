@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 describe('key', () => {
-  it('lists the key that the first start has made, without its secret', async () => {
+  it('lists the key of the first start, without the private key', async () => {
     const [key, ...others] = await json('list');
     expect(others).toEqual([]);
     expect(key).toMatchObject({
@@ -42,7 +42,7 @@ describe('key', () => {
     expect(JSON.stringify(await json('list'))).not.toContain('PRIVATE');
   });
 
-  it('makes the next key, at once or for later', async () => {
+  it('creates the next key, valid now or later', async () => {
     const [first] = await json('list');
     const [later, current] = await json('rotate', '--from', '2099-01-02');
     expect([later, current]).toMatchObject([
@@ -65,7 +65,7 @@ describe('key', () => {
     expect(await json('list')).toHaveLength(1);
   });
 
-  it('finds no registry where there is none', async () => {
+  it('reports a missing registry', async () => {
     data = path.join(folder, 'nothing');
     for (const name of ['list', 'rotate']) {
       const io = await run(name);
@@ -73,7 +73,7 @@ describe('key', () => {
     }
   });
 
-  it('is the only way to go on without the keys of before', async () => {
+  it('creates a key if the earlier keys are lost', async () => {
     await rm(path.join(data, 'keys'), { recursive: true });
     await expect(start()).rejects.toMatchObject({
       code: 'unavailable',
@@ -85,7 +85,7 @@ describe('key', () => {
     await (await start()).close();
   });
 
-  it('says which file is damaged, and the registry does not start', async () => {
+  it('reports the corrupt file, and the registry does not start', async () => {
     const [file] = await readdir(path.join(data, 'keys'));
     await writeFile(path.join(data, 'keys', file!), 'damaged');
     const io = await run('list');

@@ -30,7 +30,7 @@ async function typing(...lines: string[]): Promise<TestIo> {
   return io;
 }
 
-it('writes a key for its owner alone, and prints the fingerprint of the public one', async () => {
+it('writes a private key that only its owner can read, and prints the fingerprint', async () => {
   const { exitCode, out, err } = await keygen({ KRMHUB_KEY_PASSWORD: 'one', COSIGN_PASSWORD: 'two' });
   expect(exitCode).toBe(0);
   expect(out()).toBe(`${readPublicKey(read('krmhub.pub'), 'it').fingerprint}\n`);
@@ -40,18 +40,18 @@ it('writes a key for its owner alone, and prints the fingerprint of the public o
   expect(out() + err()).not.toContain('one\n');
 });
 
-it('takes the password of cosign where there is none of ours', async () => {
+it('uses COSIGN_PASSWORD if KRMHUB_KEY_PASSWORD is not set', async () => {
   await keygen({ COSIGN_PASSWORD: 'two' });
   await opens('two');
 });
 
-it('warns of a password that is empty, and takes it where it is said so', async () => {
+it('accepts an empty password only from the environment, with a warning', async () => {
   const { exitCode, err } = await keygen({ KRMHUB_KEY_PASSWORD: '' });
   expect([exitCode, err()]).toEqual([0, expect.stringContaining('the password is empty')]);
   await opens('');
 });
 
-it('asks twice at a terminal, without showing it', async () => {
+it('prompts twice without showing the password', async () => {
   const { exitCode, out, err } = await typing('secret', 'secret');
   expect(exitCode).toBe(0);
   expect(err()).toContain('Password for the new key: ');
@@ -68,13 +68,13 @@ it.for([
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('says how a password is given where there is no terminal', async () => {
+it('explains how to set a password without a terminal', async () => {
   const { exitCode, err } = await keygen({});
   expect([exitCode, err()]).toEqual([2, expect.stringContaining('Set KRMHUB_KEY_PASSWORD')]);
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('replaces no key that is there, unless it is told to', async () => {
+it('replaces an existing key only with --overwrite', async () => {
   const env = { KRMHUB_KEY_PASSWORD: 'one' };
   await keygen(env, '--out', 'keys/release');
   const before = read('keys/release.key');

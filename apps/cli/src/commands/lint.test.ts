@@ -50,13 +50,13 @@ const broken = definition().replace('type: string', 'type: bool');
 const kustomization = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n';
 
 describe('lint', () => {
-  it('says of good files that they are good', async () => {
+  it('reports no problems for valid files', async () => {
     await put('good.yaml', definition());
     const io = await lint(['good.yaml']);
     expect([io.exitCode, io.out(), io.err()]).toEqual([0, '1 file: no problems\n', '']);
   });
 
-  it('passes over files of other kinds in a folder, and takes none by name', async () => {
+  it('skips files of other kinds in a folder, and rejects them as arguments', async () => {
     await put('all/definition.yaml', definition());
     await put('all/kustomization.yaml', kustomization);
     await put('all/example.yaml', 'apiVersion: example.com/v1\nkind: SetOwner\nowner: me\n');
@@ -70,7 +70,7 @@ describe('lint', () => {
     expect(named.out()).toContain(' --> all/kustomization.yaml:2:7\n');
   });
 
-  it('does not pass over a definition that cannot be read', async () => {
+  it('does not skip an unreadable definition', async () => {
     await put('all/definition.yaml', definition());
     await put('all/broken.yaml', definition().replace('kind: SetOwner', 'kind: [SetOwner'));
     const io = await lint(['all']);
@@ -79,7 +79,7 @@ describe('lint', () => {
     expect(io.out()).toMatch(/^2 files: /m);
   });
 
-  it('ends with 1 for errors and with 0 for warnings', async () => {
+  it('exits with 1 for errors, and with 0 for warnings', async () => {
     await put('broken.yaml', broken);
     const io = await lint(['broken.yaml']);
     expect(io.exitCode).toBe(1);
@@ -93,7 +93,7 @@ describe('lint', () => {
     expect(warned.out()).toMatch(/^1 file: 1 warning$/m);
   });
 
-  it('prints JSON for programs, the same at a terminal', async () => {
+  it('prints the same JSON in a pipe and in a terminal', async () => {
     await put('broken.yaml', broken);
     await put('good.yaml', definition());
     const io = await lint(['broken.yaml', 'good.yaml', '--format', 'json']);
@@ -127,7 +127,7 @@ describe('lint', () => {
     expect(io.out()).toContain(' --> <stdin>:');
   });
 
-  it('can hold a file to the letter of the KEP', async () => {
+  it('can check the exact text of the KEP', async () => {
     await put('good.yaml', definition());
     const codes = async (ruleset: string) =>
       JSON.parse((await lint(['good.yaml', '--format', 'json', '--ruleset', ruleset])).out()).diagnostics.map(
@@ -137,7 +137,7 @@ describe('lint', () => {
     expect(await codes('kep')).toEqual(['license/not-in-kep-enum']);
   });
 
-  it('takes a file once, however often it is named', async () => {
+  it('lints a file once if it is an argument twice', async () => {
     await put('all/good.yaml', definition());
     expect((await lint(['all', 'all/good.yaml', 'all'])).out()).toBe('1 file: no problems\n');
   });
@@ -156,7 +156,7 @@ describe('lint', () => {
     expect(io.out().length).toBeLessThan(20_000);
   });
 
-  it('says what is not there', async () => {
+  it('reports missing files', async () => {
     const missing = await lint(['missing.yaml']);
     expect([missing.exitCode, missing.out()]).toEqual([3, '']);
     expect(missing.err()).toContain('cannot read missing.yaml: no such file or folder');
@@ -168,7 +168,7 @@ describe('lint', () => {
     expect((await lint(['x', '--format', 'xml'])).exitCode).toBe(2);
   });
 
-  it("finds no error in the project's own functions", async () => {
+  it('finds no error in the sample functions', async () => {
     const io = await lint([fixtures, '--format', 'json']);
     expect(io.exitCode).toBe(0);
     expect(JSON.parse(io.out())).toMatchObject({ errors: 0 });
@@ -181,7 +181,7 @@ describe('documents of the registry', () => {
   const policy = (name: string, groups: string) =>
     `apiVersion: krmhub.dev/v1alpha1\nkind: SigningPolicy\nmetadata: {name: ${name}}\nspec: {groups: [${groups}], signers: [{issuer: a, subject: b}]}\n`;
 
-  it('are linted like definitions, in folders too', async () => {
+  it('are linted like definitions, also in folders', async () => {
     await put('all/definition.yaml', definition());
     await put('all/recipe.yaml', recipe('  polciy: {}\n'));
     await put('all/policies.yaml', `${policy('a', 'a.co')}---\n${policy('b', 'A.co')}`);
@@ -198,7 +198,7 @@ describe('documents of the registry', () => {
     expect(rules).toEqual(['policy/group', 'recipe/unknown-field']);
   });
 
-  it('may name keys beside them', async () => {
+  it('can refer to key files next to them', async () => {
     const signed = recipe('  policy: {requireSignature: [{groups: [a.co], key: a.pub}]}\n');
     await put('ours/recipe.yaml', signed);
     const missing = await lint(['ours/recipe.yaml']);
@@ -213,7 +213,7 @@ describe('documents of the registry', () => {
     }
   });
 
-  it('are no definitions where they stand among them', async () => {
+  it('are rejected in a file with definitions', async () => {
     await put('mixed.yaml', `${definition()}---\n${recipe()}`);
     const io = await lint(['mixed.yaml']);
     expect([io.exitCode, io.out().includes('this is a catalog recipe')]).toEqual([1, true]);

@@ -19,7 +19,7 @@ const file = () => path.join(home, '.config/krmhub/credentials.json');
 const run = (args: string[], options: { stdin?: string; tty?: boolean; env?: Record<string, string> } = {}) =>
   runTest(args, { ...options, env: { HOME: home, KRMHUB_REGISTRY: registry.url, ...options.env } });
 
-it('saves a token from stdin that later commands use, until logout', async () => {
+it('saves a token from stdin for later commands, until logout', async () => {
   const login = await run(['login'], { stdin: `${registry.token}\n` });
   expect(login.err()).toContain('as admin');
   expect([login.exitCode, login.out()]).toEqual([0, '']);
@@ -38,7 +38,7 @@ it('saves a token from stdin that later commands use, until logout', async () =>
   expect(after.err()).toContain('krmhub login');
 });
 
-it('takes the token from the environment, and from a terminal without showing it', async () => {
+it('reads the token from the environment, or from a prompt without showing it', async () => {
   expect((await run(['login'], { env: { KRMHUB_TOKEN: registry.token } })).exitCode).toBe(0);
   expect((await run(['logout'])).exitCode).toBe(0);
   const typed = `wrong\u0015${registry.token}x\u007f\r`;
@@ -49,7 +49,7 @@ it('takes the token from the environment, and from a terminal without showing it
   expect((await run(['whoami'])).exitCode).toBe(0);
 });
 
-it('prefers what is given on stdin to the environment, and says which one is used', async () => {
+it('prefers stdin to the environment, and prints which token commands use', async () => {
   const login = await run(['login'], { stdin: registry.token, env: { KRMHUB_TOKEN: 'another' } });
   expect(login.exitCode).toBe(0);
   expect(login.err()).toContain('KRMHUB_TOKEN contains a different token');
@@ -68,7 +68,7 @@ it.each([
   await expect(stat(file())).rejects.toThrow();
 });
 
-it('gives a saved token to its own registry only', async () => {
+it('sends a saved token only to its registry', async () => {
   await run(['login'], { stdin: registry.token });
   const other = await testRegistry();
   const whoami = await run(['whoami', '--registry', other.url]);
@@ -77,7 +77,7 @@ it('gives a saved token to its own registry only', async () => {
   expect(whoami.err()).toContain('requires a token');
 });
 
-it('does not use saved tokens that others can read, or that are damaged', async () => {
+it('rejects a credentials file that is readable by other users or invalid', async () => {
   await run(['login'], { stdin: registry.token });
   await chmod(file(), 0o644);
   const readable = await run(['whoami']);
@@ -87,7 +87,7 @@ it('does not use saved tokens that others can read, or that are damaged', async 
   expect((await run(['whoami'])).err()).toContain('krmhub login');
 });
 
-it('refuses two registries, and what is none', async () => {
+it('rejects two registries, and invalid URLs', async () => {
   const two = await run(['login', 'http://a.example', '--registry', 'http://b.example'], { stdin: 'x' });
   expect(two.exitCode).toBe(2);
   expect((await run(['login', 'registry'], { stdin: 'x' })).exitCode).toBe(2);

@@ -54,7 +54,7 @@ const answer = (stdin: string, args: readonly string[]) =>
 const publish = (...args: string[]) => run(['publish', definition, '--release', '2.0.0', ...args]);
 
 describe('policy apply and publish', () => {
-  it('takes what the right key signed, and refuses another key and none with exit code 4', async () => {
+  it('accepts the right key, and rejects another or no signature with exit code 4', async () => {
     const applied = await run(['policy', 'apply', await policyFor('team')]);
     expect(applied.err()).toContain('applied 1 policy');
     for (const [args, message] of [
@@ -100,7 +100,7 @@ describe('policy apply and publish', () => {
     expect(shown).toMatch(/^readme +\S+readme\.md \(no signature covers it\)$/m);
   });
 
-  it('signs nothing for what is published already', async () => {
+  it('does not sign a published release again', async () => {
     await publish('--key', 'team.key');
     const again = await publish('--key', 'team.key');
     expect(again.exitCode).toBe(0);
@@ -169,13 +169,13 @@ describe('policy apply and publish', () => {
     expect(io.err()).toContain('not for this artifact');
   });
 
-  it('says which argument comes first', async () => {
+  it('reports swapped arguments', async () => {
     const io = await run(['attach', NAME, 'other.txt.sigstore.json']);
     expect(io.exitCode).toBe(2);
     expect(io.err()).toContain('Swap the arguments: krmhub attach');
   });
 
-  it('says how a key is written where YAML has folded it, or there is the name of its file', async () => {
+  it('explains the syntax of a key if YAML folded it or it is a file name', async () => {
     const file = await policyFor('team');
     const text = await readFile(path.join(folder, file), 'utf8');
     for (const bad of [text.replace('key: |', 'key:'), text.replace(/key: \|[\s\S]*/, 'key: team.pub\n')]) {
@@ -185,7 +185,7 @@ describe('policy apply and publish', () => {
     }
   });
 
-  it('takes a time without quotes, and says nothing', async () => {
+  it('accepts a time without quotes', async () => {
     const io = await run([
       'policy',
       'apply',
@@ -195,7 +195,7 @@ describe('policy apply and publish', () => {
     expect(io.err()).not.toContain('warning[');
   });
 
-  it('says by a dry run which releases a policy would no longer trust', async () => {
+  it('reports in a dry run the releases with a new verdict', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
     await publish('--key', 'team.key');
     const file = await policyFor('team', '    revoked: the laptop was stolen\n');
@@ -207,7 +207,7 @@ describe('policy apply and publish', () => {
     expect((await run(['show', NAME])).out()).toContain('NOT TRUSTED: it is signed by');
   });
 
-  it('prints who becomes trusted and who no longer is, for each group, and in the data', async () => {
+  it('prints the added and removed signers of each group, also as JSON', async () => {
     const first = await run(['policy', 'apply', await policyFor('team'), '--dry-run']);
     expect(first.err()).toMatch(
       /^group \*\.example\.com: releases now require a signature\n {2}now trusted: the key sha256:\w{64}\n/m,
@@ -227,7 +227,7 @@ describe('policy apply and publish', () => {
     );
   });
 
-  it('asks at a terminal after it has shown what changes, and applies nothing without a yes', async () => {
+  it('asks for confirmation in a terminal after it prints the changes', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
     await publish('--key', 'team.key');
     const file = await policyFor('other');
@@ -247,7 +247,7 @@ describe('policy apply and publish', () => {
     expect(unasked.err()).toContain('applied 1 policy');
   });
 
-  it('warns of a policy that trusts more than it says, and applies it', async () => {
+  it('warns about a policy that is too broad, and applies it', async () => {
     const file = await put(
       'wide.yaml',
       `apiVersion: krmhub.dev/v1alpha1
@@ -301,7 +301,7 @@ spec:
     expect((await run(['policy', 'list'])).err()).toContain('no signing policies');
   });
 
-  it('refuses to remove policies with an empty file, and warns of policies that cover no function', async () => {
+  it('rejects an empty file, and warns about policies without functions', async () => {
     const first = await run(['policy', 'apply', await policyFor('team')]);
     expect(first.err()).toContain('policy team covers no function in this registry yet');
     await put('empty.yaml', '# nothing\n');
@@ -311,7 +311,7 @@ spec:
     expect((await run(['policy', 'apply', 'empty.yaml', '--remove'])).err()).toContain('applied 0 policies');
   });
 
-  it('sends no file that is no bundle', async () => {
+  it('does not send a file that is not a bundle', async () => {
     await publish();
     for (const args of [
       ['attach', 'team.key', NAME],
@@ -323,7 +323,7 @@ spec:
     }
   });
 
-  it('needs the scope admin', async () => {
+  it('requires the scope admin', async () => {
     const created = await run(['token', 'create', 'ci', '--scope', 'publish']);
     const io = await run(['policy', 'apply', await policyFor('team')], {
       KRMHUB_TOKEN: created.out().trim(),
@@ -332,7 +332,7 @@ spec:
     expect(io.err()).toContain('does not have the scope "admin"');
   });
 
-  it('prints policies as they were applied, to be applied again', async () => {
+  it('prints the applied text of the policies', async () => {
     const file = await policyFor('team');
     await run(['policy', 'apply', file]);
     const text = (await run(['policy', 'list', '--text'])).out();

@@ -44,7 +44,7 @@ async function put(name: string, text: string | Uint8Array): Promise<string> {
   return name;
 }
 
-it('shows refusals of the registry, and each warning once', async () => {
+it('prints errors of the registry, and each warning once', async () => {
   const group = 'cased.example.com';
   await put('case.yaml', await definition(group));
   expect((await run(['case.yaml'])).exitCode).toBe(0);
@@ -58,7 +58,7 @@ it('shows refusals of the registry, and each warning once', async () => {
   expect(io.err().match(/image\/unpinned-release/g)).toHaveLength(1);
 });
 
-it('skips other documents of a file in a folder, but not of a file given by name', async () => {
+it('skips other documents of files in a folder, but not of file arguments', async () => {
   const text = `apiVersion: apps/v1\nkind: Deployment\n---\n${await definition('beside.example.com')}`;
   await put('beside/all.yaml', text);
   expect((await run(['beside/all.yaml'])).exitCode).toBe(1);
@@ -67,7 +67,7 @@ it('skips other documents of a file in a folder, but not of a file given by name
   expect(await stored('beside.example.com', 'SetLabels')).toEqual(['2.0.0']);
 });
 
-it('refuses an incomplete catalog with the way out, which then publishes it', async () => {
+it('rejects an incomplete catalog with a fix that works', async () => {
   await put(
     'story/catalog.yaml',
     `apiVersion: config.kubernetes.io/v1alpha1
@@ -91,7 +91,7 @@ spec:
   expect(await stored('story.example.com', 'Peel')).toEqual(['1.0.0']);
 });
 
-it('refuses what `krmhub init` has left to be written, here and in the registry', async () => {
+it('rejects placeholders of krmhub init, locally and in the registry', async () => {
   const marked = await definition('left.example.com', (text) =>
     text.replace('  publisher:', '  # CHANGE: who publishes it.\n  publisher:'),
   );
@@ -111,7 +111,7 @@ it('refuses what `krmhub init` has left to be written, here and in the registry'
 });
 
 describe('one definition', () => {
-  it('stores the exact bytes under the version of its image, and says so', async () => {
+  it('stores the exact bytes, with the image tag as the release', async () => {
     const io = await run([setLabels, '-o', 'json']);
     expect(io.exitCode, io.err()).toBe(0);
     const { releases, dryRun } = JSON.parse(io.out());
@@ -134,7 +134,7 @@ describe('one definition', () => {
     ]);
   });
 
-  it('refuses other bytes, naming both digests and the way out', async () => {
+  it('rejects other bytes with both digests and a fix', async () => {
     const text = await definition('conflict.example.com');
     await run(['-'], { stdin: text });
     const changed = text.replace('Set labels on', 'Put labels on');
@@ -143,7 +143,7 @@ describe('one definition', () => {
     for (const part of [sha256(text), sha256(changed), 'new release']) expect(io.err()).toContain(part);
   });
 
-  it('asks for a release where none is known, naming every function without one', async () => {
+  it('requires --release for functions without a version', async () => {
     const io = await run([renameImages, setLabels]);
     expect(io.exitCode).toBe(2);
     expect(io.err()).toContain('functions.example.com/RenameImages');
@@ -154,7 +154,7 @@ describe('one definition', () => {
     expect(await stored('functions.example.com', 'RenameImages')).toEqual(['0.2.0']);
   });
 
-  it('takes the version that all addresses of its executables share', async () => {
+  it('uses the version in all URLs of its executables', async () => {
     const file = path.join(fixtures, 'functions/require-limits/0.9.0.yaml');
     expect((await run([file])).exitCode).toBe(0);
     expect(await stored('policy.example.org', 'RequireLimits')).toEqual(['0.9.0']);
@@ -163,7 +163,7 @@ describe('one definition', () => {
     expect(io.exitCode).toBe(2);
   });
 
-  it('takes JSON, and sends it as JSON', async () => {
+  it('sends JSON as JSON', async () => {
     const bytes = Buffer.from(await definition('json.example.com'));
     const text = JSON.stringify(readYaml(bytes, { file: 'x' }).documents[0]!.value);
     const io = await run(['-'], { stdin: text });
@@ -174,7 +174,7 @@ describe('one definition', () => {
     expect(await response.text()).toBe(text);
   });
 
-  it('keeps a README, and only beside one definition', async () => {
+  it('stores a README, but only for a single definition', async () => {
     const one = await put('readme/one.yaml', await definition('readme.example.com'));
     const two = await put('readme/two.yaml', await definition('readme2.example.com'));
     const readme = await put('readme/README.md', '# Set labels\n');
@@ -188,7 +188,7 @@ describe('one definition', () => {
     expect((await run([one, '--readme', 'nowhere.md'])).exitCode).toBe(3);
   });
 
-  it('publishes no README that is a link, by itself or by its folder', async () => {
+  it('rejects a README that is a symbolic link', async () => {
     const file = await put('linked/one.yaml', await definition('linked.example.com'));
     await put('secret/token', 'hunter2');
     await symlink('../secret/token', path.join(folder, 'linked/README.md'));
@@ -235,7 +235,7 @@ describe('several definitions', () => {
       expect(catalogs.map((one: { catalog: string }) => one.catalog)).toEqual(['default']);
   });
 
-  it('splits a file of several documents, and the same file again changes nothing', async () => {
+  it('splits a file with several documents, and is idempotent', async () => {
     const text = `${await definition('many.example.com')}---\n${await definition('many2.example.com')}`;
     const file = await put('many.yaml', text);
     expect((await run([file])).exitCode).toBe(0);
@@ -244,7 +244,7 @@ describe('several definitions', () => {
     expect(again.out().match(/unchanged/g)).toHaveLength(2);
   });
 
-  it('passes over what else a folder holds, and counts it', async () => {
+  it('skips and counts other files of a folder', async () => {
     await put('mixed/definition.yaml', await definition('mixed.example.com'));
     await put('mixed/deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n');
     await put('mixed/package.json', '{"name": "x"}');
@@ -257,7 +257,7 @@ describe('several definitions', () => {
     expect((await run(['foreign'])).exitCode).toBe(3);
   });
 
-  it('publishes nothing where one file has an error', async () => {
+  it('publishes nothing if one file has an error', async () => {
     await put('faulty/good.yaml', await definition('good.example.com'));
     await put(
       'faulty/bad.yaml',
@@ -269,7 +269,7 @@ describe('several definitions', () => {
     expect(await stored('good.example.com', 'SetLabels')).toEqual([]);
   });
 
-  it('publishes nothing where the registry refuses one, and names every refusal', async () => {
+  it('publishes nothing if the registry rejects one, and prints every reason', async () => {
     const first = await definition('plan-a.example.com');
     const second = await definition('plan-b.example.com');
     await run(['-'], { stdin: first });
@@ -284,7 +284,7 @@ describe('several definitions', () => {
     expect(await stored('plan-new.example.com', 'SetLabels')).toEqual([]);
   });
 
-  it('refuses two definitions of one release, and kinds that differ by case', async () => {
+  it('rejects two definitions of one release, and kinds that differ in case', async () => {
     const text = await definition('twice.example.com');
     await put('twice/a.yaml', text);
     await put('twice/b.yaml', text);
@@ -302,7 +302,7 @@ describe('several definitions', () => {
     expect(await stored('case.example.com', 'SetLabels')).toEqual([]);
   });
 
-  it('counts warnings by their code where there are many', async () => {
+  it('counts warnings by code if there are many', async () => {
     for (const at of ['a', 'b', 'c', 'd', 'e', 'f']) {
       const unpinned = (text: string) => text.replace(/ +sha256: .*\n/, '');
       await put(`warned/${at}.yaml`, await definition(`warned-${at}.example.com`, unpinned));
@@ -312,7 +312,7 @@ describe('several definitions', () => {
     expect(io.err()).toMatch(/6 × image\/[\w-]+ in 6 files/);
   });
 
-  it('publishes many in seconds, and catalogs hold them all at the end', async () => {
+  it('publishes many releases in seconds, and catalogs contain all of them', async () => {
     const groups = Array.from({ length: 46 }, (_, index) => `many-${index}.example.com`);
     for (const group of groups) await put(`load/${group}.yaml`, await definition(group));
     const io = await run(['load'], { tty: true });
@@ -324,7 +324,7 @@ describe('several definitions', () => {
 });
 
 describe('failures', () => {
-  it('says how to get a token', async () => {
+  it('explains how to get a token', async () => {
     const io = await run([setLabels], { env: { KRMHUB_TOKEN: '' } });
     expect(io.exitCode).toBe(5);
     expect(io.err()).toMatch(/krmhub login/);
@@ -339,7 +339,7 @@ describe('failures', () => {
     expect((await run([setLabels], { env })).exitCode).toBe(5);
   });
 
-  it('says what is stored where it fails in the middle, and that running again is safe', async () => {
+  it('reports the progress after a failure, and that a rerun is safe', async () => {
     for (const at of ['a', 'b', 'c']) await put(`cut/${at}.yaml`, await definition(`cut-${at}.example.com`));
     const { createServer } = await import('node:http');
     let puts = 0;
@@ -379,8 +379,8 @@ describe('failures', () => {
   });
 });
 
-describe('the release before', () => {
-  it('is not broken unless that is allowed, whether it stands or comes with the same command', async () => {
+describe('the previous release', () => {
+  it('cannot be broken without --allow-breaking, also within one command', async () => {
     const first = await definition('before.example.com');
     const renamed = (text: string) => text.replace('onlyKinds:', 'kinds:');
     const image = (text: string, version: string) =>
@@ -415,7 +415,7 @@ describe('the release before', () => {
     expect((await run(['before'])).exitCode).toBe(0);
   });
 
-  it('of a converted function may be improved as lint advises', async () => {
+  it('of a converted function can be improved as lint suggests', async () => {
     const metadata = `image: registry.example.com/fn/set-banana:v1.0.0
 sourceURL: https://example.com/fn/set-banana
 description: Sets bananas.
@@ -441,7 +441,7 @@ license: Apache-2.0
     expect(io.exitCode).toBe(0);
   });
 
-  it('is in the same line if a patch of an older line is published', async () => {
+  it('is in the same release line for a patch of an older line', async () => {
     const text = await definition('gap.example.com');
     const put2 = (name: string, version: string, change: (text: string) => string = (same) => same) =>
       put(name, change(text.replaceAll('set-labels:v2.0.0', `set-labels:v${version}`)));

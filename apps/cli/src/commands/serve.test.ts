@@ -28,7 +28,7 @@ async function started(io: TestIo, running: Promise<void>): Promise<string> {
   }
 }
 
-it('is configured by a file, over which environment and options win', async () => {
+it('reads settings from a file, which variables and options override', async () => {
   await writeFile(path.join(folder, 'krmhub.yaml'), 'port: 1\ndata: from-file\nlogLevel: debug\n');
   const io = testIo({ cwd: folder, env: { KRMHUB_LOG_LEVEL: 'silent' } });
   const running = runProgram(['serve', '--config', 'krmhub.yaml', '--port', '0'], io);
@@ -44,7 +44,7 @@ it('is configured by a file, over which environment and options win', async () =
   expect(wrong.err()).toContain('wrong.yaml:2:11: logLevel: "loud" is not one of');
 });
 
-it('serves until it is stopped, and says what to do next', async () => {
+it('serves until it is stopped, and prints the next steps', async () => {
   const io = testIo({ cwd: folder });
   const running = runProgram(['serve', '--port', '0', '--data', 'my data'], io);
   const url = await started(io, running);
@@ -78,7 +78,7 @@ it('serves until it is stopped, and says what to do next', async () => {
   await second;
 });
 
-it('names every problem of its configuration at once', async () => {
+it('reports every problem of its configuration at once', async () => {
   const io = await runTest(['serve', '--port', 'eighty', '--host', 'a b'], {
     cwd: folder,
     env: { KRMHUB_LOG_LEVEL: 'loud', KRMHUB_PROT: '1' },
@@ -90,7 +90,7 @@ it('names every problem of its configuration at once', async () => {
   }
 });
 
-it('says that the port is in use, and what to do', async () => {
+it('reports that the port is in use, with a hint', async () => {
   const io = testIo({ cwd: folder });
   const running = runProgram(['serve', '--port', '0', '--data', 'a'], io);
   const { port } = new URL(await started(io, running));
@@ -138,7 +138,7 @@ it('keeps every file private in a folder that others can read', async () => {
   }
 });
 
-it('goes on while its log and its messages cannot be written', async () => {
+it('continues if it cannot write its log and messages', async () => {
   const io = testIo({ cwd: folder });
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   const isFull = { write: (_chunk: unknown, _encoding: unknown, done: (error: Error) => void) => done(full) };

@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 describe('files', () => {
-  it('get a bundle beside them, which is replaced only where it is said so', async () => {
+  it('get a bundle next to them, which is replaced only with --overwrite', async () => {
     await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key');
     const bundle = readFileSync(at('a.txt.sigstore.json'), 'utf8');
     expect((await ends(1, 'sign', 'a.txt', '--key', 'krmhub.key')).err()).toContain('already exists');
@@ -58,7 +58,7 @@ describe('files', () => {
     expect(err()).toContain('verified sha256:5891b5b5');
   });
 
-  it('that are definitions are signed as a release, with the manifest that a registry makes of it', async () => {
+  it('are signed as a release with --release, including the manifest of the registry', async () => {
     const release = ['--release', 'v1.0', '--readme', 'README.md'];
     await ends(0, 'sign', 'definition.yaml', '--key', 'krmhub.key', ...release);
     await ends(0, 'publish', 'definition.yaml', ...release);
@@ -78,13 +78,13 @@ describe('files', () => {
     await ends(0, ...of, '--key', 'krmhub.pub');
   });
 
-  it('that are definitions can be signed as bytes, with a word on what that is not', async () => {
+  it('are signed as bytes without --release, with a note', async () => {
     const signs = ['sign', 'definition.yaml', '--key', 'krmhub.key', '--output', 'bytes.json'];
     expect((await ends(0, ...signs)).err()).toContain('add --release');
     expect(statementIn('bytes.json').predicateType).toBe('https://sigstore.dev/cosign/sign/v1');
   });
 
-  it('get attestations where it is said to', async () => {
+  it('get attestations in the file of --output', async () => {
     const said = ['--predicate', 'predicate.json', '--type', 'https://example.com/tests/v1'];
     const signs = ['sign', 'a.txt', '--key', 'krmhub.key', ...said];
     expect((await ends(2, ...signs)).err()).toContain('--output');
@@ -128,7 +128,7 @@ describe('files', () => {
     await ends(code, 'sign', ...args);
   });
 
-  it('are not signed with a wrong password, which nobody is shown', async () => {
+  it('are not signed with a wrong password, which is not printed', async () => {
     const io = await run(['sign', 'b.txt', '--key', 'krmhub.key'], { KRMHUB_KEY_PASSWORD: 'guess' });
     expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('wrong password for krmhub.key')]);
     expect(io.out() + io.err()).not.toContain('guess');
@@ -151,7 +151,7 @@ describe('artifacts', () => {
     expect(statementIn('script.json').subject).toEqual([{ digest: { sha256: digest.slice(7) } }]);
   });
 
-  it('are listed with what else is said of them', async () => {
+  it('are listed with their attestations', async () => {
     const tag = `${host}/team/attested:v1`;
     await ends(0, 'push', 'script.star', tag);
     const said = ['--predicate', 'predicate.json', '--type', 'https://example.com/tests/v1'];
@@ -172,7 +172,7 @@ describe('artifacts', () => {
     ]);
   });
 
-  it('that are releases are signed as they stand in the registry', async () => {
+  it('are signed as stored in the registry if they are releases', async () => {
     const tag = `${host}/functions/functions.example.com/setlabels:1.0.0`;
     await ends(0, 'sign', tag, '--key', 'krmhub.key');
     await ends(0, 'verify', tag, '--key', 'krmhub.pub');
@@ -197,7 +197,7 @@ describe('tokens', () => {
     'http://127.0.0.1:9',
   ];
 
-  it('are missing, damaged or empty, and none of them is shown', async () => {
+  it('are reported if they are missing, invalid, or empty, without printing them', async () => {
     expect((await ends(2, ...keyless)).err()).toContain('no identity token found');
     writeFileSync(at('token'), 'very-secret.token');
     const damaged = await ends(2, ...keyless, '--identity-token-file', 'token');
@@ -209,7 +209,7 @@ describe('tokens', () => {
     await ends(2, ...keyless, '--identity-token-file', 'token');
   });
 
-  it('are not sent without TLS, nor to half of another instance', async () => {
+  it('are not sent without TLS, or to an incomplete instance', async () => {
     const token = ['--identity-token-file', 'token'];
     const sign = ['sign', 'b.txt', '--keyless', ...token];
     const both = ['--fulcio-url', 'http://f.example.com', '--rekor-url', 'https://r.example.com'];

@@ -73,7 +73,7 @@ describe('a recipe with upstream catalogs', () => {
 });
 
 describe('sources', () => {
-  it('are listed with what they have and what is wrong', async () => {
+  it('are listed with their entries and problems', async () => {
     const listed = await run(['source', 'list', 'platform']);
     expect(listed.exitCode, listed.err()).toBe(0);
     const rows = listed
@@ -107,7 +107,7 @@ describe('sources', () => {
     );
   });
 
-  it('are none for a catalog of the registry alone, and not of what is no catalog', async () => {
+  it('are empty for a catalog without upstreams, and an error for an unknown catalog', async () => {
     const none = await run(['source', 'list', 'default']);
     expect([none.exitCode, none.out()]).toEqual([0, '']);
     expect(none.err()).toContain('default includes only functions of this registry');
@@ -117,7 +117,7 @@ describe('sources', () => {
     expect((await run(['source', 'list', 'nothing'])).exitCode).toBe(3);
   });
 
-  it('are synced on demand, by name or all, and a failure sets the exit code', async () => {
+  it('are synced on demand, by name or all, with an exit code for failures', async () => {
     server.served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel', 'Slice']));
     const one = await run(['source', 'refresh', 'platform', 'banana'], { tty: true });
     expect(one.exitCode, one.err()).toBe(0);
@@ -142,7 +142,7 @@ describe('sources', () => {
     expect(all.err()).toContain('cannot sync 1 of 4 sources of platform: gone');
   });
 
-  it('are named by the recipe, and asked by administrators', async () => {
+  it('must be in the recipe, and require an administrator', async () => {
     const unknown = await run(['source', 'refresh', 'platform', 'banan']);
     expect(unknown.exitCode).toBe(3);
     expect(unknown.err()).toContain('Use one of: banana, claimer, gone, melon');
@@ -155,7 +155,7 @@ describe('sources', () => {
 });
 
 describe('a report', () => {
-  it('says by section what is left out and why', async () => {
+  it('lists the omitted entries by section with reasons', async () => {
     const report = await run(['catalog', 'report', 'platform', '--snapshot', '1'], { tty: true });
     expect(report.exitCode, report.err()).toBe(0);
     const text = report.out().replaceAll(/\u001b\[\d+m/g, '');
@@ -181,7 +181,7 @@ describe('a report', () => {
     expect(report.err()).toContain('platform, snapshot 1: 1 of 4 sources not current, 2 refused');
   });
 
-  it('is lines for a program, and the report itself as data', async () => {
+  it('is tab-separated in a pipe, and the report as JSON', async () => {
     const lines = (await run(['catalog', 'report', 'platform', '--snapshot', '1'])).out().trim().split('\n');
     expect(lines.map((line) => line.split('\t').slice(0, 2).join(' '))).toEqual([
       'source banana',
@@ -200,7 +200,7 @@ describe('a report', () => {
     expect(now.err()).toContain('hint: Show the failing sources: krmhub source list platform\n');
   });
 
-  it('of a catalog that leaves nothing out says so', async () => {
+  it('reports that no entries are excluded', async () => {
     const report = await run(['catalog', 'report', 'default']);
     expect(report.err()).toContain('1 yanked');
     expect((await run(['catalog', 'report', 'nothing'])).exitCode).toBe(3);
@@ -208,7 +208,7 @@ describe('a report', () => {
   });
 });
 
-describe('an applied recipe that leaves its catalog empty says why', () => {
+describe('an applied recipe with an empty catalog', () => {
   const applied = async (name: string, source: string) => {
     await writeFile(path.join(folder, `${name}.yaml`), recipeText(source, '', name));
     const result = await run(['catalog', 'apply', `${name}.yaml`]);
@@ -216,7 +216,7 @@ describe('an applied recipe that leaves its catalog empty says why', () => {
     return result.err();
   };
 
-  it('and where to read more, if there is more', async () => {
+  it('reports the reason and the command for the report', async () => {
     expect(await applied('lost', sourceText('gone', `${server.origin}/gone.yaml`))).toContain(
       'the catalog is empty: no upstream catalog is available\n1 of 1 source not current: krmhub catalog report lost\n',
     );
@@ -230,7 +230,7 @@ describe('an applied recipe that leaves its catalog empty says why', () => {
     expect(good).not.toContain('catalog diff');
   });
 
-  it('and what consumers of its last snapshot lose by that', async () => {
+  it('reports what changed since the last snapshot', async () => {
     const mistyped = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`));
     expect(mistyped).toContain('Until then, the catalog uses the last good copy');
     expect(mistyped).not.toContain('catalog diff');

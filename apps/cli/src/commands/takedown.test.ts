@@ -38,14 +38,14 @@ describe('takedown', () => {
     expect(again.err()).toMatch(/was taken down at .*Z by .*: malware/);
   });
 
-  it('prints the whole answer as JSON', async () => {
+  it('prints the response as JSON', async () => {
     const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '-o', 'json']);
     const result = JSON.parse(io.out()) as TakedownResult;
     expect(result).toMatchObject({ outcome: 'taken-down', erased: true, takedowns: [{ release: '2.0.0' }] });
     expect(result.catalogs[0]!.serial).toBeGreaterThan(result.withdrawn.at(-1)!.serial);
   });
 
-  it('is reported by show, history and publish', async () => {
+  it('is reported by show, history, and publish', async () => {
     const before = JSON.parse((await run(['catalog', 'history', 'default', '-o', 'json'])).out()) as {
       snapshots: { serial: number }[];
     };
@@ -67,7 +67,7 @@ describe('takedown', () => {
     expect(refused.err()).toContain('its name cannot be used again');
   });
 
-  it('of every release is reported by show, and publish refuses each', async () => {
+  it('of every release is reported by show, and publish rejects each', async () => {
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) {
       expect((await run(['takedown', `${NAME}@${version}`, '--reason', 'malware'])).exitCode).toBe(0);
     }
@@ -90,7 +90,7 @@ describe('takedown', () => {
     expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
   });
 
-  it('needs an administrator', async () => {
+  it('requires an administrator', async () => {
     const created = await run(['token', 'create', 'ci', '--scope', 'publish', '--scope', 'yank']);
     const env = { ...registry.env, KRMHUB_TOKEN: created.out().trim() };
     const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'x'], { env });

@@ -15,7 +15,7 @@ const run = (args: string[], options: { tty?: boolean; token?: string } = {}) =>
     env: { ...registry.env, ...(options.token === undefined ? {} : { KRMHUB_TOKEN: options.token }) },
   });
 
-it('prints the secret alone on stdout, and it works until it is revoked', async () => {
+it('prints only the secret on stdout, and it works until it is revoked', async () => {
   const created = await run(['token', 'create', 'ci', '--scope', 'publish', '--group', '*.example.com']);
   expect(created.exitCode).toBe(0);
   expect(created.out()).toMatch(/^krmhub_[a-f0-9]{72}\n$/);
@@ -41,7 +41,7 @@ it('prints the secret alone on stdout, and it works until it is revoked', async 
   ]);
 });
 
-it('takes scopes, groups and an end in every way they are written', async () => {
+it('accepts scopes, groups, and an expiry in every syntax', async () => {
   const args = ['token', 'create', 'all', '--scope', 'publish,yank', '--scope', 'publish', '--expires', '1y'];
   const created = await run([...args, '--group', 'a.example', '--group', 'b.example', '-o', 'json']);
   const token = JSON.parse(created.out());
@@ -50,7 +50,7 @@ it('takes scopes, groups and an end in every way they are written', async () => 
   expect(token.token).toMatch(/^krmhub_/);
 });
 
-it('lists tokens at 80 columns, and whole for programs', async () => {
+it('lists tokens within 80 columns, and completely in a pipe', async () => {
   await run([
     'token',
     'create',
@@ -92,7 +92,7 @@ it('rejects unknown and too short token IDs', async () => {
   expect((await run(['token', 'revoke', ''])).exitCode).toBe(2);
 });
 
-it('knows a token by the beginning of its ID where no other begins so', () => {
+it('accepts a unique prefix of a token ID', () => {
   const token = (id: string, revokedAt?: string) =>
     ({ id, name: id, ...(revokedAt === undefined ? {} : { revokedAt }) }) as Token;
   const tokens = [token('abcd-1'), token('abcd-2'), token('beef-1', '2030-01-01T00:00:00Z'), token('beef-2')];
@@ -125,7 +125,7 @@ it('revokes a leaked token for any client, with the same output for unknown toke
   expect((await report('')).exitCode).toBe(2);
 });
 
-it('says when a token was used last', async () => {
+it('prints the last use of a token', async () => {
   const secret = (await run(['token', 'create', 'used', '--scope', 'publish'])).out().trim();
   const cell = async () => (await run(['token', 'list'])).out().match(/\tused\t.*\t(\S+)\n/)?.[1];
   expect(await cell()).toBe('never');

@@ -125,7 +125,7 @@ const byPolicy = ['--policy', 'team'];
 const byKey = ['--key', 'team.pub'];
 
 describe('verify by policy', () => {
-  it('rejects a manifest that nobody signed, although its definition is signed', async () => {
+  it('rejects an unsigned manifest with a signed definition', async () => {
     const swap = await pushFiles(
       'team/swap:1.0.0',
       definition('set-labels'),
@@ -146,7 +146,7 @@ describe('verify by policy', () => {
     await ends(4, 'verify', `${host}/team/swap:1.0.0`, ...byKey);
   });
 
-  it('says what a pull verified where only the definition is signed', async () => {
+  it('reports the verified files of a pull if only the definition is signed', async () => {
     const readme = await pushFiles('team/pulled:1.0.0', definition('set-labels'), '# Other\n', '1.0.0');
     await attach(readme, 'release.json');
     mkdirSync(at('out'));
@@ -162,14 +162,14 @@ describe('verify by policy', () => {
     expect(readdirSync(at('out'))).toEqual(['definition.yaml']);
   });
 
-  it('names an unsigned manifest even if it has only the definition', async () => {
+  it('reports an unsigned manifest even if it has only the definition', async () => {
     const bare = await pushFiles('team/bare:1.0.0', definition('set-labels'), undefined, '1.0.0');
     await attach(bare, 'release.json');
     const { err } = await ends(4, 'verify', `${host}/team/bare:1.0.0`, ...byPolicy);
     expect(err()).toContain(`not the manifest ${bare.digest}`);
   });
 
-  it('accepts a manifest that is signed, and names group, kind and release', async () => {
+  it('accepts a signed manifest, and prints group, kind, and release', async () => {
     const { err, out } = await ends(0, 'verify', `${host}/${SET_LABELS}:1.0.0`, ...byPolicy);
     expect(err()).toMatch(
       /verified sha256:\w+ as functions\.example\.com\/SetLabels@1\.0\.0: signed by the key/,
@@ -192,7 +192,7 @@ describe('verify by policy', () => {
 });
 
 describe('verify --key', () => {
-  it('names group, kind and release of what it verified', async () => {
+  it('prints the verified group, kind, and release', async () => {
     const reference = `${host}/${SET_LABELS}:1.0.0`;
     const { err, out } = await ends(0, 'verify', reference, ...byKey, '-o', 'json');
     expect(err()).toMatch(
@@ -226,7 +226,7 @@ describe('verify --key', () => {
     }
   });
 
-  it('holds the manifest of a plain signature to the tag', async () => {
+  it('compares the manifest of a plain signature with the tag', async () => {
     const plain = await pushFiles('team/plain:1.0.0', definition('set-labels'), undefined, '1.0.0');
     await signPlainly(plain);
     const { err } = await ends(0, 'verify', `${host}/team/plain:1.0.0`, ...byKey);
@@ -247,7 +247,7 @@ describe('verify --key', () => {
     expect(exact.err()).toContain(`as ${GROUP}/SetLabels (no release signed): signed by`);
   });
 
-  it('holds attestations to the tag', async () => {
+  it('compares attestations with the tag', async () => {
     writeFileSync(at('tests.json'), '{"passed":true}');
     const type = ['--type', 'https://example.com/tests/v1'];
     await ends(0, 'push', 'set-labels.yaml', `${host}/team/tested:1.0.0`, '--annotation', `${VERSION}=1.0.0`);
@@ -278,7 +278,7 @@ describe('verify --key', () => {
 });
 
 describe('sign', () => {
-  it('names the release of a definition under a version tag, so that it cannot be served as another one', async () => {
+  it('signs the release of a definition with a version tag', async () => {
     const name = 'team/signed:2.1.0';
     await ends(0, 'push', 'set-labels.yaml', `${host}/${name}`);
     const { err } = await ends(0, 'sign', `${host}/${name}`, '--key', 'team.key');
@@ -292,7 +292,7 @@ describe('sign', () => {
       await ends(4, 'verify', `${proxyHost}/team/signed:9.9.9`, ...options);
   });
 
-  it('does not name another release than the manifest', async () => {
+  it('rejects another release than in the manifest', async () => {
     const other = await pushFiles('team/renamed:3.0.0', definition('set-labels'), undefined, '1.0.0');
     const { err } = await ends(0, 'sign', `${host}/team/renamed:3.0.0`, '--key', 'team.key');
     expect(err()).toContain('(https://sigstore.dev/cosign/sign/v1)');

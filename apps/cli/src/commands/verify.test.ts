@@ -60,7 +60,7 @@ it.for([
 
 const somebody = ['--identity', 'a@example.com', '--issuer', 'https://accounts.example.com'];
 it.for([
-  ['nobody is named', 2, ['a.txt']],
+  ['no signer is given', 2, ['a.txt']],
   ['a key and an identity are named', 2, ['a.txt', '--key', 'krmhub.pub', ...somebody]],
   ['a key and an issuer are named', 2, ['a.txt', '--key', 'krmhub.pub', '--issuer', 'x']],
   ['there is no issuer', 2, ['a.txt', '--identity', 'a@example.com']],
@@ -82,7 +82,7 @@ it.for([
   expect([exitCode, err()]).toEqual([code, expect.stringContaining('error: ')]);
 });
 
-it('says what it has looked for where there is nothing of that name', async () => {
+it('reports the expected file if it does not exist', async () => {
   const { err } = await verify('none.txt', '--key', 'krmhub.pub');
   expect(err()).toContain(
     'none.txt is neither a file nor an OCI reference: "none.txt" is not a valid OCI reference',

@@ -58,7 +58,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('say what is not there', async () => {
+  it('report missing files', async () => {
     expect(await failure(read(['missing.yaml']))).toMatchObject({
       code: 'not-found',
       message: 'cannot read missing.yaml: no such file or folder',
@@ -68,7 +68,7 @@ describe('sources', () => {
     expect((await failure(read(['-', '-']))).code).toBe('usage');
   });
 
-  it('are read one byte beyond the limit and no further', async () => {
+  it('are read up to one byte above the limit', async () => {
     const limit = DOCUMENT_LIMITS.maxSourceBytes;
     await writeFile(path.join(folder, 'big.yaml'), Buffer.alloc(limit + 1_000_000, 0x20));
     const [file] = await read(['big.yaml']);
@@ -79,7 +79,7 @@ describe('sources', () => {
 });
 
 describe('writing a file', () => {
-  it('makes its folders, and leaves the same bytes as they are', async () => {
+  it('creates its folders, and does not rewrite the same bytes', async () => {
     const file = path.join(folder, 'a/b/c.yaml');
     expect(await writeFileAtomically(file, 'x', { overwrite: false })).toBe('written');
     const before = await stat(file);
@@ -89,7 +89,7 @@ describe('writing a file', () => {
     expect(await readdir(path.dirname(file))).toEqual(['c.yaml']);
   });
 
-  it('replaces other bytes only when it may', async () => {
+  it('replaces other bytes only if allowed', async () => {
     const file = path.join(folder, 'c.yaml');
     await writeFile(file, 'mine');
     expect((await failure(writeFileAtomically(file, 'theirs', { overwrite: false }))).code).toBe('conflict');
@@ -99,7 +99,7 @@ describe('writing a file', () => {
     expect(await readdir(folder)).toEqual(['c.yaml']);
   });
 
-  it('lets one of several writers win, whole', async () => {
+  it('writes the complete file of one of several writers', async () => {
     const file = path.join(folder, 'race.yaml');
     const texts = Array.from({ length: 10 }, (_, index) => String(index).repeat(100_000));
     const results = await Promise.allSettled(
@@ -128,7 +128,7 @@ describe('writing a file', () => {
     },
   );
 
-  it('says that a part of the path is not a folder', async () => {
+  it('reports that a part of the path is not a folder', async () => {
     await writeFile(path.join(folder, 'file'), '');
     const error = await failure(
       writeFileAtomically(path.join(folder, 'file/c.yaml'), 'x', { overwrite: true }),

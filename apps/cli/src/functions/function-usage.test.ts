@@ -59,7 +59,7 @@ const snippets = (all: UsageSection[], topic: UsageTopic) =>
   all.find((section) => section.topic === topic)!.parts.flatMap(({ snippet }) => snippet ?? []);
 
 describe('configRows', () => {
-  it('lists nested fields, lists and maps with their descriptions, required ones first', () => {
+  it('lists nested fields, lists, and maps with descriptions, required fields first', () => {
     const { fields, notes } = configRows(describeConfig(definition, 'v1'));
     expect(notes).toEqual([]);
     expect(fields).toEqual([
@@ -74,7 +74,7 @@ describe('configRows', () => {
     ]);
   });
 
-  it('says so where there are no fields', () => {
+  it('reports that there are no fields', () => {
     const [version] = definition.versions;
     const none = {
       ...definition,
@@ -88,7 +88,7 @@ describe('configRows', () => {
 });
 
 describe('the example of a functionConfig', () => {
-  it('has what is required: a default, a value of the enum, a number in bounds, a stub', () => {
+  it('contains required fields: a default, an enum value, a number in bounds, a placeholder', () => {
     const [config] = snippets(sections(), 'config');
     const container = { image: `registry.example.com:5000/charts@sha256:${sha256}`, network: true };
     expect(parse(config!)).toEqual({
@@ -130,7 +130,7 @@ const has = (program: string, ...args: string[]) =>
 const kubectl = has('kubectl', 'version', '--client');
 const kpt = has('kpt', 'version');
 
-describe('the snippets, run by the real tools with a docker that hands its input through', () => {
+describe('the snippets, run by the real tools with a docker that copies its input', () => {
   let folder: string;
   let env: NodeJS.ProcessEnv;
   beforeAll(async () => {
@@ -150,7 +150,7 @@ describe('the snippets, run by the real tools with a docker that hands its input
   const ran = async () => (await readFile(path.join(folder, 'calls'), 'utf8')).trim().split('\n').at(-1)!;
   const image = `registry.example.com:5000/charts@sha256:${sha256}`;
 
-  it.skipIf(!kubectl)('kustomize as kubectl has it (skipped where there is no kubectl)', async () => {
+  it.skipIf(!kubectl)('kubectl kustomize (skipped without kubectl)', async () => {
     const [field, command] = snippets(sections(), 'kustomize');
     await writeFile(path.join(folder, 'kustomization.yaml'), `resources: [config-map.yaml]\n${field}`);
     const args = command!.trim().replace('kustomize build', 'kustomize').split(' ');
@@ -160,7 +160,7 @@ describe('the snippets, run by the real tools with a docker that hands its input
     await rm(path.join(folder, 'kustomization.yaml'));
   });
 
-  it.skipIf(!kpt)('kpt eval and render (skipped where there is no kpt)', async () => {
+  it.skipIf(!kpt)('kpt eval and render (skipped without kpt)', async () => {
     const [evaluate, pipeline, render] = snippets(sections(), 'kpt');
     const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\n';
     for (const [kptfile, command] of [

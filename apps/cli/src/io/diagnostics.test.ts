@@ -47,7 +47,7 @@ function marked(printed: string): { line: string; under: string } {
 }
 
 describe('a diagnostic', () => {
-  it('is printed as compilers do', async () => {
+  it('is printed with its source line', async () => {
     const source = 'spec:\n  image: a:latest\n';
     expect(await print({ ...at(2, 10, 18), path: 'spec.image', hint: 'Use a release.' }, source)).toBe(
       `error[image/floating-tag]: the tag moves
@@ -62,7 +62,7 @@ describe('a diagnostic', () => {
     );
   });
 
-  it('without a position or a source names the file alone', async () => {
+  it('without a position or a source has only the file', async () => {
     expect(await print({})).toBe('error[image/floating-tag]: the tag moves\n --> a.yaml\n\n');
     expect(await print(at(7, 3, 4))).toBe('error[image/floating-tag]: the tag moves\n --> a.yaml:7:3\n\n');
     // A place beyond the file is not believed.
@@ -70,7 +70,7 @@ describe('a diagnostic', () => {
     expect(marked(await print(at(1, 500, 900), 'short')).line).toBe('1 | short');
   });
 
-  it('marks the right characters after tabs, wide and combining ones, to the end of the first line', async () => {
+  it('marks the right columns after tabs, wide, and combining characters', async () => {
     expect(marked(await print(at(1, 4, 7), '\t\t:key: x')).under).toBe('key');
     expect(marked(await print(at(1, 4, 7), '日本 key: x')).under).toBe('key');
     expect(marked(await print(at(1, 4, 7), 'e\u0301 key: x')).under).toBe('key');
@@ -79,7 +79,7 @@ describe('a diagnostic', () => {
     expect(marked(await print(at(2, 1, 2), 'a: b\r\nc: d\r\n')).line).toBe('2 | c: d');
   });
 
-  it.each([40, 80, 132])('fits %i columns, wherever the place is', async (columns) => {
+  it.each([40, 80, 132])('fits %i columns at any position', async (columns) => {
     const long = `${'x'.repeat(300)}KEY${'y'.repeat(300)}`;
     for (const source of [long, long.replaceAll('x', '日'), long.replaceAll('x', '\t')]) {
       const printed = await print(at(1, 301, 304), source, { tty: true, columns, env: { NO_COLOR: '1' } });
@@ -91,14 +91,14 @@ describe('a diagnostic', () => {
     for (const line of whole.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(columns);
   });
 
-  it('shows a place in a line of a megabyte at once', async () => {
+  it('shows a position in a line of one megabyte quickly', async () => {
     const started = process.cpuUsage();
     const printed = await print(at(1, 500_001, 500_004), `${'x'.repeat(500_000)}KEY${'x'.repeat(500_000)}`);
     expect(marked(printed).under).toBe('KEY');
     expect(process.cpuUsage(started).user).toBeLessThan(5_000_000);
   });
 
-  it('lets nothing act on the terminal', async () => {
+  it('escapes control characters', async () => {
     const hostile = 'a\u001b]0;title\u0007\u202e\u009b31m\r\nerror[x]: forged';
     const printed = await print(
       { message: hostile, hint: hostile, path: hostile, file: 'a.yaml', ...at(1, 1, 2) },
@@ -108,12 +108,12 @@ describe('a diagnostic', () => {
     expect(printed.split('\n').filter((line) => line.startsWith('error['))).toHaveLength(1);
   });
 
-  it('shows what is there of a file that is no text', async () => {
+  it('shows the text of a binary file', async () => {
     const printed = await print(at(1, 1, 3), new Uint8Array([0xff, 0xfe, 0x00, 0x41]));
     expect(printed).toContain('1 | \ufffd\ufffd␀A');
   });
 
-  it('is coloured only at a terminal that wants it', async () => {
+  it('has colors only in a terminal that supports them', async () => {
     const color = (env: Record<string, string>, tty: boolean) => print(at(1, 1, 2), 'a: b', { tty, env });
     expect(await color({}, true)).toContain('\u001b[');
     expect(stripVTControlCharacters(await color({}, true))).toBe(await color({}, false));

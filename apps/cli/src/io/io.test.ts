@@ -5,7 +5,7 @@ import { paint, terminalWidth, write } from './io.js';
 
 const RED = '\u001b[31mx\u001b[39m';
 
-describe('colours', () => {
+describe('colors', () => {
   it.each([
     ['on a terminal', { tty: true }, {}, RED],
     ['not in a pipe', { tty: false }, {}, 'x'],
@@ -18,7 +18,7 @@ describe('colours', () => {
     expect(paint(io, io.stderr, 'red', 'x')).toBe(text);
   });
 
-  it('go by the stream that is written to', () => {
+  it('depend on the output stream', () => {
     const io = testIo({ tty: true });
     io.stdout.isTTY = false;
     expect(paint(io, io.stdout, 'red', 'x')).toBe('x');
@@ -26,14 +26,14 @@ describe('colours', () => {
   });
 });
 
-it('a terminal that says no width, or hardly any, is still written to', () => {
+it('writes to a terminal with an unknown or tiny width', () => {
   const stream = testIo().stdout;
   expect(terminalWidth(stream)).toBe(80);
   stream.columns = 0;
   expect(terminalWidth(stream)).toBe(40);
 });
 
-it('writing to a pipe that was closed is no error and does not hang', async () => {
+it('does not fail or hang if a pipe is closed', async () => {
   const closed = Object.assign(new Error('EPIPE'), { code: 'EPIPE' });
   const broken = new Writable({ write: (_chunk, _encoding, done) => done(closed) });
   broken.on('error', () => undefined);
@@ -41,7 +41,7 @@ it('writing to a pipe that was closed is no error and does not hang', async () =
   await write(broken, 'y');
 });
 
-it('output that cannot be written fails the command, and a message that cannot be written does not', async () => {
+it('fails if it cannot write output, but not if it cannot write messages', async () => {
   const full = () =>
     Object.assign(
       new Writable({

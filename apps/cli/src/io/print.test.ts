@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonText } from './print.js';
 
 describe('jsonText', () => {
-  it('escapes every character that a terminal may act on or hide, and stays the same JSON', () => {
+  it('escapes control and invisible characters, and stays the same JSON', () => {
     const data = { text: 'a\u001b[2J\u007f\u009b31m\u202e\u200b\u2066\ufeff\ufff9\u{e0041}\u{e007f}ä日😀' };
     const text = jsonText(data);
     expect(text.replaceAll('\n', '')).not.toMatch(

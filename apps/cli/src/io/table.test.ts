@@ -27,7 +27,7 @@ describe('a table on a terminal', () => {
     ]);
   });
 
-  it('fits every width down to what its columns need, and cuts no release', () => {
+  it('fits every possible width, and never truncates a release', () => {
     for (let width = 53; width <= 200; width++) {
       const lines = terminalTable(columns, rows, width);
       for (const line of lines) expect(textWidth(line), `${width}: ${line}`).toBeLessThanOrEqual(width);
@@ -35,7 +35,7 @@ describe('a table on a terminal', () => {
     }
   });
 
-  it('is no wider than its text where there is room', () => {
+  it('is not wider than its text', () => {
     expect(terminalTable([{ header: 'A', min: 1 }], [['x']], 80)).toEqual(['A', 'x']);
   });
 
@@ -53,7 +53,7 @@ describe('a table on a terminal', () => {
 });
 
 describe('a table in a pipe', () => {
-  it('has no header, cuts nothing, and one tab between cells', () => {
+  it('has no header, no truncation, and one tab between cells', () => {
     expect(pipeTable([['a\tb', 'x'.repeat(200), 'c\nd']])).toEqual([`a b\t${'x'.repeat(200)}\tc d`]);
   });
 });

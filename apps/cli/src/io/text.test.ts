@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { escapeControls, oneLine, pad, shorten, textWidth, wrap } from './text.js';
 
-describe('text from elsewhere', () => {
+describe('foreign text', () => {
   const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2J\u202eevil\u200b\r\nb\tc\u{e0041}';
 
-  it('keeps nothing that a terminal acts on or a reader cannot see', () => {
+  it('contains no control or invisible characters', () => {
     for (const text of [escapeControls(hostile), oneLine(hostile)]) {
       expect(text).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202e\u200b]|[\u{e0000}-\u{e007f}]/u);
     }
   });
 
-  it('shows where something was, for who mends it', () => {
+  it('shows the escaped characters', () => {
     expect(escapeControls('a\u001b[0m\u007f\t\u202e')).toBe('a␛[0m␡␉�');
   });
 
-  it('is one line in a list', () => {
+  it('is a single line in a list', () => {
     expect(oneLine('  two\r\n\tlines\u001b[1m ')).toBe('two lines[1m');
   });
 });
@@ -32,7 +32,7 @@ describe('width', () => {
     expect(textWidth(text)).toBe(columns);
   });
 
-  it('is kept when text is shortened', () => {
+  it('limits shortened text', () => {
     expect(shorten('SetNamespace', 12)).toBe('SetNamespace');
     expect(shorten('SetNamespace', 6)).toBe('SetNa…');
     expect(shorten('two words', 5)).toBe('two…');
@@ -42,7 +42,7 @@ describe('width', () => {
     expect(pad('関', 4)).toBe('関  ');
   });
 
-  it('is kept when text is broken into lines', () => {
+  it('limits wrapped text', () => {
     expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
     expect(wrap('a verylongword b', 5)).toEqual(['a', 'verylongword', 'b']);
     expect(wrap('', 5)).toEqual(['']);

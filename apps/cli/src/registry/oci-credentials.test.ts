@@ -20,7 +20,7 @@ const found = (registry: string, env: Record<string, string> = {}) =>
   ociCredentials({ env: { HOME: home, ...env } }, registry);
 const token = (password: string) => ({ username: 'krmhub', password });
 
-it('gives the token of the environment to the registry that is named beside it, and to no other', async () => {
+it('sends KRMHUB_TOKEN only to KRMHUB_REGISTRY', async () => {
   const env = { KRMHUB_REGISTRY: 'https://krm.example.com/path', KRMHUB_TOKEN: 'secret' };
   expect(await found('krm.example.com', env)).toEqual(token('secret'));
   expect(await found('krm.example.com:8443', env)).toBeUndefined();
@@ -32,7 +32,7 @@ it('gives the token of the environment to the registry that is named beside it, 
   ).toBeUndefined();
 });
 
-it('gives what a login has saved for the origin', async () => {
+it('uses the saved token of the origin', async () => {
   const io = testIo({ env: { HOME: home } });
   await saveToken(io, new URL('https://krm.example.com'), 'saved');
   await saveToken(io, new URL('http://localhost:9000'), 'here');
@@ -43,7 +43,7 @@ it('gives what a login has saved for the origin', async () => {
   expect(await found('krm.example.com', env)).toEqual(token('saved'));
 });
 
-it('prefers what docker login keeps', async () => {
+it('prefers credentials of docker login', async () => {
   mkdirSync(path.join(home, '.docker'));
   const auths = { 'krm.example.com': { username: 'somebody', password: 'else' } };
   writeFileSync(path.join(home, '.docker/config.json'), JSON.stringify({ auths }));
@@ -63,7 +63,7 @@ it.each([
   expect(await found(registry, env)).toMatchObject({ tokenServices: ['https://auth.example.com'] });
 });
 
-it('allows the token services of KRMHUB_TOKEN_SERVICES for the registry that each is listed for', async () => {
+it('allows the token services in KRMHUB_TOKEN_SERVICES for their registry', async () => {
   mkdirSync(path.join(home, '.docker'));
   const auths = {
     'a.example.com': { username: 'u', password: 'p' },

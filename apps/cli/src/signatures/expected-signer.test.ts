@@ -3,7 +3,7 @@ import { testIo } from '../testing/command-line.js';
 import { expectedSigner } from './expected-signer.js';
 
 describe('the signer that options expect', () => {
-  it('is warned of where it is wider than it says, with an example', async () => {
+  it('has a warning with an example if the pattern is too broad', async () => {
     const io = testIo();
     await expectedSigner(io, {
       issuer: 'http://i.example.com',
@@ -15,7 +15,7 @@ describe('the signer that options expect', () => {
     );
   });
 
-  it('is not warned of where the pattern allows only what varies', async () => {
+  it('has no warning if the pattern is specific', async () => {
     const io = testIo();
     await expectedSigner(io, {
       issuer: 'https://token.actions.githubusercontent.com',

@@ -120,7 +120,7 @@ it.for([
 
 const other = described(json({}), MEDIA_TYPES.image);
 it.for([
-  ['nothing refers to it', { referrers: [] }, 'has no signature'],
+  ['no referrers', { referrers: [] }, 'has no signature'],
   [
     'it is of something else',
     { referrers: [{ bundle: signed(key, json({})) }] },
@@ -154,7 +154,7 @@ it.for([
   expect([code, err]).toEqual([4, expect.stringContaining(reason)]);
 });
 
-it('reads no more than it has to', async () => {
+it('reads only the required manifests', async () => {
   const referrers = Array.from({ length: 200 }, (_, at) => ({ other: { annotations: { at: String(at) } } }));
   const { code, asked, bundles, err } = await verified({ referrers });
   expect([code, bundles.length]).toEqual([0, 64]);
@@ -162,7 +162,7 @@ it('reads no more than it has to', async () => {
   expect(asked.length).toBeLessThan(150);
 });
 
-it('looks at what says to be a bundle before anything else', async () => {
+it('reads bundles before other referrers', async () => {
   const noise = { artifactType: 'text/plain', layers: [described(json(1), 'text/plain')] };
   const many = Array.from({ length: 100 }, (_, at) => ({
     other: { ...noise, annotations: { at: String(at) } },
@@ -171,12 +171,12 @@ it('looks at what says to be a bundle before anything else', async () => {
   expect(code).toBe(0);
 });
 
-it('says that a registry fails, and not that nobody signed', async () => {
+it('reports a failing registry, not a missing signature', async () => {
   const { code, bundles } = await verified({ referrers: [{}], status: 403 });
   expect([code, bundles]).toEqual([5, []]);
 });
 
-it('takes signatures of the old form for what they are', async () => {
+it('reads signatures of older cosign versions', async () => {
   const tag = `${subject.digest.replace(':', '-')}.sig`;
   const payload = json({ hello: 'world' });
   const layer = {

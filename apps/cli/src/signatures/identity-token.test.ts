@@ -19,7 +19,7 @@ async function actions(status: number, body: string) {
   return { server, io: testIo({ env }) };
 }
 
-it('asks GitHub Actions for one that is made for sigstore', async () => {
+it('requests a token for sigstore from GitHub Actions', async () => {
   const { server, io } = await actions(200, '{"value":"a.b.c"}');
   expect(await identityToken(io, undefined)).toBe('a.b.c');
   expect(server.requests[0]).toMatchObject({
@@ -28,7 +28,7 @@ it('asks GitHub Actions for one that is made for sigstore', async () => {
   });
 });
 
-it('takes what the environment gives before it asks', async () => {
+it('prefers a token in the environment', async () => {
   const { server, io } = await actions(500, '');
   io.env.SIGSTORE_ID_TOKEN = ' d.e.f\n';
   expect([await identityToken(io, undefined), server.requests]).toEqual(['d.e.f', []]);

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { Io } from '../io/io.js';
 import { rememberSnapshot, seenCatalogs } from './seen-catalogs.js';
 
-it('two catalogs that are verified at once are both remembered', async () => {
+it('stores the serials of two catalogs that are verified at the same time', async () => {
   const home = await mkdtemp(path.join(tmpdir(), 'seen-'));
   const io = { env: { XDG_CONFIG_HOME: home, HOME: home }, now: () => new Date() } as unknown as Io;
   const urls = Array.from({ length: 8 }, (_, at) => `https://a.example/catalogs/c${at}`);

@@ -38,8 +38,8 @@ async function read(text: string, stdin = false) {
     : readRecipeFile(testIo({ cwd: above }), 'recipes/recipe.yaml');
 }
 
-describe('keys beside a recipe', () => {
-  it('are read in, and the rest of the recipe is as it was', async () => {
+describe('key files next to a recipe', () => {
+  it('are inserted, without other changes to the recipe', async () => {
     await writeFile(path.join(folder, 'banana.pub'), `who: somebody\r\n${PUBLIC}`);
     await writeFile(path.join(folder, 'keys/other key.pub'), PUBLIC);
     const text = recipe(
@@ -59,7 +59,7 @@ describe('keys beside a recipe', () => {
     }
   });
 
-  it('leave other diagnostics where they stand in the file', async () => {
+  it('keep the positions of other diagnostics', async () => {
     await writeFile(path.join(folder, 'a.pub'), PUBLIC);
     const line = '{groups: [a.co], key: a.pub, validFrom: now}';
     const { recipe: found, diagnostics } = await read(recipe(line));
@@ -114,7 +114,7 @@ describe('keys beside a recipe', () => {
     expect(JSON.stringify(diagnostics)).not.toMatch(/hunter2|BEGIN PRIVATE/);
   });
 
-  it('may be reached by a link within the folder, and a folder that is a link', async () => {
+  it('can be a symbolic link within the folder, or in a linked folder', async () => {
     await writeFile(path.join(folder, 'keys/a.pub'), PUBLIC);
     await symlink('keys/a.pub', path.join(folder, 'newest.pub'));
     await symlink('recipes', path.join(above, 'linked'));
@@ -123,7 +123,7 @@ describe('keys beside a recipe', () => {
     expect(diagnostics).toEqual([]);
   });
 
-  it('are not looked for in what is too large or no YAML', async () => {
+  it('are not read for a file that is too large or not YAML', async () => {
     for (const text of ['a: [', '', `${recipe('{key: a}')}#${' '.repeat(300_000)}`, '\xff']) {
       const { recipe: found, diagnostics } = await read(text);
       expect([found, diagnostics.length > 0]).toEqual([undefined, true]);

@@ -49,7 +49,7 @@ const exists = (name: string) =>
   );
 
 describe('from the functions of a registry', () => {
-  it('gives the bytes that the registry serves, in every form', async () => {
+  it('builds the bytes that the registry serves, in every format', async () => {
     await put('recipe.yaml', recipe('  - name: ours\n    functions: {release: ">=1.0.0"}\n'));
     await runTest(['catalog', 'apply', 'recipe.yaml'], { cwd: folder, env: registry.env });
     const client = new RegistryClient(registry);
@@ -63,7 +63,7 @@ describe('from the functions of a registry', () => {
     }
   });
 
-  it('gives the entries of its snapshot.json', async () => {
+  it('writes the entries of snapshot.json', async () => {
     const built = await run(['recipe.yaml', '--out', 'c.yaml', '--snapshot', 's.json'], {
       env: registry.env,
     });
@@ -73,7 +73,7 @@ describe('from the functions of a registry', () => {
     expect(built.out()).toBe('ours\t1\t1\t0\t0\t0\n');
   });
 
-  it('says why where the registry does not answer', async () => {
+  it('reports that the registry does not respond', async () => {
     const built = await run(['recipe.yaml', '--registry', 'http://127.0.0.1:9', '--out', 'none.yaml']);
     expect(built.exitCode).toBe(5);
     expect(built.err()).toContain('cannot reach the registry');
@@ -84,7 +84,7 @@ describe('from the functions of a registry', () => {
 describe('from upstream catalogs', () => {
   const NOBODY = { KRMHUB_REGISTRY: 'http://127.0.0.1:9' };
 
-  it('takes the first source that has a function, and reports the rest', async () => {
+  it('uses the first source with a function, and reports the others', async () => {
     served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel'], { more: '  - group: 1\n' }));
     await put('melon.yaml', catalogText('banana.co', ['Split']));
     await put(
@@ -134,7 +134,7 @@ describe('from upstream catalogs', () => {
     expect((await stat(path.join(folder, 'same.yaml'))).ino).toBe(before.ino);
   });
 
-  it('refuses upstream entries in groups of the registry', async () => {
+  it('rejects upstream entries in groups of the registry', async () => {
     served.set('/theirs.yaml', catalogText('example.com', ['SetLabels', 'Other']));
     await put('recipe.yaml', recipe(`${upstream('theirs', `${origin}/theirs.yaml`)}${OUR_FUNCTIONS}`));
     const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json'], { env: registry.env });
@@ -180,7 +180,7 @@ describe('from upstream catalogs', () => {
     ]);
   });
 
-  it('takes a plain relative path or file name as the address of a source', async () => {
+  it('accepts a relative path or a file name as a source', async () => {
     await put('melon.yaml', catalogText('melon.co', ['Split']));
     for (const url of ['./melon.yaml', 'melon.yaml']) {
       await put('recipe.yaml', recipe(upstream('melon', url)));
@@ -189,7 +189,7 @@ describe('from upstream catalogs', () => {
     }
   });
 
-  it('warns that ages are not known here', async () => {
+  it('warns that a build does not know the age of entries', async () => {
     await put('melon.yaml', catalogText('melon.co', ['Split']));
     await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml', ', minimumAge: 72h')));
     const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json'], { env: NOBODY });
@@ -202,7 +202,7 @@ describe('from upstream catalogs', () => {
     expect(built.err()).toContain('the report shows when the entries reach the minimum age');
   });
 
-  it('shows how far each source is at a terminal', async () => {
+  it('shows the progress of each source in a terminal', async () => {
     await put('melon.yaml', catalogText('melon.co', ['Split', 'Peel'], { more: '  - group: 1\n' }));
     await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml')));
     const built = await run(['recipe.yaml', '--out', 'c.yaml'], { env: NOBODY, tty: true });
@@ -213,7 +213,7 @@ describe('from upstream catalogs', () => {
     );
   });
 
-  it('refuses what cannot go to stdout together, and what is no recipe', async () => {
+  it('rejects two documents on stdout, and files that are not recipes', async () => {
     const both = await run(['recipe.yaml', '-o', 'json'], { env: NOBODY });
     expect(both.exitCode).toBe(2);
     expect(both.err()).toContain('for example: --out catalog.yaml');
@@ -242,7 +242,7 @@ describe('from signed catalogs', () => {
   });
   const LATER = '2999-01-01T00:00:00.000Z';
 
-  it('takes what the recipe’s key has signed, and says who it was', async () => {
+  it('accepts entries signed by the key of the recipe, and prints the signer', async () => {
     served.set('/banana/snapshot.sigstore.json', await signed(LATER));
     const built = await run(['recipe.yaml', '--out', 'c.yaml', '--snapshot', 's.json', '--report', 'r.json']);
     expect(built.exitCode, built.err()).toBe(0);
@@ -251,7 +251,7 @@ describe('from signed catalogs', () => {
     expect(JSON.parse(await read('r.json')).sources[0].serial).toBe(7);
   });
 
-  it('refuses entries that are unsigned or signed by another key', async () => {
+  it('rejects entries that are unsigned or signed by another key', async () => {
     const others = await signed(LATER, newKeys());
     for (const bundle of [undefined, others]) {
       served.delete('/banana/snapshot.sigstore.json');
@@ -265,7 +265,7 @@ describe('from signed catalogs', () => {
     }
   });
 
-  it('builds nothing from a snapshot that has expired', async () => {
+  it('does not build from an expired snapshot', async () => {
     served.set('/banana/snapshot.sigstore.json', await signed('2020-01-01T00:00:00.000Z'));
     const built = await run(['recipe.yaml', '--out', 'expired.yaml']);
     expect(built.exitCode).toBe(4);

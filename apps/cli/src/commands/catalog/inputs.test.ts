@@ -63,7 +63,7 @@ const offline = (...args: string[]) =>
   runTest(['catalog', 'build', '--inputs', ...args], { cwd: folder, env: OFFLINE });
 const read = (name: string) => readFile(path.join(folder, name));
 
-it('exports what builds the same bytes without a network', async () => {
+it('exports inputs that build the same bytes without network access', async () => {
   const exported = await run('inputs', 'platform', '--out', 'platform', '-o', 'json');
   expect(exported.exitCode, exported.err()).toBe(0);
   const { newest } = await client.catalog('platform');
@@ -126,7 +126,7 @@ it('completes the entries of a source as the registry did', async () => {
   expect(JSON.parse((await read('completed.json')).toString())).toEqual(report);
 });
 
-it('builds the same snapshot after a release was yanked whose bytes another release has', async () => {
+it('builds the same snapshot after a yank of one of two identical releases', async () => {
   await writeFile(path.join(folder, 'twins.yaml'), recipeText(OUR_FUNCTIONS, '', 'twins'));
   expect((await run('apply', 'twins.yaml')).exitCode).toBe(0);
   const definition = new TextEncoder().encode(definitionText({ kind: 'Twin' }));
@@ -141,7 +141,7 @@ it('builds the same snapshot after a release was yanked whose bytes another rele
   expect(built.exitCode, built.out() + built.err()).toBe(0);
 });
 
-it('exports earlier entries of a source, too', async () => {
+it('also exports earlier entries of a source', async () => {
   server.served.set('/young.yaml', catalogText('young.co', ['Split'], { description: 'Another one.' }));
   await client.refreshSource('platform', 'young');
   server.served.set('/melon.yaml', catalogText('banana.co', ['Split'], { description: 'Another one.' }));
@@ -248,7 +248,7 @@ it('gives the same result as the incremental builds of the registry', async () =
   }
 });
 
-it('says where the bytes are others, and writes nothing', async () => {
+it('reports differing entries, and writes nothing', async () => {
   await run('inputs', 'platform', '--out', 'changed');
   const functions = path.join(folder, 'changed/functions.jsonl');
   const text = await readFile(functions, 'utf8');
@@ -260,7 +260,7 @@ it('says where the bytes are others, and writes nothing', async () => {
   await expect(read('other.yaml')).rejects.toThrow();
 });
 
-it('refuses inputs that are damaged, or none', async () => {
+it('rejects corrupt or missing inputs', async () => {
   await run('inputs', 'platform', '--out', 'damaged');
   await appendFile(path.join(folder, 'damaged/sources/melon'), '\n');
   const changed = await offline('damaged', '--out', 'no.yaml');
@@ -282,7 +282,7 @@ it('refuses inputs that are damaged, or none', async () => {
   expect(both.exitCode).toBe(2);
 });
 
-it('is for administrators', async () => {
+it('requires an administrator', async () => {
   const anonymous = await runTest(['catalog', 'inputs', 'platform', '--out', 'x'], {
     cwd: folder,
     env: { KRMHUB_REGISTRY: registry.url },

@@ -101,7 +101,7 @@ async function sarif(
 }
 
 describe('SARIF', () => {
-  it('is what its schema says, with every rule that is named, levels, regions and relative files', async () => {
+  it('is valid under its schema, with rules, levels, regions, and relative paths', async () => {
     await put('functions/a b#1.yaml', definition);
     await put('functions/good.yaml', 'apiVersion: v1\nkind: ConfigMap\n');
     const { run } = await sarif(['functions']);
@@ -139,7 +139,7 @@ describe('SARIF', () => {
     expect(JSON.stringify(run)).not.toContain(folder);
   });
 
-  it('links rules to the address that is given, and to no other', async () => {
+  it('links rules only to the given URL', async () => {
     await put('a.yaml', definition);
     const { run } = await sarif([
       'a.yaml',
@@ -168,7 +168,7 @@ describe('SARIF', () => {
     expect(Object.fromEntries(await level('kep'))).toHaveProperty(['license/not-in-kep-enum'], 'note');
   });
 
-  it('keeps fingerprints when lines move, and tells equal findings apart', async () => {
+  it('keeps fingerprints when lines move, and distinguishes equal findings', async () => {
     const twice = definition.replace(
       '            other',
       '            third: {type: bool}\n            other',
@@ -188,7 +188,7 @@ describe('SARIF', () => {
     expect(other.filter((print) => before.includes(print))).toEqual([]);
   });
 
-  it('is valid for nothing found, stdin, files elsewhere, hostile names and broken text', async () => {
+  it('is valid without findings, for stdin, outside files, hostile names, and invalid text', async () => {
     await put(
       'good.yaml',
       definition.replace('bool', 'string').replace(':latest', `@sha256:${'a'.repeat(64)}`),
@@ -228,7 +228,7 @@ function workflowCommand(
 }
 
 describe('GitHub annotations', () => {
-  it('name the file from the root of the repository, the place, the code and the way out', async () => {
+  it('contain the path from the repository root, the position, the code, and the fix', async () => {
     await put('repo/functions/a.yaml', definition);
     const io = await lint(['a.yaml', '--format', 'github'], {
       cwd: path.join(folder, 'repo/functions'),
@@ -279,7 +279,7 @@ describe('GitHub annotations', () => {
     }
   });
 
-  it('escape as GitHub asks for, whatever is in a finding', () => {
+  it('are escaped as GitHub requires', () => {
     const base: Diagnostic = { code: 'a/b', severity: 'info', message: '', file: 'f', path: '' };
     for (const text of [
       '%',
@@ -304,7 +304,7 @@ describe('GitHub annotations', () => {
     }
   });
 
-  it('leave out the file of stdin, and the place where there is none', () => {
+  it('omit the file for stdin, and missing positions', () => {
     const line = annotation(
       { code: 'lint/more', severity: 'warning', message: 'm', file: '<stdin>', path: '' },
       { cwd: '/r', root: '/r' },
@@ -313,8 +313,8 @@ describe('GitHub annotations', () => {
   });
 });
 
-describe('what is not ours', () => {
-  it('is passed over in folders: documents beside definitions, and templates of charts', async () => {
+describe('documents of other tools', () => {
+  it('are skipped in folders: documents next to definitions, and chart templates', async () => {
     const good = definition.replace('bool', 'string').replace(':latest', `@sha256:${'a'.repeat(64)}`);
     await put('all/mixed.yaml', `apiVersion: apps/v1\nkind: Deployment\n---\n${good}`);
     await put('all/chart/Chart.yaml', 'apiVersion: v2\nname: web\n');
@@ -332,7 +332,7 @@ describe('what is not ours', () => {
     expect((await lint(['all', './all/mixed.yaml'])).out()).toContain('error[dialect/unknown-document]');
   });
 
-  it('is not passed over where it is a definition with a slip of the pen', async () => {
+  it('are not skipped if they look like a misspelled definition', async () => {
     await put('slips/kind.yaml', definition.replace('KRMFunctionDefinition', 'KRMFunctionDefiniton'));
     await put('slips/group.yaml', definition.replace('config.kubernetes.io', 'config.kubernets.io'));
     await put('slips/none.yaml', definition.replace(/^kind: .*\n/m, ''));
@@ -342,7 +342,7 @@ describe('what is not ours', () => {
     expect(io.out().match(/error\[dialect\/misspelled-document\]/g)).toHaveLength(3);
   });
 
-  it('is passed over in named files with --skip-others, even where there is nothing else', async () => {
+  it('are skipped in file arguments with --skip-others', async () => {
     await put('deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmode: 0644\n');
     await put('values.yaml', 'a: b\n');
     const io = await lint(['deployment.yaml', 'values.yaml', '--skip-others']);

@@ -35,7 +35,7 @@ function judged(policies: SigningPolicy[], evidence: Evidence[], subject = SUBJE
   return judgeEvidence(plan, evidence, NOW);
 }
 
-describe('what has to be signed', () => {
+describe('what requires a signature', () => {
   const plan = (changes: Partial<Subject>, policies = [policy()], options = {}) =>
     planJudgement(policies, { ...SUBJECT, ...changes }, options);
 
@@ -95,7 +95,7 @@ describe('what has to be signed', () => {
 describe('whether it is signed', () => {
   const good = bundle(releaseStatement(NAME, DIGESTS));
 
-  it('takes the signature of this release, and says by which policy', () => {
+  it('accepts a signature of this release, and returns the policy', () => {
     expect(judged([policy()], [good])).toMatchObject({
       trusted: true,
       signer: KEY,
@@ -107,7 +107,7 @@ describe('whether it is signed', () => {
     expect(judged([policy()], [alone, good])).toMatchObject({ trusted: true, whole: true });
   });
 
-  it('takes a signature of the manifest that names the release, with a statement or of the old form', () => {
+  it('accepts a signature of a manifest with the release, also of older cosign versions', () => {
     const plain = bundle(signatureStatement({ manifest: MANIFEST }));
     expect(judged([policy()], [plain]).trusted).toBe(true);
     expect(judged([policy()], [{ ...bundle(undefined), manifest: MANIFEST }]).trusted).toBe(true);

@@ -67,7 +67,7 @@ async function subjectOf(
   return readSubject(client, { reference, named, stored: named, image, files });
 }
 
-describe('what an artifact says that it is', () => {
+describe('the subject of an artifact', () => {
   it('is the definition in it, at its exact bytes', async () => {
     const { subject, layer } = await subjectOf([{ text: DEFINITION }]);
     expect(subject).toMatchObject({
@@ -79,7 +79,7 @@ describe('what an artifact says that it is', () => {
     expect(subject.unreadable).toBeUndefined();
   });
 
-  it('is a definition in JSON, and of whatever type it is pushed as', async () => {
+  it('is a definition in JSON, with any artifact type', async () => {
     const json = JSON.stringify({
       apiVersion: 'config.kubernetes.io/v1alpha1',
       kind: 'KRMFunctionDefinition',
@@ -120,7 +120,7 @@ describe('what an artifact says that it is', () => {
     }
   });
 
-  it('is what it is beside files that are no YAML, and beside YAML of another kind', async () => {
+  it('is the definition next to other files and YAML of other kinds', async () => {
     for (const [title, text] of [
       ['function.star', 'def transform(r):\n\tfor x in r: [\n'],
       ['function', '\u007fELF\u0000'],
@@ -134,13 +134,13 @@ describe('what an artifact says that it is', () => {
     expect((await disguised('a: 1\n', large)).subject.unreadable).toContain('big.yaml');
   });
 
-  it('is not what a README beside it speaks of', async () => {
+  it('does not depend on a README', async () => {
     const readme = { text: '# Labels\n\n- kind: KRMFunctionDefinition: {[\n', mediaType: 'text/markdown' };
     const { subject } = await subjectOf([{ text: DEFINITION }, readme]);
     expect([subject.definitions, subject.unreadable]).toEqual([[NAME], undefined]);
   });
 
-  it('is two definitions where a second one stands in it', async () => {
+  it('is two definitions if it contains a second one', async () => {
     const second = DEFINITION.replace('example.com', 'other.example.org');
     for (const layers of [
       [{ text: `${DEFINITION}---\n${second}` }],
@@ -161,7 +161,7 @@ describe('what an artifact says that it is', () => {
     expect((await subjectOf([layer])).subject.unreadable).toBeDefined();
   });
 
-  it('has the release of its tag, else the one that it says', async () => {
+  it('has the release of its tag, otherwise of its manifest', async () => {
     const release = async (tag: string, version?: string) =>
       (await subjectOf([{ text: DEFINITION }], { tag, ...(version === undefined ? {} : { version }) }))
         .subject.release;
@@ -171,7 +171,7 @@ describe('what an artifact says that it is', () => {
     expect(await release('stable')).toBeUndefined();
   });
 
-  it('stands in the repository of a function, or in any other', async () => {
+  it('knows whether its repository belongs to a function', async () => {
     const of = async (repository: string) =>
       (await subjectOf([{ text: DEFINITION }], { repository })).subject.repository;
     expect(await of('functions/example.com/setlabels')).toEqual({ group: 'example.com', kind: 'setlabels' });

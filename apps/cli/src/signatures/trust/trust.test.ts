@@ -53,7 +53,7 @@ async function fails(code: number, ...args: string[]) {
 }
 
 describe('krmhub trust add', () => {
-  it('writes a policy for the user alone, beside the credentials', async () => {
+  it('writes a policy next to the credentials, readable only for the user', async () => {
     await does(
       'add',
       'example',
@@ -76,7 +76,7 @@ describe('krmhub trust add', () => {
     expect(existsSync(`${file}.lock`)).toBe(false);
   });
 
-  it('takes identities, and policies from files and stdin', async () => {
+  it('accepts identities, and policies from files and stdin', async () => {
     await does(
       'add',
       'ci',
@@ -114,7 +114,7 @@ describe('krmhub trust add', () => {
     expect(read()).not.toContain(readFileSync(path.join(cwd, 'a.pub'), 'utf8').split('\n')[1]);
   });
 
-  it('warns of an entry that trusts more than it says, also from a file', async () => {
+  it('warns about an entry that is too broad, also from a file', async () => {
     const issuer = ['--issuer', 'https://i.example.com'];
     const wide = await does(
       'add',
@@ -199,7 +199,7 @@ describe('the file', () => {
     await fails(1, 'add', 'more', '--group', 'example.com', '--key', 'a.pub');
   });
 
-  it('is rejected with a position if it is damaged', async () => {
+  it('is rejected with a position if it is invalid', async () => {
     await does('add', 'example', '--group', 'example.com', '--key', 'a.pub');
     writeFileSync(file, read().replace('signers:', 'signer:'));
     expect(await fails(1, 'list')).toMatch(/trust\.yaml:\d+:\d+/);
@@ -219,10 +219,10 @@ describe('the file', () => {
   });
 });
 
-describe('a catalog that is pinned', () => {
+describe('a pinned catalog', () => {
   const url = 'https://krm.example.com/catalogs/default';
 
-  it('has the keys that hold now, by any spelling of its address', async () => {
+  it('has the currently valid keys, for any spelling of its URL', async () => {
     await does('add', `${url}/catalog.yaml`, '--key', 'a.pub', '--valid-until', '2026-01-01');
     writeFileSync(
       file,
@@ -240,7 +240,7 @@ describe('a catalog that is pinned', () => {
     } satisfies Partial<KrmhubError>);
   });
 
-  it('is pinned once, under one name', async () => {
+  it('is pinned only once', async () => {
     await does('add', url, '--key', 'a.pub');
     expect((await does('list')).out()).toContain(
       `krm-example-com-default\tcatalog ${url}\tthe key ${fingerprint('a')}`,
