@@ -43,6 +43,7 @@ const runByOthers: Record<string, string> = {
   systemd: 'test/interop/systemd.test.ts',
   oci: 'test/interop/oci-client.test.ts',
   porch: 'test/interop/porch.test.ts',
+  kpt: 'test/interop/kpt.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

@@ -104,6 +104,13 @@ beforeAll(async () => {
     'apiVersion: example.com/v1alpha1\nkind: SetLabels\nmetadata: {name: a}\n',
   );
 
+  mkdirSync(path.join(files, 'package'));
+  writeFileSync(
+    path.join(files, 'package/Kptfile'),
+    'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\npipeline:\n  mutators: [{configPath: set-labels.yaml}]\n',
+  );
+  cpSync(path.join(files, 'app/set-labels.yaml'), path.join(files, 'package/set-labels.yaml'));
+
   mkdirSync(signed);
   await run(['keygen', '--out', path.join(signed, 'krmhub')]);
   const key = path.join(signed, 'krmhub.key');
@@ -157,6 +164,7 @@ beforeAll(async () => {
   await run(['catalog', 'verify', 'default', '--key', 'registry.pub', '--out', 'default']);
   await run(['catalog', 'inputs', 'platform', '--out', 'platform']);
   await run(['lock', 'app', '-c', 'default']);
+  await run(['kpt', 'sync', 'package', '-c', 'default']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];
   };

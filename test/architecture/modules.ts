@@ -170,6 +170,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     'function-configs': ['io', 'files', 'registry', 'documents', 'resolve'],
     lock: ['io', 'files', 'resolve', 'function-configs'],
     kustomize: ['io', 'files', 'resolve', 'function-configs', 'lock', 'run'],
+    kpt: ['io', 'files', 'function-configs', 'resolve', 'lock', 'run'],
     commands: [
       'completion',
       'io',
@@ -183,6 +184,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'run',
       'lock',
       'kustomize',
+      'kpt',
     ],
     program: ['io', 'commands'],
     main: ['io', 'program'],

@@ -23,6 +23,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     resolve: async () => (await import('./commands/resolve.js')).registerResolve,
     explain: async () => (await import('./commands/explain.js')).registerExplain,
     lock: async () => (await import('./commands/lock.js')).registerLock,
+    kpt: async () => (await import('./commands/kpt.js')).registerKpt,
   },
   'Change the state of a release:': {
     yank: async () => (await import('./commands/yank.js')).registerYank,

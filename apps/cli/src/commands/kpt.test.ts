@@ -1,0 +1,282 @@
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIo } from '../testing/command-line.js';
+import { config, type TestPackage, testPackage } from '../testing/package-files.js';
+
+let pack: TestPackage;
+afterEach(() => pack.remove());
+
+const digest = (digit: string) => digit.repeat(64);
+const image = (name: string, digit: string) => `registry.example.com/fn/${name}@sha256:${digest(digit)}`;
+
+const entry = (kind: string, runtime: string) => `  - group: example.com
+    names: {kind: ${kind}}
+    description: A function of the test.
+    publisher: example.com
+    versions:
+    - name: v1
+      schema: {openAPIV3Schema: {type: object}}
+      idempotent: true
+      usage: https://example.com/README.md
+      examples: [https://example.com/EXAMPLE.md]
+      license: Apache-2.0
+      runtime: ${runtime}
+`;
+const container = (name: string, digit: string, more = '') =>
+  `{container: {image: "registry.example.com/fn/${name}:v1.0.0", sha256: "${digest(digit)}"${more}}}`;
+const exec = `{exec: {platforms: [
+        {os: linux, arch: amd64, bin: run, uri: "https://example.com/run", sha256: "${digest('c')}"},
+        {os: darwin, arch: arm64, bin: bin/run, uri: "https://example.com/mac.tar.gz", sha256: "${digest('d')}"}]}}`;
+const catalog = (...entries: string[]) =>
+  `apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata: {name: test}\nspec:\n  krmFunctions:\n${entries.join('')}`;
+
+const CATALOG = catalog(
+  entry('SetOwner', container('set-owner', 'a')),
+  entry('Fetch', container('fetch', 'b', ', requireNetwork: true, requireStorageMount: true')),
+  entry('Run', exec),
+  entry('Script', '{starlark: "https://example.com/script.star"}'),
+);
+
+const kptfile = (pipeline: string, catalogs = '') =>
+  `apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n${
+    catalogs === '' ? '' : `  annotations:\n    krmhub.dev/catalogs: ${catalogs}\n`
+  }pipeline:\n${pipeline}`;
+
+const sync = (...args: string[]): Promise<TestIo> =>
+  runTest(['kpt', 'sync', ...args], {
+    cwd: pack.folder,
+    env: { KRMHUB_CACHE: path.join(pack.folder, 'cache') },
+  });
+const read = (name: string) => readFileSync(path.join(pack.folder, name), 'utf8');
+
+async function open(files: Record<string, string>): Promise<void> {
+  pack = await testPackage({ 'catalog.yaml': CATALOG, 'app/owner.yaml': config('SetOwner'), ...files });
+}
+
+describe('krmhub kpt sync', () => {
+  it('fills in images of a package and its subpackages, and changes nothing the second time', async () => {
+    await open({
+      'app/Kptfile': kptfile(
+        '  mutators:\n    # first\n    - configPath: owner.yaml # ours\n    - image: mine:v1\n      configMap: {a: b}\n',
+      ),
+      'app/sub/Kptfile': kptfile('  validators: [{configPath: check.yaml}]\n'),
+      'app/sub/check.yaml': config('SetOwner'),
+    });
+    const io = await sync('app', '-c', 'catalog.yaml');
+    expect([io.exitCode, io.out()]).toEqual([0, '']);
+    expect(read('app/Kptfile')).toBe(
+      kptfile(
+        `  mutators:\n    # first\n    - image: ${image('set-owner', 'a')}\n      configPath: owner.yaml # ours\n    - image: mine:v1\n      configMap: {a: b}\n`,
+      ),
+    );
+    expect(read('app/sub/Kptfile')).toBe(
+      kptfile(`  validators: [{image: ${image('set-owner', 'a')}, configPath: check.yaml}]\n`),
+    );
+    expect(io.err()).toContain('updated 2 functions in 2 Kptfiles');
+    expect(io.err()).toContain(
+      'Kptfile: pipeline.mutators[1]: left as it is (mine:v1): it has no configPath, so that its kind is unknown',
+    );
+    const before = statSync(path.join(pack.folder, 'app/Kptfile'));
+    const again = await sync('app', '-c', 'catalog.yaml');
+    expect([again.exitCode, again.err()]).toEqual([0, expect.stringContaining('2 functions are up to date')]);
+    const after = statSync(path.join(pack.folder, 'app/Kptfile'));
+    expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+  });
+
+  it('checks without writing: a diff, and exit code 1', async () => {
+    const text = kptfile('  mutators:\n    - configPath: owner.yaml\n      image: old:v1\n');
+    await open({ 'app/Kptfile': text });
+    const io = await sync('app', '--check', '-c', 'catalog.yaml');
+    expect(io.exitCode).toBe(1);
+    expect(io.out()).toContain(
+      `--- a/Kptfile\n+++ b/Kptfile\n@@ -5,4 +5,4 @@\n pipeline:\n   mutators:\n     - configPath: owner.yaml\n-      image: old:v1\n+      image: ${image('set-owner', 'a')}\n`,
+    );
+    expect(io.err()).toContain('1 function is out of date');
+    expect(io.err()).toContain('krmhub kpt sync app');
+    expect(read('app/Kptfile')).toBe(text);
+    await sync('app', '-c', 'catalog.yaml');
+    const done = await sync('app', '--check', '-c', 'catalog.yaml');
+    expect([done.exitCode, done.out()]).toEqual([0, '']);
+  });
+
+  it('uses the catalogs that each Kptfile names, if they are trusted', async () => {
+    await open({
+      'app/Kptfile': kptfile('  mutators: [{configPath: owner.yaml}]\n', '../catalog.yaml'),
+      'app/sub/Kptfile': kptfile('  mutators: [{image: old, configPath: a.yaml}]\n', '|\n      other.yaml\n'),
+      'app/sub/a.yaml': config('SetOwner'),
+      'app/sub/other.yaml': catalog(entry('SetOwner', container('other', 'e'))),
+    });
+    const refused = await sync('app');
+    expect(refused.exitCode).toBe(4);
+    expect(refused.err()).toContain('--trusted-catalog');
+    expect(read('app/Kptfile')).not.toContain('image');
+    const trusted = ['--trusted-catalog', 'catalog.yaml', '--trusted-catalog', 'app/sub/other.yaml'];
+    const io = await sync('app', ...trusted);
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(read('app/Kptfile')).toContain(image('set-owner', 'a'));
+    expect(read('app/sub/Kptfile')).toContain(image('other', 'e'));
+  });
+
+  it('writes a command line for executables, for every platform', async () => {
+    await open({
+      'app/Kptfile': kptfile('  mutators:\n    - image: old:v1\n      configPath: run.yaml\n'),
+      'app/run.yaml': config('Run'),
+    });
+    const io = await sync('app', '-c', 'catalog.yaml');
+    expect(io.exitCode, io.err()).toBe(0);
+    const line =
+      `krmhub kpt exec linux/amd64=https://example.com/run#sha256=${digest('c')}` +
+      ` darwin/arm64=https://example.com/mac.tar.gz#sha256=${digest('d')}&bin=bin%2Frun`;
+    expect(read('app/Kptfile')).toBe(
+      kptfile(`  mutators:\n    - exec: ${line}\n      configPath: run.yaml\n`),
+    );
+    expect((await sync('app', '-c', 'catalog.yaml')).err()).toContain('1 function is up to date');
+  });
+
+  it('warns of what kpt does not do by itself', async () => {
+    await open({
+      'app/Kptfile': kptfile('  mutators: [{configPath: fetch.yaml}]\n'),
+      'app/fetch.yaml': config('Fetch'),
+    });
+    const io = await sync('app', '-c', 'catalog.yaml', '-o', 'json');
+    expect(io.exitCode, io.err()).toBe(0);
+    const { packages } = JSON.parse(io.out());
+    expect(packages).toMatchObject([
+      {
+        file: 'Kptfile',
+        changed: true,
+        functions: [
+          {
+            entry: 'pipeline.mutators[0]',
+            apiVersion: 'example.com/v1',
+            kind: 'Fetch',
+            outcome: 'filled',
+            image: image('fetch', 'b'),
+            catalog: 'catalog.yaml',
+          },
+        ],
+      },
+    ]);
+    const warnings = packages[0].functions[0].warnings.join('\n');
+    expect(warnings).toContain('run kpt fn render with --allow-network');
+    expect(warnings).toContain('needs mounts, which kpt fn render does not support');
+  });
+
+  it('leaves an image alone whose kind no catalog has', async () => {
+    const text = kptfile('  mutators:\n    - image: mine:v1\n      configPath: mine.yaml\n');
+    await open({ 'app/Kptfile': text, 'app/mine.yaml': config('Mine') });
+    const io = await sync('app', '-c', 'catalog.yaml');
+    expect(io.exitCode).toBe(0);
+    expect(io.err()).toContain(
+      'pipeline.mutators[0]: left as it is (mine:v1): no catalog has example.com/v1 Mine',
+    );
+    expect(read('app/Kptfile')).toBe(text);
+    const without = await sync('app');
+    expect([without.exitCode, without.err()]).toEqual([
+      0,
+      expect.stringContaining('left as it is (mine:v1): its Kptfile names no catalog'),
+    ]);
+  });
+
+  it.each<[string, Record<string, string>, string[], number, RegExp]>([
+    [
+      'a kind that no catalog has, without an image',
+      { 'app/Kptfile': kptfile('  mutators:\n    - configPath: mine.yaml\n') },
+      ['-c', 'catalog.yaml'],
+      3,
+      /Kptfile:7: pipeline\.mutators\[0\]: .*example\.com\/v1 Mine/,
+    ],
+    [
+      'no catalog, without an image',
+      { 'app/Kptfile': kptfile('  mutators:\n    - configPath: mine.yaml\n') },
+      [],
+      3,
+      /its Kptfile names no catalog\n.*krmhub\.dev\/catalogs/,
+    ],
+    [
+      'a catalog that does not exist, also with an image',
+      { 'app/Kptfile': kptfile('  mutators:\n    - image: a\n      configPath: mine.yaml\n') },
+      ['-c', 'missing.yaml'],
+      3,
+      /missing\.yaml/,
+    ],
+    [
+      'neither an image nor a configPath',
+      { 'app/Kptfile': kptfile('  mutators:\n    - configMap: {a: b}\n') },
+      ['-c', 'catalog.yaml'],
+      1,
+      /pipeline\.mutators\[0\]/,
+    ],
+    [
+      'a Starlark script',
+      { 'app/Kptfile': kptfile('  mutators:\n    - configPath: script.yaml\n') },
+      ['-c', 'catalog.yaml'],
+      3,
+      /kpt cannot run example\.com\/v1 Script: its only runtime is a Starlark script/,
+    ],
+    [
+      'a notation that cannot be edited',
+      { 'app/Kptfile': kptfile('  mutators:\n    - ? configPath\n      : owner.yaml\n') },
+      ['-c', 'catalog.yaml'],
+      1,
+      /its notation is not supported/,
+    ],
+    ['no Kptfile', { 'app/kustomization.yaml': 'resources: []\n' }, [], 3, /it has no Kptfile/],
+  ])('refuses %s, and writes nothing', async (_, files, args, code, message) => {
+    const other = kptfile('  mutators: [{configPath: a.yaml}]\n');
+    await open({
+      'app/mine.yaml': config('Mine'),
+      'app/script.yaml': config('Script'),
+      'app/z/Kptfile': other,
+      'app/z/a.yaml': config('SetOwner'),
+      ...files,
+    });
+    const io = await sync('app', ...args);
+    expect([io.exitCode, io.err()]).toEqual([code, expect.stringMatching(message)]);
+    expect(read('app/z/Kptfile')).toBe(other);
+    const [name, text] = Object.entries(files)[0]!;
+    expect(read(name)).toBe(text);
+  });
+
+  it('uses the versions and the catalogs of the lock file', async () => {
+    await open({ 'app/Kptfile': kptfile('  mutators: [{configPath: owner.yaml}]\n') });
+    const options = {
+      cwd: pack.folder,
+      env: { KRMHUB_CACHE: path.join(pack.folder, 'cache') },
+    };
+    const locked = await runTest(['lock', 'app', '-c', 'catalog.yaml'], options);
+    expect(locked.exitCode, locked.err()).toBe(0);
+    // Another version of the function: it is used only after an upgrade.
+    await pack.write({ 'catalog.yaml': CATALOG.replaceAll(digest('a'), digest('f')) });
+    const refused = await sync('app');
+    expect([refused.exitCode, refused.err()]).toEqual([4, expect.stringContaining('--trusted-catalog')]);
+    for (const more of [[], ['--frozen']]) {
+      const io = await sync('app', '--trusted-catalog', 'catalog.yaml', ...more);
+      expect(io.exitCode, io.err()).toBe(0);
+      expect(read('app/Kptfile')).toContain(image('set-owner', 'a'));
+    }
+    const upgraded = await runTest(['lock', 'app', '--upgrade', '-c', 'catalog.yaml'], options);
+    expect(upgraded.exitCode, upgraded.err()).toBe(0);
+    const check = await sync('app', '--check', '--trusted-catalog', 'catalog.yaml');
+    expect([check.exitCode, check.out()]).toEqual([1, expect.stringContaining(`+++ b/Kptfile`)]);
+  });
+
+  it('requires a lock file for --frozen', async () => {
+    await open({ 'app/Kptfile': kptfile('  mutators: [{configPath: owner.yaml}]\n', '../catalog.yaml') });
+    const io = await sync('app', '--frozen', '--trusted-catalog', 'catalog.yaml');
+    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('krmhub lock app')]);
+  });
+
+  it('reports every function that cannot be filled', async () => {
+    await open({
+      'app/Kptfile': kptfile('  mutators:\n    - configPath: mine.yaml\n    - configPath: script.yaml\n'),
+      'app/mine.yaml': config('Mine'),
+      'app/script.yaml': config('Script'),
+    });
+    const io = await sync('app', '-c', 'catalog.yaml');
+    expect(io.exitCode).toBe(3);
+    expect(io.err()).toContain('pipeline.mutators[0]: ');
+    expect(io.err()).toContain('pipeline.mutators[1]: kpt cannot run');
+  });
+});

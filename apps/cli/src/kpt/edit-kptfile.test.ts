@@ -1,0 +1,105 @@
+import { KrmhubError } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import { type EntryRuntime, editKptfile } from './edit-kptfile.js';
+import { readKptfile } from './kptfile.js';
+import { applyEdits } from './text-edits.js';
+
+const IMAGE = `registry.example.com/fn/set-owner@sha256:${'0f'.repeat(32)}`;
+const EXEC = `krmhub kpt exec linux/amd64=https://example.com/a,b#sha256=${'0f'.repeat(32)}`;
+
+/** Edits every entry with a configPath. */
+function edit(text: string, runtime: EntryRuntime = { field: 'image', value: IMAGE }): string {
+  const kptfile = readKptfile(Buffer.from(text), 'Kptfile');
+  const entries = kptfile.entries.filter(({ configPath }) => configPath !== undefined);
+  expect(entries.length).toBeGreaterThan(0);
+  return applyEdits(kptfile.text, editKptfile(kptfile, new Map(entries.map((entry) => [entry, runtime]))));
+}
+
+const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app # the app\n';
+
+describe('editing a Kptfile', () => {
+  it.each<[string, string, string]>([
+    [
+      'adds an image as the first key',
+      `pipeline:\n  mutators:\n    - configPath: fn.yaml # ours\n    # the next\n    - image: other:v1\n`,
+      `pipeline:\n  mutators:\n    - image: ${IMAGE}\n      configPath: fn.yaml # ours\n    # the next\n    - image: other:v1\n`,
+    ],
+    [
+      'adds an image below a comment',
+      `pipeline:\n  validators:\n  - # checks owners\n    name: check\n    configPath: fn.yaml\n`,
+      `pipeline:\n  validators:\n  - # checks owners\n    image: ${IMAGE}\n    name: check\n    configPath: fn.yaml\n`,
+    ],
+    [
+      'replaces an image and keeps the comment, the order and the quotes',
+      `pipeline:\n  mutators:\n  - configPath: fn.yaml\n    image:   'old:v1'   # pinned\n    selectors: [{kind: Deployment}]\n`,
+      `pipeline:\n  mutators:\n  - configPath: fn.yaml\n    image:   '${IMAGE}'   # pinned\n    selectors: [{kind: Deployment}]\n`,
+    ],
+    [
+      'replaces a command by an image',
+      `pipeline:\n  mutators:\n  - exec: ./fn --flag # local\n    configPath: fn.yaml\n`,
+      `pipeline:\n  mutators:\n  - image: ${IMAGE} # local\n    configPath: fn.yaml\n`,
+    ],
+    [
+      'fills a key without a value',
+      `pipeline:\n  mutators:\n  - image: # to do\n    configPath: fn.yaml\n  - configPath: fn.yaml\n    image: ~\n`,
+      `pipeline:\n  mutators:\n  - image: ${IMAGE} # to do\n    configPath: fn.yaml\n  - configPath: fn.yaml\n    image: ${IMAGE}\n`,
+    ],
+    [
+      'edits flow style',
+      `pipeline: {mutators: [{ configPath: fn.yaml }, {"configPath": "fn.yaml", "image": "old"}]}\n`,
+      `pipeline: {mutators: [{ image: ${IMAGE}, configPath: fn.yaml }, {"configPath": "fn.yaml", "image": "${IMAGE}"}]}\n`,
+    ],
+    [
+      'replaces a folded text',
+      `pipeline:\n  mutators:\n  - image: >-\n      old:v1\n    configPath: fn.yaml\n`,
+      `pipeline:\n  mutators:\n  - image: ${IMAGE}\n    configPath: fn.yaml\n`,
+    ],
+    [
+      'edits the last line without a line end',
+      `pipeline:\n  mutators:\n  - configPath: fn.yaml\n    image: old:v1`,
+      `pipeline:\n  mutators:\n  - configPath: fn.yaml\n    image: ${IMAGE}`,
+    ],
+  ])('%s', (_, before, after) => {
+    expect(edit(head + before)).toBe(head + after);
+    const windows = (text: string) => (head + text).replaceAll('\n', '\r\n');
+    expect(edit(windows(before))).toBe(windows(after));
+    // A byte order mark moves every offset.
+    expect(edit(`\ufeff${head}${before}`)).toBe(`\ufeff${head}${after}`);
+    // Nothing is left to edit.
+    expect(edit(head + after)).toBe(head + after);
+  });
+
+  it('writes a command line, in quotes where YAML needs them', () => {
+    const text = `${head}pipeline:\n  mutators:\n  - configPath: fn.yaml\n`;
+    const after = edit(text, { field: 'exec', value: EXEC });
+    expect(after).toBe(`${head}pipeline:\n  mutators:\n  - exec: "${EXEC}"\n    configPath: fn.yaml\n`);
+    expect(edit(after)).toContain(`  - image: "${IMAGE}"\n    configPath`);
+  });
+
+  it.each([
+    ['an explicit key', 'pipeline:\n  mutators:\n  - ? configPath\n    : fn.yaml\n'],
+    ['an alias', 'x: &fn {configPath: fn.yaml}\npipeline:\n  mutators: [*fn]\n  validators: [*fn]\n'],
+  ])('refuses %s instead of breaking it', (_, pipeline) => {
+    expect(() => edit(head + pipeline)).toThrow(KrmhubError);
+    expect(() => edit(head + pipeline)).toThrow('notation is not supported');
+  });
+});
+
+describe('reading a Kptfile', () => {
+  it.each([
+    ['another kind', 'kind: ConfigMap\n', 'its kind is not Kptfile'],
+    ['two documents', `${head}---\n${head}`, 'it must have one document'],
+    ['a list of texts', `${head}pipeline:\n  mutators: [a]\n`, 'pipeline.mutators[0] is not a mapping'],
+    ['a pipeline that is a list', `${head}pipeline: []\n`, 'its pipeline is not a mapping'],
+    ['an image that is a number', `${head}pipeline: {mutators: [{image: 1}]}\n`, 'image is not a string'],
+    ['two runtimes', `${head}pipeline: {mutators: [{image: a, exec: b}]}\n`, 'has both image and exec'],
+    ['broken YAML', `${head}pipeline: [\n`, 'cannot read Kptfile'],
+  ])('refuses %s', (_, text, message) => {
+    expect(() => readKptfile(Buffer.from(text), 'Kptfile')).toThrow(message);
+  });
+
+  it('reads a pipeline without functions', () => {
+    for (const pipeline of ['', 'pipeline:\n', 'pipeline: {mutators: []}\n', 'pipeline:\n  mutators:\n'])
+      expect(readKptfile(Buffer.from(head + pipeline), 'Kptfile').entries).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+import {
+  ARCHITECTURES,
+  type Architecture,
+  KrmhubError,
+  OPERATING_SYSTEMS,
+  type OperatingSystem,
+} from '@krmhub/schema';
+
+/** An executable for one platform, pinned by digest. */
+export interface PinnedExecutable {
+  os: OperatingSystem;
+  arch: Architecture;
+  /** Its name in an archive. */
+  bin: string;
+  uri: string;
+  sha256: `sha256:${string}`;
+}
+
+/** The command that runs it, and the start of the command line in a Kptfile. */
+const COMMAND = 'krmhub kpt exec';
+
+/**
+ * Returns the command line that runs a function in kpt: `krmhub kpt exec OS/ARCH=URI#sha256=DIGITS&bin=NAME …`. It names
+ * everything that may run, so that it means the same on every machine; kpt splits it at blanks.
+ */
+export function execLine(platforms: readonly PinnedExecutable[]): string {
+  return [COMMAND, ...platforms.map(formatExecutable)].join(' ');
+}
+
+/** Formats one argument of the command line. */
+export function formatExecutable({ os, arch, bin, uri, sha256 }: PinnedExecutable): string {
+  // kpt splits the line as a shell does.
+  const address = uri.replace(
+    /[\s"'\\]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
+  const name = bin === lastSegment(address) ? '' : `&bin=${encodeURIComponent(bin).replaceAll("'", '%27')}`;
+  return `${os}/${arch}=${address}#sha256=${sha256.slice('sha256:'.length)}${name}`;
+}
+
+const ARGUMENT = /^([a-z0-9]+)\/([a-z0-9]+)=(.+)#sha256=([a-f0-9]{64})(?:&bin=([^&]+))?$/s;
+
+/** Parses an argument of the command line. Throws `usage`. */
+export function parseExecutable(text: string): PinnedExecutable {
+  const [, os, arch, uri, digits, bin] = ARGUMENT.exec(text) ?? [];
+  if (os === undefined || arch === undefined || uri === undefined || digits === undefined) {
+    throw new KrmhubError('usage', `cannot read the executable "${text}"`, {
+      hint: 'Write OS/ARCH=URI#sha256=DIGITS, as `krmhub kpt sync` does.',
+    });
+  }
+  if (!isOneOf(OPERATING_SYSTEMS, os) || !isOneOf(ARCHITECTURES, arch)) {
+    throw new KrmhubError('usage', `the platform ${os}/${arch} is unknown`, {
+      hint: `Use one of ${OPERATING_SYSTEMS.join(', ')} and one of ${ARCHITECTURES.join(', ')}.`,
+    });
+  }
+  return {
+    os,
+    arch,
+    bin: bin === undefined ? lastSegment(uri) : decodeName(bin),
+    uri,
+    sha256: `sha256:${digits}`,
+  };
+}
+
+function decodeName(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new KrmhubError('usage', `"${text}" is not a valid name of an executable`, { cause });
+  }
+}
+
+function lastSegment(uri: string): string {
+  const path = uri.replace(/[?#].*$/s, '');
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function isOneOf<Value extends string>(known: readonly Value[], value: string): value is Value {
+  return (known as readonly string[]).includes(value);
+}

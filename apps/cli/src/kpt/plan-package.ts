@@ -1,0 +1,164 @@
+import path from 'node:path';
+import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { readFileUpTo } from '../files/read-file.js';
+import type { Layer, ListedFunction } from '../function-configs/layers.js';
+import type { Io } from '../io/io.js';
+import type { Resolution, Resolver } from '../resolve/resolution.js';
+import { isUnresolved } from '../resolve/resolve-errors.js';
+import { editKptfile } from './edit-kptfile.js';
+import { entryRuntime, type FilledRuntime } from './entry-runtime.js';
+import { type Kptfile, type PipelineEntry, readKptfile } from './kptfile.js';
+import type { TextEdit } from './text-edits.js';
+
+/** What a sync does with one function of a pipeline. */
+export interface EntryPlan {
+  /** For example `pipeline.mutators[0]`. */
+  entry: string;
+  /** Of the functionConfig; absent without a configPath. */
+  apiVersion?: string;
+  kind?: string;
+  outcome: 'filled' | 'replaced' | 'unchanged' | 'left';
+  /** What runs the function after the sync. */
+  image?: string;
+  exec?: string;
+  /** What ran it before, if it is replaced. */
+  before?: string;
+  release?: string;
+  catalog?: string;
+  /** Why it is left as it is. */
+  reason?: string;
+  warnings: string[];
+}
+
+/** What a sync does with one Kptfile. */
+export interface PackagePlan {
+  /** Absolute. */
+  file: string;
+  /** Relative to the package that is synchronized, with `/`. */
+  name: string;
+  text: string;
+  edits: TextEdit[];
+  entries: EntryPlan[];
+}
+
+export interface PlanContext {
+  /** Folder of the package that is synchronized. */
+  root: string;
+  resolver: Resolver;
+  /** Those of all pipelines, with the catalogs of the lock file for a Kptfile that names none. */
+  functions: readonly ListedFunction[];
+  /** Whether the command line names a catalog. */
+  hasCatalogs: boolean;
+}
+
+/** Resolves the functions of a Kptfile. Throws one error for all entries that have to be filled and cannot be. */
+export async function planPackage(io: Io, layer: Layer, context: PlanContext): Promise<PackagePlan> {
+  const name = path.relative(context.root, layer.file).split(path.sep).join('/');
+  const bytes = await readFileUpTo(io, layer.file);
+  if (bytes.byteLength > DOCUMENT_LIMITS.maxSourceBytes)
+    throw new KrmhubError(
+      'too-large',
+      `cannot read ${name}: more than ${DOCUMENT_LIMITS.maxSourceBytes} bytes`,
+    );
+  const kptfile = readKptfile(bytes, name);
+  const runtimes = new Map<PipelineEntry, FilledRuntime>();
+  const entries: EntryPlan[] = [];
+  const failures: KrmhubError[] = [];
+  for (const entry of kptfile.entries) {
+    const listed = context.functions.find(
+      (one) => one.layer === layer.folder && one.field === entry.field && one.entry?.index === entry.index,
+    );
+    try {
+      const { plan, runtime } = await planEntry(entry, listed, context);
+      if (runtime !== undefined) runtimes.set(entry, runtime);
+      entries.push(plan);
+    } catch (error) {
+      if (!(error instanceof KrmhubError)) throw error;
+      failures.push(inEntry(kptfile, entry, error));
+    }
+  }
+  if (failures.length > 0) throw combined(failures);
+  return { file: layer.file, name, text: kptfile.text, edits: editKptfile(kptfile, runtimes), entries };
+}
+
+async function planEntry(
+  entry: PipelineEntry,
+  listed: ListedFunction | undefined,
+  context: PlanContext,
+): Promise<{ plan: EntryPlan; runtime?: FilledRuntime }> {
+  const written = entry.image ?? entry.exec ?? undefined;
+  const name = `pipeline.${entry.field}[${entry.index}]`;
+  if (entry.configPath === undefined || listed === undefined) {
+    if (written === undefined) {
+      throw new KrmhubError('invalid-document', 'it has no image and no configPath', {
+        hint: 'Name the file of a functionConfig in configPath, or an image.',
+      });
+    }
+    const reason = 'it has no configPath, so that its kind is unknown';
+    return { plan: { entry: name, outcome: 'left', ...runtimeFields(entry), reason, warnings: [] } };
+  }
+  const { apiVersion, kind, catalogs } = listed.request;
+  if (catalogs.length === 0 && !context.hasCatalogs) {
+    const reason = 'its Kptfile names no catalog';
+    if (written === undefined) {
+      throw new KrmhubError('not-found', `cannot find ${apiVersion} ${kind}: ${reason}`, {
+        hint: 'Add the annotation krmhub.dev/catalogs to the Kptfile, or use --catalog URL.',
+      });
+    }
+    const plan = { entry: name, apiVersion, kind, outcome: 'left' as const, ...runtimeFields(entry), reason };
+    return { plan: { ...plan, warnings: [] } };
+  }
+  let resolution: Resolution;
+  try {
+    // kpt does not read the runtime that a functionConfig names itself.
+    resolution = await context.resolver.resolve({ apiVersion, kind, catalogs });
+  } catch (error) {
+    if (written === undefined || !isUnresolved(error)) throw error;
+    const plan = { entry: name, apiVersion, kind, outcome: 'left' as const, ...runtimeFields(entry) };
+    return { plan: { ...plan, reason: `no catalog has ${apiVersion} ${kind}`, warnings: [] } };
+  }
+  const runtime = entryRuntime(resolution);
+  const { field, value, warnings } = runtime;
+  const isUnchanged = entry[field] === value;
+  const plan: EntryPlan = {
+    entry: name,
+    apiVersion,
+    kind,
+    outcome: isUnchanged ? 'unchanged' : written === undefined ? 'filled' : 'replaced',
+    [field]: value,
+    ...(isUnchanged || written === undefined ? {} : { before: written }),
+    ...(resolution.release === undefined ? {} : { release: resolution.release }),
+    ...(resolution.catalog === undefined ? {} : { catalog: resolution.catalog.reference }),
+    warnings,
+  };
+  return { plan, runtime };
+}
+
+function runtimeFields({ image, exec }: PipelineEntry): Pick<EntryPlan, 'image' | 'exec'> {
+  return { ...(image ? { image } : {}), ...(exec ? { exec } : {}) };
+}
+
+function inEntry(
+  { file }: Kptfile,
+  { field, index, position }: PipelineEntry,
+  error: KrmhubError,
+): KrmhubError {
+  const { code, hint, diagnostics } = error;
+  const place = `${file}:${position.line}: pipeline.${field}[${index}]`;
+  return new KrmhubError(code, `${place}: ${error.message}`, {
+    ...(hint === undefined ? {} : { hint }),
+    diagnostics,
+    cause: error,
+  });
+}
+
+/** The first error decides the exit code and the hint; the others follow in its message. */
+function combined([first, ...more]: readonly KrmhubError[]): KrmhubError {
+  const diagnostics: Diagnostic[] = [first!, ...more].flatMap((error) => error.diagnostics);
+  return new KrmhubError(first!.code, [first!, ...more].map(({ message }) => message).join('\n'), {
+    ...(first!.hint === undefined ? {} : { hint: first!.hint }),
+    diagnostics,
+    cause: first,
+  });
+}

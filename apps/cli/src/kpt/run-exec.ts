@@ -1,0 +1,45 @@
+import { FunctionFailure } from '@krmhub/functions';
+import { KrmhubError } from '@krmhub/schema/error';
+import { readStdin } from '../files/read-file.js';
+import { FINDINGS } from '../io/exit-code.js';
+import { type Io, write } from '../io/io.js';
+import { openRunner } from '../run/open-runner.js';
+import { parseExecutable } from './exec-line.js';
+
+/** Bytes of a ResourceList. kpt sends the whole package. */
+const MAX_INPUT_BYTES = 134_217_728;
+
+/**
+ * Runs the executable of this platform with a ResourceList from stdin, as kpt runs the command line in a Kptfile. kpt asks
+ * its user for permission (`--allow-exec`) before it runs this command.
+ */
+export async function runExec(io: Io, executables: readonly string[]): Promise<void> {
+  const platforms = executables.map(parseExecutable);
+  const input = await readStdin(io, MAX_INPUT_BYTES);
+  if (input.byteLength > MAX_INPUT_BYTES) {
+    throw new KrmhubError('too-large', `the ResourceList has more than ${MAX_INPUT_BYTES} bytes`);
+  }
+  const stop = new AbortController();
+  void io
+    .waitForStop()
+    .then(() => stop.abort(new KrmhubError('unavailable', 'stopped before the function ended')));
+  const runner = await openRunner(io, { allowExec: true, network: false, mounts: [] });
+  try {
+    const kind = platforms[0]!.bin;
+    const prepared = await runner.prepare({
+      apiVersion: 'the executable',
+      kind,
+      runtime: { type: 'exec', platforms },
+    });
+    const { output, stderr, exitCode } = await prepared.run(input, { signal: stop.signal });
+    await write(io.stderr, stderr);
+    // kpt reads the results of a function that failed, too.
+    await write(io.stdout, output);
+    if (exitCode !== 0) io.exitCode = FINDINGS;
+  } catch (error) {
+    if (error instanceof FunctionFailure) await write(io.stderr, error.stderr);
+    throw error;
+  } finally {
+    await runner.close();
+  }
+}

@@ -1,0 +1,146 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { diskError } from '../files/read-file.js';
+import { writeFileAtomically } from '../files/write-file.js';
+import type { Layer } from '../function-configs/layers.js';
+import { readLayers } from '../function-configs/read-layers.js';
+import { FINDINGS } from '../io/exit-code.js';
+import { type Io, write } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
+import { escapeControls, plural } from '../io/text.js';
+import { openLock } from '../lock/open-lock.js';
+import { packageFunctions } from '../lock/search-order.js';
+import { openResolver } from '../resolve/open-resolver.js';
+import type { ResolverOptions } from '../resolve/resolution.js';
+import { KPTFILE } from './kptfile.js';
+import { type PackagePlan, planPackage } from './plan-package.js';
+import { applyEdits, unifiedDiff } from './text-edits.js';
+
+export interface SyncOptions {
+  resolution: ResolverOptions;
+  /** Lock file, and whether to use nothing but it and the cache. */
+  lock?: string;
+  frozen: boolean;
+  /** Print what would change, and write nothing. */
+  check: boolean;
+  output: OutputFormat;
+}
+
+/**
+ * Fills in what runs each function of the pipelines of a package and its subpackages. Plans all Kptfiles before it writes the
+ * first.
+ */
+export async function syncPackage(io: Io, folder: string, options: SyncOptions): Promise<void> {
+  const root = path.resolve(io.cwd, folder);
+  await requireKptfile(root, folder);
+  const layer = await readLayers(io, folder, { type: 'kptfile' });
+  const plans = await planPackages(io, layer, options);
+  const changed = plans.filter(({ edits }) => edits.length > 0);
+  if (!options.check) {
+    for (const { file, text, edits } of changed) {
+      await writeFileAtomically(file, applyEdits(text, edits), { overwrite: true });
+    }
+  }
+  const data = {
+    packages: plans.map(({ name, edits, entries }) => ({
+      file: name,
+      changed: edits.length > 0,
+      functions: entries,
+    })),
+  };
+  await printData(io, options.output, data, () => printPlans(io, folder, plans, options.check));
+  if (options.check && changed.length > 0) io.exitCode = FINDINGS;
+}
+
+async function requireKptfile(root: string, folder: string): Promise<void> {
+  const status = await stat(path.join(root, KPTFILE)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw diskError(error, `cannot read ${folder}`);
+  });
+  if (status?.isFile() === true) return;
+  throw new KrmhubError('not-found', `cannot synchronize ${folder}: it has no Kptfile`, {
+    hint: 'Give the folder of a kpt package, or make it one: kpt pkg init FOLDER',
+  });
+}
+
+async function planPackages(io: Io, layer: Layer, options: SyncOptions): Promise<PackagePlan[]> {
+  const { lock: file, frozen } = options;
+  const lock = await openLock(io, {
+    folder: layer.folder,
+    ...(file === undefined ? {} : { lock: file }),
+    frozen,
+  });
+  const { catalogs, official } = options.resolution;
+  const resolver = await openResolver(io, { ...options.resolution, ...(lock === undefined ? {} : { lock }) });
+  try {
+    const functions = packageFunctions(layer, lock);
+    const plans: PackagePlan[] = [];
+    for (const one of kptfileLayers(layer)) {
+      plans.push(
+        await planPackage(io, one, {
+          root: layer.folder,
+          resolver,
+          functions,
+          hasCatalogs: catalogs.length > 0 || official !== undefined,
+        }),
+      );
+    }
+    return plans;
+  } finally {
+    await resolver.close();
+  }
+}
+
+/** A package before its subpackages. */
+function kptfileLayers(layer: Layer): Layer[] {
+  return [layer, ...layer.layers.flatMap(kptfileLayers)];
+}
+
+async function printPlans(
+  io: Io,
+  folder: string,
+  plans: readonly PackagePlan[],
+  isCheck: boolean,
+): Promise<void> {
+  for (const { name, text, edits, entries } of plans) {
+    if (isCheck) await printDiff(io, unifiedDiff(name, text, edits));
+    for (const { entry, apiVersion, kind, outcome, image, exec, release, reason, warnings } of entries) {
+      const place = `${name}: ${entry}`;
+      const what =
+        apiVersion === undefined
+          ? ''
+          : ` (${apiVersion} ${kind}${release === undefined ? '' : ` ${release}`})`;
+      for (const warning of warnings) await printWarning(io, escapeControls(`${place}${what}: ${warning}`));
+      if (outcome === 'left') {
+        await printWarning(io, escapeControls(`${place}: left as it is (${image ?? exec}): ${reason}`));
+      } else if (outcome !== 'unchanged' && !isCheck) {
+        await printLine(io, escapeControls(`${place}${what}: ${image ?? exec}`));
+      }
+    }
+  }
+  const changed = plans.filter(({ edits }) => edits.length > 0);
+  const functions = plans.flatMap(({ entries }) => entries).filter(({ outcome }) => outcome !== 'left');
+  const stale = functions.filter(({ outcome }) => outcome !== 'unchanged');
+  if (stale.length === 0) {
+    await printLine(io, `${plural(functions.length, 'function is', 'functions are')} up to date`);
+  } else if (isCheck) {
+    await printLine(io, `${plural(stale.length, 'function is', 'functions are')} out of date`);
+    await printLine(io, escapeControls(`  hint: Run: krmhub kpt sync ${folder}`));
+  } else {
+    await printLine(
+      io,
+      `updated ${plural(stale.length, 'function')} in ${plural(changed.length, 'Kptfile')}`,
+    );
+  }
+}
+
+async function printDiff(io: Io, diff: string): Promise<void> {
+  const lines = diff.split('\n').map((line) =>
+    line
+      .split(/([\t\r])/)
+      .map((part) => (/^[\t\r]$/.test(part) ? part : escapeControls(part)))
+      .join(''),
+  );
+  await write(io.stdout, lines.join('\n'));
+}
