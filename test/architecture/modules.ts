@@ -123,6 +123,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'limits',
       'search',
       'http',
+      'isolation',
       'artifacts',
       'auth',
       'store',

@@ -82,6 +82,10 @@ export const SERVER_LIMITS = {
   maxSearchThreads: 2,
   /** Calls that wait for one thread. At 10 ms per call, a further call would wait for more than ten seconds. */
   maxThreadCalls: 1_000,
+  /** Documents that the registry derives for requests at the same time. With more, one client delays others for longer. */
+  derivationsAtOnce: 2,
+  /** Requests that wait for a derived document. */
+  maxDerivationsWaiting: 1_000,
   /** Requests that wait to change the same function. The bodies of all of them are in memory. */
   maxLockWaiters: 64,
   /**

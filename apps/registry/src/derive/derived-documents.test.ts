@@ -1,6 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Hono } from 'hono';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RegistryApp, RegistryEnv } from '../http/context.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import type { Derivation, Derive } from './derivation.js';
+import { DerivedDocuments } from './derived-documents.js';
 
 /** Reads of definitions and of all entries of a snapshot, which only deriving a document needs. */
 const READS = ['release', 'definitionJson', 'entries', 'snapshotEntryRows', 'latestEntryRows'] as const;
@@ -124,4 +128,74 @@ it('derives a document again when what it depends on changes', async () => {
   expect(after[0]).not.toBe(before[0]);
   expect(after[1]).not.toBe(before[1]);
   expect(await (await read(page)).text()).toContain('This release was yanked');
+});
+
+describe('clients that ask for derived documents', () => {
+  const DOCUMENT: Derivation<string> = { name: 'test', derive: async () => new Uint8Array() };
+  let begun: string[];
+  let ends: Map<string, () => void>;
+  let derived: DerivedDocuments;
+  let app: RegistryApp;
+  beforeEach(() => {
+    begun = [];
+    ends = new Map();
+    const derive = (_: unknown, name: string) => {
+      begun.push(name);
+      return new Promise((resolve) => ends.set(name, () => resolve(Buffer.from(`bytes of ${name}`))));
+    };
+    derived = new DerivedDocuments(derive as unknown as Derive);
+    app = new Hono<RegistryEnv>();
+    app.get('/:name', (c) => {
+      c.set('client', c.req.header('client')!);
+      const document = { mediaType: 'text/plain', cacheControl: 'no-cache', coded: true };
+      return derived.respond(c, DOCUMENT, c.req.param('name'), document);
+    });
+  });
+
+  const ask = async (client: string, name: string) => {
+    const response = await app.request(`/${name}`, { headers: { client } });
+    return [response.status, await response.text()];
+  };
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 1));
+  const end = async (name: string) => {
+    await vi.waitFor(() => expect(ends.has(name)).toBe(true));
+    ends.get(name)!();
+    await settle();
+  };
+
+  it('take turns, also for a document for which another one waits already', async () => {
+    const flood = ['1', '2', '3', '4', '5', 'page'].map((name) => ask('192.0.2.1', name));
+    await settle();
+    const other = ask('192.0.2.2', 'page');
+    await settle();
+    for (const name of ['1', '2', '3', 'page', '4', '5']) await end(name);
+    expect(await other).toEqual([200, 'bytes of page']);
+    expect(await Promise.all(flood)).toHaveLength(6);
+    // Derived once, right after the work that had begun, and at most one more.
+    expect(begun.indexOf('page')).toBeLessThan(4);
+    expect(begun.filter((name) => name === 'page')).toHaveLength(1);
+  });
+
+  it('count by network: one subscriber has many addresses', async () => {
+    const flood = ['1', '2', '3', '4'].map((name, at) => ask(`2001:db8::${at}`, name));
+    await settle();
+    const other = ask('2001:db8:0:1::1', 'page');
+    await settle();
+    for (const name of ['1', '2', '3', 'page', '4']) await end(name);
+    expect((await other)[0]).toBe(200);
+    await Promise.all(flood);
+    expect(begun.indexOf('page')).toBeLessThan(4);
+  });
+
+  it('get no document from before a takedown after it', async () => {
+    const before = ask('192.0.2.1', 'page');
+    await vi.waitFor(() => expect(begun).toEqual(['page']));
+    derived.clear();
+    await end('page');
+    await before;
+    const after = ask('192.0.2.1', 'page');
+    await vi.waitFor(() => expect(begun).toEqual(['page', 'page']));
+    await end('page');
+    await after;
+  });
 });

@@ -2,21 +2,34 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { BytesCache } from '../http/bytes-cache.js';
 import { bytesResponse, uncompressed } from '../http/bytes-response.js';
+import { rateLimitKey } from '../http/client-address.js';
 import { codedBody } from '../http/coded-body.js';
 import type { Coding } from '../http/content-coding.js';
 import type { RegistryContext } from '../http/context.js';
 import type { ServedDocument } from '../http/negotiated-document.js';
+import { FairQueue } from '../isolation/fair-queue.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Derivation, Derive } from './derivation.js';
 
 type Served = Omit<ServedDocument, 'digest'>;
 
-/** Derives documents once, and responds with them. The least recently used ones are evicted first. */
+/**
+ * Derives documents once, and responds with them. The least recently used ones are evicted first. Clients take turns: one
+ * that asks for many documents delays no other, not even where it asked for the same one before.
+ */
 export class DerivedDocuments {
   readonly #derive: Derive;
   readonly #cache: BytesCache;
   readonly #digests = new WeakMap<Uint8Array, Digest>();
+  readonly #queue = new FairQueue({
+    atOnce: SERVER_LIMITS.derivationsAtOnce,
+    maxWaiting: SERVER_LIMITS.maxDerivationsWaiting,
+  });
+  /** By key and client. */
+  readonly #waiting = new Map<string, Promise<Uint8Array>>();
   readonly #inProgress = new Map<string, Promise<Uint8Array>>();
+  /** Number of times that the cache was cleared: what was derived before must not get into it again. */
+  #generation = 0;
   /** Another version of the program may derive other bytes, so ETags do not outlive the process. */
   readonly #process = randomUUID();
 
@@ -36,7 +49,7 @@ export class DerivedDocuments {
     return bytesResponse(c, {
       ...document,
       digest: `derived:${key}`,
-      find: (coding) => this.#find(key, derivation, input, coding),
+      find: (coding) => this.#find(key, coding, clientOf(c), () => this.#derive(derivation, input)),
     });
   }
 
@@ -47,7 +60,8 @@ export class DerivedDocuments {
     input: Input,
     document: Served,
   ): Promise<Response> {
-    const bytes = await this.#bytes(this.#key(derivation, input), derivation, input);
+    const key = this.#key(derivation, input);
+    const bytes = await this.#bytes(key, clientOf(c), () => this.#derive(derivation, input));
     const digest = this.#digests.get(bytes) ?? sha256(bytes);
     this.#digests.set(bytes, digest);
     return bytesResponse(c, { ...document, digest, find: async () => uncompressed(bytes) });
@@ -55,6 +69,7 @@ export class DerivedDocuments {
 
   /** Drops all documents: a takedown removes bytes. */
   clear(): void {
+    this.#generation += 1;
     this.#cache.clear();
   }
 
@@ -64,36 +79,57 @@ export class DerivedDocuments {
       .digest('hex');
   }
 
-  async #find<Input>(
+  async #find(
     key: string,
-    derivation: Derivation<Input>,
-    input: Input,
     coding: Coding,
+    client: string,
+    derive: () => Promise<Uint8Array>,
   ): Promise<{ coding: Coding; body: Uint8Array }> {
-    if (coding === 'identity') return { coding, body: await this.#bytes(key, derivation, input) };
-    const coded = await this.#once(`${key} ${coding}`, async () => {
-      const bytes = await this.#bytes(key, derivation, input);
-      return (await codedBody(bytes, coding)).body;
-    });
-    return { coding, body: coded };
+    const name = coding === 'identity' ? key : `${key} ${coding}`;
+    const known = this.#cache.get(name);
+    if (known !== undefined) return { coding, body: known };
+    const bytes = await this.#bytes(key, client, derive);
+    if (coding === 'identity') return { coding, body: bytes };
+    return { coding, body: await this.#once(name, async () => (await codedBody(bytes, coding)).body) };
   }
 
-  #bytes<Input>(key: string, derivation: Derivation<Input>, input: Input): Promise<Uint8Array> {
-    return this.#once(key, () => this.#derive(derivation, input));
+  async #bytes(key: string, client: string, derive: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const known = this.#cache.get(key);
+    if (known !== undefined) return known;
+    // Another client may have to wait long for its turn, so only requests of the same one share it.
+    return shared(this.#waiting, `${key} ${client}`, () =>
+      this.#queue.run(client, () => this.#once(key, derive)),
+    );
   }
 
   /** Concurrent callers share the work. */
   async #once(key: string, make: () => Promise<Uint8Array>): Promise<Uint8Array> {
-    const known = this.#cache.get(key) ?? this.#inProgress.get(key);
+    const known = this.#cache.get(key);
     if (known !== undefined) return known;
-    const making = make();
-    this.#inProgress.set(key, making);
-    try {
-      const bytes = await making;
-      this.#cache.set(key, bytes);
-      return bytes;
-    } finally {
-      this.#inProgress.delete(key);
-    }
+    const generation = this.#generation;
+    const bytes = await shared(this.#inProgress, key, make);
+    if (generation === this.#generation) this.#cache.set(key, bytes);
+    return bytes;
+  }
+}
+
+function clientOf(c: RegistryContext): string {
+  return rateLimitKey(c.get('client'));
+}
+
+/** Returns the promise under a key, or makes it. It stays until it is settled. */
+async function shared<Value>(
+  promises: Map<string, Promise<Value>>,
+  key: string,
+  make: () => Promise<Value>,
+): Promise<Value> {
+  const known = promises.get(key);
+  if (known !== undefined) return known;
+  const making = make();
+  promises.set(key, making);
+  try {
+    return await making;
+  } finally {
+    promises.delete(key);
   }
 }

@@ -251,7 +251,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
           catalog={name}
           from={from}
           to={to}
-          comparison={await comparer.compare(from, to)}
+          comparison={await comparer.compare(from, to, c.get('client'))}
           snapshots={standing}
         />
       ),

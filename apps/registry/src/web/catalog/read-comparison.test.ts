@@ -59,29 +59,29 @@ function changing(count: number, length: number) {
 
 it('compares all of a few functions, and caches the result', async () => {
   const { comparer, read } = changing(3, 10);
-  const first = await comparer.compare(snapshot(1), snapshot(2));
+  const first = await comparer.compare(snapshot(1), snapshot(2), '192.0.2.1');
   expect(first.counts).toEqual({ added: 0, removed: 0, changed: 3, isAll: true });
   expect(first.changes.map(({ kind, class: name }) => `${kind} ${name}`)).toEqual([
     'Kind0000 texts-changed',
     'Kind0001 texts-changed',
     'Kind0002 texts-changed',
   ]);
-  expect(await comparer.compare(snapshot(1), snapshot(2))).toBe(first);
+  expect(await comparer.compare(snapshot(1), snapshot(2), '192.0.2.1')).toBe(first);
   expect(read).toMatchObject({ entries: 6, asked: [maxComparedPlaces] });
 });
 
 it('compares a limited number of functions, and reports that there are more', async () => {
   const { comparer } = changing(maxComparedPlaces + 1, 1);
-  const { counts, uncompared, changes } = await comparer.compare(snapshot(1), snapshot(2));
+  const { counts, uncompared, changes } = await comparer.compare(snapshot(1), snapshot(2), '192.0.2.1');
   expect(counts).toMatchObject({ changed: maxComparedPlaces, isAll: false });
   expect(changes.length + uncompared).toBe(maxComparedPlaces);
 });
 
 it('skips a function that is too large', async () => {
   const fitting = changing(1, maxComparedEntryBytes / 2 - 1_000);
-  expect((await fitting.comparer.compare(snapshot(1), snapshot(2))).tooLarge).toEqual([]);
+  expect((await fitting.comparer.compare(snapshot(1), snapshot(2), '192.0.2.1')).tooLarge).toEqual([]);
   const large = changing(1, maxComparedEntryBytes / 2);
-  const { tooLarge, changes } = await large.comparer.compare(snapshot(1), snapshot(2));
+  const { tooLarge, changes } = await large.comparer.compare(snapshot(1), snapshot(2), '192.0.2.1');
   expect([tooLarge, changes]).toEqual([[{ group: 'example.com', kind: 'Kind0000' }], []]);
 });
 
@@ -89,7 +89,7 @@ it('stops after a limited number of bytes', async () => {
   const length = 60_000;
   const fitting = Math.ceil(maxComparedBytes / (2 * length));
   const { comparer, read } = changing(fitting + 5, length);
-  const { uncompared } = await comparer.compare(snapshot(1), snapshot(2));
+  const { uncompared } = await comparer.compare(snapshot(1), snapshot(2), '192.0.2.1');
   expect(uncompared).toBeGreaterThanOrEqual(5);
   expect(read.entries).toBeLessThanOrEqual(2 * fitting);
 });

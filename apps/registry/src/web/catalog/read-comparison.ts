@@ -10,6 +10,8 @@ import {
 import type { FunctionDefinition, FunctionName, SnapshotEntry } from '@krmhub/schema';
 import type { Derivation, Derive } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
+import { rateLimitKey } from '../../http/client-address.js';
+import { FairQueue } from '../../isolation/fair-queue.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { countChanges, type SnapshotChanges } from './cached-counts.js';
 
@@ -32,18 +34,38 @@ export class SnapshotComparer {
     SERVER_LIMITS.maxComparisonCacheBytes,
   );
 
+  readonly #queue = new FairQueue({
+    atOnce: 1,
+    maxWaiting: SERVER_LIMITS.maxDerivationsWaiting,
+  });
+  /** By snapshots and client. */
+  readonly #inProgress = new Map<string, Promise<SnapshotComparison>>();
+
   constructor(derive: Derive) {
     this.#derive = derive;
   }
 
-  /** Compares two snapshots. Neither may be withdrawn, because its entries are incomplete. */
-  async compare(from: SnapshotRecord, to: SnapshotRecord): Promise<SnapshotComparison> {
-    const name = `${from.catalog} ${from.serial} ${to.serial}`;
-    const cached = this.#cache.get(name);
-    if (cached !== undefined) return cached.value;
-    const value = await this.#derive(SNAPSHOT_COMPARISON, { from, to });
-    this.#cache.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
-    return value;
+  /**
+   * Compares two snapshots for a client, by its address. Neither may be withdrawn, because its entries are incomplete.
+   * Clients take turns; concurrent requests of one share the work.
+   */
+  async compare(from: SnapshotRecord, to: SnapshotRecord, client: string): Promise<SnapshotComparison> {
+    const pair = `${from.catalog} ${from.serial} ${to.serial}`;
+    const name = `${pair} ${rateLimitKey(client)}`;
+    const known = this.#cache.get(pair)?.value ?? this.#inProgress.get(name);
+    if (known !== undefined) return known;
+    const comparing = this.#queue.run(
+      rateLimitKey(client),
+      async () => this.#cache.get(pair)?.value ?? this.#derive(SNAPSHOT_COMPARISON, { from, to }),
+    );
+    this.#inProgress.set(name, comparing);
+    try {
+      const value = await comparing;
+      this.#cache.set(pair, { value, byteLength: JSON.stringify(value).length * 4 });
+      return value;
+    } finally {
+      this.#inProgress.delete(name);
+    }
   }
 }
 
