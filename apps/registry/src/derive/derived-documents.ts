@@ -21,6 +21,7 @@ export class DerivedDocuments {
   readonly #derive: Derive;
   readonly #cache: BytesCache;
   readonly #digests = new WeakMap<Uint8Array, Digest>();
+  readonly #frozen = new WeakMap<readonly unknown[], string>();
   readonly #queue = new FairQueue({
     atOnce: SERVER_LIMITS.derivationsAtOnce,
     maxWaiting: SERVER_LIMITS.maxDerivationsWaiting,
@@ -74,9 +75,21 @@ export class DerivedDocuments {
   }
 
   #key<Input>({ name }: Derivation<Input>, input: Input): string {
-    return createHash('sha256')
-      .update(JSON.stringify([this.#process, name, input]))
-      .digest('hex');
+    return sha256Text(
+      JSON.stringify([this.#process, name, input], (_, value) =>
+        Array.isArray(value) && Object.isFrozen(value) ? this.#frozenDigest(value) : value,
+      ),
+    );
+  }
+
+  /** A list that never changes, such as the releases of a function, can be long and is part of many inputs. */
+  #frozenDigest(list: readonly unknown[]): string {
+    let digest = this.#frozen.get(list);
+    if (digest === undefined) {
+      digest = sha256Text(JSON.stringify(list));
+      this.#frozen.set(list, digest);
+    }
+    return digest;
   }
 
   async #find(
@@ -111,6 +124,10 @@ export class DerivedDocuments {
     if (generation === this.#generation) this.#cache.set(key, bytes);
     return bytes;
   }
+}
+
+function sha256Text(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function clientOf(c: RegistryContext): string {
