@@ -44,6 +44,8 @@ const runByOthers: Record<string, string> = {
   oci: 'test/interop/oci-client.test.ts',
   porch: 'test/interop/porch.test.ts',
   kpt: 'test/interop/kpt.test.ts',
+  flux: 'test/interop/flux.test.ts',
+  argocd: 'test/interop/argocd.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

@@ -3,10 +3,19 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import path from 'node:path';
 import { computeDigest } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { krmhub, type RunningRegistry, root, startRegistry, temporaryFolder } from '../running.js';
+import { documentBlocks } from '../document-blocks.js';
+import {
+  cleanEnvironment,
+  krmhub,
+  type RunningRegistry,
+  root,
+  startRegistry,
+  temporaryFolder,
+} from '../running.js';
 import { isInstalled } from './container-engine.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import { missingReason, titleWithReason } from './oci-tools.js';
+import { missingReason, registryHost, titleWithReason } from './oci-tools.js';
+import { startShop } from './sample-shop.js';
 
 /** Artifacts of `krmhub push --flux`, read by Flux's own library and by clients of other projects. */
 
@@ -136,6 +145,84 @@ describe.skipIf(noFlux !== undefined)(titleWithReason('Flux', noFlux), () => {
       );
       expect(shape(mine!)).toEqual(shape(its!));
     }
+  });
+});
+
+const noBuild = noFlux ?? missingReason('kubectl') ?? missingReason('git');
+
+describe.skipIf(noBuild !== undefined)(titleWithReason('the commands of docs/flux.md', noBuild), () => {
+  it('build, push and leave the tag alone until something changes', async () => {
+    const cwd = path.join(folder, 'document');
+    mkdirSync(cwd);
+    const shop = await startShop(cwd);
+    try {
+      shop.write(path.join(cwd, 'apps/shop'));
+      const [host, scheme] = [registryHost(shop.registry), 'https://krm.example.com/catalogs/platform'];
+      const git = (...args: string[]) => run('git', ['-C', cwd, ...args]).trim();
+      git('init', '--quiet', '--initial-branch=main');
+      git('remote', 'add', 'origin', SOURCE);
+      git('add', 'apps');
+      const author = [
+        '-c',
+        'user.name=Test',
+        '-c',
+        'user.email=test@example.com',
+        '-c',
+        'commit.gpgsign=false',
+      ];
+      git(...author, 'commit', '--quiet', '--message', 'The shop');
+      const commit = git('rev-parse', 'HEAD');
+      const script = documentBlocks('docs/flux.md', 'flux')
+        .join('\n')
+        // The function of this test is an executable.
+        .replace('krmhub build apps/shop', '$& --allow-exec')
+        .replace(scheme, shop.catalog)
+        .replaceAll('registry.example.com', host);
+      const session = () => {
+        const env = cleanEnvironment(cwd, {
+          ...shop.registry.env,
+          PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+        });
+        const { status, stderr } = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+          cwd,
+          env,
+          encoding: 'utf8',
+        });
+        expect(status, stderr).toBe(0);
+        return stderr;
+      };
+      expect(session()).toMatch(/pushed .*\/deploy\/shop:main \(manifests for Flux, 1 file, /);
+      const out = path.join(cwd, 'pulled');
+      mkdirSync(out);
+      const meta = JSON.parse(run(flux, ['pull', `${host}/deploy/shop:main`, out]));
+      expect(meta).toMatchObject({ source_url: SOURCE, source_revision: `main@sha1:${commit}` });
+      expect(contents(out)['shop.yaml']).toMatch(/owner: shop\n.*\n*.*name: shop-settings/s);
+      expect(session()).toContain('unchanged: ');
+      await shop.release('1.1.0', 'other');
+      expect(session()).toContain('moved the tag from ');
+    } finally {
+      await shop.registry.stop();
+    }
+  }, 300_000);
+});
+
+describe.skipIf(noFlux !== undefined)(titleWithReason('the manifests of docs/flux.md', noFlux), () => {
+  const document = readFileSync(path.join(root, 'docs/flux.md'), 'utf8');
+  const manifests = [...document.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+  const decode = (input: string) => spawnSync(flux, ['decode'], { input, encoding: 'utf8' });
+
+  it('have only fields that the controllers of Flux know', () => {
+    expect(manifests).toHaveLength(1);
+    const { stdout, stderr } = decode(manifests[0]!);
+    expect(stderr).toBe('');
+    const [source, kustomization] = JSON.parse(stdout);
+    expect(kustomization.spec.sourceRef).toMatchObject({ kind: source.kind, name: source.metadata.name });
+    expect(kustomization.metadata.namespace).toBe(source.metadata.namespace);
+    const mistaken = decode(manifests[0]!.replace('prune:', 'pruned:'));
+    expect([mistaken.status, mistaken.stderr]).toEqual([
+      1,
+      expect.stringContaining('unknown field "pruned"'),
+    ]);
   });
 });
 
