@@ -168,26 +168,38 @@ it.each([undefined, 'bytes=1000-99999', 'bytes=-70000', 'bytes=199999-', 'bytes=
   },
 );
 
-it('limits concurrent manifests, and refuses the next one', async () => {
+it('limits the memory for bodies of one token, and accepts those of others', async () => {
   const { hostname, port } = new URL(registry.url);
-  const manifest = '{"schemaVersion":2}';
+  const created = await ask('/api/v1/tokens', {
+    method: 'POST',
+    body: JSON.stringify({ name: 'other', scopes: ['push'], repositories: ['*'] }),
+    headers: { 'content-type': 'application/json' },
+  });
+  const { token: other } = (await created.json()) as { token: string };
+  const size = 4_194_304;
   const sockets = await Promise.all(
-    Array.from({ length: SERVER_LIMITS.maxManifestsReceived }, async () => {
+    Array.from({ length: SERVER_LIMITS.maxBodyMemoryOfClientBytes / size }, async () => {
       const socket = connect(Number(port), hostname);
       socket.on('error', () => undefined);
       await once(socket, 'connect');
       socket.write(
-        `PUT /v2/team/slow/manifests/v1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${registry.token}\r\nContent-Type: application/vnd.oci.image.manifest.v1+json\r\nContent-Length: ${manifest.length}\r\n\r\n{`,
+        `PUT /v2/team/slow/manifests/v1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${registry.token}\r\nContent-Type: application/vnd.oci.image.manifest.v1+json\r\nContent-Length: ${size}\r\n\r\n`,
       );
+      // All but the last byte: the request waits for it.
+      socket.write(Buffer.alloc(size - 1, ' '));
       return socket;
     }),
   );
-  const put = async () => {
-    const headers = { 'content-type': 'application/vnd.oci.image.manifest.v1+json' };
-    return (await ask('/v2/team/slow/manifests/v1', { method: 'PUT', body: manifest, headers })).status;
+  const put = async (token = registry.token) => {
+    const headers = {
+      'content-type': 'application/vnd.oci.image.manifest.v1+json',
+      authorization: `Bearer ${token}`,
+    };
+    const init = { method: 'PUT', body: '{"schemaVersion":2}', headers };
+    return (await fetch(`${registry.url}/v2/team/slow/manifests/v1`, init)).status;
   };
-  await expect.poll(put).toBe(429);
+  await expect.poll(() => put()).toBe(503);
+  expect(await put(other)).toBe(400);
   for (const socket of sockets) socket.destroy();
-  // A retry gets the same error.
-  await expect.poll(put).toBe(400);
+  await expect.poll(() => put()).toBe(400);
 });

@@ -24,6 +24,10 @@ export const SERVER_LIMITS = {
   discardMilliseconds: 1_000,
   /** Timeout for a request body: one mebibyte at 40 KB/s. */
   bodyMilliseconds: 30_000,
+  /** Memory for all request bodies, from their first byte to the response. Uploads of blobs need none. */
+  maxBodyMemoryBytes: 268_435_456,
+  /** Memory for the request bodies of one token, or of one address without a token: about 14 of the largest publishes. */
+  maxBodyMemoryOfClientBytes: 67_108_864,
   /** Timeout for request headers. */
   headersMilliseconds: 10_000,
   /** Timeout for a whole request. It is longer than `bodyMilliseconds`, because that response contains a reason. */
@@ -169,8 +173,6 @@ export const SERVER_LIMITS = {
   uploadMilliseconds: 3_600_000,
   /** Timeout for a manifest upload: four mebibytes at 140 KB/s. */
   manifestMilliseconds: 30_000,
-  /** Manifests that the registry receives at the same time. Each requires up to twice its size in memory. */
-  maxManifestsReceived: 64,
   /** Open blob uploads. */
   maxUploads: 1_000,
   /** Open blob uploads of one token, so that one token cannot block other publishers. */

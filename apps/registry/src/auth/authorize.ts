@@ -70,6 +70,7 @@ export async function authenticateHash(
   const problem = tokenProblem(token, now.toISOString());
   if (problem !== undefined) throw refuse(`the token "${token.name}" is ${problem}`);
   limits.recordLogin(c, hash, true);
+  c.set('tokenId', token.id);
   limits.countWrite(c, token);
   await recordUse(token, now, store, log);
   return token;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Hono } from 'hono';
+import type { BodyLease } from './body-memory.js';
 
 /**
  * Rate limit class of a request. `write` counts by token, `read` by the address of the client. `free` does not count:
@@ -41,6 +42,10 @@ export interface RequestVariables {
   route: string;
   /** The client's address. */
   client: string;
+  /** ID of the token of the request, after it was checked. */
+  tokenId?: string;
+  /** Memory of the body of the request. */
+  bodyLease?: BodyLease;
   limits: RequestLimiter;
   rateLimitClass?: RateLimitClass;
   /** The response is for this client only: not for caches, and not for pages of other origins. */

@@ -1,7 +1,29 @@
 import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
+import { type BodyLease, BodyMemory } from './body-memory.js';
+import { rateLimitKey } from './client-address.js';
 import type { RegistryContext } from './context.js';
+
+/** Of the whole process, like the memory itself. */
+export const bodyMemory = new BodyMemory({
+  total: SERVER_LIMITS.maxBodyMemoryBytes,
+  share: SERVER_LIMITS.maxBodyMemoryOfClientBytes,
+});
+
+/** Frees the memory of the body of a request. */
+export function releaseBody(c: RegistryContext): void {
+  c.get('bodyLease')?.end();
+}
+
+function leaseOf(c: RegistryContext): BodyLease {
+  const lease = bodyMemory.lease(c.get('tokenId') ?? rateLimitKey(c.get('client')));
+  c.set('bodyLease', lease);
+  return lease;
+}
+
+/** First size of the buffer of a body. */
+const MIN_BUFFER_BYTES = 65_536;
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
@@ -31,27 +53,39 @@ export async function readBody(
     await discard(reader);
     return tooLarge();
   };
+  const lease = leaseOf(c);
   // One buffer that doubles: a list of many tiny chunks would need far more memory than their bytes.
-  let bytes = new Uint8Array(Math.min(maxBytes, 65_536));
+  let bytes = new Uint8Array();
   let length = 0;
+  const grow = async (size: number) => {
+    const larger = Math.min(maxBytes, Math.max(bytes.byteLength * 2, size, MIN_BUFFER_BYTES));
+    try {
+      lease.resize(larger);
+    } catch (error) {
+      await discard(reader);
+      throw error;
+    }
+    const before = bytes;
+    bytes = new Uint8Array(larger);
+    bytes.set(before.subarray(0, length));
+  };
   try {
     if (declared > maxBytes) throw await refuse();
     for (;;) {
       const { done, value } = await reader.read();
       if (deadline.passed) throw requestTimeout(milliseconds);
-      if (done) return bytes.slice(0, length);
-      if (length + value.byteLength > maxBytes) throw await refuse();
-      if (length + value.byteLength > bytes.byteLength) {
-        const larger = new Uint8Array(
-          Math.min(maxBytes, Math.max(bytes.byteLength * 2, length + value.byteLength)),
-        );
-        larger.set(bytes.subarray(0, length));
-        bytes = larger;
+      if (done) {
+        const whole = bytes.slice(0, length);
+        lease.resize(length);
+        return whole;
       }
+      if (length + value.byteLength > maxBytes) throw await refuse();
+      if (length + value.byteLength > bytes.byteLength) await grow(length + value.byteLength);
       bytes.set(value, length);
       length += value.byteLength;
     }
   } catch (error) {
+    lease.end();
     reader.cancel().catch(() => undefined);
     if (error instanceof KrmhubError) throw error;
     if (deadline.passed) throw requestTimeout(milliseconds);

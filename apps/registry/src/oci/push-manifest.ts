@@ -30,7 +30,7 @@ export async function putManifest(
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
   const token = await deps.access.authorize(c, repository, 'push');
-  const bytes = await receiveManifest(c);
+  const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
   const contentType = c.req.header('content-type');
   const pushed = await deps.turns.run(() => checkedManifest(bytes, contentType, reference));
   const { record } = pushed;
@@ -74,24 +74,6 @@ export async function putManifest(
     ...(published?.warning === undefined ? {} : { Warning: `299 - "${published.warning}"` }),
     ...(byDigest && tags.length > 0 ? { 'OCI-Tag': tags.join(', ') } : {}),
   });
-}
-
-let receiving = 0;
-
-/** A manifest is in memory while it arrives, so the number of concurrent ones is limited. */
-async function receiveManifest(c: RegistryContext): Promise<Uint8Array> {
-  if (receiving >= SERVER_LIMITS.maxManifestsReceived) {
-    throw new OciError('TOOMANYREQUESTS', 'too many manifests are being uploaded', {
-      hint: 'Try again in a few seconds.',
-      headers: { 'Retry-After': '1' },
-    });
-  }
-  receiving += 1;
-  try {
-    return await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
-  } finally {
-    receiving -= 1;
-  }
 }
 
 function checkedManifest(

@@ -6,6 +6,7 @@ import { RequestLimits } from '../auth/request-limits.js';
 import { clientAddresses, readTrustedProxies } from '../http/client-address.js';
 import type { RegistryApp, RegistryContext, RegistryEnv } from '../http/context.js';
 import { refuseOtherMethods } from '../http/endpoint.js';
+import { releaseBody } from '../http/request-body.js';
 import {
   commonHeaders,
   DENY_ALL_POLICY,
@@ -49,7 +50,7 @@ export function createApp(registry: OpenRegistry): RegistryApp {
     c.set('route', 'unmatched');
     c.set('client', clientOf(c.env?.incoming));
     c.set('limits', limits);
-    await next();
+    await next().finally(() => releaseBody(c));
     addHeaders(c, always);
     record(c, registry, (performance.now() - started) / 1000);
   });
