@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
 import { keyword, OPEN_API_TYPES, requiredOf } from '../json-schema/open-api.js';
 
-/** What an `anyOf`, `oneOf` or `not` says, where words for it are known. */
+/** The restrictions of an `anyOf`, `oneOf`, or `not` that can be described in words. */
 export interface Choice {
   text: string;
   values: JsonValue[];
@@ -31,7 +31,7 @@ export function describeChoices(schema: JsonObject): Choice[] | undefined {
   return choices;
 }
 
-/** The types that branches name, where they say nothing else: how int-or-string is written for other readers. */
+/** Returns the types in branches that contain only a type, as in int-or-string. */
 export function branchTypes(branches: readonly JsonValue[]): string[] | undefined {
   const types: string[] = [];
   for (const branch of branches) {
@@ -53,7 +53,7 @@ function describeBranches(branches: readonly JsonValue[], name: 'anyOf' | 'oneOf
   return name === 'oneOf' ? describeAtMostOne(branches) : undefined;
 }
 
-/** `oneOf` of each name, and of a branch in which none of them is there. */
+/** Returns the names of a `oneOf` with one required name per branch, and a branch without any of them. */
 function describeAtMostOne(branches: readonly JsonValue[]): Choice | undefined {
   const without = branches.flatMap((branch) => {
     const negated = isObject(branch) && hasOnly(branch, ['not']) ? keyword(branch, 'not') : undefined;
@@ -85,7 +85,7 @@ function describeNegation(negated: JsonObject): Choice | undefined {
   return undefined;
 }
 
-/** The names in `anyOf: [{required: [a]}, {required: [b]}]`. */
+/** Returns the names in `anyOf: [{required: [a]}, {required: [b]}]`. */
 function requiredByAnyBranch(schema: JsonObject): string[] | undefined {
   const branches = hasOnly(schema, ['anyOf']) ? keyword(schema, 'anyOf') : undefined;
   if (!Array.isArray(branches) || branches.length === 0) return undefined;
@@ -93,7 +93,7 @@ function requiredByAnyBranch(schema: JsonObject): string[] | undefined {
   return names.every((each) => each?.length === 1) ? names.flatMap((each) => each!) : undefined;
 }
 
-/** The names that a schema requires, where it says nothing else. */
+/** Returns the names that a schema requires if it contains nothing else. */
 function onlyRequired(branch: JsonValue): string[] | undefined {
   if (!isObject(branch) || !hasOnly(branch, ['required'])) return undefined;
   const names = requiredOf(branch);

@@ -5,7 +5,7 @@ import { declaredFields, expandAllOf, innerSchemas, type SchemaParts, valueType 
 
 const MAX_TYPE_DEPTH = 6;
 
-/** What a list or a map consists of. */
+/** The items of a list, or the values of a map. */
 export function elementType(
   parts: SchemaParts,
 ): { label: string; step: string; parts: SchemaParts } | undefined {
@@ -19,7 +19,7 @@ export function elementType(
   return values && { label: 'each value', step: '.<key>', parts: values };
 }
 
-/** What a value is, in text: `list of string`, `map of <key>: integer`. */
+/** Describes the type of a value, such as `list of string` or `map of <key>: integer`. */
 export function describeType(parts: SchemaParts, depth = 0): string {
   if (depth > MAX_TYPE_DEPTH) return '…';
   const type = valueType(parts);
@@ -37,7 +37,7 @@ function acceptsAny(parts: SchemaParts): boolean {
   return parts.some((part) => keyword(part, 'additionalProperties') === true);
 }
 
-/** Types that `anyOf` or `oneOf` name. */
+/** Returns the types in `anyOf` or `oneOf`. */
 function alternatives(parts: SchemaParts): string | undefined {
   for (const part of parts) {
     for (const name of ['anyOf', 'oneOf'] as const) {

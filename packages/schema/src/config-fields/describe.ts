@@ -15,62 +15,62 @@ import {
 } from './schema-parts.js';
 import { TextBudget } from './text-budget.js';
 
-/** The fields of a functionConfig of one API version, as people read them. */
+/** A description of the fields of a functionConfig for one API version. */
 export interface ConfigDescription extends ConfigFields {
   apiVersion: string;
   kind: string;
   description?: string;
-  /** What holds for the functionConfig as a whole. */
+  /** The rules for the whole functionConfig. */
   rules: ConfigRule[];
-  /** Reports whether nothing had to be left out or cut; the schema itself has the rest. */
+  /** Whether the description is complete. Otherwise, the schema has more. */
   complete: boolean;
 }
 
 interface ConfigFields {
-  /** Required ones first, then in the order of the schema. */
+  /** Required fields first, then in the order of the schema. */
   fields: ConfigField[];
-  /** Fields that the schema declares here and that are not in `fields`, those inside them not counted. */
+  /** The number of declared fields that are not in `fields`, without nested fields. */
   omitted: number;
 }
 
 export interface ConfigField extends ConfigFields {
-  /** As it is written in the file; `<key>` for what may have any name. */
+  /** The name as in the file, or `<key>` for any name. */
   name: string;
-  /** Such as `spec.ports[].name`; no two fields of a description have the same. */
+  /** A unique path, such as `spec.ports[].name`. */
   path: string;
-  /** In words, such as `list of string`. */
+  /** The type in words, such as `list of string`. */
   type: string;
   required: boolean;
   deprecated: boolean;
   nullable: boolean;
   description?: string;
-  /** As it could be written in YAML on one line. */
+  /** The default as YAML on one line. */
   default?: string;
   rules: ConfigRule[];
-  /** What holds for each item or value inside, the outer before the inner. */
+  /** The rules for items and values inside, outer levels first. */
   elements: ConfigElement[];
 }
 
 export interface ConfigElement {
-  /** Such as `each item` or `each value of each item`. */
+  /** The level, such as `each item` or `each value of each item`. */
   label: string;
   description?: string;
   rules: ConfigRule[];
 }
 
-/** A page of so many has some 40 KB as it is sent. */
+/** Maximum number of fields. A page with this number has about 40 KB. */
 const MAX_FIELDS = 400;
 const MAX_DEPTH = 12;
-/** Characters of all texts together. */
+/** Maximum number of characters of all texts. */
 const MAX_TEXT = 80_000;
 const MAX_DESCRIPTION = 2_000;
 const MAX_NAME = 200;
 const MAX_PATH = 240;
 const MAX_DEFAULT = 400;
-/** Constant in every functionConfig. */
+/** Fields that are the same in every functionConfig. */
 const IDENTITY_FIELDS = ['apiVersion', 'kind'];
 
-/** A value whose fields are still to be described. */
+/** A value with fields that are not described yet. */
 interface PendingFields {
   into: ConfigFields;
   parts: SchemaParts;
@@ -79,8 +79,8 @@ interface PendingFields {
 }
 
 /**
- * The fields of the functionConfig that the API version takes. Of a schema that is too large or too deep the outer
- * fields are described and the others counted. Throws a `not-found` KrmhubError if there is no such API version.
+ * Describes the fields of the functionConfig of an API version. For a schema that is too large or too deep, it
+ * describes the outer fields and counts the others. Throws a `not-found` KrmhubError for an unknown API version.
  */
 export function describeConfig(definition: FunctionDefinition, versionName: string): ConfigDescription {
   const version = versionNamed(definition, versionName);
@@ -96,7 +96,7 @@ export function describeConfig(definition: FunctionDefinition, versionName: stri
     fields: [],
     omitted: 0,
   };
-  // Level by level, so that a large field takes no room from those beside it.
+  // Level by level, so that a large field does not displace its siblings.
   const rest: PendingFields[] = [{ into: root, parts, path: '', depth: 1 }];
   let count = 0;
   for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
@@ -124,7 +124,7 @@ interface DeclaredField {
   required: boolean;
 }
 
-/** The fields of a value, required ones first, then what is said of all others. */
+/** Describes the fields of a value, required fields first, then the rules for other fields. */
 function listFields({ parts, path }: PendingFields, atRoot: boolean): DeclaredField[] {
   const required = requiredFields(parts);
   const fields = [...declaredFields(parts)]
@@ -145,7 +145,7 @@ function listFields({ parts, path }: PendingFields, atRoot: boolean): DeclaredFi
   ];
 }
 
-/** `metadata` of a resource is known to everyone, unless the schema restricts it. */
+/** Reports whether a field is `metadata` without restrictions, which needs no description. */
 function isUnrestricted(name: string, said: SchemaParts): boolean {
   return (
     name === 'metadata' &&
@@ -158,7 +158,7 @@ function childPath(path: string, name: string): string {
   return path === '' || formatted.startsWith('[') ? `${path}${formatted}` : `${path}.${formatted}`;
 }
 
-/** A field, and the innermost value inside its lists and maps, whose fields stand below it. */
+/** Describes a field, and returns the innermost value in its lists and maps. */
 function describeField(
   name: string,
   path: string,
@@ -207,7 +207,7 @@ function describeField(
   return { field, inner };
 }
 
-/** The rules of a value, with what an object may or must have beside its declared fields. */
+/** Returns the rules of a value, and for an object the rules for undeclared fields. */
 function objectRules(
   parts: SchemaParts,
   budget: TextBudget,
@@ -235,7 +235,7 @@ function isResourceField(name: string): boolean {
   return name === 'metadata' || IDENTITY_FIELDS.includes(name);
 }
 
-/** Reports whether a schema says more of apiVersion or kind than that they are texts; they are given by the function. */
+/** Reports whether a schema restricts apiVersion or kind more than to strings. */
 function restrictsIdentity(parts: SchemaParts): boolean {
   const fields = declaredFields(parts);
   return IDENTITY_FIELDS.some((name) =>

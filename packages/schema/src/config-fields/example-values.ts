@@ -3,7 +3,7 @@ import { isSet, keyword } from '../json-schema/open-api.js';
 import type { PatternSet } from '../json-schema/pattern-set.js';
 import type { SchemaParts } from './schema-parts.js';
 
-/** Texts of the formats that Kubernetes knows; addresses and names are those kept free for documents. */
+/** Examples of the formats that Kubernetes knows. Addresses and names are reserved for documentation. */
 const BY_FORMAT: Readonly<Record<string, string>> = {
   byte: 'ZXhhbXBsZQ==',
   cidr: '192.0.2.0/24',
@@ -20,7 +20,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   uuid: '123e4567-e89b-42d3-a456-426614174000',
 };
 
-/** What patterns in real schemas are often about. The first that fits is taken. */
+/** Values that match common patterns. The first match is used. */
 const CANDIDATES = [
   'example',
   'Example',
@@ -64,7 +64,7 @@ const CANDIDATES = [
 
 const MAX_PADDING = 200;
 
-/** A text that its length, format and patterns allow, as far as one is found. */
+/** Returns a string that satisfies the length, format, and patterns, if one is found. */
 export function exampleText(parts: SchemaParts, patterns: PatternSet): string {
   const least = Math.max(0, ...keywordNumbers(parts, 'minLength'));
   const most = Math.min(Number.POSITIVE_INFINITY, ...keywordNumbers(parts, 'maxLength'));
@@ -87,7 +87,7 @@ export function exampleText(parts: SchemaParts, patterns: PatternSet): string {
   }
 }
 
-/** A number inside the bounds: 1 where it may be, else the nearest to it. */
+/** Returns a number in the bounds: 1, or the nearest valid number. */
 export function exampleNumber(parts: SchemaParts, integer: boolean): number {
   const step = Math.max(0, ...keywordNumbers(parts, 'multipleOf')) || undefined;
   const unit = step ?? (integer ? 1 : undefined);
@@ -107,7 +107,7 @@ export function exampleNumber(parts: SchemaParts, integer: boolean): number {
   return up <= high ? up : Math.floor(near / unit) * unit;
 }
 
-/** How many items or entries there must be. */
+/** Returns the required number of items or entries. */
 export function minimumCount(parts: SchemaParts, name: 'minItems' | 'minProperties'): number {
   return Math.max(0, ...keywordNumbers(parts, name));
 }
@@ -119,7 +119,7 @@ function keywordNumbers(
   return parts.flatMap((part) => (keyword(part, name) as number | undefined) ?? []);
 }
 
-/** The value that a schema itself gives: its default, its example or the first value of its enum. */
+/** Returns the value in a schema: its default, its example, or the first enum value. */
 export function givenValue(parts: SchemaParts): JsonValue | undefined {
   for (const name of ['default', 'example'] as const) {
     for (const part of parts) {

@@ -15,38 +15,35 @@ import {
   valueType,
 } from './schema-parts.js';
 
-/** A functionConfig to begin with, made from the schema. */
+/** A functionConfig to start from, generated from the schema. */
 export interface ConfigExample {
   value: JsonObject;
-  /**
-   * Whether it satisfies the schema: `valid` was checked, `invalid` was checked too, `unchecked` where the schema is
-   * too large for that.
-   */
+  /** Whether the example satisfies the schema. `unchecked`: the schema is too large to check. */
   check: 'valid' | 'invalid' | 'unchecked';
-  /** What is wrong with an invalid one, such as `spec.name must match pattern "^x"`. */
+  /** The problem of an invalid example, such as `spec.name must match pattern "^x"`. */
   problem?: string;
-  /** Reports whether the schema has expressions (CEL) or lists without duplicates, which the check does not look at. */
+  /** Whether the schema has CEL rules or lists without duplicates, which are not checked. */
   partial: boolean;
 }
 
 const MAX_DEPTH = 12;
 const MAX_VALUES = 400;
-/** Values of the example and of what has to be compiled to check it. */
+/** Maximum number of values in the example and its schema. */
 const MAX_CHECKED = 4_000;
-/** Items that a minimum may ask for. */
+/** Maximum number of items for a required minimum. */
 const MAX_ITEMS = 8;
 const MAX_GIVEN = 200;
-/** Optional fields shown of an object that has nothing else to show, down to a depth; deeper it is one. */
+/** Maximum number of optional fields of an object without required fields. Below this depth, it is one. */
 const MAX_SHOWN = 3;
 const FULL_DEPTH = 3;
-/** Characters of one value that the schema gives, and of all together. */
+/** Maximum number of characters of one value from the schema, and of all values. */
 const MAX_TEXT = 2_000;
 const MAX_TEXTS = 20_000;
 const MAX_NAME = 200;
 
 /**
- * An example functionConfig of the API version: what must be there, and what has a default or an example. Of two
- * equal definitions it is the same. Throws a `not-found` KrmhubError if there is no such API version.
+ * Generates an example functionConfig of an API version, with required fields, defaults, and examples. The result is
+ * deterministic. Throws a `not-found` KrmhubError for an unknown API version.
  */
 export function exampleConfig(definition: FunctionDefinition, versionName: string): ConfigExample {
   const version = versionNamed(definition, versionName);
@@ -63,7 +60,7 @@ export function exampleConfig(definition: FunctionDefinition, versionName: strin
     };
     return { value, ...check(value, schema, builder.patterns), partial: builder.partial };
   };
-  // What is there to show more than must be there may be what is wrong.
+  // The optional fields can be the reason why the example is invalid.
   const generous = attempt(true);
   if (generous.check === 'valid') return generous;
   const sparing = attempt(false);
@@ -87,7 +84,7 @@ function check(
       problem: `${first.path.join('.') || 'the functionConfig'} ${first.message}`.slice(0, 400),
     };
   } catch {
-    // The validator refuses a schema that it cannot compile.
+    // The validator throws for a schema that it cannot compile.
     return { check: 'unchecked' };
   }
 }
@@ -99,7 +96,7 @@ class ExampleBuilder {
   #text = MAX_TEXTS;
   readonly #generous: boolean;
 
-  /** `generous`: what may be left out is shown where an object would be empty without it. */
+  /** With `generous`, objects without required fields contain optional ones. */
   constructor(generous: boolean) {
     this.#generous = generous;
   }
@@ -129,7 +126,7 @@ class ExampleBuilder {
     return result;
   }
 
-  /** Entries that a map needs; one where it has none, so that its form is seen. */
+  /** Generates the required entries of a map, or one entry to show its structure. */
   #addEntries(
     parts: SchemaParts,
     result: JsonObject,
@@ -177,7 +174,7 @@ class ExampleBuilder {
     }
   }
 
-  /** A value that the schema gives is taken where it is not larger than an example should be. */
+  /** Returns a value from the schema if it is small enough for an example. */
   #accepts(value: JsonValue): boolean {
     if (typeof value === 'string' ? value.length > MAX_TEXT : countValues(value, MAX_GIVEN) >= MAX_GIVEN)
       return false;
@@ -201,13 +198,13 @@ function isResourceField(name: string): boolean {
   return name === 'apiVersion' || name === 'kind' || name === 'metadata';
 }
 
-/** What the first branch of each anyOf and oneOf requires. */
+/** Returns the names that the first branch of each anyOf and oneOf requires. */
 function firstBranchRequired(parts: SchemaParts): string[] {
   return parts.flatMap((part) =>
     (['anyOf', 'oneOf'] as const).flatMap((name) => {
       const branches = ((keyword(part, name) as JsonValue[] | undefined) ?? []).filter(isObject);
       const required = branches.map(requiredOf);
-      // Where one branch asks for nothing, nothing has to be there.
+      // If a branch requires nothing, no field is required.
       return required.some(({ length }) => length === 0) ? [] : (required[0] ?? []);
     }),
   );
@@ -219,7 +216,7 @@ function hasGivenValue(parts: SchemaParts): boolean {
   );
 }
 
-/** Rules that a JSON Schema cannot express. */
+/** Reports whether a schema has rules that JSON Schema cannot express. */
 function hasUncheckedRules(part: JsonObject): boolean {
   const listType = keyword(part, 'x-kubernetes-list-type');
   return keyword(part, 'x-kubernetes-validations') !== undefined || listType === 'set' || listType === 'map';

@@ -12,25 +12,25 @@ import type { SchemaParts } from './schema-parts.js';
 import { isAnySet } from './schema-parts.js';
 import type { TextBudget } from './text-budget.js';
 
-/** Something that holds for a value, in text: "at least", and values that stand after them as code. */
+/** A rule for a value: text such as "at least", and values to show as code after it. */
 export interface ConfigRule {
   text: string;
   values: string[];
-  /** How many more values there are than are listed. */
+  /** The number of values that are not listed. */
   more: number;
 }
 
-/** Stands where a schema says more than the tree can. */
+/** The rule for schemas with rules that the description does not contain. */
 export const FURTHER_RULES = 'see the schema for more rules';
 
 const MAX_VALUES = 40;
 const MAX_VALUE_LENGTH = 300;
 const MAX_EXPRESSIONS = 30;
-/** Keywords that readers of Kubernetes schemas do not follow, and those that other fields describe. */
+/** Keywords that Kubernetes schemas do not support, or that other fields describe. */
 const UNDESCRIBED_KEYWORDS = ['$ref', 'dependencies', 'patternProperties', 'additionalItems'] as const;
 const VALIDATIONS = 'x-kubernetes-validations';
 
-/** The rules for one value, the fields and items inside it apart. `further` says that the schema has more. */
+/** Returns the rules for one value, without those of fields and items. `further`: the schema has more rules. */
 export function describeRules(parts: SchemaParts, budget: TextBudget, further: boolean): ConfigRule[] {
   const rules: ConfigRule[] = [];
   const seen = new Set<string>();
@@ -66,7 +66,7 @@ export function describeRules(parts: SchemaParts, budget: TextBudget, further: b
   return rules;
 }
 
-/** `asWritten`: for patterns, expressions and names, around which quotes would be taken for a part of them. */
+/** `asWritten` omits quotes for patterns, expressions, and names. */
 type Add = (text: string, values?: readonly JsonValue[], asWritten?: boolean) => void;
 
 function addValues(part: JsonObject, add: Add): void {
@@ -128,7 +128,7 @@ function addCollections(part: JsonObject, add: Add): void {
   if (isSet(part, 'uniqueItems')) add('items are unique');
 }
 
-/** False where an expression is left out or cannot be read. */
+/** Adds the CEL rules. Returns false if a rule is omitted or invalid. */
 function addExpressions(part: JsonObject, add: Add): boolean {
   const validations = (keyword(part, VALIDATIONS) as JsonValue[] | undefined) ?? [];
   for (const validation of validations.slice(0, MAX_EXPRESSIONS)) {
@@ -151,7 +151,7 @@ function hasUndescribedKeywords(part: JsonObject): boolean {
   });
 }
 
-/** What deprecates a field: the keyword, or how Kubernetes writes it into the description. */
+/** Reports whether a field is deprecated, by keyword or by its description as in Kubernetes. */
 export function isDeprecated(parts: SchemaParts): boolean {
   return parts.some((part) => {
     const description = keyword(part, 'description');
@@ -163,7 +163,7 @@ export function isDeprecated(parts: SchemaParts): boolean {
   });
 }
 
-/** The first description or title. */
+/** Returns the first description or title. */
 export function findDescription(parts: SchemaParts): string | undefined {
   for (const name of ['description', 'title'] as const) {
     for (const part of parts) {

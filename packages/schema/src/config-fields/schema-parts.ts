@@ -11,15 +11,15 @@ import {
 } from '../json-schema/open-api.js';
 
 /**
- * The schemas that hold for one value at once: a schema, and what its `allOf` adds to it. Never empty.
- * Nothing is copied, so that a hostile schema costs no more than it has.
+ * The schemas that apply to one value: a schema and the branches of its `allOf`. Never empty. They are not copied, so
+ * that the cost for a hostile schema is bounded.
  */
 export type SchemaParts = readonly [JsonObject, ...JsonObject[]];
 
-/** Of one value. */
+/** Maximum number of schemas for one value. */
 const MAX_PARTS = 50;
 
-/** The schemas with all their `allOf` branches; `complete` is false where some were left out. */
+/** Returns the schemas with all `allOf` branches. `complete` is false if some are omitted. */
 export function expandAllOf(schemas: SchemaParts): { parts: SchemaParts; complete: boolean } {
   const parts: [JsonObject, ...JsonObject[]] = [...schemas];
   let complete = true;
@@ -36,7 +36,7 @@ export function expandAllOf(schemas: SchemaParts): { parts: SchemaParts; complet
 
 export type ValueType = (typeof OPEN_API_TYPES)[number] | 'integer or string' | 'any';
 
-/** What the value is. A schema without a type is taken for what it describes. */
+/** Returns the type of a value, derived from keywords if the schema has no type. */
 export function valueType(parts: SchemaParts): ValueType {
   if (parts.some((part) => isSet(part, 'x-kubernetes-int-or-string'))) return 'integer or string';
   for (const part of parts) {
@@ -48,12 +48,12 @@ export function valueType(parts: SchemaParts): ValueType {
   return parts.some((part) => subschema(part, 'items')) ? 'array' : 'any';
 }
 
-/** Reports whether one of the schemas says `true` for the keyword. */
+/** Reports whether the keyword is `true` in one of the schemas. */
 export function isAnySet(parts: SchemaParts, name: Parameters<typeof isSet>[1]): boolean {
   return parts.some((part) => isSet(part, name));
 }
 
-/** The declared fields in the order of the schema, each with all that is said of it. */
+/** Returns the declared fields in the order of the schema, each with its schemas. */
 export function declaredFields(parts: SchemaParts): Map<string, SchemaParts> {
   const fields = new Map<string, SchemaParts>();
   for (const part of parts) {
@@ -70,7 +70,7 @@ export function requiredFields(parts: SchemaParts): Set<string> {
   return new Set(parts.flatMap(requiredOf));
 }
 
-/** What is said of each item of a list, or of each value that is no declared field. */
+/** Returns the schemas for items of a list, or for values of undeclared fields. */
 export function innerSchemas(
   parts: SchemaParts,
   name: 'items' | 'additionalProperties',
@@ -79,7 +79,7 @@ export function innerSchemas(
   return first === undefined ? undefined : [first, ...rest];
 }
 
-/** Reports whether an object may have fields that no schema declares; where none is declared, any may be there. */
+/** Reports whether an object accepts undeclared fields. */
 export function isOpen(parts: SchemaParts): boolean {
   return (
     isAnySet(parts, 'x-kubernetes-preserve-unknown-fields') ||

@@ -1,15 +1,15 @@
 import type { JsonValue } from '../documents/definition.js';
 
-/** Words that some reader of YAML takes for something else than text. */
+/** Words that some YAML parsers do not read as strings. */
 const AMBIGUOUS = /^(y|n|yes|no|on|off|true|false|null|nil|none|nan|inf|infinity|~)$/i;
 const PLAIN = /^[A-Za-z_/][^\x00-\x20"'`]*(?: [^\x00-\x20"'`]+)*$/;
 
-/** How much text one description may give; what is longer is cut, and `cut` remembers that. */
+/** The text budget of one description. Longer text is truncated, and sets `cut`. */
 export class TextBudget {
   #left: number;
   #truncated = false;
 
-  /** `characters` in UTF-16 code units. */
+  /** `characters` is the budget in UTF-16 code units. */
   constructor(characters: number) {
     this.#left = characters;
   }
@@ -18,7 +18,7 @@ export class TextBudget {
     return this.#truncated;
   }
 
-  /** The text, or its beginning and an ellipsis. */
+  /** Returns the text, or its beginning and an ellipsis. */
   take(text: string, most: number): string {
     const room = Math.min(most, this.#left);
     const kept = text.length <= room ? text : `${withoutLoneSurrogate(text.slice(0, room))}…`;
@@ -27,18 +27,18 @@ export class TextBudget {
     return kept;
   }
 
-  /** A value as its author could write it in YAML on one line. */
+  /** Returns a value as YAML on one line. */
   value(value: JsonValue, most: number): string {
     return this.take(formatInline(value, most), most);
   }
 }
 
-/** A pair of surrogates is not cut in two. */
+/** Removes half of a surrogate pair at the end. */
 function withoutLoneSurrogate(text: string): string {
   return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
 }
 
-/** Of a large value only about as much is written as is going to be shown. */
+/** Serializes only about as much of a large value as is shown. */
 function formatInline(value: JsonValue, most: number): string {
   if (typeof value === 'string') {
     if (value.length > most) return value;

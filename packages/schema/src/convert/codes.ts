@@ -1,6 +1,6 @@
 import type { CodeEntry } from '../yaml/codes.js';
 
-/** What a converter cannot know or say, and the documents it cannot convert. */
+/** The codes of problems that the converters report. */
 export const CONVERT_CODES = {
   'convert/unknown-document': {
     severity: 'error',

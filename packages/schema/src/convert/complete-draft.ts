@@ -5,9 +5,9 @@ import { completeDefinition, type EntryDefaults, type FilledField, KEP_DEFAULTS 
 
 export interface CompletedDraft {
   draft: Draft;
-  /** One for each field that was filled in or left out, where the author would have written it. */
+  /** A diagnostic for each completed or omitted field, at its position in the document. */
   diagnostics: Diagnostic[];
-  /** Names of these fields, each once. */
+  /** The unique names of these fields. */
   fields: string[];
 }
 
@@ -35,7 +35,7 @@ function toDiagnostic({ code, path, message }: FilledField, draft: Draft): Diagn
   };
 }
 
-/** The last name of a path: `license` of `versions[0].license`. */
+/** Returns the last name of a path: `license` for `versions[0].license`. */
 function fieldName(path: Path): string {
   return String(path.findLast((segment) => typeof segment === 'string') ?? '');
 }

@@ -5,7 +5,7 @@ import { field, isObject, listField, objectField, textField } from '../json/acce
 import { shorten } from '../yaml/scalars.js';
 import type { ConvertCode } from './codes.js';
 
-/** Values for fields that a definition lacks, as the reader of a catalog states them. They replace nothing. */
+/** Default values for missing fields. They never replace existing values. */
 export interface EntryDefaults {
   publisher?: string;
   /** An SPDX license expression. */
@@ -14,14 +14,14 @@ export interface EntryDefaults {
   idempotent?: boolean;
   usage?: string;
   examples?: string[];
-  /** Host, with or without a path, of images that name no registry. Without it such images stay as they are. */
+  /** Host, with an optional path, for images without a registry. Without it, such images do not change. */
   registry?: string;
 }
 
-/** A field that was filled in or left out. */
+/** A completed or omitted field. */
 export interface FilledField {
   code: ConvertCode;
-  /** In the definition as it was given. */
+  /** The path in the original definition. */
   path: Path;
   message: string;
 }
@@ -29,28 +29,28 @@ export interface FilledField {
 export interface CompletedDefinition {
   spec: JsonObject;
   filled: FilledField[];
-  /** Finds the path in the given definition of a path in the completed one. */
+  /** Returns the original path of a path in the completed definition. */
   authored(path: Path): Path;
 }
 
-/** Accepts any functionConfig: nothing is known of the fields. */
+/** A schema that accepts any functionConfig, for unknown fields. */
 const OPEN_SCHEMA: JsonObject = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-/** License of a function whose license is unknown. No policy allows it by accident. */
+/** The license for an unknown license. No policy allows it by accident. */
 export const UNKNOWN_LICENSE = 'LicenseRef-unknown';
-/** The examples of KEP-2906 have such texts in place of values. */
+/** Placeholders in the examples of KEP-2906. */
 const PLACEHOLDER = /^(?:<[^<>]*>|\.{3}|true\|false)$/;
 const SHORTENED_DIGEST = /^(?:sha256:)?[0-9a-f]*(?:\.{3}|…)$/i;
 const DOCKER_REGISTRY = 'docker.io';
-/** Reports of one definition: a bound on what a hostile one costs. */
+/** Maximum number of reports for one definition, as a limit for hostile documents. */
 const MAX_FILLED = 1_000;
 
-/** KEP-2906 has Docker run its images, so a bare name has the registry that Docker gives it. */
+/** The registry for images without one: KEP-2906 runs images with Docker. */
 export const KEP_DEFAULTS: EntryDefaults = { registry: DOCKER_REGISTRY };
 
 /**
- * Fills in the required fields that a definition in the normal form lacks: with the defaults, otherwise with values that
- * promise nothing. Placeholders count as missing. What identifies the function and how it runs (group, kind, API
- * version, runtime) is never made up: lint reports it. Never throws: any field may be missing or of another type.
+ * Completes missing required fields of a definition in normal form with the defaults, or with conservative values.
+ * Placeholders count as missing. It never invents the group, kind, API version, or runtime: lint reports them. Never
+ * throws: any field may be missing or have another type.
  */
 export function completeDefinition(given: JsonObject, defaults: EntryDefaults = {}): CompletedDefinition {
   const filled: FilledField[] = [];
@@ -94,7 +94,10 @@ function completeNames(spec: JsonObject, defaults: EntryDefaults, fill: Fill): v
   }
 }
 
-/** Indexes of the API versions that can run; all of them if none can, so that lint reports the missing runtime. */
+/**
+ * Returns the indexes of the API versions with a runtime. If none has one, it returns all, so that lint reports the
+ * missing runtime.
+ */
 function runnableVersions(versions: readonly JsonValue[], fill: Fill): number[] {
   const all = versions.map((_, index) => index);
   const canRun = (version: JsonValue | undefined) => !isObject(version) || !isLacking(version.runtime);
@@ -178,7 +181,7 @@ function completeLinks(
   }
 }
 
-/** The home page, else what is run: a link that exists, while a made-up one would lead nowhere or to another party. */
+/** Returns an existing link as documentation: the home page, or the image, script, or download. */
 function usageDocument(
   { runtime }: JsonObject,
   home: JsonValue | undefined,
@@ -212,7 +215,7 @@ function completeRuntime(given: JsonObject, at: Path, { registry }: EntryDefault
   return { ...given, container };
 }
 
-/** The image in a registry; undefined if it names one, or is not valid. */
+/** Returns the image with the default registry; undefined if it has a registry or is not valid. */
 function withRegistry(image: string, registry: string): string | undefined {
   const reference = parseImageReference(image);
   if (!reference.ok || reference.host !== undefined) return undefined;
@@ -231,7 +234,7 @@ function omitPlaceholders(holder: JsonObject, names: readonly string[], at: Path
   }
 }
 
-/** Reports whether a field has no value: missing, empty, or a placeholder. */
+/** Reports whether a field is missing, empty, or a placeholder. */
 function isLacking(value: JsonValue | undefined): boolean {
   if (value === undefined || value === null) return true;
   return typeof value === 'string' && (value.trim() === '' || PLACEHOLDER.test(value.trim()));

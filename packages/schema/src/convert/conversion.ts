@@ -6,29 +6,29 @@ import type { YamlDocument } from '../yaml/read-yaml.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
 import { completeDefinition, type EntryDefaults } from './complete.js';
 
-/** What a converter makes of one document; without a definition there is an error among the diagnostics. */
+/** The result of converting one document. Without a definition, the diagnostics contain an error. */
 export interface Conversion {
   definition?: FunctionDefinition;
-  /** As it is spelled in the document, the path or the option, such as `v0.3`. */
+  /** The release in its original spelling, such as `v0.3`. */
   release?: string;
   diagnostics: Diagnostic[];
 }
 
-/** What is known of a document besides what it says. */
+/** Information about a document that is not in the document. */
 export interface ConversionOptions {
-  /** Name of the file in diagnostics; a folder of it may name the release. */
+  /** Name of the file in diagnostics. One of its folders can be the release. */
   file: string;
-  /** Spelled as the image's tag is to be, such as `v0.3`. */
+  /** The release in the spelling of the image tag, such as `v0.3`. */
   release?: string;
-  /** Where neither the document nor a folder names the release. */
+  /** The release if neither the document nor a folder contains one. */
   fallbackRelease?: string;
-  /** Instead of the group that the converter would choose. */
+  /** The group, instead of the derived group. */
   group?: string;
-  /** Values for fields that the document lacks. */
+  /** Values for missing fields. */
   defaults?: EntryDefaults;
 }
 
-/** Reports of what a converter could not know; paths are those of the converted document. */
+/** Collects the reports of a converter. Paths are those of the converted document. */
 export class ConversionReport {
   readonly diagnostics: Diagnostic[];
   private readonly document: YamlDocument;
@@ -42,7 +42,7 @@ export class ConversionReport {
     this.diagnostics = diagnostics;
   }
 
-  /** Adds to the same reports, with paths relative to `path`. */
+  /** Returns a report that adds to this one, with paths relative to `path`. */
   within(path: Path): ConversionReport {
     return new ConversionReport(this.document, this.file, [...this.base, ...path], this.diagnostics);
   }
@@ -50,7 +50,7 @@ export class ConversionReport {
   add(code: ConvertCode, message: string, at: Path = []): void {
     const { severity, fix } = CONVERT_CODES[code];
     const path = [...this.base, ...at];
-    // A field that is missing has no place of its own: the whole document would be underlined.
+    // A missing field has no position, so the whole document would be underlined.
     const range = path.length === 0 ? undefined : this.document.locate(path);
     this.diagnostics.push({
       code,
@@ -64,28 +64,28 @@ export class ConversionReport {
   }
 }
 
-/** The API version that converted definitions have: nothing is known of the real one. */
+/** The API version of converted definitions, because the real one is unknown. */
 export const CONVERTED_VERSION = 'v1alpha1';
 
-/** Completes what a converter read, as definitions of others are completed: with a report of each field that it fills. */
+/** Completes a converted definition like other definitions, with a report for each completed field. */
 export function finishDefinition(
   read: JsonObject,
   report: ConversionReport,
   defaults?: EntryDefaults,
 ): FunctionDefinition {
   const { spec, filled } = completeDefinition(read, defaults);
-  // The document has other fields than a definition, so there is nothing to point at.
+  // The document has other fields than a definition, so there is no position.
   for (const { code, message } of filled) report.add(code, message);
   return spec as unknown as FunctionDefinition;
 }
 
-/** As SPDX spells it; undefined where there is none. */
+/** Returns the license in SPDX spelling; undefined without a license. */
 export function convertLicense(license: JsonValue | undefined): string | undefined {
   if (typeof license !== 'string' || license.trim() === '') return undefined;
   return normalizeLicense(license) ?? license.trim();
 }
 
-/** `set-labels` as `SetLabels`; undefined where no valid kind comes out. */
+/** Returns `SetLabels` for `set-labels`; undefined if the result is not a valid kind. */
 export function pascalCase(name: string): string | undefined {
   const kind = name
     .split(/[^A-Za-z0-9]+/)
@@ -94,7 +94,7 @@ export function pascalCase(name: string): string | undefined {
   return /^[A-Z][A-Za-z0-9]{0,62}$/.test(kind) ? kind : undefined;
 }
 
-/** The fields that have a value. */
+/** Returns the fields with a value. */
 export function definedFields(fields: Record<string, JsonValue | undefined>): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
@@ -111,7 +111,7 @@ export function stringItems(value: JsonValue | undefined): string[] {
 
 const FORGES = /^(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
 
-/** Host, owner and repository of a URL; owner and repository only on the well-known forges. */
+/** Host, owner, and repository of a URL. Owner and repository are set only for well-known git hosts. */
 export function parseOrigin(link: string): { host: string; owner?: string; repository?: string } | undefined {
   const url = parseUrl(link);
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') return undefined;
@@ -121,7 +121,7 @@ export function parseOrigin(link: string): { host: string; owner?: string; repos
   return repository === undefined ? { host, owner } : { host, owner, repository };
 }
 
-/** The page of the repository that a link leads into; undefined outside the well-known forges. */
+/** Returns the page of the repository of a link; undefined for unknown git hosts. */
 export function repositoryOf(link: string | undefined): string | undefined {
   const origin = link === undefined ? undefined : parseOrigin(link);
   return origin?.repository === undefined

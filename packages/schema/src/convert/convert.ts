@@ -22,18 +22,18 @@ export { releaseFromPath } from './release-path.js';
 
 /** Definitions and catalogs keep their group. */
 export interface ConvertOptions extends ConversionOptions {
-  /** Default `auto`: what the document looks like. */
+  /** Default `auto`: detect the type of the document. */
   from?: 'auto' | ConvertSource;
 }
 
 export interface ConvertResult {
-  /** Completed, but not checked: lint them. */
+  /** Completed, but not checked. Lint them. */
   definitions: FunctionDefinition[];
-  /** What the document was. */
+  /** The type of the document. */
   source?: ConvertSource;
-  /** Of a catalog that has a name. */
+  /** The name of the catalog, if it has one. */
   catalog?: { kind: CatalogKind; name: string; labels?: Record<string, string> };
-  /** As it is spelled in the options, the document or the path. */
+  /** The release in its original spelling. */
   release?: string;
   diagnostics: Diagnostic[];
 }
@@ -48,14 +48,14 @@ const CONVERTERS: Record<Exclude<ConvertSource, 'kep'>, Converter> = {
 };
 
 /**
- * Converts one document into definitions in the normal form: one result, or one for each function of a list. Without
- * definitions the diagnostics say why.
+ * Converts one document to definitions in normal form: one result, or one for each function of a list. If there are no
+ * definitions, the diagnostics contain the reason.
  */
 export function convertDocument(document: YamlDocument, options: ConvertOptions): ConvertResult[] {
   const source =
     options.from === undefined || options.from === 'auto' ? detectSource(document.value) : options.from;
   if (source === 'kep') return [convertKep(document, options)];
-  // Metadata of kpt has no mark, so the word of the user is enough.
+  // kpt metadata has no marker, so --from is enough.
   const isMeant =
     source === 'kpt-metadata' ? isObject(document.value) : source === detectFormat(document.value);
   if (source === undefined || !isMeant) {
@@ -88,7 +88,7 @@ function convertKep(document: YamlDocument, options: ConvertOptions): ConvertRes
   const result: ConvertResult = { definitions: [], diagnostics };
   if (kind === undefined || hasErrors(diagnostics)) return result;
   result.source = 'kep';
-  // The shape is lint's to check: what cannot be completed is missing in the author's document.
+  // Lint checks the shape: a field that is not completed is missing in the document.
   const completed = drafts.map((draft) => completeDraft(draft, defaults));
   result.definitions = completed.map(({ draft }) => draft.spec as unknown as FunctionDefinition);
   result.diagnostics = [...diagnostics, ...completed.flatMap((one) => one.diagnostics)];

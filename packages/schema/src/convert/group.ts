@@ -3,20 +3,20 @@ import { parseOrigin } from './conversion.js';
 
 /** The group of the functions of the kpt function catalog. */
 export const KPT_GROUP = 'fn.kpt.dev';
-/** Where the images of the kpt function catalog are, now and before. */
+/** The current and former registries of the kpt function catalog. */
 const KPT_IMAGES = /^(?:ghcr\.io\/kptdev\/krm-functions-catalog|gcr\.io\/kpt-fn(?:-contrib)?)\//;
 
-/** Pages of an owner, whose domain is a group that only this owner can hold. */
+/** Page hosts with a domain per owner, which can be a group. */
 const PAGES: Readonly<Record<string, string>> = { 'github.com': 'github.io', 'gitlab.com': 'gitlab.io' };
-/** Registries in which the first folder is an account of a forge. */
+/** Registries where the first folder is an account of a git host. */
 const FORGE_REGISTRIES: Readonly<Record<string, string>> = {
   'ghcr.io': 'github.io',
   'registry.gitlab.com': 'gitlab.io',
 };
 
 /**
- * The group that a link suggests: the domain of the owner's pages on GitHub or GitLab (`owner.github.io`), else the
- * host. Undefined where no group comes out that only the owner can hold.
+ * Derives a group from a link: the domain of the pages of its owner on GitHub or GitLab (`owner.github.io`), otherwise
+ * the host. Undefined if the domain does not belong to the owner.
  */
 export function groupOfLink(link: string): string | undefined {
   const origin = parseOrigin(link);
@@ -24,11 +24,11 @@ export function groupOfLink(link: string): string | undefined {
   const { host, owner } = origin;
   const pages = PAGES[host];
   if (pages !== undefined) return owner === undefined ? undefined : asGroup(`${owner}.${pages}`);
-  // The host of another forge belongs to no one who publishes on it.
+  // The domain of another git host does not belong to its users.
   return owner === undefined ? asGroup(host) : undefined;
 }
 
-/** The group that an image suggests, if its registry says who pushed it. */
+/** Derives a group from an image, if its registry identifies the owner. */
 export function groupOfImage(image: { host: string | undefined; repository: string }): string | undefined {
   if (image.host === undefined) return undefined;
   if (KPT_IMAGES.test(`${image.host}/${image.repository}`)) return KPT_GROUP;

@@ -19,8 +19,8 @@ const LIST_FIELDS = new Set(['version', 'functions']);
 const ITEM_FIELDS = new Set(['name', 'description', 'documentation', 'image', 'digest', 'type']);
 
 /**
- * The list of images that function catalogs of kpt publish as `catalog.json`, each item as a definition. The group is
- * the one given, else what the registry of the image or the address of the documentation suggests.
+ * Converts the `catalog.json` of kpt function catalogs to one definition per item. The group is the given group, or
+ * derived from the registry of the image or the URL of the documentation.
  */
 export function convertKptList(document: YamlDocument, options: ConversionOptions): Conversion[] {
   const list = new ConversionReport(document, options.file);
@@ -35,7 +35,7 @@ export function convertKptList(document: YamlDocument, options: ConversionOption
   return list.diagnostics.length === 0 ? results : [{ diagnostics: list.diagnostics }, ...results];
 }
 
-/** A list may have several images of a function; without a tag nothing tells their releases apart. */
+/** A list can have several images of a function. Without tags, their releases are unknown. */
 function omitRepeated(converted: readonly (Conversion & { report: ConversionReport })[]): Conversion[] {
   const first = new Map<string, number>();
   return converted.map(({ report, ...conversion }, index) => {

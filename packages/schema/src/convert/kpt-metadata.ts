@@ -34,9 +34,9 @@ const KNOWN_FIELDS = new Set([
 ]);
 
 /**
- * Function metadata of the kpt function catalog (`metadata.yaml`) as a definition. The release is the one given,
- * else the tag of the image, else a folder of `file` that is named like one. It becomes the tag of an image that
- * has neither tag nor digest; without any release that is an error.
+ * Converts function metadata of the kpt function catalog (`metadata.yaml`) to a definition. The release is the given
+ * release, the image tag, or a folder name in `file`. An image without tag and digest gets the release as its tag.
+ * Without a release, it reports an error.
  */
 export function convertKptMetadata(document: YamlDocument, options: ConversionOptions): Conversion {
   const report = new ConversionReport(document, options.file);
@@ -82,19 +82,19 @@ export function convertKptMetadata(document: YamlDocument, options: ConversionOp
 export interface Image {
   reference: string;
   host: string | undefined;
-  /** Path below the host. */
+  /** The path of the image below the host. */
   repository: string;
-  /** Digest in the reference, or beside it. */
+  /** The digest in the reference, or in a separate field. */
   sha256: string | undefined;
-  /** Last segment of its path. */
+  /** The last segment of the path. */
   name: string;
   kind: string;
-  /** Host and path without the name. */
+  /** The host and path without the name. */
   owner: string;
   release: string | undefined;
 }
 
-/** The field `image` of a mapping. Some formats write its digest beside it. */
+/** Reads the field `image` of a mapping. Some formats have a separate digest. */
 export function readImage(
   metadata: JsonObject,
   options: ConversionOptions & { digest?: string | undefined },
@@ -149,7 +149,7 @@ export function readImage(
   };
 }
 
-/** The documents that the metadata names: each stands in for the other, and what neither gives is completed. */
+/** Returns the documents in the metadata. Each of them replaces a missing other one. */
 function readLinks(
   metadata: JsonObject,
   report: ConversionReport,
@@ -177,7 +177,9 @@ function readDescription(metadata: JsonObject, name: string, report: ConversionR
   return name;
 }
 
-/** From the owner of the source, else the domain of the first maintainer, else where the image lies. */
+/**
+ * Derives the publisher from the owner of the source, the domain of the first maintainer, or the location of the image.
+ */
 function readPublisher(metadata: JsonObject, imageOwner: string, report: ConversionReport): string {
   const origin = parseOrigin(textField(metadata, 'sourceURL') ?? '');
   const domain = stringItems(metadata.emails)[0]?.split('@')[1];

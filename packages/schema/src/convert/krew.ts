@@ -21,9 +21,9 @@ import { groupOfLink } from './group.js';
 import { describeSelector, selectPlatforms } from './selector.js';
 
 /**
- * A Krew plugin manifest as a definition with an exec runtime. The group is the one given, else the domain of the
- * owner's pages for a home page on GitHub or GitLab (`owner.github.io`), else the host of the home page. Without a home
- * page it is derived from the download URL.
+ * Converts a Krew plugin manifest to a definition with an exec runtime. The group is the given group, or derived from
+ * the home page: the pages domain of its owner on GitHub or GitLab (`owner.github.io`), or its host. Without a home
+ * page, it is derived from the download URL.
  */
 export function convertKrew(document: YamlDocument, options: ConversionOptions): Conversion {
   const report = new ConversionReport(document, options.file);
@@ -85,13 +85,13 @@ export function convertKrew(document: YamlDocument, options: ConversionOptions):
   };
 }
 
-/** What a manifest says of where the plugin comes from: its home page, or the first download if it has none. */
+/** The origin of a plugin: its home page, or its first download. */
 interface PluginLink {
   url: string | undefined;
-  /** The home page; without one the repository of the download on a well-known forge. */
+  /** The home page, or the repository of the download on a well-known git host. */
   page: string | undefined;
   path: Path;
-  /** For messages. */
+  /** The name of the origin in messages. */
   name: string;
 }
 
@@ -117,7 +117,7 @@ function deriveGroup({ url, page, path }: PluginLink, report: ConversionReport):
   return group;
 }
 
-/** Undefined where the manifest has no link at all. */
+/** Returns the origin; undefined if the manifest has no link. */
 function derivePublisher({ url, page, path }: PluginLink, report: ConversionReport): string | undefined {
   if (url === undefined) return undefined;
   const origin = parseOrigin(url);
@@ -137,12 +137,12 @@ function readDescription(spec: JsonObject, name: string, report: ConversionRepor
   return name;
 }
 
-/** Krew has no license; authors who also list their plugin on Artifact Hub name it in an annotation. */
+/** Returns the license in the annotation of Artifact Hub. Krew has no license field. */
 function readLicense(value: JsonValue): JsonValue | undefined {
   return field(objectField(objectField(value, 'metadata'), 'annotations'), 'artifacthub.io/license');
 }
 
-/** As in Krew, the first entry that matches a platform is the one for it. */
+/** Reads the platforms. As in Krew, the first matching entry counts. */
 function readPlatforms(spec: JsonObject, report: ConversionReport): ExecPlatform[] {
   const platforms: ExecPlatform[] = [];
   const taken = new Set<string>();
@@ -168,7 +168,7 @@ function readPlatforms(spec: JsonObject, report: ConversionReport): ExecPlatform
   return platforms;
 }
 
-/** Krew copies `files` out of the archive first; a definition names the program as it lies in the archive. */
+/** Returns the path of the executable in the archive. Krew copies `files` out of the archive first. */
 function readBin(entry: JsonObject, path: readonly (string | number)[], report: ConversionReport): string {
   const bin = normalizePath(textField(entry, 'bin') ?? '');
   const files = listField(entry, 'files');

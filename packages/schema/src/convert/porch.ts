@@ -16,15 +16,15 @@ import {
 import { groupOfImage } from './group.js';
 import { type Image, readImage } from './kpt-metadata.js';
 
-/** Tags of one object that become releases: real ones have one or two. */
+/** Maximum number of tags of one object. Real objects have one or two. */
 const MAX_TAGS = 100;
-/** Executors of Porch that need no image. Their tags are tags of the image too. */
+/** Porch executors without an image. Their tags are also image tags. */
 const OTHER_EXECUTORS = ['binaryExecutor', 'goExecutor'];
 const KNOWN_FIELDS = new Set(['image', 'prefixes', 'podExecutor', ...OTHER_EXECUTORS]);
 
 /**
- * A Porch FunctionConfig: a definition for each tag of its image, which is the release. The group is the one given,
- * else the one in the name of an object that krmhub wrote, else what the registry of the image suggests.
+ * Converts a Porch FunctionConfig to one definition per image tag, with the tag as release. The group is the given
+ * group, the group in the name of an object from krmhub, or derived from the registry.
  */
 export function convertPorch(document: YamlDocument, options: ConversionOptions): Conversion[] {
   const report = new ConversionReport(document, options.file);
@@ -51,7 +51,7 @@ export function convertPorch(document: YamlDocument, options: ConversionOptions)
         publisher,
         versions: [{ name: CONVERTED_VERSION, runtime: { container: { image: reference } } }],
       }),
-      // What is said of one release is true of all.
+      // Reports about one release apply to all.
       index === 0 ? report : new ConversionReport(document, options.file),
       options.defaults,
     ),
@@ -60,7 +60,7 @@ export function convertPorch(document: YamlDocument, options: ConversionOptions)
   }));
 }
 
-/** Host and path of the image: Porch puts each of the prefixes before it, and the empty one stands for its default. */
+/** Returns the host and path of the image. Porch adds each of the prefixes; an empty prefix means its default. */
 function readImagePath(spec: JsonObject, report: ConversionReport): string | undefined {
   const image = textField(spec, 'image')?.trim() ?? '';
   if (image === '') {
@@ -103,7 +103,7 @@ function readTags(spec: JsonObject, report: ConversionReport): string[] {
   return tags.slice(0, MAX_TAGS);
 }
 
-/** krmhub names objects `kind.group`; other objects have plain names. */
+/** Reads the group from the name of an object. krmhub uses the name `kind.group`. */
 function readGroup(document: YamlDocument, image: Image, report: ConversionReport): string | undefined {
   const name = textField(objectField(document.value, 'metadata'), 'name') ?? '';
   const inName = name.slice(name.indexOf('.') + 1);

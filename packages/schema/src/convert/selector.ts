@@ -18,8 +18,8 @@ const PLATFORMS: readonly Platform[] = OPERATING_SYSTEMS.flatMap((os) =>
 );
 
 /**
- * The platforms of a definition that a Krew selector matches. It is a Kubernetes label selector over `os` and
- * `arch`; without one every platform matches.
+ * Returns the platforms that a Krew selector matches: a Kubernetes label selector over `os` and `arch`. Without a
+ * selector, every platform matches.
  */
 export function selectPlatforms(selector: JsonValue | undefined): Platform[] {
   return PLATFORMS.filter((platform) => matches(selector, platform));
@@ -50,7 +50,7 @@ function matches(selector: JsonValue | undefined, platform: Platform): boolean {
   });
 }
 
-/** A selector in a few words, for messages. */
+/** Describes a selector for messages. */
 export function describeSelector(selector: JsonValue | undefined): string {
   const labels = field(selector, 'matchLabels');
   const parts = isObject(labels)

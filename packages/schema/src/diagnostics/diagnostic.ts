@@ -1,9 +1,9 @@
-/** What is wrong with a document, where, and what to do about it. Diagnostics are data and are never thrown. */
+/** A problem in a document: message, position, and fix. Diagnostics are data and are never thrown. */
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** One-based, in UTF-16 code units, as editors count. */
+/** One-based, in UTF-16 code units, as in editors. */
 export interface Position {
   line: number;
   column: number;
@@ -20,13 +20,13 @@ export interface Diagnostic {
   severity: Severity;
   message: string;
   file: string;
-  /** Field path as Kubernetes writes it, such as `spec.versions[0].name`; empty for the whole document. */
+  /** Field path in Kubernetes syntax, such as `spec.versions[0].name`; empty for the whole document. */
   path: string;
   range?: Range;
   hint?: string;
 }
 
-/** The part of a field that a diagnostic points at. */
+/** The part of a field that a diagnostic marks. */
 export type Target = 'key' | 'value';
 
 export type PathSegment = string | number;
@@ -34,7 +34,7 @@ export type Path = readonly PathSegment[];
 
 const PLAIN_SEGMENT = /^[A-Za-z_$][\w$-]*$/;
 
-/** `['spec', 'versions', 0, 'a.b']` as `spec.versions[0]["a.b"]`. */
+/** Formats a path: `['spec', 'versions', 0, 'a.b']` is `spec.versions[0]["a.b"]`. */
 export function formatPath(path: Path): string {
   let text = '';
   for (const segment of path) {
@@ -49,7 +49,7 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((diagnostic) => diagnostic.severity === 'error');
 }
 
-/** By file, then position, then code: the order in which an author fixes them. */
+/** Compares diagnostics by file, position, and code, the order in which authors fix them. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   return (
     compareText(a.file, b.file) ||

@@ -2,8 +2,8 @@ import type { Takedown } from '../documents/takedown.js';
 import type { Diagnostic } from './diagnostic.js';
 
 /**
- * Every way in which an operation can fail. HTTP status and exit code each stand in one table
- * over these codes (packages/api/src/problem.ts, apps/cli/src/io/exit-code.ts).
+ * The codes of failed operations. One table maps them to HTTP status (packages/api/src/problem.ts), and one to exit
+ * codes (apps/cli/src/io/exit-code.ts).
  */
 export const ERROR_CODES = [
   'usage',
@@ -29,15 +29,15 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** An operation that failed for a reason that its caller can understand. Anything else is an internal error. */
+/** An expected failure of an operation. Other errors are internal errors. */
 export class KrmhubError extends Error {
   override readonly name = 'KrmhubError';
   readonly code: ErrorCode;
-  /** What to do about it, in one sentence. */
+  /** The fix, in one sentence. */
   readonly hint: string | undefined;
   /** For `invalid-document`: every problem found. */
   readonly diagnostics: readonly Diagnostic[];
-  /** For `gone`: what was taken down. */
+  /** For `gone`: the tombstones. */
   readonly takedowns: readonly Takedown[];
 
   constructor(

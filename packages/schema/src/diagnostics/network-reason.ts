@@ -1,4 +1,4 @@
-/** Text of the other side in our messages: short, and without anything that a terminal would act on. */
+/** Shortens foreign text for messages, and replaces control characters. */
 export function printable(text: string, maxLength = 200): string {
   const clean = text.replace(/[^\x20-\x7e]/g, '?');
   return clean.length > maxLength ? `${clean.slice(0, maxLength)}…` : clean;
@@ -22,7 +22,7 @@ const REASONS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
 };
 
-/** Why there was no answer, in words. */
+/** Returns the reason of a failed connection for messages. */
 export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return printable(String(error));
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

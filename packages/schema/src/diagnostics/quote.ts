@@ -1,4 +1,4 @@
-/** A text of the document for use in a message. */
+/** Quotes and shortens text of a document for messages. */
 export function quote(text: string): string {
   return `"${text.length > 80 ? `${text.slice(0, 79)}…` : text}"`;
 }

@@ -1,6 +1,6 @@
 import type { CodeEntry } from '../yaml/codes.js';
 
-/** What the dialect reader corrects on its way to the normal form, and the documents it cannot read. */
+/** The codes for corrections of the dialect reader, and for documents that it cannot read. */
 export const DIALECT_CODES = {
   'dialect/unknown-document': {
     severity: 'error',

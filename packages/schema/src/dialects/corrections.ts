@@ -9,12 +9,12 @@ import type { YamlDocument } from '../yaml/read-yaml.js';
 import { DIALECT_CODES, type DialectCode } from './codes.js';
 import type { Location } from './draft.js';
 
-/** Reports of what was corrected or refused; paths are those of the author's document. */
+/** Collects corrections and errors, with paths of the original document. */
 export class Corrections {
   readonly diagnostics: Diagnostic[] = [];
   readonly document: YamlDocument;
   private readonly file: string;
-  /** A runtime that was moved into several versions is corrected in each, and told of once. */
+  /** A runtime that was copied to several versions is reported only once. */
   private readonly reported = new Set<string>();
 
   constructor(document: YamlDocument, file: string) {
@@ -41,7 +41,7 @@ export class Corrections {
   }
 }
 
-/** Where the author wrote what stands at a path of the normal form. */
+/** Maps paths of the normal form to paths of the original document. */
 export class Origins {
   private readonly moves = new Map<string, Path>();
   private readonly base: Path;
@@ -50,12 +50,12 @@ export class Origins {
     this.base = base;
   }
 
-  /** `normal` is relative to the definition's spec; `authored` is a path of the document. */
+  /** `normal` is relative to the spec of the definition. `authored` is a path of the document. */
   move(normal: Path, authored: Path): void {
     this.moves.set(JSON.stringify(normal), authored);
   }
 
-  /** The author's path of a path in the normal form. */
+  /** Returns the original path of a path in the normal form. */
   authored(normal: Path): PathSegment[] {
     if (this.moves.size > 0) {
       for (let length = normal.length; length > 0; length--) {

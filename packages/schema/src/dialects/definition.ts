@@ -8,14 +8,14 @@ import { type Corrections, Origins } from './corrections.js';
 import type { Draft } from './draft.js';
 import { RuntimeReader } from './runtime.js';
 
-/** Fields of an API version that the KEP's examples write beside `versions`. */
+/** Fields of an API version that are next to `versions` in the examples of the KEP. */
 const VERSION_FIELDS = ['schema', 'idempotent', 'runtime', 'usage', 'examples', 'license', 'configMap'];
-/** Into how many versions a value is moved: each is checked with a copy of it, and no function has more. */
+/** Maximum number of versions to which a value is copied, because each copy is checked. */
 const MAX_VERSIONS_TO_FILL = 16;
-/** Names of a CustomResourceDefinition that a function has no use for. */
+/** Names in a CustomResourceDefinition that functions do not use. */
 const IGNORED_NAMES = ['plural', 'singular', 'shortNames', 'listKind', 'categories', 'scope'];
 
-/** Fields of a CustomResourceDefinition that say how a server stores and shows objects. */
+/** Fields of a CustomResourceDefinition about storage and display in a server. */
 const IGNORED_FIELDS = ['scope', 'conversion', 'preserveUnknownFields'];
 const IGNORED_VERSION_FIELDS = [
   'served',
@@ -27,7 +27,7 @@ const IGNORED_VERSION_FIELDS = [
   'deprecationWarning',
 ];
 
-/** Reads one definition, the spec of a document or an entry of a catalog, which stands at `base`. */
+/** Reads one definition at `base`: the spec of a document, or an entry of a catalog. */
 export function readDefinition(spec: JsonObject, base: Path, file: string, corrections: Corrections): Draft {
   const origins = new Origins(base);
   const reader = new DefinitionReader(corrections, origins);
@@ -102,7 +102,7 @@ class DefinitionReader {
     });
   }
 
-  /** Either one version without its dash, or versions by their names. */
+  /** Reads a mapping: a single version, or versions by name. */
   private readVersionsMap(versions: JsonObject): JsonValue {
     const authored = this.origins.authored(['versions']);
     const single = ['name', ...VERSION_FIELDS].some((field) => versions[field] !== undefined);
@@ -136,7 +136,7 @@ class DefinitionReader {
       this.origins.move(['versions', index, to], authored);
       taken.push(index);
     }
-    // Where every version has its own, lint names the field as unknown.
+    // If every version has its own value, lint reports the field as unknown.
     if (taken.length === 0) return;
     const code = from === 'documentation' ? 'dialect/usage' : 'dialect/version-field';
     const into = taken.map((index) => `versions[${index}].${to}`).join(', ');
@@ -176,7 +176,7 @@ class DefinitionReader {
     delete holder[name];
   }
 
-  /** What means that the API version is not to be used is more than a setting of a server. */
+  /** Some settings mean that the API version must not be used, so their loss is a warning. */
   private dropVersionField(version: JsonObject, name: string, at: Path): void {
     const isWithdrawn =
       (name === 'served' && version.served === false) ||

@@ -1,18 +1,18 @@
 import type { Path, Range, Target } from '../diagnostics/diagnostic.js';
 import type { JsonObject } from '../documents/definition.js';
 
-/** Where something of the normal form stands in the author's document. */
+/** The position of a part of the normal form in the original document. */
 export interface Location {
-  /** Path in the author's document. */
+  /** Path in the original document. */
   path: Path;
-  /** Of the nearest enclosing node that is written in the document. */
+  /** Range of the nearest enclosing node in the document. */
   range?: Range;
 }
 
-/** A definition on its way to the normal form: moved into place by the dialect reader, not checked yet. */
+/** A definition in the structure of the normal form that is not checked yet. */
 export interface Draft {
   file: string;
-  /** In the shape of FunctionDefinition as far as the document allows; any field may be missing or of another type. */
+  /** Has the structure of FunctionDefinition, but any field may be missing or have another type. */
   spec: JsonObject;
   /** `path` is relative to `spec`, in the normal form. */
   locate(path: Path, target?: Target): Location;

@@ -12,25 +12,25 @@ import { recognizeDocument } from './recognize.js';
 export { DIALECT_CODES, type DialectCode } from './codes.js';
 
 export interface Dialect {
-  /** What was corrected, and what could not be read. */
+  /** Corrections and errors. */
   diagnostics: Diagnostic[];
-  /** One for a definition, one for each entry of a catalog. */
+  /** One draft for a definition, or one for each entry of a catalog. */
   drafts: Draft[];
-  /** Undefined for every other kind of document, with an error among the diagnostics. */
+  /** Undefined for other kinds of documents, with an error in the diagnostics. */
   kind: 'KRMFunctionDefinition' | CatalogKind | undefined;
-  /** The document certainly belongs to another tool. */
+  /** The document is certainly of another tool. */
   foreign?: true;
   /** Of a catalog that has a name. */
   catalog?: { name: string; labels?: Record<string, string> };
 }
 
-/** API versions of the KEPs' drafts and of the files written after them. */
+/** API versions in drafts of the KEPs and in files of that time. */
 const DRAFT_API_VERSION =
   /^(?:kustomize\.io|kustomize\.config\.k8s\.io|config\.kubernetes\.io|krm\.dev)\/v\d/;
 
 /**
- * Reads a definition or catalog in any dialect met in the wild into the normal form. Its shape is not checked:
- * fields may be missing or of another type, and unknown ones stay where they are for lint to name.
+ * Reads a definition or catalog in any known dialect into the normal form. The structure is not checked: fields may be
+ * missing or have another type, and lint reports unknown fields.
  */
 export function readDialect(document: YamlDocument, file: string): Dialect {
   const corrections = new Corrections(document, file);

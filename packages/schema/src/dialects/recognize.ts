@@ -13,7 +13,7 @@ const CONVERT_HINT = 'Convert the file to a definition with `krmhub convert`.';
 const OWN_KINDS = ['KRMFunctionDefinition', ...CATALOG_KINDS];
 const LEAVE_OUT_HINT = 'Remove the file from the command: only definitions and catalogs are supported here.';
 
-/** Kinds that people take for definitions, and what to do with them. */
+/** Kinds that are often confused with definitions, with a hint. */
 const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: string; hint?: string }[] = [
   { group: /^kpt\.dev$/, kinds: ['Kptfile'], name: 'a Kptfile' },
   {
@@ -48,13 +48,13 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
   { group: /^config\.kubernetes\.io$/, kinds: ['ResourceList'], name: 'a ResourceList' },
 ];
 
-/** Fields of function metadata; the first ones are of nothing else that is called so. */
+/** Fields of function metadata. The first ones identify it. */
 const KPT_FIELDS = ['image', 'sourceURL', 'examplePackageURLs', 'emails', 'description', 'license', 'tags'];
 const DISTINCTIVE_KPT_FIELDS = KPT_FIELDS.slice(0, 4);
 
 /**
- * Reports whether a document is function metadata of the kpt function catalog, which has neither apiVersion nor kind. The
- * configuration of a test or of a Helm chart also has an image, but mostly other fields.
+ * Reports whether a document is function metadata of kpt, which has neither apiVersion nor kind. Configurations of
+ * tests and Helm charts can also have an image, but have other fields.
  */
 export function isKptMetadata(value: JsonValue): boolean {
   if (!isObject(value) || 'apiVersion' in value || 'kind' in value || 'spec' in value) return false;
@@ -64,7 +64,7 @@ export function isKptMetadata(value: JsonValue): boolean {
   return known.some((name) => DISTINCTIVE_KPT_FIELDS.includes(name)) && !isObject(value.image ?? null);
 }
 
-/** Reports whether a document is the list of images that function catalogs of kpt publish as `catalog.json`. */
+/** Reports whether a document is a `catalog.json` of kpt. */
 export function isKptList(value: JsonValue): boolean {
   if (!isObject(value) || 'apiVersion' in value || 'kind' in value) return false;
   const { functions } = value;
@@ -85,7 +85,7 @@ export function isKrewPlugin(value: JsonValue): boolean {
   return apiGroup(textField(value, 'apiVersion') ?? '') === KREW_GROUP && field(value, 'kind') === 'Plugin';
 }
 
-/** The format of a document that can be converted; undefined for definitions, catalogs and everything else. */
+/** Returns the format of a document for `convert`; undefined for definitions, catalogs, and other documents. */
 export function detectFormat(value: JsonValue): Exclude<ConvertSource, 'kep'> | undefined {
   if (isKptMetadata(value)) return 'kpt-metadata';
   if (isKptList(value)) return 'kpt-list';
@@ -94,17 +94,17 @@ export function detectFormat(value: JsonValue): Exclude<ConvertSource, 'kep'> | 
 }
 
 export interface Recognition {
-  /** What the document is, in words. */
+  /** The type of the document in words. */
   name: string;
-  /** The way out, where there is one. */
+  /** The hint, if there is one. */
   hint?: string;
-  /** It is a resource of another kind beyond doubt. */
+  /** It is certainly a resource of another kind. */
   foreign?: true;
-  /** It is one of ours beyond doubt, with a slip of the pen in its kind or apiVersion, or without one of them. */
+  /** It is certainly a definition or catalog with a misspelled or missing kind or apiVersion. */
   misspelled?: true;
 }
 
-/** What a document that holds no definition is. */
+/** Identifies a document that is not a definition or catalog. */
 export function recognizeDocument(value: JsonValue): Recognition {
   if (isKptMetadata(value)) return { name: 'kpt function metadata', hint: CONVERT_HINT };
   if (isKptList(value)) return { name: 'a kpt function list', hint: CONVERT_HINT };
@@ -123,14 +123,14 @@ export function recognizeDocument(value: JsonValue): Recognition {
     return { name: `a document of ${shorten(apiVersion ?? '')} without kind`, ...spelling };
   if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion`, ...spelling };
   const name = `a ${shorten(kind)} of ${shorten(apiVersion)}`;
-  // A slip of the pen in one of our own kinds is fixed; what belongs to another tool stays as it is.
+  // A misspelled kind of ours is an error. Documents of other tools are skipped.
   const ours = OWN_KINDS.includes(kind) || suggest(kind, OWN_KINDS) !== undefined;
   return ours || apiGroup(apiVersion) === apiGroup(KRM_API_VERSION)
     ? { name, ...spelling }
     : { name, hint: LEAVE_OUT_HINT, foreign: true };
 }
 
-/** Others have a kind Catalog too; no one else has the long names, and our group. */
+/** Other tools also have a kind Catalog, but only ours have the long names and our group. */
 function isMisspelled(kind: string | undefined, apiVersion: string | undefined): boolean {
   const meant = kind === undefined ? undefined : OWN_KINDS.includes(kind) ? kind : suggest(kind, OWN_KINDS);
   if (meant?.startsWith('KRMFunction')) return true;

@@ -4,7 +4,7 @@ import { isObject } from '../json/access.js';
 import type { DialectCode } from './codes.js';
 import type { Corrections, Origins } from './corrections.js';
 
-/** Corrects one runtime. `at` is its path in the normal form; the object is the caller's own copy. */
+/** Corrects one runtime. `at` is its path in the normal form. Modifies the object. */
 export class RuntimeReader {
   private readonly corrections: Corrections;
   private readonly origins: Origins;
@@ -57,7 +57,7 @@ export class RuntimeReader {
     return container;
   }
 
-  /** kustomize names what is mounted; a definition says only that something is. */
+  /** kustomize lists the mounts. A definition only requires mounts. */
   private readMounts(container: JsonObject, at: Path): void {
     const { mounts } = container;
     if (!Array.isArray(mounts)) return;
@@ -108,7 +108,7 @@ export class RuntimeReader {
     });
   }
 
-  /** A mapping with one reference under any of the names that were met. */
+  /** Reads a mapping with one reference under any known name. */
   private readStarlark(starlark: JsonObject, at: Path): JsonValue {
     const name = ['url', 'uri', 'image', 'path'].find((key) => typeof starlark[key] === 'string');
     if (name === undefined) return starlark;
@@ -128,14 +128,14 @@ export class RuntimeReader {
     const written = holder.sha256;
     if (typeof written !== 'string') return;
     const digest = written.replace(/^sha256:/i, '');
-    // Anything else is for lint to judge, as the author wrote it.
+    // Lint reports other values.
     if (!/^[0-9a-f]{64}$/i.test(digest) || written === digest.toLowerCase()) return;
     holder.sha256 = digest.toLowerCase();
     const what = digest === written ? 'has upper-case letters' : 'has the prefix sha256:';
     this.report('dialect/digest', `the digest ${what}`, [...at, 'sha256'], 'value');
   }
 
-  /** Leaves the old name alone where the new one is taken: lint names it as unknown then. */
+  /** Does not rename the field if the new name exists. Lint then reports the field as unknown. */
   private rename(holder: JsonObject, from: string, to: string, at: Path, code: DialectCode): void {
     if (holder[to] !== undefined) return;
     this.report(code, `${from} is read as ${to}`, [...at, from]);

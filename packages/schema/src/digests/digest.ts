@@ -10,12 +10,15 @@ export function isDigest(text: string): text is Digest {
   return DIGEST_PATTERN.test(text);
 }
 
-/** Digest of exact bytes; text is taken as UTF-8. */
+/** Returns the digest of bytes, or of text as UTF-8. */
 export function sha256(bytes: Uint8Array | string): Digest {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
-/** RFC 8785: the one text of a JSON value, for comparing content. Throws a TypeError for what JSON cannot say. */
+/**
+ * Returns the canonical JSON (RFC 8785) of a value, to compare content. Throws a TypeError for values that are not
+ * JSON.
+ */
 export function canonicalJson(value: unknown): string {
   const text = canonicalize(value);
   if (text === undefined) throw new TypeError('not a JSON value');

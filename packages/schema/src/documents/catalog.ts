@@ -1,6 +1,6 @@
 import type { FunctionDefinition } from './definition.js';
 
-/** The KEP's prose says Catalog, its schema KRMFunctionCatalog: both are read, both can be written. */
+/** The kinds of a catalog: Catalog in the text of the KEP, KRMFunctionCatalog in its schema. */
 export const CATALOG_KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
 export type CatalogKind = (typeof CATALOG_KINDS)[number];
 

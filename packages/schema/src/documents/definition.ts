@@ -1,6 +1,6 @@
 /**
- * The normal form of a KRM function definition: KEP-2906 "Function Metadata Schema",
- * with the runtimes that the KEP's prose names and its schema lacks.
+ * The normal form of a KRM function definition: KEP-2906 "Function Metadata Schema", with the runtimes in the text of
+ * the KEP that its schema does not have.
  */
 
 /** `apiVersion` of KRMFunctionDefinition, Catalog and KRMFunctionCatalog (KEP-2906). */
@@ -14,7 +14,7 @@ export type Architecture = (typeof ARCHITECTURES)[number];
 export const RUNTIME_KINDS = ['container', 'exec', 'starlark'] as const;
 export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
 
-/** What a function is: its group and the kind of its functionConfig. */
+/** The name of a function: its group, and the kind of its functionConfig. */
 export interface FunctionName {
   group: string;
   kind: string;
@@ -26,7 +26,7 @@ export interface FunctionDefinition {
   names: { kind: string };
   description: string;
   publisher: string;
-  /** API versions of the functionConfig, in the author's order. Never a release of the function. */
+  /** API versions of the functionConfig, in the order of the document. Not releases of the function. */
   versions: FunctionVersion[];
   home?: string;
   maintainers?: string[];
@@ -39,15 +39,15 @@ export interface FunctionVersion {
   schema: { openAPIV3Schema: JsonObject };
   idempotent: boolean;
   runtime: FunctionRuntime;
-  /** A URI of a document that says how to use the function. */
+  /** The URI of a document that explains how to use the function. */
   usage: string;
   /** URIs of documents with one example each. */
   examples: string[];
   /** An SPDX license expression. */
   license: string;
-  /** Overrides the definition's maintainers for this API version. */
+  /** Overrides the maintainers of the definition for this API version. */
   maintainers?: string[];
-  /** The function also takes a ConfigMap as functionConfig (KEP-2985). */
+  /** The function also accepts a ConfigMap as functionConfig (KEP-2985). */
   configMap?: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface ExecPlatform {
   arch: Architecture;
   /** An https, git or oci reference to the executable (KEP-2906, "Proposal"). */
   uri: string;
-  /** Digest of what `uri` gives: 64 lower-case hexadecimal digits. Absent only if `uri` has an OCI digest. */
+  /** Digest of the file at `uri`: 64 lower-case hexadecimal digits. Absent only if `uri` has an OCI digest. */
   sha256?: string;
 }
 
@@ -86,7 +86,7 @@ export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** The kinds of runtime that any API version of the definition has, in the order of RUNTIME_KINDS. */
+/** Returns the kinds of runtime of all API versions, in the order of RUNTIME_KINDS. */
 export function runtimeKinds(definition: FunctionDefinition): RuntimeKind[] {
   return RUNTIME_KINDS.filter((kind) =>
     definition.versions.some((version) => version.runtime[kind] !== undefined),

@@ -21,7 +21,9 @@ export const DOCUMENT_LIMITS = {
   maxDiagnostics: 200,
 } as const;
 
-/** Length of a text that search takes as a filter: a tag, a publisher, a license. A group has at most 253 characters. */
+/**
+ * Length of a text that can be a search filter: a tag, a publisher, or a license. A group has at most 253 characters.
+ */
 export const MAX_FILTER_LENGTH = 253;
 
 export type DocumentLimits = { [Name in keyof typeof DOCUMENT_LIMITS]: number };

@@ -4,7 +4,7 @@ import type { Digest } from '../digests/digest.js';
 export const PROFILES = ['kep', 'kep-schema', 'kustomize-prototype', 'porch', 'kpt-list'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-/** What each is, in a few words. */
+/** Short descriptions of the profiles. */
 export const PROFILE_SUMMARIES: Record<Profile, string> = {
   kep: 'kind Catalog, runtime next to versions, as in the text of KEP-2906',
   'kep-schema': 'kind KRMFunctionCatalog, as in the schema of KEP-2906',
@@ -13,40 +13,42 @@ export const PROFILE_SUMMARIES: Record<Profile, string> = {
   'kpt-list': 'the kpt function list: images with digests and types',
 };
 
-/** What a profile does not say of one function. */
+/** A field of one function that a profile does not support. */
 export interface ProfileLoss {
   group: string;
   kind: string;
-  /** API version of the functionConfig; absent where it is said of the whole function. */
+  /** API version of the functionConfig. Absent if it applies to the whole function. */
   version?: string;
-  /** Path of a field, below the API version where one is named. Absent: all of it is left out. */
+  /**
+   * Path of a field, relative to the API version if one is set. Absent if the whole function or API version is omitted.
+   */
   field?: string;
   /** The reason, and the replacement if there is one. */
   message: string;
 }
 
-/** What a profile says of no function at all. */
+/** A field that a profile does not support for any function. */
 export interface UnsupportedField {
   /** Path of a field of a definition. */
   field: string;
   message: string;
 }
 
-/** `profiles/<profile>.json`: what a snapshot has and a profile of it has not. Holds no time. */
+/** `profiles/<profile>.json`: the unsupported fields of a profile of a snapshot. Contains no time. */
 export interface ProfileReport {
   apiVersion: 'krmhub.dev/v1alpha1';
   kind: 'ProfileReport';
   catalog: string;
-  /** Digest of the snapshot's catalog.yaml; absent where no registry has cut one. */
+  /** Digest of the catalog.yaml of the snapshot. Absent if it is not a snapshot of a registry. */
   snapshot?: Digest;
   profile: Profile;
   unsaid: UnsupportedField[];
-  /** By function, in the order of the catalog. */
+  /** Sorted by function, in catalog order. */
   losses: ProfileLoss[];
-  /** Digest of the profile's bytes. */
+  /** Digest of the bytes of the profile. */
   digest: Digest;
-  /** Functions of which there is at least one API version. */
+  /** Number of functions with at least one API version in the profile. */
   functions: number;
-  /** Functions of which there is none. */
+  /** Number of omitted functions. */
   omitted: number;
 }

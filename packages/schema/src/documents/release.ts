@@ -1,12 +1,12 @@
-// The whole of semver is 40 files, which would be read at every start of the command line.
+// Importing all of semver would load 40 files at every start of the command line.
 import type { SemVer } from 'semver';
 import compare from 'semver/functions/compare.js';
 import parse from 'semver/functions/parse.js';
 import valid from 'semver/functions/valid.js';
 
 /**
- * The canonical name of a release: SemVer 2 without a leading `v`, short forms filled up (`v0.3` is `0.3.0`).
- * Undefined for what is no version, and for build metadata, which cannot stand in an OCI tag.
+ * Returns the canonical release: SemVer 2 without a leading `v`, with missing parts (`v0.3` is `0.3.0`). Undefined for
+ * text that is not a version, and for build metadata, which an OCI tag cannot contain.
  */
 export function canonicalRelease(text: string): string | undefined {
   const match = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(-[0-9A-Za-z.-]+)?$/.exec(text);
@@ -15,16 +15,16 @@ export function canonicalRelease(text: string): string | undefined {
   return valid(`${major}.${minor}.${patch}${suffix}`) ?? undefined;
 }
 
-/** SemVer precedence; both names are canonical. */
+/** Compares two canonical releases by SemVer precedence. */
 export function compareReleases(a: string, b: string): number {
   return compare(parsed(a), parsed(b));
 }
 
-/** Releases whose names stay parsed: sorting thousands parses each name many times. */
+/** Number of cached parsed releases, because sorting parses each release many times. */
 const MAX_PARSED = 20_000;
 const parsedNames = new Map<string, SemVer | string>();
 
-/** Returns the text itself if it is no version: `compare` throws a TypeError for it. */
+/** Returns the text itself if it is not a version, so that `compare` throws a TypeError. */
 function parsed(release: string): SemVer | string {
   const known = parsedNames.get(release);
   if (known !== undefined) return known;
@@ -39,7 +39,7 @@ function isPrerelease(release: string): boolean {
   return typeof version !== 'string' && version.prerelease.length > 0;
 }
 
-/** The highest release by precedence; a pre-release only where nothing else exists. Time never decides. */
+/** Returns the highest release by precedence, and a pre-release only if there is no other. Time does not matter. */
 export function newestRelease(releases: readonly string[]): string | undefined {
   const stable = releases.filter((release) => !isPrerelease(release));
   const candidates = stable.length > 0 ? stable : releases;

@@ -1,6 +1,6 @@
 import type { Digest } from '../digests/digest.js';
 
-/** The renderings of a snapshot that have a digest of their own. */
+/** The files of a snapshot with their own digest. */
 export const SNAPSHOT_RENDITIONS = [
   'catalog.yaml',
   'catalog.json',
@@ -9,17 +9,17 @@ export const SNAPSHOT_RENDITIONS = [
 ] as const;
 export type SnapshotRendition = (typeof SNAPSHOT_RENDITIONS)[number];
 
-/** Where one API version of an entry came from. */
+/** The origin of one API version of an entry. */
 export interface EntryVersion {
   /** API version of the functionConfig. */
   name: string;
-  /** Name of the recipe's source. */
+  /** Name of the source in the recipe. */
   source: string;
-  /** Absent for an entry of another catalog, which does not say from which release it is. */
+  /** Absent for an upstream entry, because upstream catalogs do not contain releases. */
   release?: string;
-  /** Digest of the release's exact definition bytes; of another catalog's entry, of the entry in normal form. */
+  /** Digest of the exact definition bytes of the release. For an upstream entry: of the entry in normal form. */
   definition: Digest;
-  /** Who signed it, of those whom the recipe's policy names, in words. */
+  /** The signer, if the policy of the recipe trusts it, in words. */
   signedBy?: string;
   /** Its references were rewritten to a mirror. */
   rewritten?: true;
@@ -31,20 +31,20 @@ export interface SnapshotEntry {
   versions: EntryVersion[];
 }
 
-/** `snapshot.json`: what a snapshot holds and what came before it. Holds no time. */
+/** `snapshot.json`: the entries of a snapshot and its predecessor. Contains no time. */
 export interface Snapshot {
   apiVersion: 'krmhub.dev/v1alpha1';
   kind: 'Snapshot';
   catalog: string;
-  /** Counts the snapshots of a catalog from 1. */
+  /** The number of the snapshot in its catalog, from 1. */
   serial: number;
-  /** Digest of the previous snapshot's catalog.yaml; null for the first. */
+  /** Digest of the catalog.yaml of the previous snapshot; null for the first. */
   previous: Digest | null;
   digests: Record<SnapshotRendition, Digest>;
   entries: SnapshotEntry[];
 }
 
-/** An API version of a function that an earlier source had provided already. */
+/** A shadowed API version: an earlier source provides it. */
 export interface Shadowed {
   group: string;
   kind: string;
@@ -54,13 +54,13 @@ export interface Shadowed {
   by: { source: string; release?: string };
 }
 
-/** Why something that a source provides is not taken. */
+/** The reasons to reject an API version of a source. */
 export const REFUSAL_CODES = [
   /** The group belongs to another source. */
   'claim',
-  /** Its kind differs by case only from that of an earlier source. */
+  /** Its kind differs only in case from the kind of an earlier source. */
   'kind-case',
-  /** It has not been known for long enough. */
+  /** It has not reached the minimum age. */
   'minimum-age',
   'signature',
   'digest',
@@ -68,62 +68,65 @@ export const REFUSAL_CODES = [
   'storage',
   'license',
   'denied',
-  /** A reference is not one any more once it is rewritten. */
+  /** A rewritten reference is not valid. */
   'rewrite',
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** An API version of a function that a source provides and that is not taken. */
+/** A rejected API version of a source. */
 export interface Refused {
   group: string;
   kind: string;
   version: string;
   source: string;
   release?: string;
-  /** Everything that is against it. */
+  /** All reasons. */
   reasons: { code: RefusalCode; message: string }[];
 }
 
-/** An entry of an upstream catalog that lacked something. */
+/** A completed entry of an upstream catalog. */
 export interface CompletedEntry {
-  /** Its number in the catalog, from 0. */
+  /** Its index in the catalog, from 0. */
   entry: number;
   group: string;
   kind: string;
-  /** Names of the fields that were filled in or left out, each once. */
+  /** The unique names of the completed and omitted fields. */
   fields: string[];
 }
 
-/** A source of an upstream catalog, as it was when a snapshot was cut. */
+/** The state of an upstream source when the snapshot was built. */
 export interface ReportedSource {
   source: string;
   url: string;
-  /** `current`: the last look succeeded; `stale`: it did not, and an older copy is used; `missing`: there is none. */
+  /**
+   * `current`: the last sync succeeded. `stale`: the last sync failed, and an older copy is used. `missing`: there is
+   * no copy.
+   */
   state: 'current' | 'stale' | 'missing';
-  /** Digest of the copy that is used. */
+  /** Digest of the used copy. */
   digest?: Digest;
-  /** Of a copy that is a signed snapshot. */
+  /** Serial of a copy that is a signed snapshot. */
   serial?: number;
-  /** Why the last look did not succeed. */
+  /** Why the last sync failed. */
   reason?: string;
-  /** Entries that cannot be used: the first ones, and how many there are. */
+  /** The first invalid entries, and the number of all. */
   invalid: { entry: number; group?: string; kind?: string; message: string }[];
   invalidEntries: number;
-  /** Entries that the defaults of the recipe completed: the first ones, and how many there are; absent for none. */
+  /** The first completed entries, and the number of all. Absent if there are none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
 }
 
-/** `report.json`: what a cut left out, and why. */
+/** `report.json`: the omitted entries of a snapshot, with reasons. */
 export interface SnapshotReport {
   apiVersion: 'krmhub.dev/v1alpha1';
   kind: 'SnapshotReport';
   catalog: string;
   serial: number;
-  /** Sources that are upstream catalogs, in the recipe's order. */
+  /** The upstream sources, in the order of the recipe. */
   sources?: ReportedSource[];
   shadowed: Shadowed[];
   refused?: Refused[];
-  /** Releases that a source matches and that are yanked. */
+  /** The yanked releases that a source matches. */
   yanked: { group: string; kind: string; release: string; source: string }[];
 }

@@ -1,12 +1,12 @@
-/** The files of a folder as one text, so that they are stored, digested and read again as a catalog file is. */
+/** The files of a folder as one text, so that they can be stored and read like a catalog file. */
 
-/** A file of a folder that a source names. */
+/** A file of the folder of a source. */
 export interface SourceFile {
   /** Relative to the folder, or to the root of the repository. */
   path: string;
-  /** Release that a tag of the repository gives the file. */
+  /** The release from the tag of the repository. */
   release?: string;
-  /** Absent with a problem. */
+  /** The content. Absent if there is a problem. */
   text?: string;
   /** Why the file cannot be read. */
   problem?: string;
@@ -14,13 +14,13 @@ export interface SourceFile {
 
 const START = '{"apiVersion":"krmhub.dev/v1alpha1","kind":"SourceFiles","files":[';
 
-/** One file per line, in the order of the paths: the same files give the same bytes. */
+/** Serializes the files as one line per file, sorted by path, so that equal files have equal bytes. */
 export function writeSourceFiles(files: readonly SourceFile[]): Uint8Array {
   const lines = [...files].sort(compareFiles).map((file) => JSON.stringify(file));
   return Buffer.from(`${START}\n${lines.join(',\n')}\n]}\n`);
 }
 
-/** Undefined for bytes that are not the files of a folder. */
+/** Parses the files. Returns undefined for other bytes. */
 export function readSourceFiles(bytes: Uint8Array): SourceFile[] | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (text.subarray(0, START.length).toString('latin1') !== START) return undefined;

@@ -1,4 +1,4 @@
-/** Why a source could not be refreshed, or why what it gave is refused. */
+/** Why the sync of a source failed, or why its copy was rejected. */
 export const SOURCE_PROBLEMS = [
   /** No response, an unknown host name, or a broken connection. */
   'unreachable',
@@ -17,11 +17,11 @@ export const SOURCE_PROBLEMS = [
   'invalid-catalog',
   /** The signature is missing although the last copy was signed, or it is invalid. */
   'signature',
-  /** A serial below the highest that was seen. */
+  /** The serial is lower than the highest known serial. */
   'rollback',
   /** The signature has expired. */
   'frozen',
-  /** The serial that was seen, with another digest. */
+  /** A known serial has another digest. */
   'equivocation',
   'internal',
 ] as const;

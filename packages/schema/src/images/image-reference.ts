@@ -22,7 +22,7 @@ const TAG = /^\w[\w.-]{0,127}$/;
 const SHA256 = /^sha256:[a-f0-9]{64}$/;
 const IMAGE_ID = /^[a-f0-9]{64}$/;
 
-/** Splits an image reference into its parts; `repository` is the path below the host. Linear in the text's length. */
+/** Splits an image reference. `repository` is the path below the host. Takes linear time. */
 export function parseImageReference(text: string): ImageReference {
   if (text === '') return invalid('is empty');
   if (text.length > MAX_REFERENCE_LENGTH) return invalid(`is longer than ${MAX_REFERENCE_LENGTH} characters`);
@@ -67,7 +67,7 @@ export function parseImageReference(text: string): ImageReference {
   };
 }
 
-/** The digest of an address `oci://HOST/REPOSITORY@sha256:…`, as hexadecimal digits; undefined for any other address. */
+/** Returns the hexadecimal digest of `oci://HOST/REPOSITORY@sha256:…`; undefined for other references. */
 export function ociDigest(address: string): string | undefined {
   if (!address.startsWith('oci://')) return undefined;
   const reference = parseImageReference(address.slice('oci://'.length));

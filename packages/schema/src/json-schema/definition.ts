@@ -19,7 +19,7 @@ const texts = (description: string, more: JsonObject = {}): JsonObject => ({
   description,
   ...more,
 });
-/** A closed object; `required` names those of `properties` that cannot be left out. */
+/** Returns the schema of a closed object with these required properties. */
 const object = (description: string, required: string[], properties: JsonObject): JsonObject => ({
   type: 'object',
   description,
@@ -87,7 +87,7 @@ const version = object(
   },
 );
 
-/** The `spec` of a KRMFunctionDefinition, and an entry of a catalog's `krmFunctions`. */
+/** The schema of the `spec` of a KRMFunctionDefinition, and of an entry of a catalog. */
 export const definitionSpecJsonSchema: JsonObject = object(
   'The names, the configuration, and the runtime of the function.',
   ['group', 'names', 'description', 'publisher', 'versions'],
@@ -147,7 +147,10 @@ export const definitionJsonSchema: JsonObject = document(
   definitionSpecJsonSchema,
 );
 
-/** JSON Schema of a catalog document; the KEP's prose says `Catalog`, its schema `KRMFunctionCatalog`. */
+/**
+ * JSON Schema of a catalog document. The kind is `Catalog` in the text of the KEP, and `KRMFunctionCatalog` in its
+ * schema.
+ */
 export function catalogJsonSchema(kind: 'Catalog' | 'KRMFunctionCatalog'): JsonObject {
   return document(
     kind,

@@ -14,7 +14,7 @@ import {
   typeOf,
 } from './open-api.js';
 
-/** Formats that draft-07 defines as Kubernetes does; `duration` and others mean different things. */
+/** Formats with the same meaning in draft-07 and Kubernetes. `duration` and others differ. */
 const FORMATS = new Set(['date', 'date-time', 'email', 'hostname', 'ipv4', 'ipv6', 'uri']);
 const COPIED = [
   'title',
@@ -27,17 +27,17 @@ const COPIED = [
   'maxProperties',
   'minProperties',
 ] as const;
-/** Definitions are at most 64 collections deep. */
+/** Maximum depth: definitions have at most 64 levels. */
 const MAX_DEPTH = 64;
 
 /**
- * The JSON Schema (draft-07) of a functionConfig, for editors and validators.
- * Throws a `not-found` KrmhubError if the definition has no such API version.
+ * Returns the JSON Schema (draft-07) of a functionConfig, for editors and validators. Throws a `not-found` KrmhubError
+ * for an unknown API version.
  */
 export function functionConfigSchema(definition: FunctionDefinition, versionName: string): JsonObject {
   const version = versionNamed(definition, versionName);
   const source = version.schema.openAPIV3Schema;
-  // A functionConfig is never null, whatever its schema says.
+  // A functionConfig is never null, even if its schema allows it.
   const schema = toJsonSchema({ ...source, nullable: false });
   const { apiVersion, kind, metadata, ...properties } = (schema.properties as JsonObject | undefined) ?? {};
   const required = (schema.required as string[] | undefined) ?? [];
@@ -58,7 +58,7 @@ export function functionConfigSchema(definition: FunctionDefinition, versionName
   };
 }
 
-/** The API version of that name. Throws a `not-found` KrmhubError if there is none. */
+/** Returns the API version with this name. Throws a `not-found` KrmhubError if it does not exist. */
 export function versionNamed(definition: FunctionDefinition, versionName: string): FunctionVersion {
   const version = definition.versions.find(({ name }) => name === versionName);
   if (version !== undefined) return version;
@@ -80,17 +80,17 @@ function openObject(schema: JsonValue): JsonObject {
 }
 
 /**
- * A Kubernetes OpenAPI v3 schema as JSON Schema draft-07. What Kubernetes ignores or forbids is left out,
- * so the result is a valid schema whatever comes in.
+ * Converts a Kubernetes OpenAPI v3 schema to JSON Schema draft-07. It omits everything that Kubernetes ignores or
+ * forbids, so the result is always a valid schema.
  */
 export function toJsonSchema(schema: JsonObject, keeps: KeepsPattern = isEcmaPattern): JsonObject {
   return convert(schema, true, 0, keeps);
 }
 
-/** Reports whether a pattern is kept; those that a validator cannot compile make it refuse the whole schema. */
+/** Decides whether a pattern is kept. A validator rejects a schema with a pattern that it cannot compile. */
 type KeepsPattern = (pattern: string) => boolean;
 
-/** Draft-07 patterns are ECMA-262; of RE2, some such as `(?i)` are not. */
+/** Reports whether a pattern is valid in ECMA-262, as draft-07 requires. Some RE2 patterns such as `(?i)` are not. */
 function isEcmaPattern(pattern: string): boolean {
   try {
     new RegExp(pattern, 'u');
@@ -100,7 +100,7 @@ function isEcmaPattern(pattern: string): boolean {
   }
 }
 
-/** `structural` is false inside allOf, anyOf, oneOf and not, where an object is never closed. */
+/** `structural` is false inside allOf, anyOf, oneOf, and not, where objects are never closed. */
 function convert(schema: JsonObject, structural: boolean, depth: number, keeps: KeepsPattern): JsonObject {
   if (depth > MAX_DEPTH) return {};
   const result: JsonObject = {};
@@ -129,7 +129,7 @@ function convertType(schema: JsonObject, result: JsonObject): void {
   if (values !== undefined && values.length > 0) result.enum = unique(values);
 }
 
-/** `exclusiveMinimum: true` beside `minimum: 1` becomes `exclusiveMinimum: 1`. */
+/** Converts `exclusiveMinimum: true` with `minimum: 1` to `exclusiveMinimum: 1`. */
 function convertBounds(schema: JsonObject, result: JsonObject): void {
   for (const [bound, exclusive] of [
     ['minimum', 'exclusiveMinimum'],
@@ -159,7 +159,7 @@ function convertFields(
     }
     result.properties = converted;
   }
-  // What has a default may be left out by the author.
+  // Authors can omit a field with a default.
   const required = unique(requiredOf(schema)).filter(
     (name) => keyword(propertyOf(schema, name) ?? {}, 'default') === undefined,
   );
@@ -191,7 +191,9 @@ function convertJunctors(schema: JsonObject, result: JsonObject, depth: number, 
   if (negated !== undefined) result.not = convert(negated, false, depth + 1, keeps);
 }
 
-/** `type: [T, "null"]` would be wrong beside oneOf or enum, so null is an alternative to the whole schema. */
+/**
+ * Allows null as an alternative to the whole schema, because `type: [T, "null"]` would be wrong next to oneOf or enum.
+ */
 function orNull(schema: JsonObject): JsonObject {
   const { title, description, default: fallback, examples, ...rest } = schema;
   const annotations = { title, description, default: fallback, examples };

@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 
-/** The keywords of a Kubernetes OpenAPI v3 schema (apiextensions/v1 JSONSchemaProps) and what their values are. */
+/**
+ * The keywords of a Kubernetes OpenAPI v3 schema (apiextensions/v1 JSONSchemaProps), with the types of their values.
+ */
 export const OPEN_API_KEYWORDS = {
   id: 'text',
   $schema: 'text',
@@ -55,10 +57,10 @@ export const OPEN_API_TYPES = ['array', 'boolean', 'integer', 'number', 'object'
 
 export const JUNCTORS = ['allOf', 'anyOf', 'oneOf'] as const;
 
-/** Names that readers in JavaScript confuse with what every object inherits. */
+/** Names that conflict with inherited properties in JavaScript. */
 export const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Reports whether a value is what a keyword takes; schemas inside it are not looked at. */
+/** Reports whether a value has the type of a keyword, without a check of nested schemas. */
 export function isKeywordValue(value: JsonValue, kind: KeywordValue): boolean {
   const mapping = typeof value === 'object' && value !== null && !Array.isArray(value);
   switch (kind) {
@@ -87,7 +89,9 @@ export function isKeywordValue(value: JsonValue, kind: KeywordValue): boolean {
   }
 }
 
-/** The value of a keyword where it is of the right kind; null stands for an absent keyword, as in Kubernetes. */
+/**
+ * Returns the value of a keyword if it has the right type. Null means that the keyword is absent, as in Kubernetes.
+ */
 export function keyword(schema: JsonObject, name: OpenApiKeyword): JsonValue | undefined {
   if (!Object.hasOwn(schema, name)) return undefined;
   const value = schema[name];
@@ -95,7 +99,7 @@ export function keyword(schema: JsonObject, name: OpenApiKeyword): JsonValue | u
   return isKeywordValue(value, OPEN_API_KEYWORDS[name]) ? value : undefined;
 }
 
-/** A keyword's own schema. */
+/** Returns the schema in a keyword. */
 export function subschema(
   schema: JsonObject,
   name: 'items' | 'not' | 'additionalProperties',
@@ -108,7 +112,7 @@ export function propertiesOf(schema: JsonObject): JsonObject {
   return (keyword(schema, 'properties') as JsonObject | undefined) ?? {};
 }
 
-/** The declared property of that name, if it is a schema. */
+/** Returns the declared property with this name, if it is a schema. */
 export function propertyOf(schema: JsonObject, name: string): JsonObject | undefined {
   const properties = propertiesOf(schema);
   const value = Object.hasOwn(properties, name) ? properties[name] : undefined;

@@ -2,9 +2,9 @@ import type { RE2JS } from 're2js';
 import { loadRe2 } from '../libraries/lazy-libraries.js';
 
 export const MAX_PATTERN_LENGTH = 1_000;
-/** Instructions of all patterns of one definition. Compiling 1,000 takes about 0.7 ms. */
+/** Maximum number of instructions of all patterns of a definition. 1,000 take about 0.7 ms to compile. */
 const MAX_INSTRUCTIONS = 200_000;
-/** Steps of all matches of one definition: characters times instructions. A million takes up to 50 ms. */
+/** Maximum number of match steps of a definition: characters times instructions. A million steps take up to 50 ms. */
 const MAX_STEPS = 4_000_000;
 
 export type CompiledPattern =
@@ -13,13 +13,13 @@ export type CompiledPattern =
   | { refused: 'length' }
   | { refused: 'cost' };
 
-/** The patterns of one schema, each compiled once, and all together within a bound. */
+/** The compiled patterns of one schema, with a limit on their total cost. */
 export class PatternSet {
   readonly #compiled = new Map<string, CompiledPattern>();
   #instructions = 0;
   #steps = 0;
 
-  /** Reports whether a text was not matched because what was matched before had cost too much. */
+  /** Whether a text was not matched, because earlier matches used up the budget. */
   get exhausted(): boolean {
     return this.#steps > MAX_STEPS;
   }
@@ -32,11 +32,13 @@ export class PatternSet {
     return compiled;
   }
 
-  /** Reports whether the pattern is found in the text; what could not be compiled or costs too much restricts nothing. */
+  /**
+   * Reports whether the pattern matches the text. Patterns that cannot be compiled or cost too much match any text.
+   */
   test(pattern: string, text: string): boolean {
     const compiled = this.compile(pattern);
     if (!('expression' in compiled)) return true;
-    // Linear in the text is not soon: every instruction may be looked at for every character.
+    // Linear time can still be slow, because each character can visit every instruction.
     this.#steps += text.length * compiled.instructions;
     return this.exhausted || compiled.expression.test(text);
   }
@@ -55,19 +57,19 @@ export class PatternSet {
   }
 }
 
-/** An escape, a class, a repeat, or one character. */
+/** Matches an escape, a class, a repeat, or one character. */
 const TOKEN = /\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
-/** A class of Unicode has hundreds of ranges. */
+/** A Unicode class has hundreds of ranges. */
 const UNICODE_CLASS = 20;
 
-/** About how many instructions a pattern compiles to: what is repeated stands there as often. */
+/** Estimates the number of instructions of a pattern. Repeats multiply it. */
 export function countInstructions(pattern: string): number {
   const outer: number[] = [];
   let sum = 0;
   let last = 0;
   for (const [token, least, most] of pattern.matchAll(TOKEN)) {
     if (least !== undefined) {
-      // RE2 refuses repeats of more than 1,000.
+      // RE2 rejects repeats of more than 1,000.
       const times = Math.min(Math.max(Number(least), Number(most || 0), 1), 1_000);
       sum += last * (times - 1);
       last *= times;

@@ -5,10 +5,10 @@ import { isObject } from '../json/access.js';
 import { loadAjv } from '../libraries/lazy-libraries.js';
 import type { PatternSet } from './pattern-set.js';
 
-/** Validates every value against the schema of the same name, in one compilation. */
+/** Validates every value with the schema of the same name, in one compilation. */
 export function validateEach(schemas: JsonObject, values: JsonObject, patterns: PatternSet): ErrorObject[] {
   const Ajv = loadAjv();
-  // The text of the object is the key under which the validator keeps a pattern.
+  // The validator caches a pattern by the text of this object.
   const linear = (pattern: string) => ({
     test: (text: string) => patterns.test(pattern, text),
     toString: () => pattern,
@@ -58,7 +58,7 @@ function describeError(error: ErrorObject): string {
   return error.message ?? 'is not valid';
 }
 
-/** The schema without the properties that the value does not have: they need not be compiled. */
+/** Returns the schema without properties that the value does not have, which need no compilation. */
 export function withoutUnusedProperties(value: JsonValue, schema: JsonObject): JsonObject {
   if (Array.isArray(value)) {
     return value.length === 1 && isObject(schema.items)
@@ -76,7 +76,7 @@ export function withoutUnusedProperties(value: JsonValue, schema: JsonObject): J
   };
 }
 
-/** Values inside a value, counted up to a limit. */
+/** Counts the values inside a value, up to a limit. */
 export function countValues(value: JsonValue, limit: number): number {
   const rest: JsonValue[] = [value];
   let count = 0;

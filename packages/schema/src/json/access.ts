@@ -1,13 +1,13 @@
 import type { Path } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
 
-/** Reading values whose shape has not been checked. */
+/** Functions to read values of unknown structure. */
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object's own field; what it inherits, such as `constructor`, is no field. */
+/** Returns the own field of an object, without inherited properties such as `constructor`. */
 export function field(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
@@ -32,7 +32,7 @@ export interface VersionAt {
   path: Path;
 }
 
-/** The API versions of a definition that are objects, with their paths. */
+/** Returns the API versions of a definition that are objects, with their paths. */
 export function versionsOf(spec: JsonObject): VersionAt[] {
   return listField(spec, 'versions').flatMap((version, index) =>
     isObject(version) ? [{ version, path: ['versions', index] }] : [],

@@ -6,19 +6,19 @@ export interface PublicKey {
   key: KeyObject;
   /** SHA-256 of the key as SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7). */
   fingerprint: Digest;
-  /** PEM with one line end. */
+  /** PEM with a single line break at the end. */
   pem: string;
 }
 
-/** The curves and sizes that signatures are checked with; others are refused, for no one could check them later. */
+/** The supported curves and sizes. Other keys are rejected, because no one could verify their signatures. */
 const EC_CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
-/** Characters of a key file. */
+/** Maximum number of characters of a key file. */
 export const MAX_KEY_LENGTH = 65_536;
 const MIN_RSA_BITS = 2_048;
 
 /**
- * A public key in PEM (`BEGIN PUBLIC KEY`). Throws `invalid-document` for anything else, and for keys that are too weak.
- * `name` says whose it is.
+ * Parses a public key in PEM (`BEGIN PUBLIC KEY`). Throws `invalid-document` for other text and for weak keys. `name`
+ * identifies the key in messages.
  */
 export function readPublicKey(text: string, name: string): PublicKey {
   if (text.length > MAX_KEY_LENGTH) throw invalidKey(name, 'it is too long');
@@ -43,7 +43,7 @@ export function readPublicKey(text: string, name: string): PublicKey {
   return publicKey(key, name);
 }
 
-/** Throws `invalid-document` for kinds of keys that are not taken. */
+/** Throws `invalid-document` for unsupported key types. */
 export function publicKey(key: KeyObject, name: string): PublicKey {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   const known =
@@ -62,7 +62,7 @@ export function publicKey(key: KeyObject, name: string): PublicKey {
   };
 }
 
-/** What a bundle names a key by: the fingerprint in base64, as cosign has it. */
+/** Returns the key hint of a bundle: the fingerprint in base64, as in cosign. */
 export function publicKeyHint({ fingerprint }: PublicKey): string {
   return Buffer.from(fingerprint.slice('sha256:'.length), 'hex').toString('base64');
 }

@@ -4,8 +4,8 @@ import type { RE2JS } from 're2js';
 import type correctLicense from 'spdx-correct';
 
 /**
- * Libraries that are loaded when the first document needs them, since most need none
- * and loading them takes longer than linting a definition.
+ * Libraries that are loaded on first use. Most documents do not need them, and loading takes longer than linting a
+ * definition.
  */
 const require = createRequire(import.meta.url);
 

@@ -2,9 +2,8 @@ import parseLicense, { type Expression } from 'spdx-expression-parse';
 import { isLicenseExpression } from './expressions.js';
 
 /**
- * Reports whether software under a license may be used by who allows these: of `A OR B` one is enough, `A AND B` needs both.
- * A license with an exception is allowed only if the list contains it literally. An invalid expression is
- * not allowed.
+ * Reports whether a list of licenses allows an expression: one license of `A OR B`, and both of `A AND B`. A license
+ * with an exception must be in the list literally. An invalid expression is not allowed.
  */
 export function allowsLicense(allowed: readonly string[], expression: string): boolean {
   if (allowed.includes(expression)) return true;

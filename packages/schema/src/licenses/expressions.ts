@@ -3,13 +3,13 @@ import { loadLicenseCorrection } from '../libraries/lazy-libraries.js';
 import { suggest } from '../names/suggest.js';
 import { licenseIdentifiers } from './spdx-identifiers.js';
 
-/** The parser is recursive and the correction compares with every license; no real expression is longer. */
+/** Maximum length of an expression, because the parser is recursive. Real expressions are shorter. */
 const MAX_LICENSE_LENGTH = 200;
 const MIN_MISSPELLED_LENGTH = 5;
-/** Said of software without a license, which the correction takes for the Unlicense. */
+/** Texts for software without a license, which the correction would confuse with the Unlicense. */
 const NO_LICENSE = /^\s*(?:unlicen[sc]ed|proprietary|commercial|none|closed|all rights reserved|see )/i;
 
-/** The way out for a license that is no expression. */
+/** Returns a hint for an invalid license. */
 export function licenseHint(license: string): string {
   const suggestion = suggestLicense(license);
   return suggestion === undefined
@@ -27,7 +27,7 @@ export function isLicenseExpression(text: string): boolean {
   }
 }
 
-/** Reports whether an SPDX expression lets its reader take this one license alone. */
+/** Reports whether an SPDX expression allows the use under this single license. */
 export function permitsLicense(text: string, license: string): boolean {
   if (!isLicenseExpression(text)) return false;
   const offers = (expression: Expression): boolean => {
@@ -47,7 +47,7 @@ function suggestLicense(license: string): string | undefined {
   }
 }
 
-/** Every short word is near to some identifier. */
+/** Minimum length for a suggestion, because every short word is similar to some identifier. */
 function nearestIdentifier(license: string): string | undefined {
   return license.length < MIN_MISSPELLED_LENGTH ? undefined : suggest(license, licenseIdentifiers());
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Spellings that can mean one license only, in lower case with single spaces. */
+/** Unambiguous spellings of licenses, in lower case with single spaces. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   'apache 2': 'Apache-2.0',
   'apache 2.0': 'Apache-2.0',
@@ -41,8 +41,8 @@ export function licenseIdentifiers(): string[] {
 }
 
 /**
- * The SPDX identifier of a license that is only spelled differently. Undefined for what is right already
- * and for what would have to be guessed: lint suggests there.
+ * Returns the SPDX identifier of a license in another spelling. Undefined if the spelling is correct or ambiguous: then
+ * lint suggests one.
  */
 export function normalizeLicense(license: string): string | undefined {
   if (license.length > 100) return undefined;

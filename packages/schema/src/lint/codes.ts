@@ -1,16 +1,16 @@
 import type { Severity } from '../diagnostics/diagnostic.js';
 import { SCHEMA_RULES } from './structural/codes.js';
 
-/** What a rule finds, its severity in each ruleset, and the fix. */
+/** The problem that a rule finds, its severity in each ruleset, and the fix. */
 export interface LintRule {
   severity: Severity | 'off';
-  /** In the ruleset `kep`, if different. */
+  /** The severity in the ruleset `kep`, if different. */
   kep?: Severity | 'off';
   summary: string;
   fix: string;
 }
 
-/** Every code of the lint rules. An error misleads or breaks consumers; a warning does not. */
+/** The codes of the lint rules. An error misleads or breaks users; a warning does not. */
 export const LINT_RULES = {
   'shape/missing-field': {
     severity: 'error',

@@ -9,16 +9,16 @@ export const SHA256_PATTERN = /^[a-f0-9]{64}$/;
 const NO_DIGEST = '0'.repeat(64);
 const FLOATING_NAME =
   /^(?:latest|unstable|stable|main|master|head|trunk|edge|nightly|canary|dev|devel|develop|development|next|beta|alpha|rc|release|prod|production|staging|test)$/i;
-/** `v1` and `v0.3` move with every release below them. */
+/** Tags such as `v1` and `v0.3`, which move with every release. */
 const PARTIAL_RELEASE = /^v?\d+(?:\.\d+)?$/;
 const RELEASE = /^v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
-/** Reports whether a tag is one that comes to mean other images. */
+/** Reports whether a tag usually moves to other images. */
 export function isFloatingTag(tag: string): boolean {
   return FLOATING_NAME.test(tag) || PARTIAL_RELEASE.test(tag);
 }
 
-/** Container runtimes: the image reference and what pins it. At most one finding tells that it is not pinned. */
+/** Checks container runtimes: the image reference, and whether it is pinned, with at most one finding for that. */
 export const container: Rule = (draft, report) => {
   for (const { version, path } of versionsOf(draft.spec)) {
     const runtime = objectField(objectField(version, 'runtime'), 'container');

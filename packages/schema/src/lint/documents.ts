@@ -6,7 +6,7 @@ import { isLicenseExpression, licenseHint } from '../licenses/expressions.js';
 import { checkLink, checkPossibleLink } from './link.js';
 import type { Report, Rule } from './rule.js';
 
-/** Links to documents, who publishes and maintains, and the license. */
+/** Checks links to documents, the publisher, the maintainers, and the license. */
 export const documents: Rule = (draft, report) => {
   const { spec } = draft;
   checkTextAt(textField(spec, 'home'), ['home'], checkLink, report);

@@ -4,10 +4,10 @@ import { textField, versionsOf } from '../json/access.js';
 import { functionName } from './names.js';
 import type { Report } from './rule.js';
 
-/** What entries of one catalog must not have in common. `at` is the number of the entry that is looked at. */
+/** The names in earlier entries of a catalog. `at` is the index of the current entry. */
 export type EntryCheck = (draft: Draft, at: number, report: Report) => void;
 
-/** Reports what each entry of a catalog repeats of earlier entries. */
+/** Reports names that an entry repeats from earlier entries of the catalog. */
 export function createEntryCheck(): EntryCheck {
   const versions = new Map<string, number>();
   const kinds = new Map<string, { kind: string; entry: number }>();

@@ -1,12 +1,12 @@
 import type { Diagnostic, Severity } from '../diagnostics/diagnostic.js';
 import { compareDiagnostics, SEVERITIES } from '../diagnostics/diagnostic.js';
 
-/** Findings that are kept of one file, of each severity: a file of entries that hold nothing has millions. */
+/** Maximum number of stored findings per file and severity. A file with empty entries can have millions. */
 const MAX_STORED = 5_000;
 
 type Counts = Record<Severity, number>;
 
-/** The findings of one file, gathered in bounded memory; what goes beyond is counted. */
+/** Collects the findings of one file in bounded memory. Further findings are only counted. */
 export class Findings {
   readonly #stored: Diagnostic[] = [];
   readonly #counts: Counts = { error: 0, warning: 0, info: 0 };

@@ -6,9 +6,9 @@ import type { Report } from './rule.js';
 const SCHEMES = new Set(['https', 'http', 'oci', 'git', 'ssh', 'git+https', 'git+ssh', 'git+http']);
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 const AUTHORITY = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/?#]+[^\s]*$/;
-/** Schemes that run or show something else when a reader follows the link. */
+/** Schemes that run code or show other content when a user follows the link. */
 const UNSAFE_SCHEME = /^(?:javascript|data|vbscript|file|blob|about|view-source):/i;
-/** In texts that are rarely links: a person may be called `Data: Acme`. */
+/** Schemes in texts that are rarely links. A name can be `Data: Acme`. */
 const UNSAFE_TEXT = /^(?:javascript:|vbscript:|data:[\w/+.-]*[;,]|file:\/|blob:http)/i;
 const BRANCH = '(?:master|main|HEAD|trunk|develop|development|dev|latest|unstable)';
 const MOVING_BRANCHES = [
@@ -18,7 +18,7 @@ const MOVING_BRANCHES = [
   new RegExp(`[?&]ref=${BRANCH}(?=[&#]|$)`),
 ];
 
-/** A link to a document: an absolute URL that keeps showing the same. */
+/** Checks a link to a document: it must be an absolute URL with stable content. */
 export function checkLink(text: string, path: Path, report: Report): void {
   if (text.trim() === '') return;
   const url = text.replace(/^git::/, '');
@@ -45,14 +45,14 @@ export function checkLink(text: string, path: Path, report: Report): void {
   }
 }
 
-/** A text that is a link only if its author wrote one, such as a publisher. */
+/** Checks a text that can be a link, such as a publisher. */
 export function checkPossibleLink(text: string, path: Path, report: Report): void {
   if (isUnsafe(text, UNSAFE_TEXT))
     report('link/scheme', path, `${quote(text)} has a scheme that can run code`);
   else if (/^https?:\/\//i.test(text) && parseUrl(text) !== undefined) checkCredentials(text, path, report);
 }
 
-/** `url` is an absolute URL. A user name alone is common with git over ssh. */
+/** Reports credentials in an absolute URL. A user name without a password is common with git over ssh. */
 export function checkCredentials(url: string, path: Path, report: Report): void {
   const { protocol, username, password } = new URL(url);
   if (password === '' && (username === '' || !/^https?:$/.test(protocol))) return;
@@ -60,6 +60,6 @@ export function checkCredentials(url: string, path: Path, report: Report): void 
 }
 
 function isUnsafe(text: string, schemes = UNSAFE_SCHEME): boolean {
-  // Browsers skip white space and control characters inside a scheme.
+  // Browsers ignore white space and control characters in a scheme.
   return schemes.test(text.slice(0, 200).replace(/[\u0000-\u0020\u007f]/g, ''));
 }

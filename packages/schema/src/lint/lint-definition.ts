@@ -7,7 +7,7 @@ import type { LintRuleset } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
-/** What is wrong with a definition that was not read from a file; diagnostics have no positions. */
+/** Lints a definition that was not read from a file. The diagnostics have no positions. */
 export function lintDefinition(
   definition: FunctionDefinition,
   options: { file?: string; ruleset?: LintRuleset } = {},

@@ -2,12 +2,12 @@ import type { Diagnostic } from '../diagnostics/diagnostic.js';
 import type { Catalog, CatalogKind } from '../documents/catalog.js';
 import type { FunctionDefinition } from '../documents/definition.js';
 
-/** What a file holds, as far as it could be read, and everything that is wrong with it. */
+/** The documents of a file, and its diagnostics. */
 export interface LintResult {
-  /** Sorted by position. With no `error` among them, every definition below is complete. */
+  /** Sorted by position. Without an `error`, every definition below is complete. */
   diagnostics: Diagnostic[];
   documents: LintedDocument[];
-  /** Documents of other tools that were passed over; 0 where they are problems. */
+  /** The number of skipped documents of other tools; 0 if they are errors. */
   skipped: number;
 }
 

@@ -18,24 +18,23 @@ import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
 export interface LintOptions {
-  /** Name of the file for diagnostics. */
+  /** The name of the file in diagnostics. */
   file: string;
   /** Default `registry`. */
   ruleset?: LintRuleset;
   limits?: Partial<DocumentLimits>;
-  /** Documents that belong to other tools, such as a Deployment, are passed over with all that is in them. */
+  /** Skips documents of other tools, such as a Deployment. */
   skipForeign?: boolean;
   /**
-   * Completes definitions before they are checked, with a warning for each field. Entries with errors then spoil no others:
-   * a catalog is there with the rest.
+   * Completes definitions before the check, with a warning for each field. Invalid entries of a catalog are then
+   * omitted, and the others are kept.
    */
   complete?: EntryDefaults;
 }
 
 /**
- * Reads a file of definitions and catalogs and tells everything that is wrong with it. Never throws for what
- * a document holds. A definition without errors is among the documents even if others of the file have some;
- * a catalog is there only whole.
+ * Lints a file of definitions and catalogs. Never throws for the content of a document. Definitions without errors are
+ * returned even if others in the file have errors. A catalog is returned only if all its entries are valid.
  */
 export function lint(input: Uint8Array, options: LintOptions): LintResult {
   const { file, ruleset = 'registry', limits = {} } = options;
@@ -85,7 +84,7 @@ function completeDrafts(
   });
 }
 
-/** Marks of `krmhub init` are comments, which no rule sees. */
+/** Reports the marks of `krmhub init`, which are comments and not visible to rules. */
 function placeholderFindings(marks: readonly Range[], file: string, ruleset: LintRuleset): Diagnostic[] {
   const { fix, ...rule } = LINT_RULES['placeholder/marked'];
   const severity = ruleset === 'kep' ? rule.kep : rule.severity;
@@ -108,8 +107,8 @@ function isInside(range: Range | undefined, outer: readonly Range[]): boolean {
 }
 
 /**
- * Whether each draft has errors; drafts of one document are also compared with each other. Ends early where
- * there are errors enough.
+ * Returns whether each draft has errors. It also compares the drafts of one document, and stops if there are too many
+ * errors.
  */
 function lintDrafts(drafts: readonly Draft[], ruleset: LintRuleset, findings: Findings): boolean[] {
   const checkEntry = createEntryCheck();
@@ -127,7 +126,7 @@ function lintDrafts(drafts: readonly Draft[], ruleset: LintRuleset, findings: Fi
   return faulty;
 }
 
-/** The shape rule has found nothing, so the draft is what its type says. */
+/** The shape rule found no errors, so the draft has this type. */
 function asDefinition(draft: Draft): FunctionDefinition {
   return draft.spec as unknown as FunctionDefinition;
 }

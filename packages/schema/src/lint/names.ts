@@ -8,7 +8,7 @@ const MAX_DESCRIPTION_LENGTH = 200;
 const MAX_TAG_LENGTH = 50;
 const PASCAL_CASE = /^[A-Z][A-Za-z0-9]*$/;
 
-/** Group, kind, API versions, description and tags. Empty texts are the shape rule's. */
+/** Checks group, kind, API versions, description, and tags. The shape rule reports empty strings. */
 export const names: Rule = (draft, report) => {
   const { spec } = draft;
   checkGroup(textField(spec, 'group'), report);
@@ -40,7 +40,7 @@ function checkKind(kind: string | undefined, report: Report): void {
   }
 }
 
-/** `set-labels` as `SetLabels`. */
+/** Returns `SetLabels` for `set-labels`. */
 function pascalCase(text: string): string {
   return text
     .slice(0, 100)
@@ -117,7 +117,7 @@ function checkTags(tags: readonly JsonValue[], report: Report): void {
   });
 }
 
-/** Group and kind of a draft, as far as they are texts; for comparing the entries of a catalog. */
+/** Returns the group and kind of a draft if they are strings, to compare the entries of a catalog. */
 export function functionName(spec: JsonObject): { group: string; kind: string } | undefined {
   const group = textField(spec, 'group');
   const kind = textField(field(spec, 'names'), 'kind');

@@ -9,10 +9,10 @@ import { checkCredentials } from './link.js';
 import type { Report, Rule } from './rule.js';
 
 const REFERENCE = /^(?:https|oci|git|ssh|git\+https|git\+ssh):\/\/[^\s/?#]+[^\s]*$/i;
-/** A commit, a digest, or a release: what a reference can be pinned by. */
+/** Matches a reference that is pinned by a commit, a digest, or a release. */
 const PIN = /(?:^|[^a-f0-9])(?:[a-f0-9]{40}|[a-f0-9]{64})(?![a-f0-9])|(?:^|[^\d.])v?\d+\.\d+\.\d+(?![\d.])/;
 
-/** Exec and Starlark runtimes, and that there is a runtime at all. */
+/** Checks exec and Starlark runtimes, and that a runtime exists. */
 export const program: Rule = (draft, report) => {
   for (const { version, path } of versionsOf(draft.spec)) {
     const runtime = objectField(version, 'runtime');
@@ -54,9 +54,11 @@ function checkPlatforms(runtime: JsonObject, path: Path, report: Report): void {
   });
 }
 
-/** An OCI digest in the reference verifies what a digest beside it would (KEP-2906, "Design Details"). */
+/**
+ * Reports an executable without a digest. An OCI digest in the reference is sufficient (KEP-2906, "Design Details").
+ */
 function checkPinned(platform: JsonObject, uri: string, at: Path, report: Report): void {
-  // A digest of another type has been told already.
+  // The shape rule already reported a digest of another type.
   if (field(platform, 'sha256') !== undefined) return;
   const digest = ociDigest(uri);
   if (digest === undefined) {
@@ -69,7 +71,7 @@ function checkPinned(platform: JsonObject, uri: string, at: Path, report: Report
   report('exec/not-in-kep-schema', [...at, 'uri'], message);
 }
 
-/** Reports whether a text is a reference to a program: `https://…`, `oci://…` or `git::https://…//path?ref=…`. */
+/** Checks that a text is a reference to a program: `https://…`, `oci://…`, or `git::https://…//path?ref=…`. */
 function checkReference(
   text: string,
   path: Path,

@@ -14,32 +14,32 @@ import { type Rule, runRules } from './rule.js';
 import { shape } from './shape.js';
 import { text } from './text.js';
 
-/** An entry of a catalog that a machine wrote: what it defines, or the first thing that makes it unusable. */
+/** An entry of a generated catalog: its definition, or its first error. */
 export type CatalogEntry =
   | {
       definition: FunctionDefinition;
-      /** Names of the fields that were filled in or left out; absent for none. */
+      /** The names of completed and omitted fields. Absent if there are none. */
       completed?: string[];
     }
   | { problem: string; group?: string; kind?: string };
 
 /**
- * What makes an entry unusable. Doubts about a schema or a link are its author's: anyone who reads a catalog has no
- * use for them, and could not fix them.
+ * The rules that make an entry invalid. Warnings about schemas and links are for authors, and readers of a catalog
+ * cannot fix them.
  */
 const RULES: readonly Rule[] = [shape, names, container, program, text];
 
 export interface ReadCatalogOptions {
-  /** Values for fields that entries lack. */
+  /** Values for missing fields of entries. */
   defaults?: EntryDefaults;
-  /** A catalog with more entries is refused before any entry is read. */
+  /** A catalog with more entries is rejected before its entries are read. */
   maxEntries?: number;
 }
 
 /**
- * Reads a catalog in any dialect, as another party serves it: several times faster than `lint`, without positions, and
- * one unusable entry spoils no other. With defaults, entries are completed. Never throws for what the bytes hold;
- * `problem` says why there is no catalog.
+ * Reads an upstream catalog in any dialect. It is several times faster than `lint` but has no positions, and an invalid
+ * entry does not affect others. With defaults, it completes entries. Never throws for the content; `problem` is the
+ * reason if there is no catalog.
  */
 export function readCatalog(
   bytes: Uint8Array,
@@ -62,14 +62,14 @@ export function readCatalog(
   if (kind === 'KRMFunctionDefinition')
     return { problem: 'it is a single KRMFunctionDefinition, not a catalog' };
   if (!Array.isArray(krmFunctions)) {
-    // A catalog without a name can be read all the same.
+    // The name of a catalog is not required here.
     const ofSpec = dialect.diagnostics.filter(({ path }) => path.startsWith('spec'));
     return { problem: firstError(ofSpec) ?? 'spec.krmFunctions is not a list' };
   }
   return { entries: toEntries(krmFunctions, drafts, errorsByEntry(dialect.diagnostics), defaults) };
 }
 
-/** What to write in the recipe for a document that can be converted. */
+/** Returns the `format` for a document that can be converted. */
 function wayOut(value: JsonValue | undefined): string {
   const format = value === undefined ? undefined : detectFormat(value);
   return format === undefined ? '' : `; set \`format: ${format}\` in the recipe`;
@@ -94,7 +94,7 @@ function toEntries(
   });
 }
 
-/** What a draft defines, or the first thing that makes it unusable; `known` is what was found in it already. */
+/** Returns the definition of a draft, or its first error. `known` is an error that was already found. */
 export function checkEntry(draft: Draft, known?: string): CatalogEntry {
   const problem = known ?? firstError(runRules(RULES, draft, 'registry'));
   if (problem === undefined) return { definition: draft.spec as unknown as FunctionDefinition };
@@ -107,11 +107,11 @@ export function checkEntry(draft: Draft, known?: string): CatalogEntry {
   };
 }
 
-/** UTF-16 code units of a name that is told although it is none. */
+/** Maximum length of an invalid name in reports, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 253;
 const ENTRY_PATH = /^spec\.krmFunctions\[(\d+)\]/;
 
-/** What the dialect reader could not read, by number of the entry. */
+/** Returns the errors of the dialect reader by index of the entry. */
 function errorsByEntry(diagnostics: readonly Diagnostic[]): Map<number, string> {
   const errors = new Map<number, string>();
   for (const diagnostic of diagnostics) {

@@ -11,16 +11,18 @@ import { type CatalogEntry, checkEntry } from './read-catalog.js';
 
 export interface FormatOptions {
   format: ConvertSource;
-  /** Instead of the group that the converter would choose. */
+  /** The group, instead of the derived group. */
   group?: string;
-  /** Values for fields that the files lack. */
+  /** Values for missing fields. */
   defaults?: EntryDefaults;
 }
 
-/** Definitions of one source, all releases: more would take minutes. */
+/** Maximum number of definitions of one source. More would take minutes. */
 const MAX_DEFINITIONS = 100_000;
 
-/** UTF-16 code units of the name of a field that a converter left out, and such names of one function. */
+/**
+ * Maximum length of the name of an omitted field in UTF-16 code units, and maximum number of such names per function.
+ */
 const MAX_FIELD_LENGTH = 100;
 const MAX_FIELDS = 50;
 
@@ -32,19 +34,19 @@ const FORMAT_NAMES: Record<ConvertSource, string> = {
   porch: 'Porch FunctionConfig',
 };
 
-/** A definition that a file gives, before one release is chosen. */
+/** A definition from a file, before a release is chosen. */
 interface Found {
   definition: FunctionDefinition;
-  /** Canonical. */
+  /** The canonical release. */
   release?: string;
   path: string;
   completed: string[];
 }
 
 /**
- * Reads a file of another format, or the files of a folder, as a catalog: the code of `convert` makes the entries, and
- * each function has its newest release. A file that cannot be used spoils no other; files of other kinds are passed
- * over. Never throws for what the bytes hold; `problem` says why there is no entry at all.
+ * Reads a file of another format, or the files of a folder, as a catalog with the code of `convert`. Each function has
+ * its newest release. An invalid file does not affect others, and files of other types are skipped. Never throws for
+ * the content; `problem` is the reason if there are no entries.
  */
 export function readFormatted(
   bytes: Uint8Array,
@@ -65,7 +67,7 @@ class FormattedReader {
   private readonly found: Found[] = [];
   private readonly problems: CatalogEntry[] = [];
   private recognized = 0;
-  /** What the first document of another kind is. */
+  /** The type of the first document of another type. */
   private other: string | undefined;
 
   constructor(options: FormatOptions, isFolder: boolean) {
@@ -113,7 +115,7 @@ class FormattedReader {
         ...(defaults === undefined ? {} : { defaults }),
       },
     );
-    // A damaged definition has no source, and is one beyond doubt.
+    // An invalid definition is still a definition.
     const isMeant = ({ source, diagnostics }: (typeof results)[number]) =>
       source === format ||
       (format === 'kep' && source === undefined && diagnostics.every(({ code }) => !isOtherKind(code)));
@@ -159,7 +161,7 @@ class FormattedReader {
     this.problems.push({ problem: this.within(path, problem) });
   }
 
-  /** The single file of a source needs no name. */
+  /** Omits the name of a single file from messages. */
   private within(path: string, message: string): string {
     return this.isFolder ? `${path}: ${message}` : message;
   }
@@ -173,7 +175,7 @@ function formatError({ path, message }: Diagnostic): string {
   return path === '' ? message : `${path}: ${message}`;
 }
 
-/** Releases of definitions are folders, or files as `convert` writes them. */
+/** Returns the release of a file: a folder, or a file name as from `convert`. */
 function releaseOfFile(path: string): string | undefined {
   const name = path
     .split('/')
@@ -182,7 +184,7 @@ function releaseOfFile(path: string): string | undefined {
   return releaseFromPath(path) ?? (/^v?\d+\.\d/.test(name) ? name : undefined);
 }
 
-/** What a converter filled in or left out, by the names of the fields. The document chooses names of what is left out. */
+/** Returns the names of completed and omitted fields. The document controls the names of omitted fields. */
 function completedFields(diagnostics: readonly Diagnostic[]): string[] {
   const fields = diagnostics.flatMap(({ code, message }) => {
     if (!code.startsWith('convert/') || code === 'convert/not-a-function') return [];
@@ -192,7 +194,7 @@ function completedFields(diagnostics: readonly Diagnostic[]): string[] {
   return [...new Set(fields)].slice(0, MAX_FIELDS);
 }
 
-/** One entry for each function: its newest release, with the API versions that only older ones have. */
+/** Returns one entry per function: its newest release, with API versions that only older releases have. */
 function* newestReleases(found: readonly Found[]): Generator<CatalogEntry> {
   const functions = new Map<string, Found[]>();
   for (const one of found) {
@@ -216,7 +218,7 @@ function* newestReleases(found: readonly Found[]): Generator<CatalogEntry> {
   }
 }
 
-/** Two files that describe one release differently: no one knows which is right. Twins are one. */
+/** Reports two different definitions of one release. Identical copies are allowed. */
 function findClash(releases: readonly Found[]): string | undefined {
   const first = new Map<string, Found>();
   for (const one of releases) {
@@ -232,7 +234,7 @@ function findClash(releases: readonly Found[]): string | undefined {
   return undefined;
 }
 
-/** Pre-releases after releases, and what has no release at the end. */
+/** Sorts releases before pre-releases, and definitions without a release last. */
 function newestFirst({ release: a }: Found, { release: b }: Found): number {
   if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1;
   if (compareReleases(a, b) === 0) return 0;

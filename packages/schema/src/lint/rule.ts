@@ -4,11 +4,14 @@ import type { Draft } from '../dialects/draft.js';
 import type { LintRule, RuleCode } from './codes.js';
 import { LINT_RULES } from './codes.js';
 
-/** `registry`: what this registry takes. `kep`: what KEP-2906 says to the letter. */
+/** `registry`: the rules of a registry. `kep`: the exact text of KEP-2906. */
 export const LINT_RULESETS = ['registry', 'kep'] as const;
 export type LintRuleset = (typeof LINT_RULESETS)[number];
 
-/** Reports of one problem; `path` is relative to the draft's `spec`, in the normal form. Without a hint, the `fix` of the rule is used. */
+/**
+ * Reports one problem. `path` is relative to the `spec` of the draft, in the normal form. Without a hint, the `fix` of
+ * the rule is used.
+ */
 export type Report = (
   code: RuleCode,
   path: Path,
@@ -16,14 +19,14 @@ export type Report = (
   options?: { hint?: string; target?: Target },
 ) => void;
 
-/** Looks at one definition. Never throws: any field may be missing or of another type. */
+/** Checks one definition. Never throws: any field may be missing or have another type. */
 export type Rule = (draft: Draft, report: Report) => void;
 
 const MAX_MESSAGE_LENGTH = 500;
-/** Of one definition: enough for every reader, and a bound on what a hostile one costs. */
+/** Maximum number of findings per definition, as a limit for hostile documents. */
 const MAX_REPORTS = 1_000;
 
-/** Runs rules over a draft and gives what they tell, with positions and the severities of the ruleset. */
+/** Runs the rules for a draft, and returns diagnostics with positions and the severities of the ruleset. */
 export function runRules(rules: readonly Rule[], draft: Draft, ruleset: LintRuleset): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
   const report: Report = (code, path, message, options = {}) => {
@@ -52,7 +55,7 @@ function severityOf(code: RuleCode, ruleset: LintRuleset): LintRule['severity'] 
 
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu;
 
-/** Messages quote documents, so what could rewrite a terminal is shown as its code. */
+/** Escapes control characters in messages, because they quote documents. */
 function printable(message: string): string {
   const short =
     message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : message;

@@ -7,5 +7,5 @@ import { shape } from './shape.js';
 import { structural } from './structural/structural.js';
 import { text } from './text.js';
 
-/** Every rule that looks at one definition. */
+/** All rules for one definition. */
 export const RULES: readonly Rule[] = [shape, names, container, program, documents, text, structural];

@@ -7,9 +7,8 @@ import { suggest } from '../names/suggest.js';
 import type { Report, Rule } from './rule.js';
 
 /**
- * Fields, types, fixed values and empty lists, read from the JSON Schema of the definition.
- * Walking it here, and not in a validator, gives one message in plain words for each problem.
- * Patterns are left to the rules that can say what is wrong with a name.
+ * Checks fields, types, enums, and empty lists with the JSON Schema of a definition. Walking the schema here, without a
+ * validator, allows one plain message per problem. Other rules check patterns.
  */
 export const shape: Rule = (draft, report) => check(draft.spec, definitionSpecJsonSchema, [], report);
 
@@ -65,7 +64,7 @@ function checkFields(
   const meant = new Set(misspelled.values());
   for (const name of listField(schema, 'required')) {
     if (typeof name !== 'string' || !isMissing(value, name)) continue;
-    // It stands there under a wrong name, which is told below.
+    // The field exists with a misspelled name, which is reported below.
     if (meant.has(name) && !Object.hasOwn(value, name)) continue;
     const at = [...path, name];
     const message = Object.hasOwn(value, name)
@@ -80,7 +79,7 @@ function checkFields(
     const at = [...path, name];
     const known = objectField(properties, name);
     if (known !== undefined) {
-      // A key without a value is told as missing, where the field is required.
+      // A required key without a value is reported as missing.
       if (value[name] !== null || !listField(schema, 'required').includes(name)) {
         check(value[name]!, known, at, report);
       }
@@ -99,7 +98,7 @@ function isMissing(value: JsonObject, name: string): boolean {
   return !Object.hasOwn(value, name) || value[name] === null;
 }
 
-/** The last names of a path: `runtime.container`, `examples[0]`. */
+/** Returns the last names of a path: `runtime.container`, `examples[0]`. */
 function fieldLabel(path: Path): string {
   if (path.length === 0) return 'the definition';
   const last = path.at(-1)!;

@@ -7,12 +7,12 @@ import type { Report, Rule } from './rule.js';
 const MAX_TEXT_LENGTH = 10_000;
 const MAX_NAME_LENGTH = 500;
 const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
-/** C0 without tab and line ends, DEL, and C1, which holds the one-character escape introducer. */
+/** C0 without tab and line breaks, DEL, and C1, which contains the one-character escape introducer. */
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
-/** Embeddings, overrides and isolates (Unicode TR 9). Plain marks are left to right-to-left languages. */
+/** Embeddings, overrides, and isolates (Unicode TR 9). Marks are allowed, because right-to-left languages use them. */
 const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** Every text and every name of the definition, the schema's too, is safe to show and can be written. */
+/** Checks that every string and name of the definition, including its schemas, is safe to print and can be stored. */
 export const text: Rule = (draft, report) => {
   checkFilters(draft.spec, report);
   const rest: { value: JsonValue; path: Path }[] = [{ value: draft.spec, path: [] }];
@@ -31,7 +31,7 @@ export const text: Rule = (draft, report) => {
   }
 };
 
-/** Search takes these as the values of filters. Groups and kinds are shorter by their form. */
+/** Checks the length of texts that are search filters. Groups and kinds are shorter by definition. */
 function checkFilters(spec: JsonObject, report: Report): void {
   const check = (value: JsonValue | undefined, path: Path): void => {
     if (typeof value !== 'string' || value.length <= MAX_FILTER_LENGTH) return;

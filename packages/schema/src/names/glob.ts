@@ -1,4 +1,4 @@
-/** `*` stands for any characters, dots too. Takes time in proportion to the length of both. */
+/** Matches a glob: `*` matches any characters, including dots. Takes linear time. */
 export function matchesGlob(glob: string, text: string): boolean {
   const [first = '', ...rest] = glob.split('*');
   if (rest.length === 0) return text === first;

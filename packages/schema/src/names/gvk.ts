@@ -1,7 +1,10 @@
-/** Kubernetes version priority (apimachinery, "Version priority"): GA before beta before alpha, then higher first, then the rest by name. */
+/**
+ * Kubernetes version priority (apimachinery, "Version priority"): GA before beta before alpha, higher versions first,
+ * other names last.
+ */
 export const KUBERNETES_VERSION_PATTERN = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 
-/** For sorting API versions, the most preferred first: v2, v1, v1beta2, v1beta1, v1alpha1, others by name. */
+/** Compares API versions, most preferred first: v2, v1, v1beta2, v1beta1, v1alpha1, other names. */
 export function compareApiVersions(a: string, b: string): number {
   const left = rank(a);
   const right = rank(b);
@@ -12,7 +15,7 @@ export function compareApiVersions(a: string, b: string): number {
     const difference = right[index]! - left[index]!;
     if (difference !== 0) return difference;
   }
-  // `v1` and `v01` are two names of one rank.
+  // `v1` and `v01` have the same rank.
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
@@ -23,12 +26,12 @@ function rank(version: string): [stability: number, major: number, minor: number
   return [stability, Number(match[1]), Number(match[3] ?? 0)];
 }
 
-/** A DNS-1123 subdomain of at least two labels. */
+/** Reports whether a text is a DNS-1123 subdomain with at least two labels. */
 export const GROUP_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
 export const MAX_GROUP_LENGTH = 253;
-/** A kind, lower-cased, is a DNS-1035 label. */
+/** Reports whether a text is a kind: in lower case, it is a DNS-1035 label. */
 export const KIND_PATTERN = /^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
-/** A DNS-1035 label. */
+/** Reports whether a text is a DNS-1035 label. */
 export const VERSION_PATTERN = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export function isGroup(text: string): boolean {

@@ -1,4 +1,4 @@
-/** `SetLabels` as `set-labels`, `HTTPRoute` as `http-route`. */
+/** Returns `set-labels` for `SetLabels`, and `http-route` for `HTTPRoute`. */
 export function kebabCase(kind: string): string {
   return kind
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')

@@ -5,7 +5,7 @@ export { distance as editDistance } from 'fastest-levenshtein';
 
 const MAX_NAME_LENGTH = 64;
 
-/** The known name that a misspelled one most likely means; undefined if none is near. */
+/** Returns the most similar known name; undefined if none is similar enough. */
 export function suggest(name: string, known: readonly string[]): string | undefined {
   if (name.length > MAX_NAME_LENGTH || known.length === 0) return undefined;
   const lower = name.toLowerCase();

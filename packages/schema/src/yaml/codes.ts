@@ -1,14 +1,14 @@
 import type { Severity } from '../diagnostics/diagnostic.js';
 
-/** What a diagnostic code means; the source of its entry in docs/lint-rules.md. */
+/** The meaning of a diagnostic code, as in docs/lint-rules.md. */
 export interface CodeEntry {
   severity: Severity;
   summary: string;
-  /** What the author does about it, in one sentence. */
+  /** The fix, in one sentence. */
   fix: string;
 }
 
-/** Everything that the YAML gateway refuses or warns of. */
+/** The codes of YAML errors and warnings. */
 export const YAML_CODES = {
   'yaml/encoding': {
     severity: 'error',

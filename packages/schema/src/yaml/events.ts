@@ -7,18 +7,18 @@ import { checkPlainScalar, isPlainNonString, shorten } from './scalars.js';
 const CORE_TAG = /^!(?:!(?:map|seq|str|int|float|bool|null))?$/;
 const VERBATIM_CORE_TAG = /^!<tag:yaml\.org,2002:(?:map|seq|str|int|float|bool|null)>$/;
 
-/** An open collection, or a document. */
+/** An open collection or document. */
 interface Frame {
   mapping: boolean;
   keys: number;
   /** In mappings, whether the next node is a key. */
   atKey: boolean;
   anchor: string | undefined;
-  /** Values in it, with those that aliases stand for. */
+  /** The number of values, including those from aliases. */
   size: number;
 }
 
-/** Checks parser events, before anything is made of them, for what the YAML gateway refuses. */
+/** Checks parser events against the limits before values are built. */
 export class EventChecker {
   private readonly frames: Frame[] = [];
   private readonly sizes = new Map<string, number>();
@@ -33,7 +33,7 @@ export class EventChecker {
     this.reporter = reporter;
   }
 
-  /** Counts documents from 0; `empty` are those that hold nothing. */
+  /** The index of the document, from 0. `empty` counts documents without content. */
   check(events: readonly Event[]): { empty: Set<number> } {
     const empty = new Set<number>();
     let documents = 0;
@@ -87,7 +87,7 @@ export class EventChecker {
     this.frames.push({ mapping, keys: 0, atKey: mapping, anchor, size: 1 });
   }
 
-  /** Counts a node in its parent; whether it is a key. */
+  /** Counts a node in its parent, and returns whether it is a key. */
   private enter(parent: Frame | undefined, start: number): boolean {
     if (parent === undefined) return false;
     parent.size++;

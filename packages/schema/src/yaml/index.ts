@@ -1,4 +1,4 @@
-/** The one gateway through which YAML and JSON text becomes values. */
+/** The only module that parses YAML and JSON text. */
 
 export { type CodeEntry, YAML_CODES, type YamlCode } from './codes.js';
 export type { ReadOptions } from './open-text.js';

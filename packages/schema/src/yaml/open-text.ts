@@ -11,11 +11,11 @@ export interface ReadOptions {
 export interface OpenedText {
   limits: DocumentLimits;
   reporter: Reporter;
-  /** Undefined where the bytes are no text that may be parsed; the reporter says why. */
+  /** Decodes the bytes of a file. Returns undefined for invalid text; the reporter has the reason. */
   source: SourceText | undefined;
 }
 
-/** From bytes to text: size, encoding and characters. */
+/** Decodes bytes to text, and checks size, encoding, and characters. */
 export function openText(
   input: Uint8Array,
   options: ReadOptions,

@@ -9,9 +9,9 @@ import { isInexactInteger } from './scalars.js';
 import type { SourceText } from './source.js';
 
 /**
- * Reads a file that a machine wrote, such as a catalog: several times faster than readYaml, without the
- * places of values. The refusals are the same, but reading ends at the first error in the syntax, and JSON
- * does not tell of duplicate keys. Never throws. With errors in the diagnostics there are no documents.
+ * Reads a generated file, such as a catalog: several times faster than readYaml, but without positions. It rejects the
+ * same documents, but stops at the first syntax error, and does not detect duplicate keys in JSON. Never throws. If
+ * there are errors, there are no documents.
  */
 export function readMachineYaml(
   input: Uint8Array,
@@ -28,9 +28,9 @@ export function readMachineYaml(
   return { documents: reporter.hasErrors ? [] : documents, diagnostics: reporter.finish() };
 }
 
-/** Undefined for what is no JSON: it may still be YAML in braces. */
+/** Parses JSON. Returns undefined for other text, which can be YAML in braces. */
 function readJson(text: string, limits: DocumentLimits, reporter: Reporter): JsonValue[] | undefined {
-  // JSON.parse would round so long an integer without a word; read as YAML it is refused.
+  // JSON.parse would silently round such a long integer. The YAML parser rejects it.
   if (/\d{22}/.test(text)) return undefined;
   let value: JsonValue;
   try {
@@ -42,7 +42,7 @@ function readJson(text: string, limits: DocumentLimits, reporter: Reporter): Jso
   return [value];
 }
 
-/** Walks by hand: JSON.parse takes any depth, a recursive walk does not. */
+/** Iterative, because JSON.parse accepts any depth and recursion does not. */
 function checkJson(root: JsonValue, limits: DocumentLimits, reporter: Reporter): void {
   let level: JsonValue[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
@@ -81,11 +81,11 @@ function checkNumber(value: number, reporter: Reporter): void {
 
 function readEvents(source: SourceText, limits: DocumentLimits, reporter: Reporter): JsonValue[] {
   try {
-    // The library counts the document too.
+    // The library also counts the document as a level.
     const events = parseEvents(source.text, { maxDepth: limits.maxDepth + 1 });
     const { empty } = new EventChecker(source.text, limits, reporter).check(events);
     if (reporter.hasErrors) return [];
-    // Sound: the core schema makes only JSON values, and everything else has been refused.
+    // Safe: the core schema creates only JSON values, and everything else was rejected.
     const documents = constructFromEvents(events, { source: source.text }) as JsonValue[];
     return documents.filter((_, index) => !empty.has(index));
   } catch (error) {
@@ -102,7 +102,7 @@ function reportException(
 ): void {
   if (!(error instanceof YAMLException)) {
     if (!(error instanceof Error)) throw error;
-    // A fault in the library on hostile text must not become a crash.
+    // An exception of the library for hostile text must not crash the process.
     reporter.report('yaml/syntax', 'the text is not valid YAML');
     return;
   }

@@ -8,35 +8,34 @@ import type { SourceText } from './source.js';
 import { describeSyntaxError } from './syntax-message.js';
 import { locateNode, TreeReader } from './tree.js';
 
-/** One document of a YAML or JSON file, with the places of its values. */
+/** One document of a YAML or JSON file, with the positions of its values. */
 export interface YamlDocument {
   readonly value: JsonValue;
-  /** Counts the documents of the file that hold anything, from 0. */
+  /** The index among the documents with content, from 0. */
   readonly index: number;
-  /** Of the node at the path, or of the nearest node around it that is written. */
+  /** Returns the range of the node at the path, or of the nearest enclosing node. */
   locate(path: Path, target?: Target): Range | undefined;
 }
 
-/** The comment that `krmhub init` marks with what its user has to write. */
+/** Matches the comment with which `krmhub init` marks a placeholder. */
 const PLACEHOLDER = '# CHANGE:';
-/** A reader needs no more of them, and a hostile file may hold nothing else. */
+/** Maximum number of placeholders, as a limit for hostile files. */
 const MAX_PLACEHOLDERS = 100;
-/** What the lexer sends before the text of a scalar, which may begin as a comment does. */
+/** The marker that the lexer emits before the text of a scalar, which can start like a comment. */
 const SCALAR_FOLLOWS = '\u001f';
 
 const LINE_BREAK = /^\r?\n$/;
 const SPACES = /^ +$/;
 
-/** Syntax errors told of one document: what follows the first few is mostly their consequence. */
+/** Maximum number of syntax errors per document. Later errors are usually consequences of earlier ones. */
 const MAX_SYNTAX_ERRORS = 10;
 
-/** Shared: composing must not make a schema for every document. No tags beyond the core ones are known. */
+/** Shared, so that the composer does not create a schema per document. It knows only core tags. */
 const SCHEMA = new Schema({ schema: 'core', resolveKnownTags: false });
 
 /**
- * Reads an author's file, YAML or JSON, and keeps positions. Never throws: what cannot be read is told
- * in the diagnostics, and documents with errors in their syntax are left out. `placeholders` are the comments
- * `# CHANGE:` of the file.
+ * Reads a YAML or JSON file with positions. Never throws: the diagnostics contain the errors, and documents with syntax
+ * errors are omitted. `placeholders` are the `# CHANGE:` comments.
  */
 export function readYaml(
   input: Uint8Array,
@@ -55,16 +54,16 @@ export function readYaml(
   return { documents, diagnostics: reporter.finish(), placeholders };
 }
 
-/** Thrown inside the composer to end its work on a document with many errors. */
+/** Thrown inside the composer to stop at a document with many errors. */
 class TooManyErrors extends Error {}
 
 class StreamReader {
   readonly documents: YamlDocument[] = [];
-  /** Offsets of the comments, start and end. */
+  /** Start and end offsets of the comments. */
   readonly placeholders: [start: number, end: number][] = [];
   private syntaxErrors = 0;
   private lastErrorLine = 0;
-  /** The document, as `documentTokens` counts, that was told of a tab. */
+  /** The index of the document with a reported tab. */
   private tabbedDocument = -1;
   private documentTokens = 0;
   private stopped = false;
@@ -78,16 +77,13 @@ class StreamReader {
     this.source = source;
     this.limits = limits;
     this.reporter = reporter;
-    // Duplicate keys are found by TreeReader: the composer's own search is quadratic.
+    // TreeReader finds duplicate keys, because the search of the composer is quadratic.
     this.composer = new Composer({ schema: SCHEMA, stringKeys: true, uniqueKeys: false, strict: true });
-    // The composer's own handler makes an Error with a stack for each of what may be millions of errors.
+    // The handler of the composer would create an Error with a stack for each of possibly millions of errors.
     Object.defineProperty(this.composer, 'onError', { value: this.onComposerError });
   }
 
-  /**
-   * Drives lexer, parser and composer token by token, so that depth and size are checked before
-   * anything recursive looks at the text.
-   */
+  /** Runs lexer, parser, and composer token by token, so that depth and size are checked before any recursion. */
   readAll(): void {
     try {
       let before = '';
@@ -103,7 +99,7 @@ class StreamReader {
           continue;
         }
         if (atLineStart && (isComment || isBreak)) {
-          // The parser would keep every comment and every blank line, at 50 times its size.
+          // The parser would keep every comment and blank line, at 50 times its size.
           this.parser.offset += spaces.length;
           if (isComment) this.addPlaceholder(lexeme);
           this.parser.offset += lexeme.length;
@@ -130,7 +126,7 @@ class StreamReader {
     for (const token of this.parser.next(lexeme)) this.handleToken(token);
   }
 
-  /** To be called before the parser has taken the comment. */
+  /** Call this before the parser consumes the comment. */
   private addPlaceholder(comment: string): void {
     if (!comment.startsWith(PLACEHOLDER)) return;
     const { offset } = this.parser;
@@ -141,7 +137,7 @@ class StreamReader {
   private exceedsLimits(): boolean {
     const { stack, offset } = this.parser;
     const { maxDepth, maxMappingKeys } = this.limits;
-    // The stack holds the document, the open collections and perhaps a scalar.
+    // The stack contains the document, the open collections, and possibly a scalar.
     if (stack.length > maxDepth + 1) {
       const depth = stack.reduce((count, token) => (isCollectionToken(token) ? count + 1 : count), 0);
       if (depth > maxDepth) {
@@ -151,7 +147,7 @@ class StreamReader {
     }
     const top = stack[stack.length - 1];
     if (top !== undefined && isMappingToken(top) && top.items.length > maxMappingKeys) {
-      // The item that has been begun last may be a comment without a key.
+      // The last started item can be a comment without a key.
       const keys = top.items.reduce((count, item) => (item.key || item.sep ? count + 1 : count), 0);
       if (keys > maxMappingKeys) {
         this.reporter.report('yaml/too-many-keys', `a mapping has more than ${maxMappingKeys} keys`, offset);
@@ -173,7 +169,7 @@ class StreamReader {
   }
 
   private compose(token: CST.Document): void {
-    // Empty documents count too: each costs a pass through the composer.
+    // Empty documents also count, because each requires a pass through the composer.
     if (++this.documentTokens > this.limits.maxDocuments) {
       const message = `the file contains more than ${this.limits.maxDocuments} documents`;
       this.reporter.report('yaml/too-many-documents', message, token.offset);
@@ -189,7 +185,7 @@ class StreamReader {
       if (!(error instanceof TooManyErrors)) throw error;
       this.stopped = true;
     }
-    // Empty as long as the handler above is the one that the library calls.
+    // Empty if the library calls the handler above.
     for (const { code, message, pos } of document?.errors ?? [])
       this.syntaxError(pos[0], pos[1], code, message);
     if (document === undefined || this.syntaxErrors > errorsBefore) return;
@@ -212,7 +208,7 @@ class StreamReader {
     message: string,
     warning?: boolean,
   ) => {
-    // Warnings are about tags, which TreeReader judges, and about names that end in a colon.
+    // Warnings are about tags, which TreeReader checks, and about names that end in a colon.
     if (warning === true || code === 'TAG_RESOLVE_FAILED') return;
     const [start, end] = errorRange(place);
     this.syntaxError(start, end, code, message);
@@ -221,11 +217,11 @@ class StreamReader {
 
   private syntaxError(start: number, end: number, code: string, message: string): void {
     if (this.syntaxErrors++ >= MAX_SYNTAX_ERRORS) return;
-    // A second error of a line is mostly a consequence of the first.
+    // A second error in a line is usually a consequence of the first.
     const { line } = this.reporter.position(start);
     if (line === this.lastErrorLine) return;
     this.lastErrorLine = line;
-    // What follows a tab in its document is read wrongly because of it.
+    // The text after a tab is parsed incorrectly because of the tab.
     if (code !== 'TAB_AS_INDENT' && this.tabbedDocument === this.documentTokens) return;
     if (code === 'TAB_AS_INDENT') this.tabbedDocument = this.documentTokens;
     if (code === 'NON_STRING_KEY')
@@ -234,7 +230,7 @@ class StreamReader {
   }
 }
 
-/** Where the composer says an error is: an offset, a range, or a token. */
+/** The position of an error from the composer: an offset, a range, or a token. */
 type ErrorLocation = number | readonly number[] | { offset: number; source?: unknown };
 
 function errorRange(place: ErrorLocation): [start: number, end: number] {

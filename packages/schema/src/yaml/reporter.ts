@@ -2,7 +2,7 @@ import { type Diagnostic, formatPath, type Path, type Position } from '../diagno
 import { YAML_CODES, type YamlCode } from './codes.js';
 import type { SourceText } from './source.js';
 
-/** Gathers the diagnostics of one file, up to a limit; what goes beyond is counted. */
+/** Collects the diagnostics of one file up to a limit. Further diagnostics are only counted. */
 export class Reporter {
   readonly diagnostics: Diagnostic[] = [];
   hasErrors = false;

@@ -1,22 +1,22 @@
 import type { YamlCode } from './codes.js';
 
-/** Only these can begin a plain scalar that is anything but text to some reader. */
+/** The first characters of plain scalars that some parsers do not read as strings. */
 const SUSPICIOUS_START = /^[-+.0-9yYnNoO~tTfF<]/;
 
-/** Booleans of YAML 1.1 that Go readers (goyaml.v2, used by Kubernetes) still know. */
+/** YAML 1.1 booleans that Go parsers (goyaml.v2, used by Kubernetes) still support. */
 const GO_BOOLEAN = /^(?:[yY]|[nN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$/;
-/** Octal in Go, decimal here. */
+/** Octal in Go, decimal in YAML 1.2. */
 const LEADING_ZERO = /^[-+]?0[0-9_]+$/;
-/** Numbers in Go, text here: a sign or capital letter before another base, binary. */
+/** Numbers in Go, strings in YAML 1.2: a sign or capital letter before another base, binary. */
 const GO_INTEGER = /^(?:(?:[-+]0[xXoO]|0[XO])[0-9a-fA-F_]+|[-+]?0[bB][01_]+)$/;
-/** Go drops underscores from numbers, YAML 1.2 makes them text. */
+/** Numbers in Go, which ignores underscores; strings in YAML 1.2. */
 const UNDERSCORES =
   /^[-+]?(?:0[xo][0-9a-fA-F_]*_[0-9a-fA-F_]*|(?=[^_]*_)[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9_]+)?)$/;
-/** Octal in YAML 1.2 and Go, text in YAML 1.1. */
+/** Octal in YAML 1.2 and Go, strings in YAML 1.1. */
 const OCTAL = /^0o[0-7]+$/;
 /** Base 60 in YAML 1.1. */
 const SEXAGESIMAL = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
-/** Dates in YAML 1.1 and in some Go readers. */
+/** Dates in YAML 1.1 and in some Go parsers. */
 const TIMESTAMP =
   /^\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d?:\d\d?(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?))?)?$/;
 
@@ -30,7 +30,7 @@ export interface ScalarProblem {
   message: string;
 }
 
-/** What readers would disagree about in the text of a plain (unquoted) scalar. */
+/** Reports how parsers disagree about a plain (unquoted) scalar. */
 export function checkPlainScalar(source: string): ScalarProblem | undefined {
   if (!SUSPICIOUS_START.test(source)) return undefined;
   const shown = shorten(source);
@@ -70,8 +70,8 @@ export function isPlainNonString(source: string): boolean {
 }
 
 /**
- * Whether JSON writes the number as an integer that a double cannot tell from its neighbours. From 1e21 on
- * it is written with an exponent, and every reader takes it for the floating-point number that it is.
+ * Reports whether JSON writes the number as an integer above the exact range of a double. From 1e21 on, JSON writes it
+ * with an exponent, and all parsers read it as a floating-point number.
  */
 export function isInexactInteger(number: number): boolean {
   return Number.isInteger(number) && !Number.isSafeInteger(number) && Math.abs(number) < 1e21;
@@ -94,7 +94,7 @@ function legacy(message: string): ScalarProblem {
 
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** One line of at most 40 characters that cannot rewrite a terminal, for messages. */
+/** Shortens text to one line of 40 characters without control characters, for messages. */
 export function shorten(text: string): string {
   const short = text.length <= 40 ? text : `${text.slice(0, 37)}...`;
   return short.replace(UNPRINTABLE, (character) =>

@@ -1,6 +1,6 @@
 import type { Position, Range } from '../diagnostics/diagnostic.js';
 
-/** Text with line numbers, which are counted when the first position is asked for. */
+/** A text with line numbers, which are computed on first use. */
 export class SourceText {
   readonly text: string;
   private lineStarts: number[] | undefined;
@@ -39,7 +39,10 @@ export type Decoded =
   | { problem: 'utf-16' }
   | { problem: 'not-utf-8'; byte: number; before: string };
 
-/** Strict UTF-8 with or without a byte order mark. `byte` counts from 0; `before` is the text in front of it. */
+/**
+ * Decodes strict UTF-8 with an optional byte order mark. `byte` is the offset of the first error, and `before` is the
+ * text before it.
+ */
 export function decodeUtf8(input: Uint8Array): Decoded {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(input) };
@@ -59,7 +62,7 @@ function firstInvalid(input: Uint8Array): { byte: number; before: string } {
   let from = 0;
   for (let at = text.indexOf(REPLACEMENT); at !== -1; at = text.indexOf(REPLACEMENT, from)) {
     byte += Buffer.byteLength(text.slice(from, at));
-    // The replacement character may itself stand in the file.
+    // The file can contain the replacement character itself.
     const written = input[byte] === 0xef && input[byte + 1] === 0xbf && input[byte + 2] === 0xbd;
     if (!written) return { byte, before: text.slice(0, at) };
     byte += 3;
@@ -69,8 +72,8 @@ function firstInvalid(input: Uint8Array): { byte: number; before: string } {
 }
 
 /**
- * Control characters that YAML forbids, and the line breaks of YAML 1.1 that YAML 1.2 reads as text:
- * NEL, LS, PS and a carriage return alone.
+ * Control characters that YAML forbids, and YAML 1.1 line breaks that are text in YAML 1.2: NEL, LS, PS, and a single
+ * carriage return.
  */
 const FORBIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\r(?!\n)/;
 

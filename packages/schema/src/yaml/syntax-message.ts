@@ -15,7 +15,7 @@ const BY_CODE: Record<string, string> = {
   TAB_AS_INDENT: 'a tab is used for indentation; YAML allows only spaces',
 };
 
-/** Parts of the library's messages for codes that stand for several problems, the more special first. */
+/** Parts of library messages for codes with several problems, specific ones first. */
 const BY_MESSAGE: readonly [part: string, message: string][] = [
   ['Missing closing', 'a quoted string is not closed'],
   ['end with a }', 'a mapping in braces is not closed with }'],
@@ -34,7 +34,7 @@ const BY_MESSAGE: readonly [part: string, message: string][] = [
   ['on same line with key', 'a list cannot begin on the line of its key'],
 ];
 
-/** One line in our own words for an error of the YAML library. */
+/** Returns a plain message for an error of the YAML library. */
 export function describeSyntaxError(code: string, message: string): string {
   for (const [part, text] of BY_MESSAGE) if (message.includes(part)) return text;
   return BY_CODE[code] ?? 'unexpected token';

@@ -11,8 +11,8 @@ const CORE_TAG = /^tag:yaml\.org,2002:(?:map|seq|str|int|float|bool|null)$/;
 const NON_SPECIFIC_TAG = '!';
 
 /**
- * Makes plain JSON of composed YAML nodes and tells everything that the YAML gateway refuses.
- * The depth of the nodes has been limited before.
+ * Converts composed YAML nodes to JSON, and reports everything that krmhub rejects. The depth of the nodes is already
+ * limited.
  */
 export class TreeReader {
   private readonly path: PathSegment[] = [];
@@ -38,7 +38,7 @@ export class TreeReader {
       return null;
     }
     if (isAlias(node)) return this.readAlias(node.source, node);
-    // Inside an alias the anchored nodes have been checked where they are written.
+    // The anchored nodes of an alias were checked at their definition.
     const first = this.aliasDepth === 0;
     if (first) this.checkTag(node);
     const anchor = first && 'anchor' in node ? node.anchor : undefined;
@@ -78,7 +78,7 @@ export class TreeReader {
     if (check && node.type === 'PLAIN' && node.tag === undefined) this.checkPlain(node);
     const { value } = node;
     if (typeof value === 'number') {
-      if (value === 0) return 0; // JSON knows no negative zero.
+      if (value === 0) return 0; // JSON has no negative zero.
       return Number.isFinite(value) ? value : null;
     }
     if (typeof value === 'string' || typeof value === 'boolean') return value;
@@ -99,7 +99,7 @@ export class TreeReader {
     const nodes = check ? new Map<string, Node>() : undefined;
     for (const pair of map.items as Pair<Node, Node | null>[]) {
       const { key } = pair;
-      // Keys that are collections or aliases are syntax errors with the composer's option stringKeys.
+      // With the option stringKeys of the composer, collections and aliases as keys are syntax errors.
       if (!isScalar(key) || typeof key.value !== 'string') continue;
       const name = key.value;
       this.path.push(name);
@@ -109,7 +109,7 @@ export class TreeReader {
     return object;
   }
 
-  /** Reports whether the key may be written to the object. */
+  /** Reports whether the key is allowed in the object. */
   private checkKey(key: Scalar, name: string, seen: Map<string, Node>): boolean {
     if (key.anchor !== undefined) this.anchors.set(key.anchor, key);
     const earlier = seen.get(name);
@@ -174,7 +174,7 @@ function hasTaggedType(kind: string, value: unknown): boolean {
   return kind === 'null' && value === null;
 }
 
-/** Range of the node at `path`, or of the nearest node around it that is written. */
+/** Returns the range of the node at `path`, or of the nearest enclosing node. */
 export function locateNode(
   root: Node | null,
   source: SourceText,

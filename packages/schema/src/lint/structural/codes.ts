@@ -1,4 +1,4 @@
-/** The codes of the rules for schemas, as `LINT_RULES` has the others. */
+/** The codes of the rules for schemas, a part of `LINT_RULES`. */
 export const SCHEMA_RULES = {
   'schema/unknown-type': {
     severity: 'error',

@@ -11,10 +11,10 @@ import type { Report } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
 import { scalarDefault } from './scalar-default.js';
 
-/** Of one definition. Compiling a validator for 5,000 values takes a few tenths of a second. */
+/** Maximum number of values per definition. A validator for 5,000 values takes a few tenths of a second to compile. */
 export const MAX_DEFAULT_VALUES = 5_000;
 
-/** A default is valid under the schema that it belongs to, with the defaults inside that schema. */
+/** Checks that each default is valid under its schema, including nested defaults. */
 export const defaults: SchemaCheck = (nodes, report, state) => {
   const { patterns } = state;
   const checked: { node: SchemaNode; value: JsonValue }[] = [];
@@ -57,7 +57,7 @@ function reportCostly({ path }: SchemaNode, report: Report): void {
   report('schema/default-unchecked', [...path, 'default'], message, { target: 'key' });
 }
 
-/** A JSON pointer's steps as a path: indexes of lists are numbers. */
+/** Converts the steps of a JSON pointer to a path with numbers as list indexes. */
 function stepsIn(value: JsonValue, steps: readonly string[]): (string | number)[] {
   let current: JsonValue | undefined = value;
   return steps.map((step) => {

@@ -3,10 +3,10 @@ import { keyword } from '../../json-schema/open-api.js';
 import type { SchemaCheck } from './nodes.js';
 
 const NAMED = 3;
-/** Fields that every resource has, and that no one needs explained. */
+/** Fields of every resource, which need no description. */
 const META = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** One finding for a whole schema: which fields users will find nothing about. */
+/** Reports the fields without a description, with one finding per schema. */
 export const descriptions: SchemaCheck = (nodes, report) => {
   const root = nodes[0];
   if (root === undefined) return;
@@ -25,7 +25,7 @@ export const descriptions: SchemaCheck = (nodes, report) => {
   report('schema/undescribed', bare[0]!.path, message, { target: 'key' });
 };
 
-/** `properties.a.items.properties.b` as `a[].b`. */
+/** Returns `a[].b` for `properties.a.items.properties.b`. */
 function fieldName(path: readonly (string | number)[]): string {
   let name = '';
   for (let index = 0; index < path.length; index++) {

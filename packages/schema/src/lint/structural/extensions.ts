@@ -22,7 +22,7 @@ const MAP_KEYS = 'x-kubernetes-list-map-keys';
 const MAP_TYPE = 'x-kubernetes-map-type';
 const SCALARS = new Set(['boolean', 'integer', 'number', 'string']);
 
-/** The `x-kubernetes-` keywords: their values, and what they need beside them. */
+/** Checks the `x-kubernetes-` keywords: their values, and the keywords that they require. */
 export const extensions: SchemaCheck = (nodes, report) => {
   for (const { schema, path, level } of nodes) {
     if (level === 'junctor') continue;

@@ -4,11 +4,11 @@ import type { SchemaCheck } from './nodes.js';
 
 const FORBIDDEN = new Set(['type', 'title', 'description', 'default', 'nullable', 'additionalProperties']);
 
-/** Inside allOf, anyOf, oneOf and not stands only what restricts values that are declared outside. */
+/** Checks that allOf, anyOf, oneOf, and not only restrict values that are declared outside. */
 export const junctors: SchemaCheck = (nodes, report) => {
   for (const { schema, path, level, declared } of nodes) {
     if (level !== 'junctor') continue;
-    // `anyOf: [{type: integer}, {type: string}]` is how int-or-string is written for other readers.
+    // `anyOf: [{type: integer}, {type: string}]` is the standard form of int-or-string.
     const intOrString = declared !== undefined && isSet(declared, 'x-kubernetes-int-or-string');
     for (const name of Object.keys(schema)) {
       if (schema[name] === null || (name === 'nullable' && schema[name] === false)) continue;

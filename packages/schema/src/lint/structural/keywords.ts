@@ -20,7 +20,7 @@ const FORBIDDEN: Partial<Record<OpenApiKeyword, string>> = {
   additionalItems: 'Use `items` with one schema for all items.',
 };
 
-/** What people write who know other schema languages. */
+/** Keywords and types of other schema languages, with their replacements. */
 const TYPE_HINTS: Record<string, string> = {
   bool: 'Use `boolean`.',
   int: 'Use `integer`.',
@@ -65,7 +65,7 @@ const VALUE_TYPES: Record<KeywordValue, string> = {
   schemaOrFlag: 'a schema, true, or false',
 };
 
-/** Keywords that do not exist, are forbidden or have values of the wrong type; types that do not exist. */
+/** Checks for unknown and forbidden keywords, values of the wrong type, and unknown types. */
 export const keywords: SchemaCheck = (nodes, report) => {
   const rootLength = nodes[0]?.path.length ?? 0;
   for (const { schema, path, name: field = '' } of nodes) {
@@ -106,7 +106,7 @@ function reportUnknown(name: string, path: Path, report: Report): void {
 }
 
 function checkKeyword(name: OpenApiKeyword, value: JsonValue, path: Path, report: Report): void {
-  // Kubernetes reads null as if the keyword were absent.
+  // Kubernetes treats null as an absent keyword.
   if (value === null) return;
   const hint = FORBIDDEN[name];
   if (hint !== undefined) {
@@ -150,7 +150,7 @@ function checkType(type: string, path: Path, report: Report, hint?: string): voi
   });
 }
 
-/** The members of a list or mapping of schemas are schemas; null is an empty one. */
+/** Checks that the items of a list or mapping of schemas are schemas. Null means an empty one. */
 function checkInner(name: string, value: JsonValue, path: Path, report: Report): void {
   const members: [string | number, JsonValue][] = Array.isArray(value)
     ? [...value.entries()]

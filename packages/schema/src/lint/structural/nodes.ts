@@ -5,31 +5,35 @@ import { JUNCTORS, keyword, propertiesOf, propertyOf, subschema } from '../../js
 import type { PatternSet } from '../../json-schema/pattern-set.js';
 import type { Report } from '../rule.js';
 
-/** One schema inside an openAPIV3Schema. */
+/** One schema in an openAPIV3Schema. */
 export interface SchemaNode {
   schema: JsonObject;
   path: Path;
-  /** `junctor`: inside allOf, anyOf, oneOf or not, where a schema only restricts what is declared outside. */
+  /** `junctor`: inside allOf, anyOf, oneOf, or not, where a schema can only restrict outside declarations. */
   level: 'root' | 'field' | 'items' | 'junctor';
-  /** For a junctor: what is declared outside of it for the same value. */
+  /** For a junctor: the declaration of the same value outside. */
   declared?: JsonObject | undefined;
-  /** What the value is called, where it is a field. */
+  /** The name of the value, if it is a field. */
   name?: string;
 }
 
-/** Looks at every schema of one openAPIV3Schema, in the order of the document. */
+/** Visits every schema of an openAPIV3Schema, in document order. */
 export type SchemaCheck = (nodes: readonly SchemaNode[], report: Report, state: CheckState) => void;
 
-/** What the checks of one definition share, so that many API versions cost no more than one large one. */
+/**
+ * The budget that the checks of one definition share, so that many API versions cost no more than one large version.
+ */
 export interface CheckState {
   patterns: PatternSet;
-  /** How many more values of defaults and their schemas may be given to the validator. */
+  /** The remaining number of values in defaults and their schemas for the validator. */
   valuesLeft: number;
 }
 
 export const MAX_SCHEMA_NODES = 20_000;
 
-/** All schemas of an openAPIV3Schema, the outer before the inner; `complete` is false if there are more than the limit. */
+/**
+ * Returns all schemas of an openAPIV3Schema, outer before inner. `complete` is false if there are more than the limit.
+ */
 export function schemaNodes(root: JsonObject, path: Path): { nodes: SchemaNode[]; complete: boolean } {
   const nodes: SchemaNode[] = [];
   const rest: SchemaNode[] = [{ schema: root, path, level: 'root' }];

@@ -3,7 +3,7 @@ import { keyword } from '../../json-schema/open-api.js';
 import { MAX_PATTERN_LENGTH } from '../../json-schema/pattern-set.js';
 import type { SchemaCheck } from './nodes.js';
 
-/** Patterns are RE2: what Go can compile, and what can be matched in linear time. */
+/** Checks that patterns are RE2, which Go can compile and match in linear time. */
 export const patterns: SchemaCheck = (nodes, report, { patterns: set }) => {
   for (const { schema, path } of nodes) {
     const pattern = keyword(schema, 'pattern');

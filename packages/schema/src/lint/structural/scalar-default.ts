@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../documents/definition.js';
 import { keyword, typeOf } from '../../json-schema/open-api.js';
 import type { PatternSet } from '../../json-schema/pattern-set.js';
 
-/** Keywords under which a value is valid or not without looking at other schemas, and those that say nothing of it. */
+/** Keywords that can be checked without other schemas, and keywords that do not restrict values. */
 const SIMPLE = new Set([
   'type',
   'default',
@@ -24,8 +24,8 @@ const TYPES: Record<string, (value: JsonValue) => boolean> = {
 };
 
 /**
- * What is wrong with the default of a plain scalar field: undefined if nothing, `unknown` where a validator has to say.
- * Nearly all defaults are such, and compiling a validator takes as long as parsing the definition.
+ * Checks the default of a simple scalar field. Returns undefined if it is valid, and `unknown` if a validator must
+ * check it. Most defaults are simple, and compiling a validator takes as long as parsing the definition.
  */
 export function scalarDefault(
   schema: JsonObject,

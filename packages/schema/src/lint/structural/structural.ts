@@ -23,7 +23,7 @@ const CHECKS: readonly SchemaCheck[] = [
   descriptions,
 ];
 
-/** The openAPIV3Schema of each API version is a structural schema, as in a CustomResourceDefinition. */
+/** Checks that the openAPIV3Schema of each API version is a structural schema, as in a CustomResourceDefinition. */
 export const structural: Rule = (draft, report) => {
   const state: CheckState = { patterns: new PatternSet(), valuesLeft: MAX_DEFAULT_VALUES };
   for (const { version, path } of versionsOf(draft.spec)) {

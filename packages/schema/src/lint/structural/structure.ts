@@ -14,11 +14,11 @@ import {
 import type { Report } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
 
-/** Types of the fields that every resource has. */
+/** The types of fields that every resource has. */
 export const META_TYPES = { apiVersion: 'string', kind: 'string', metadata: 'object' } as const;
 const META_NAMES = Object.keys(META_TYPES);
 
-/** What makes a schema structural: an object at the root, and a type for every value below it. */
+/** Checks that a schema is structural: an object at the root, and a type for every value. */
 export const structure: SchemaCheck = (nodes, report) => {
   for (const node of nodes) {
     if (node.level === 'junctor') continue;
@@ -50,7 +50,7 @@ function checkRoot(schema: JsonObject, path: Path, report: Report): void {
   checkOpen(schema, path, report);
 }
 
-/** Kubernetes lets a schema say something of a resource's own name only, and nothing else of its metadata. */
+/** Checks metadata: Kubernetes allows a schema to restrict only the name of a resource. */
 function checkRootMetadata(schema: JsonObject, path: Path, report: Report): void {
   const metadata = propertyOf(schema, 'metadata');
   if (metadata === undefined) return;
@@ -109,7 +109,7 @@ function guessType(schema: JsonObject): string {
   return 'Add `type`, or `x-kubernetes-preserve-unknown-fields: true` to accept any value.';
 }
 
-/** Written, whatever its value is: a value of the wrong type has been told already. */
+/** Reports whether a keyword exists. A value of the wrong type is already reported. */
 function isPresent(schema: JsonObject, name: string): boolean {
   return Object.hasOwn(schema, name) && schema[name] !== null;
 }
@@ -139,7 +139,7 @@ function checkMetaTypes(schema: JsonObject, path: Path, report: Report): void {
   }
 }
 
-/** Reports whether a required name can be meant although no property declares it. */
+/** Reports whether a required name is valid without a declaration. */
 export function mayBeUndeclared({ schema, level }: SchemaNode, name: string): boolean {
   const meta = level === 'root' || isSet(schema, 'x-kubernetes-embedded-resource');
   return (
@@ -150,7 +150,7 @@ export function mayBeUndeclared({ schema, level }: SchemaNode, name: string): bo
   );
 }
 
-/** Names that `required` of a node lists, with where each stands. */
+/** Returns the names in `required` of a node, with their positions. */
 export function requiredNames({ schema, path }: SchemaNode): { name: string; path: Path }[] {
   return requiredOf(schema).map((name, index) => ({ name, path: [...path, 'required', index] }));
 }

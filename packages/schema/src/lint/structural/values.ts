@@ -20,7 +20,7 @@ const RANGES = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
-/** Keywords that contradict each other, and names that nothing can be called. */
+/** Checks for contradicting keywords and forbidden field names. */
 export const values: SchemaCheck = (nodes, report) => {
   for (const node of nodes) {
     const { schema, path } = node;
