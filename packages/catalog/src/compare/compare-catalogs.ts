@@ -17,18 +17,17 @@ export {
   CATALOG_CHANGE_IMPACTS as CATALOG_CHANGE_WEIGHTS,
 } from './catalogs/classes.js';
 
-/** A catalog as far as it is compared. */
+/** The parts of a catalog that are compared. */
 export interface ComparedCatalog {
-  /** In normal form. Of API versions that appear twice the first counts, as for readers of the catalog. */
+  /** Definitions in normal form. Of duplicate API versions, the first counts, as for orchestrators. */
   functions: readonly FunctionDefinition[];
-  /** Of `snapshot.json`; without them on both sides nothing is told of releases, sources and signers. */
+  /** The entries of `snapshot.json`. Releases, sources, and signers are compared only if both sides have them. */
   entries?: readonly SnapshotEntry[];
 }
 
 /**
- * What changes for those who read a catalog when it goes from one state to another, by meaning: function by function
- * in the order of a catalog, the heaviest changes first. Takes time that is linear in the catalogs, and looks closely
- * only at functions that differ.
+ * Compares two states of a catalog by meaning, by function in catalog order, most severe changes first. Takes linear
+ * time, and compares only functions that differ in detail.
  */
 export function compareCatalogs(before: ComparedCatalog, after: ComparedCatalog): CatalogChange[] {
   const old = functionsByName(before.functions);
@@ -52,7 +51,7 @@ export function compareCatalogs(before: ComparedCatalog, after: ComparedCatalog)
   });
 }
 
-/** Nobody has files for it yet; what it may do is news all the same. */
+/** A new function has no files yet, but its permissions are reported. */
 function addNewFunction({ versions }: FunctionDefinition, changes: FunctionChanges): void {
   changes.add('function-added', `the function is added: ${versions.map(({ name }) => name).join(', ')}`);
   for (const { name, runtime } of versions) {
@@ -63,7 +62,7 @@ function addNewFunction({ versions }: FunctionDefinition, changes: FunctionChang
   }
 }
 
-/** Release, source and signer of the API versions that stand on both sides. */
+/** Compares release, source, and signer of API versions on both sides. */
 function addProvenanceChanges(
   { versions }: FunctionDefinition,
   before: SnapshotEntry | undefined,
@@ -102,7 +101,7 @@ function addSignerChange(
   } else changes.add('signer-changed', `the signer changed from ${before} to ${after}`, details);
 }
 
-/** Entries of one function as one, each API version as its first entry has it (KEP-2906, "Proposal"). */
+/** Merges the entries of one function. Each API version comes from its first entry (KEP-2906, "Proposal"). */
 function functionsByName(functions: readonly FunctionDefinition[]): Map<string, FunctionDefinition> {
   const found = new Map<string, FunctionDefinition>();
   for (const fn of functions) {

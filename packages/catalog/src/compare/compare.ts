@@ -14,15 +14,15 @@ import { compareSchemas } from './schema.js';
 export type { Change, CompatibilityRule, Effect } from './rules.js';
 export { COMPATIBILITY_RULES } from './rules.js';
 
-/** The most serious first. */
+/** The effects, most severe first. */
 export const EFFECTS = ['breaking', 'review', 'compatible'] as const satisfies readonly Effect[];
 
 const DOCUMENTATION = ['description', 'home', 'maintainers', 'tags'] as const;
 const VERSION_DOCUMENTATION = ['usage', 'examples', 'maintainers'] as const;
 
 /**
- * What changes for those who use a function when it goes from one definition to another, by meaning: breaking changes
- * first, then those to review, then compatible ones. Takes time that is linear in the definitions.
+ * Compares two definitions of a function by meaning: breaking changes first, then changes to review, then compatible
+ * changes. Takes linear time.
  */
 export function compareDefinitions(before: FunctionDefinition, after: FunctionDefinition): Change[] {
   const changes: Change[] = [];
@@ -44,7 +44,7 @@ export function compareDefinitions(before: FunctionDefinition, after: FunctionDe
   return EFFECTS.flatMap((effect) => changes.filter((change) => change.effect === effect));
 }
 
-/** Reports whether an API version is alpha: it may change in any way (Kubernetes, "API versioning"). */
+/** Reports whether an API version is alpha, and can change in any way (Kubernetes, "API versioning"). */
 export function isAlphaVersion(name: string): boolean {
   return /^v\d+alpha\d+$/.test(name);
 }
@@ -92,7 +92,7 @@ function compareVersions(
   }
 }
 
-/** A new API version has no schema to keep to; what it may do is held against the most preferred one before it. */
+/** A new API version has no earlier schema. Its permissions are compared with the previously preferred API version. */
 function reportAddedVersion(
   before: FunctionDefinition,
   version: FunctionVersion,

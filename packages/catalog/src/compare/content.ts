@@ -1,6 +1,6 @@
 import type { JsonValue } from '@krmhub/schema';
 
-/** One text for one content, whatever the order of fields; unlike canonical JSON it takes any string. */
+/** Serializes a value independent of the order of fields. Unlike canonical JSON, it accepts any string. */
 export function canonicalContent(value: JsonValue | undefined): string {
   return (
     JSON.stringify(value, (_, item: JsonValue) =>
@@ -13,19 +13,21 @@ export function canonicalContent(value: JsonValue | undefined): string {
 
 const MAX_VALUE_LENGTH = 60;
 
-/** A value in a message. */
+/** Formats a value for a message. */
 export function formatValue(value: JsonValue | undefined): string {
   const text = JSON.stringify(value) ?? 'nothing';
   return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH - 1)}…` : text;
 }
 
-/** What of `a` is not in `b`, by content. */
+/** Returns the items of `a` that are not in `b`, by content. */
 export function difference(a: readonly JsonValue[], b: readonly JsonValue[]): JsonValue[] {
   const known = new Set(b.map(canonicalContent));
   return a.filter((value) => !known.has(canonicalContent(value)));
 }
 
-/** Reports whether two values have one content, whatever the order of fields; fields that are undefined are absent. */
+/**
+ * Reports whether two values have the same content, independent of the order of fields. Undefined fields are absent.
+ */
 export function isSameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

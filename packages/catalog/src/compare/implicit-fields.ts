@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { keyword, propertiesOf, propertyOf, requiredOf } from '@krmhub/schema/json-schema/open-api';
 import { isSameContent } from './content.js';
 
-/** Keywords of a schema that are for people. */
+/** Keywords of a schema that are only documentation. */
 export const DOCUMENTATION: readonly string[] = ['description', 'title', 'example', 'externalDocs'];
 
-/** What every functionConfig has, whether its schema declares it or not. */
+/** The fields of every functionConfig, declared or not. */
 const IMPLICIT_FIELDS = ['apiVersion', 'kind'];
 
-/** The schema of a functionConfig with what is said of every resource filled in, so that declaring it is no change. */
+/** Returns the schema of a functionConfig with the implicit fields, so that declaring them is not a change. */
 export function withImplicitFields(schema: JsonObject): JsonObject {
   const open =
     Object.keys(propertiesOf(schema)).length === 0 && keyword(schema, 'additionalProperties') === undefined;
@@ -31,7 +31,7 @@ export function withImplicitFields(schema: JsonObject): JsonObject {
   };
 }
 
-/** Keywords that restrict nothing, whatever their value. */
+/** Keywords that never restrict values. */
 const UNRESTRICTIVE: readonly string[] = [
   ...DOCUMENTATION,
   'nullable',
@@ -62,7 +62,7 @@ function acceptsAnyMetadata(metadata: JsonValue): boolean {
   );
 }
 
-/** Reports whether a schema says at most that a value has the type that it has anyway. */
+/** Reports whether a schema only states the implicit type of a value. */
 function acceptsAny(schema: JsonValue, type: string): boolean {
   return (
     isMapping(schema) &&

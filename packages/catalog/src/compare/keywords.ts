@@ -3,9 +3,9 @@ import { isSet, keyword, type OpenApiKeyword } from '@krmhub/schema/json-schema/
 import { canonicalContent, difference, formatValue } from './content.js';
 import type { CompatibilityRule } from './rules.js';
 
-/** Takes a change of the schema that is compared; `keyword` is what of it changed. */
+/** Receives a change of a schema. `keyword` is the changed keyword. */
 export type NodeReport = (rule: CompatibilityRule, keyword: string | undefined, message: string) => void;
-/** The older schema, the newer one, and what messages call the field. */
+/** The old and the new schema, and the name of the field in messages. */
 export type KeywordComparison = (
   before: JsonObject,
   after: JsonObject,
@@ -13,7 +13,9 @@ export type KeywordComparison = (
   report: NodeReport,
 ) => void;
 
-/** Formats that Kubernetes validates (apiextensions-apiserver, supportedVersionedFormats) or converts numbers by. */
+/**
+ * Formats that Kubernetes validates (apiextensions-apiserver, supportedVersionedFormats) or uses to convert numbers.
+ */
 const KNOWN_FORMATS = new Set(
   (
     'bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 isbn13 creditcard ssn ' +
@@ -24,7 +26,7 @@ const KNOWN_FORMATS = new Set(
 
 const COUNTS = ['Length', 'Items', 'Properties'] as const;
 
-/** Enum, pattern, format, bounds, null and default of one schema. */
+/** Compares enum, pattern, format, bounds, null, and default of one schema. */
 export const compareValues: KeywordComparison = (before, after, field, report) => {
   compareEnum(before, after, field, report);
   comparePattern(before, after, field, report);
@@ -40,7 +42,7 @@ export const compareValues: KeywordComparison = (before, after, field, report) =
   compareDefault(before, after, field, report);
 };
 
-/** Reports a flag that was set or is not set any more. */
+/** Reports a changed flag. */
 export function compareFlag(
   before: JsonObject,
   after: JsonObject,
@@ -86,7 +88,7 @@ const compareFormat: KeywordComparison = (before, after, field, report) => {
   }
 };
 
-/** `direction` is 1 for a maximum, which is tightened by a smaller number. */
+/** `direction` is 1 for a maximum, which a smaller number tightens. */
 function compareRange(
   before: JsonObject,
   after: JsonObject,
@@ -97,7 +99,7 @@ function compareRange(
   direction: 1 | -1,
 ): void {
   const [old, now] = keywordValues(before, after, bound) as [number?, number?];
-  // Exclusive says nothing where there is no bound.
+  // `exclusive` has no meaning without a bound.
   const wasExclusive = old !== undefined && isSet(before, exclusive);
   const isExclusive = now !== undefined && isSet(after, exclusive);
   if (old === now && wasExclusive === isExclusive) return;
@@ -129,7 +131,7 @@ function compareCounts(
       report('bound-loosened', undefined, `${field} no longer has ${name}`);
       continue;
     }
-    // A minimum of nothing is none.
+    // A minimum of 0 is not a restriction.
     const floor = direction === -1 ? (old ?? 0) : old;
     const tighter = floor === undefined || (floor - now) * direction > 0;
     const was = old === undefined ? '' : `; it was ${old}`;
@@ -151,7 +153,7 @@ const compareStep: KeywordComparison = (before, after, field, report) => {
   );
 };
 
-/** Reports whether every multiple of `value` is one of `step`; decimal fractions are not exact. */
+/** Reports whether every multiple of `value` is a multiple of `step`. Decimal fractions are not exact. */
 function isMultiple(value: number, step: number): boolean {
   const ratio = value / step;
   return Number.isFinite(ratio) && Math.abs(ratio - Math.round(ratio)) < 1e-9 && Math.round(ratio) !== 0;
@@ -169,7 +171,7 @@ const compareDefault: KeywordComparison = (before, after, field, report) => {
   }
 };
 
-/** Undefined for a keyword that is absent or of a wrong kind. */
+/** Returns the value of a keyword; undefined if it is absent or of the wrong type. */
 function keywordValues(
   before: JsonObject,
   after: JsonObject,

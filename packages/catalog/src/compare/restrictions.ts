@@ -3,7 +3,7 @@ import { isSet, keyword } from '@krmhub/schema/json-schema/open-api';
 import { canonicalContent, difference, formatValue } from './content.js';
 import { compareFlag, type KeywordComparison, keywordLists } from './keywords.js';
 
-/** Junctors, CEL rules and the topology of lists and maps of one schema. */
+/** Compares junctors, CEL rules, and list and map types of one schema. */
 export const compareRestrictions: KeywordComparison = (before, after, field, report) => {
   compareAllOf(before, after, field, report);
   compareNot(before, after, field, report);
@@ -63,7 +63,7 @@ function compareBranches(
   if (difference(old, now).length > 0) {
     report('branch-removed', name, `a branch of ${name} in ${field} is removed or changed`);
   }
-  // The same branch twice in oneOf is never matched once.
+  // A duplicate branch in oneOf never matches exactly once.
   if (difference(now, old).length > 0 || (name === 'oneOf' && now.length > old.length)) {
     const rule = name === 'anyOf' ? 'any-of-branch-added' : 'one-of-branch-added';
     report(rule, name, `a branch of ${name} is added to ${field}`);
@@ -76,7 +76,7 @@ function requiredBranches(name: 'anyOf' | 'oneOf'): string {
 
 const INT_OR_STRING = canonicalContent([{ type: 'integer' }, { type: 'string' }]);
 
-/** The anyOf beside int-or-string only says the same once more. */
+/** The anyOf of int-or-string only repeats it. */
 function comparableBranches(schema: JsonObject, name: 'anyOf' | 'oneOf'): JsonValue[] {
   const branches = (keyword(schema, name) as JsonValue[] | undefined) ?? [];
   const says = name === 'anyOf' && isSet(schema, 'x-kubernetes-int-or-string');
@@ -96,7 +96,7 @@ const compareCel: KeywordComparison = (before, after, field, report) => {
   }
 };
 
-/** The rule without what it says when it fails. */
+/** Returns the rule without its message. */
 function celRule(rule: JsonValue): JsonValue {
   if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) return rule;
   const { message: _, messageExpression: __, reason: ___, fieldPath: ____, ...rest } = rule;

@@ -1,12 +1,12 @@
 import type { Path } from '@krmhub/schema';
 
 /**
- * What a change does to the files that authors of functionConfigs have: `breaking` files are refused or mean something
- * else for certain; after a `review` they are taken and their meaning or what the function may do can have moved.
+ * The effect of a change on existing functionConfigs. `breaking`: files are rejected, or their meaning changes.
+ * `review`: files are accepted, but their meaning or the permissions of the function can differ.
  */
 export type Effect = 'breaking' | 'review' | 'compatible';
 
-/** Every kind of change: docs/compatibility.md is made from this table. */
+/** All kinds of changes. docs/compatibility.md is generated from this table. */
 export const COMPATIBILITY_RULES = {
   'function-renamed': { effect: 'breaking', summary: 'The group or the kind changed.' },
   'version-removed': { effect: 'breaking', summary: 'An API version is removed.' },
@@ -171,14 +171,17 @@ export type CompatibilityRule = keyof typeof COMPATIBILITY_RULES;
 export interface Change {
   rule: CompatibilityRule;
   effect: Effect;
-  /** The API version that it concerns; absent for the function as a whole. */
+  /** The API version. Absent if the change applies to the whole function. */
   version?: string;
-  /** In the newer definition, such as `spec.versions[0].license`; of what is gone, the nearest that is still there. */
+  /**
+   * The position in the new definition, such as `spec.versions[0].license`. For removed fields, the nearest existing
+   * parent.
+   */
   path: string;
-  /** The same path in segments, for finding its place in a file. */
+  /** The same path in segments, to find its position in a file. */
   at: Path;
   message: string;
 }
 
-/** Takes one change after the other. */
+/** Receives the changes. */
 export type Report = (rule: CompatibilityRule, at: Path, message: string) => void;

@@ -9,7 +9,7 @@ import {
 import { formatValue } from './content.js';
 import type { Report } from './rules.js';
 
-/** Reports what differs between two API versions besides their schemas; `at` is the newer one's place. */
+/** Compares two API versions without their schemas. `at` is the position of the new one. */
 export function compareRuntimes(
   before: FunctionVersion,
   after: FunctionVersion,
@@ -116,7 +116,7 @@ function compareImages(before: ContainerRuntime, after: ContainerRuntime, at: Pa
   }
 }
 
-/** Reports a reference that is pinned by digest on one side only. */
+/** Reports a reference that is pinned by digest only on one side. */
 function comparePins(
   what: string,
   before: string | undefined,
@@ -129,7 +129,7 @@ function comparePins(
   else report('digest-added', at, `${what} is now pinned by digest`);
 }
 
-/** The digest that pins a reference, from its field or its address, as 64 hexadecimal digits. */
+/** Returns the digest of a reference, from its field or its URL, as 64 hexadecimal digits. */
 export function pinnedDigest(address: string | undefined, field?: string): string | undefined {
   return field?.replace(/^sha256:/, '') ?? /@sha256:([0-9a-f]{64})$/.exec(address ?? '')?.[1];
 }
@@ -140,7 +140,7 @@ function comparePlatforms(
   at: Path,
   report: Report,
 ): void {
-  // Where there is no executable at all, that is what is told.
+  // If all executables are removed, only the removed runtime is reported.
   if (before.length === 0 || after.length === 0) return;
   const nameOf = ({ os, arch }: ExecPlatform) => `${os}/${arch}`;
   const old = new Map(before.map((platform) => [nameOf(platform), platform]));
@@ -178,7 +178,7 @@ function compareAddresses(what: string, before: string, after: string, at: Path,
   else report('registry-changed', at, `the host of ${what} changed from ${was} to ${is}`);
 }
 
-/** What stands between the scheme and the first slash of an address. */
+/** Returns the host of a URL: the text between the scheme and the first slash. */
 function addressHost(address: string): string {
   return /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)/i.exec(address)?.[1]?.toLowerCase() ?? address;
 }

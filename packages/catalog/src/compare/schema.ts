@@ -16,11 +16,11 @@ import { compareValues, type NodeReport } from './keywords.js';
 import { compareRestrictions } from './restrictions.js';
 import type { Report } from './rules.js';
 
-/** Schemas inside a schema that are compared; a larger one is told as not compared. */
+/** Maximum number of compared nested schemas. A larger schema is reported. */
 const MAX_NODES = 20_000;
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
-/** Keywords whose meaning is compared; any other is equal or a difference. */
+/** Keywords that are compared by meaning. Others are compared for equality. */
 const COMPARED_KEYWORDS = new Set<string>([
   ...DOCUMENTATION,
   ...'type format pattern default maximum minimum multipleOf exclusiveMaximum exclusiveMinimum'.split(' '),
@@ -29,11 +29,11 @@ const COMPARED_KEYWORDS = new Set<string>([
   ...Object.keys(OPEN_API_KEYWORDS).filter((name) => name.startsWith('x-kubernetes-')),
 ]);
 
-/** Reports every change between two schemas of a functionConfig. `at` is the newer one's place. */
+/** Reports every change between two schemas of a functionConfig. `at` is the position of the new one. */
 export function compareSchemas(before: JsonObject, after: JsonObject, at: Path, report: Report): void {
   if (canonicalContent(before) === canonicalContent(after)) return;
   if (declaresNothing(before) && !declaresNothing(after)) {
-    // Its changes are not listed one by one: each would be called breaking, and no file was ever described.
+    // Not listed in detail: each change would be breaking, but the old schema described no files.
     report(
       'schema-declared',
       at,
@@ -96,7 +96,7 @@ class Comparison {
     if (values !== undefined && oldValues !== undefined) {
       this.compare(oldValues, values, [...at, 'additionalProperties'], joinPath(field, '*'), depth + 1);
     }
-    // Where the whole object is closed, its declared fields are no addition.
+    // If the object was open and is now closed, its declared fields are not additions.
     this.compareProperties(before, after, at, field, depth, was !== 'closed' && is !== 'closed');
   }
 
@@ -172,7 +172,7 @@ class Comparison {
   }
 }
 
-/** False where nothing more can be said, since the types differ. */
+/** Returns false if the types differ, so that nothing else can be compared. */
 function compareTypes(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): boolean {
   const was = typeName(before);
   const is = typeName(after);
@@ -193,7 +193,7 @@ function compareTypes(before: JsonObject, after: JsonObject, field: string, tell
   return false;
 }
 
-/** Keywords that restrict nothing. */
+/** Keywords that do not restrict values. */
 function isUnrestrictive(name: string): boolean {
   return name === PRESERVE || name === 'nullable' || DOCUMENTATION.includes(name);
 }
@@ -202,7 +202,7 @@ function typeName(schema: JsonObject): string {
   return isSet(schema, 'x-kubernetes-int-or-string') ? 'int-or-string' : (typeOf(schema) ?? 'any');
 }
 
-/** Keywords that the other comparisons know nothing of, and values of a wrong kind. */
+/** Compares other keywords, and values of a wrong type, for equality. */
 function compareOtherKeywords(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): void {
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (canonicalContent(uncomparedValue(before, name)) === canonicalContent(uncomparedValue(after, name)))
@@ -214,7 +214,7 @@ function compareOtherKeywords(before: JsonObject, after: JsonObject, field: stri
 
 function uncomparedValue(schema: JsonObject, name: string): JsonValue | undefined {
   const value = Object.hasOwn(schema, name) ? schema[name] : undefined;
-  // Kubernetes reads null and a flag that is false as absent.
+  // Kubernetes treats null, and a flag that is false, as absent.
   if (value === null || (value === false && OPEN_API_KEYWORDS[name as OpenApiKeyword] === 'flag'))
     return undefined;
   const understood = COMPARED_KEYWORDS.has(name);
@@ -227,7 +227,7 @@ function uncomparedValue(schema: JsonObject, name: string): JsonValue | undefine
 /** From the strictest to the most lenient. */
 const OPENNESS = ['closed', 'map', 'open'] as const;
 
-/** Which fields an object takes besides those that it declares; a validator of functionConfigs reads it so as well. */
+/** Returns the undeclared fields that an object accepts, as validators of functionConfigs do. */
 function openness(schema: JsonObject): (typeof OPENNESS)[number] {
   if (isSet(schema, PRESERVE) || isSet(schema, 'x-kubernetes-embedded-resource')) return 'open';
   const values = keyword(schema, 'additionalProperties');

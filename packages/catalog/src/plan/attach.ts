@@ -5,7 +5,7 @@ import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time
 import { displayedRelease, searchDocument } from './displayed-release.js';
 import { pinViolation } from './pinned-signers.js';
 
-/** Limits on bundles: each with its unit. */
+/** Limits on bundles, with their units. */
 export const BUNDLE_LIMITS = {
   /** Size of one bundle. */
   maxBytes: 1_048_576,
@@ -21,7 +21,7 @@ export const BUNDLE_LIMITS = {
 
 export interface AttachInput {
   current: FunctionRecord;
-  /** What was taken down of the function. */
+  /** The tombstones of the function. */
   takedowns: readonly Takedown[];
   release: ReleaseRecord;
   /** The record of `displayedRelease(current.releases)`. */
@@ -37,13 +37,13 @@ export type AttachPlan =
   | { outcome: 'unchanged'; release: ReleaseRecord };
 
 /**
- * Adds a bundle to an existing release. A signature by an untrusted signer is refused with
- * `untrusted`: otherwise anyone could "sign" a release. Throws `conflict` if the release has too many bundles.
+ * Plans to add a bundle to an existing release. It rejects a signature by an untrusted signer with `untrusted`:
+ * otherwise, anyone could "sign" a release. Throws `conflict` if the release has too many bundles.
  */
 export function planAttach(input: AttachInput): AttachPlan {
   const { current, takedowns, release, bundle, policies, now, by } = input;
   const { group, kind, bundles = [] } = release;
-  // Another signature by the same signer says nothing new, and could fill the release, unless it covers more.
+  // Another signature by the same signer adds nothing and could fill the release, unless it covers more.
   const says = (one: ReleaseBundle) => one.claim === 'signature' && one.signer !== undefined;
   const stands = bundles.some(
     (one) =>
@@ -104,7 +104,7 @@ export function planAttach(input: AttachInput): AttachPlan {
   };
 }
 
-/** Reports whether a signature covers all that another does, and is at least as old, by their verified times. */
+/** Reports whether a signature covers everything that another covers, and is at least as old by verified time. */
 function coversAll({ signedAt, isWhole }: ReleaseBundle, other: ReleaseBundle): boolean {
   if (other.isWhole === true && isWhole !== true) return false;
   return other.signedAt === undefined || (signedAt !== undefined && signedAt <= other.signedAt);

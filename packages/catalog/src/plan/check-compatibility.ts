@@ -4,26 +4,26 @@ import type { ReleaseRecord } from '../ports/records.js';
 import { publishDiagnostic } from './publish-codes.js';
 
 export interface CompatibilityCheck {
-  /** The release before. */
+  /** The previous release. */
   before: Pick<ReleaseRecord, 'release' | 'definition'>;
   definition: FunctionDefinition;
-  /** The exact bytes that the definition was read from. */
+  /** The exact bytes of the definition. */
   bytes: Uint8Array;
   file: string;
-  /** Whether breaking changes are warnings; in an alpha API version they always are. */
+  /** Whether breaking changes are warnings. In an alpha API version, they always are. */
   allowBreaking: boolean;
 }
 
 const ALPHA_HINT = 'Announce the change. Breaking changes are allowed in alpha API versions.';
 
-/** What a definition changes for those who use the release before: breaking changes first, then those to review. */
+/** Returns diagnostics for the changes since the previous release: breaking changes first, then changes to review. */
 export function checkCompatibility(check: CompatibilityCheck): Diagnostic[] {
   const { before, definition, bytes, file, allowBreaking } = check;
   const changes = compareDefinitions(before.definition, definition)
     .filter(({ effect }) => effect !== 'compatible')
     .slice(0, DOCUMENT_LIMITS.maxDiagnostics);
   if (changes.length === 0) return [];
-  // Read again with positions only where there is something to point at.
+  // Parsed again with positions only if there are diagnostics.
   const [document] = readYaml(bytes, { file }).documents;
   return changes.map(({ rule, effect, version, at, message }) => {
     const breaking = effect === 'breaking';

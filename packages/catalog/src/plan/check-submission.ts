@@ -15,7 +15,7 @@ import { PUBLISH_LIMITS, type PublishCode, publishDiagnostic } from './publish-c
 
 export interface Submission {
   name: FunctionName;
-  /** The kind is in lower case and matches every spelling. */
+  /** A kind in lower case matches every spelling. */
   kindFolded?: boolean;
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
@@ -24,7 +24,7 @@ export interface Submission {
   file: string;
 }
 
-/** Every problem of what is to be published, and the definition where it can be read. */
+/** Returns every problem of a submission, and its definition if it is readable. */
 export function checkSubmission(submission: Submission): {
   diagnostics: Diagnostic[];
   definition: FunctionDefinition | undefined;
@@ -75,7 +75,7 @@ function checkDefinition({ name, kindFolded = false, bytes, mediaType, file }: S
   return { diagnostics: all.sort(compareDiagnostics), definition: document.definition };
 }
 
-/** What lint cannot know, of a definition without errors. */
+/** Checks a definition without lint errors for problems that lint cannot detect. */
 function checkContent(
   definition: FunctionDefinition,
   name: FunctionName,
@@ -98,7 +98,7 @@ function checkContent(
     problems.push({ code: 'publish/entry-size', path: ['spec', 'versions'], message });
   }
   if (problems.length === 0) return [];
-  // Read again with positions only where there is something to point at.
+  // Parsed again with positions only if there are diagnostics.
   const [document] = readYaml(bytes, { file }).documents;
   return problems.map(({ code, path, message }) =>
     publishDiagnostic(code, file, message, path, document?.locate(path)),

@@ -1,7 +1,7 @@
 import { compareApiVersions, type FunctionDefinition, runtimeKinds } from '@krmhub/schema';
 import type { ReleaseSummary } from '../ports/records.js';
 
-/** What a definition is filtered and found by. */
+/** The facts of a definition for search and filters. */
 export function definitionFacts(
   definition: FunctionDefinition,
 ): Pick<ReleaseSummary, 'versions' | 'tags' | 'publisher' | 'runtimes' | 'licenses'> {

@@ -9,7 +9,10 @@ import { releaseSignatures } from '../policy/signature-verdict.js';
 import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
 import { definitionFacts } from './definition-facts.js';
 
-/** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
+/**
+ * Returns the newest of these releases by precedence, and a pre-release only if there is no other; undefined for an
+ * empty list.
+ */
 export function newestByRelease<Release extends { release: string }>(
   releases: readonly Release[],
 ): Release | undefined {
@@ -44,7 +47,7 @@ export function findPredecessor(
   )?.release;
 }
 
-/** What search finds the function by; `displayed` is the record of `displayedRelease(releases)`. */
+/** Builds the search document of a function. `displayed` is the record of `displayedRelease(releases)`. */
 export function searchDocument(
   name: FunctionName,
   releases: readonly ReleaseSummary[],
@@ -66,19 +69,19 @@ export function searchDocument(
   };
 }
 
-/** What search takes from an entry of an upstream catalog, which no one has linted: each with its unit. */
+/** Limits on search documents of upstream entries, which are not linted, with their units. */
 const ENTRY_TEXT_LIMITS = {
-  /** UTF-16 code units of a description; of a definition that is published, lint allows as many. */
+  /** Length of a description, in UTF-16 code units. Lint allows the same length for definitions. */
   maxDescriptionLength: 10_000,
-  /** UTF-16 code units of a publisher, a tag and a license. */
+  /** Length of a publisher, a tag, and a license, in UTF-16 code units. */
   maxValueLength: 500,
-  /** Tags. */
+  /** Number of tags. */
   maxTags: 50,
 } as const;
 
 /**
- * What search finds a function by that only upstream catalogs have: all but the release, and what is known of it.
- * Truncates long text. Omits long tags and licenses, because half of one must not match a search.
+ * Builds the search document of a function that exists only in upstream catalogs. Truncates long text. Omits long tags
+ * and licenses, because half of one must not match a search.
  */
 export function upstreamSearchDocument(
   definition: FunctionDefinition,
@@ -98,7 +101,7 @@ export function upstreamSearchDocument(
   };
 }
 
-/** The beginning of a text, with no half of a surrogate pair at its end. */
+/** Truncates a text without splitting a surrogate pair. */
 function truncate(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }

@@ -13,11 +13,11 @@ export type LifecycleAction = 'yank' | 'unyank' | 'deprecate';
 
 export interface LifecycleInput {
   current: FunctionRecord;
-  /** The release to mark. */
+  /** The release to change. */
   release: ReleaseRecord;
-  /** The record of the release that `displayedReleaseAfter(current, action, release.release)` names. */
+  /** The record of the release that `displayedReleaseAfter(current, action, release.release)` returns. */
   displayed: ReleaseRecord;
-  /** Why; also kept in the event. */
+  /** The reason, which is also in the event. */
   reason: string;
   now: Time;
   by: string;
@@ -28,8 +28,8 @@ export type LifecyclePlan =
   | { outcome: 'unchanged'; release: ReleaseRecord };
 
 /**
- * Name of the release that search shows once the mark is set: the caller reads its record for the plan.
- * Throws a RangeError where the function has no such release.
+ * Returns the displayed release after the change. The caller reads its record for the plan. Throws a RangeError if the
+ * function does not have this release.
  */
 export function displayedReleaseAfter(
   current: FunctionRecord,
@@ -39,7 +39,10 @@ export function displayedReleaseAfter(
   return displayedRelease(releasesAfter(current, action, release)).release;
 }
 
-/** Takes a release out of catalogs; its bytes stay. The same reason again changes nothing, another one replaces it. */
+/**
+ * Plans to yank a release: catalogs exclude it, and its bytes stay. The same reason again changes nothing, and another
+ * reason replaces it.
+ */
 export function planYank(input: LifecycleInput): LifecyclePlan {
   if (input.release.yanked?.reason === input.reason) return { outcome: 'unchanged', release: input.release };
   return planChange('yank', input, { ...input.release, yanked: lifecycleRecord(input) }, 'release.yanked');
@@ -51,7 +54,7 @@ export function planUnyank(input: LifecycleInput): LifecyclePlan {
   return planChange('unyank', input, release, 'release.unyanked');
 }
 
-/** Says that there is something better; the release stays in catalogs. Repeating is as with a yank. */
+/** Plans to deprecate a release, which stays in catalogs. Repeating it works as for a yank. */
 export function planDeprecate(input: LifecycleInput): LifecyclePlan {
   if (input.release.deprecated?.reason === input.reason)
     return { outcome: 'unchanged', release: input.release };
@@ -89,7 +92,7 @@ function planChange(
   };
 }
 
-/** The summaries with the mark set; what the mark says does not matter to selection. */
+/** Returns the summaries with the new lifecycle. Its details do not matter for the selection. */
 function releasesAfter(current: FunctionRecord, action: LifecycleAction, release: string): ReleaseSummary[] {
   if (!current.releases.some((summary) => summary.release === release)) {
     throw new RangeError(`${current.group}/${current.kind} has no release ${release}`);

@@ -7,7 +7,7 @@ import {
   type Severity,
 } from '@krmhub/schema';
 
-/** Limits on what is published beside those on documents: each with its unit. */
+/** Limits on publishing, with their units. */
 export const PUBLISH_LIMITS = {
   /** Size of one README. */
   maxReadmeBytes: 262_144,
@@ -17,7 +17,7 @@ export const PUBLISH_LIMITS = {
   maxEntryLength: 4 * DOCUMENT_LIMITS.maxDefinitionBytes,
 } as const;
 
-/** What publishing refuses beside what lint does. */
+/** The codes of publish errors, in addition to lint. */
 export const PUBLISH_CODES = {
   'publish/release': {
     severity: 'error',

@@ -29,42 +29,47 @@ import { tombstoneConflict } from './takedown.js';
 
 export interface PublishInput {
   name: FunctionName;
-  /** The kind is in lower case, as repositories have it; of a new function the definition says how it is spelled. */
+  /**
+   * The function. The kind can be in lower case, as in repositories; the definition of a new function sets its
+   * spelling.
+   */
   kindFolded?: boolean;
-  /** As the publisher wrote it: `v0.3` is `0.3.0`. */
+  /** The release as the publisher wrote it: `v0.3` is `0.3.0`. */
   release: string;
-  /** The definition's exact bytes. */
+  /** The exact bytes of the definition. */
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
-  /** The README's exact bytes, Markdown. */
+  /** The exact bytes of the README, in Markdown. */
   readme?: Uint8Array;
-  /** The function whose group is equal, and its kind but for case. */
+  /** The function with the same group, and the same kind ignoring case. */
   current: FunctionRecord | undefined;
-  /** The release of the same canonical name. */
+  /** The release with the same canonical name. */
   currentRelease: ReleaseRecord | undefined;
-  /** What was taken down of the function, whose names and bytes are not taken again. */
+  /** The tombstones of the function, whose names and bytes are rejected. */
   takedowns: readonly Takedown[];
   /** The record of `displayedRelease(current.releases)`. */
   displayed: ReleaseRecord | undefined;
   /** The record of `findPredecessor(current, release)`. */
   predecessor: ReleaseRecord | undefined;
-  /** What breaks files written for the predecessor is a warning, and no error. */
+  /** Whether breaking changes are warnings instead of errors. */
   allowBreaking: boolean;
   now: Time;
   by: string;
-  /** What diagnostics call the definition. */
+  /** The file name in diagnostics. */
   file?: string;
 }
 
 export type PublishPlan =
-  /** `blobs` are to be durable before the change is committed: the definition's bytes and the README's. */
+  /** `blobs` must be durable before the change is committed: the bytes of the definition and the README. */
   | { outcome: 'created'; change: FunctionChange; diagnostics: Diagnostic[]; blobs: Uint8Array[] }
-  /** The release already exists with these bytes. It is not linted again: rules change, releases do not. */
+  /**
+   * The release already exists with these bytes. It is not linted again, because rules can change but releases cannot.
+   */
   | { outcome: 'unchanged'; release: ReleaseRecord; diagnostics: Diagnostic[] }
   | { outcome: 'conflict'; error: KrmhubError }
   | { outcome: 'invalid'; diagnostics: Diagnostic[] };
 
-/** Decides what publishing a release does. `current` and the records of its releases are of one revision. */
+/** Plans the publishing of a release. `current` and the records of its releases have the same revision. */
 export function planPublish(input: PublishInput): PublishPlan {
   const { bytes, current, currentRelease, readme } = input;
   const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
@@ -126,7 +131,7 @@ function compareWithExisting(
   return { outcome: 'unchanged', release: standing, diagnostics: [] };
 }
 
-/** Another order, layout or comment: as when a file is published alone and then as a part of a catalog. */
+/** Reports whether only formatting differs, for example if a file is published alone and then in a catalog. */
 function hasSameContent(standing: ReleaseRecord, bytes: Uint8Array): boolean {
   if (bytes.byteLength > DOCUMENT_LIMITS.maxDefinitionBytes) return false;
   const { documents } = lint(bytes, { file: 'definition.yaml' });

@@ -11,13 +11,13 @@ export interface TakedownInput {
    * of an earlier takedown can name more.
    */
   takedown: Takedown;
-  /** ID of the token that asked for it. */
+  /** ID of the token of the request. */
   token?: string;
-  /** The record of the release that `displayedReleaseAfterTakedown` names. */
+  /** The record of the release that `displayedReleaseAfterTakedown` returns. */
   displayed: ReleaseRecord | undefined;
 }
 
-/** Name of the release that search shows once these bytes are gone; undefined where none is left. */
+/** Returns the displayed release without these bytes; undefined if there is none. */
 export function displayedReleaseAfterTakedown(
   current: FunctionRecord | undefined,
   digest: Digest,
@@ -27,9 +27,9 @@ export function displayedReleaseAfterTakedown(
 }
 
 /**
- * Decides what a takedown removes. The bytes are what is dangerous, so every release of the function
- * with the same bytes is removed, too. A release that does not exist can be taken down, too: its name and
- * digest get a tombstone, for example after restoring an older backup. Throws `conflict` if the name has other bytes.
+ * Plans a takedown. It includes every release of the function with the same bytes. A release that does not exist can
+ * also be taken down: its name and digest get a tombstone, for example after restoring an older backup. Throws
+ * `conflict` if the name has other bytes.
  */
 export function planTakedown({ current, takedown, token, displayed }: TakedownInput): FunctionTakedown {
   const name = { group: current?.group ?? takedown.group, kind: current?.kind ?? takedown.kind };
@@ -71,7 +71,7 @@ export function planTakedown({ current, takedown, token, displayed }: TakedownIn
   };
 }
 
-/** Why a release cannot be published: its name or its bytes were taken down. Undefined where they were not. */
+/** Returns an error if the name or the bytes of a release were taken down; otherwise undefined. */
 export function tombstoneConflict(
   takedowns: readonly Takedown[],
   submitted: { release: string; digest: Digest },
@@ -91,7 +91,7 @@ export function tombstoneConflict(
   });
 }
 
-/** `example.com/SetLabels@1.0.0 was taken down at … by …: reason`. */
+/** Describes a tombstone: `example.com/SetLabels@1.0.0 was taken down at … by …: reason`. */
 export function describeTombstone({ group, kind, release, at, by, reason }: Takedown): string {
   return `${group}/${kind}@${release} was taken down at ${at} by ${by}: ${reason}`;
 }

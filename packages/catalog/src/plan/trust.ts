@@ -6,7 +6,7 @@ import { BUNDLE_LIMITS } from './attach.js';
 import { pinnedSigners, pinViolation } from './pinned-signers.js';
 
 export interface TrustInput {
-  /** The plan of the publish, without bundles. */
+  /** The plan to publish the release, without bundles. */
   change: FunctionChange;
   /** Bundles by the publisher. */
   bundles: readonly ReleaseBundle[];
@@ -15,12 +15,12 @@ export interface TrustInput {
    * signatures count only if a policy trusts the signer, or if it signed earlier releases.
    */
   others?: readonly ReleaseBundle[];
-  /** Why further bundles are no evidence. */
+  /** Why other bundles are not valid evidence. */
   problems: readonly string[];
   policies: readonly SigningPolicy[];
-  /** The function on whose revision the change was planned. */
+  /** The function at the revision of the plan. */
   current: FunctionRecord | undefined;
-  /** What was taken down of the function. */
+  /** The tombstones of the function. */
   takedowns: readonly Takedown[];
 }
 

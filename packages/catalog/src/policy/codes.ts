@@ -1,6 +1,6 @@
 import type { Severity } from '@krmhub/schema';
 
-/** What is refused of a signing policy beside what the YAML reader refuses. */
+/** The codes of policy errors, in addition to YAML errors. */
 export const POLICY_CODES = {
   'policy/document': {
     severity: 'error',

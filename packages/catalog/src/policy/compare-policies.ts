@@ -1,19 +1,19 @@
 import { matchesGlob } from '@krmhub/schema';
 import { describeTrusted, matchesSigner, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
 
-/** What new policies change for the functions of a group. */
+/** The changes of new policies for the functions of a group. */
 export interface TrustChange {
-  /** A glob, as a policy has it. */
+  /** A glob of a policy. */
   group: string;
-  /** Whether releases need a signature now, or need none any more; absent where that stays. */
+  /** Whether releases now require a signature, or no longer require one. Absent if this does not change. */
   signatures?: 'needed' | 'not needed';
-  /** Signers that are trusted now and were not, each with its limits, as text. */
+  /** Added signers as text, with their limits. */
   trusted: string[];
-  /** Signers that were trusted and are not any more. */
+  /** Removed signers as text. */
   distrusted: string[];
 }
 
-/** Returns, for each group that a policy names before or after, who becomes trusted and who no longer is. */
+/** Returns the added and removed signers of each group in the old or new policies. */
 export function compareTrust(
   before: readonly SigningPolicy[],
   after: readonly SigningPolicy[],
@@ -39,12 +39,12 @@ export function compareTrust(
   });
 }
 
-/** Policies over a wider glob speak for the group too. A `*` of the group is text here, which only a `*` matches. */
+/** Returns the policies for a group, also with broader globs. A `*` in the group is text that only a `*` matches. */
 function coveringPolicies(policies: readonly SigningPolicy[], group: string): SigningPolicy[] {
   return policies.filter(({ groups }) => groups.some((glob) => matchesGlob(glob, group)));
 }
 
-/** Revoked signers by their text. A revocation counts in every group. */
+/** Returns the revoked signers as text. A revocation applies to every group. */
 function revokedSigners(policies: readonly SigningPolicy[]): Map<string, TrustedSigner> {
   const revoked = policies.flatMap(({ signers }) => signers.filter((one) => one.revoked !== undefined));
   return new Map(revoked.map((signer) => [describeTrusted(signer), signer]));
@@ -62,7 +62,7 @@ function trustedTexts(
   return new Set(texts);
 }
 
-/** Reports whether policies trust one subject by a pattern alone, which stays when the subject is revoked. */
+/** Reports whether policies trust a subject only by a pattern, which remains when the subject is revoked. */
 function isMatchedByPattern(policies: readonly SigningPolicy[], revoked: TrustedSigner): boolean {
   if (!('subject' in revoked)) return false;
   const { issuer, subject } = revoked;

@@ -3,8 +3,8 @@ import type { PolicyCode } from './codes.js';
 import { type PatternPath, patternPaths, sampleText } from './pattern-samples.js';
 
 /**
- * Finds what a valid policy trusts beside what its author means. Each finding is a warning with an example, since only
- * the author knows what is meant.
+ * Finds signers that a valid policy trusts by mistake. Each finding is a warning with an example, because only the
+ * author knows the intent.
  */
 
 export interface Danger {
@@ -12,7 +12,7 @@ export interface Danger {
   message: string;
 }
 
-/** From the widest; each with what a pattern of this width also trusts. */
+/** The widths of patterns, broadest first, with a description of what such a pattern also trusts. */
 const WIDTHS = {
   any: 'every subject of its issuer',
   host: 'subjects on other hosts',
@@ -29,9 +29,11 @@ const STRANGERS = [
   `https://github.com/attacker/functions/${WORKFLOW}@refs/heads/attacker`,
   'attacker@attacker.example',
 ];
-/** The rest of a subject after a name that the attacker chose: a pattern can fix the branch or tag, or the workflow too. */
+/**
+ * The rest of a subject after a name that an attacker chooses. A pattern can fix the branch or tag, and the workflow.
+ */
 const RESTS = [`${WORKFLOW}@refs/heads/main`, WORKFLOW, '.github/workflows'];
-/** What an attacker can register or choose, for each part of a subject at which a wildcard can begin. */
+/** Names that an attacker can register, for each part of a subject where a wildcard can start. */
 const CHOSEN_TEXTS = [
   ...STRANGERS,
   ...RESTS.map((rest) => `https://github.com/attacker/functions/${rest}`),
@@ -53,13 +55,13 @@ const CHOSEN_TEXTS = [
   'pull/1/merge',
   '1/merge',
 ];
-/** A subject as a certificate authority writes it, which says more in an example than another text that matches. */
+/** Matches a realistic subject, which is a better example than other matching texts. */
 const WORKFLOW_SUBJECT =
   /^https:\/\/[^/@]+\/[^/@]+\/[^/@.]+\/\.github\/workflows\/[^/@]+\.yaml@refs\/\w+\/[^@]+$/;
-/** Texts that are matched against the pattern itself before one is shown: matching takes long for hostile patterns. */
+/** Maximum number of matched examples, because matching is slow for hostile patterns. */
 const MAX_MATCHES = 3;
 
-/** What is dangerous about a pattern over the subjects of an issuer. */
+/** Finds the dangers of a pattern for the subjects of an issuer. */
 export function patternDangers(pattern: string, matches: (subject: string) => boolean): Danger[] {
   const paths = patternPaths(pattern);
   const dangers: Danger[] = [];
@@ -85,7 +87,7 @@ function findWideMatch(
   const found: { width: Width; subject: string }[] = [];
   for (const path of paths) {
     const literals = path.filter((piece) => typeof piece === 'string').join('');
-    // The pattern of a mail address: a workflow in its place would only be a curiosity.
+    // For a pattern of an email address, a workflow would not be a realistic example.
     const isMail = literals.includes('@') && !literals.includes('/');
     for (const [at, piece] of path.entries()) {
       if (typeof piece === 'string') continue;
@@ -108,7 +110,9 @@ function findWideMatch(
     .find(({ subject }) => matches(subject));
 }
 
-/** Which part of a subject the attacker has chosen; undefined for none that is a danger, such as the name of a tag. */
+/**
+ * Returns the part of a subject that the attacker chose; undefined for parts without danger, such as the name of a tag.
+ */
 function chosenWidth(subject: string): Width | undefined {
   const [, address] = /^[^@/\s]+@([^@/\s]+)$/.exec(subject) ?? [];
   if (address !== undefined) return isChosenDomain(address) ? 'domain' : undefined;
@@ -121,10 +125,10 @@ function chosenWidth(subject: string): Width | undefined {
   return /^refs\/(?:heads\/attacker|pull\/1\/merge)/.test(ref!) ? 'ref' : undefined;
 }
 
-/** Anyone can get a name below these domains. */
+/** Domains with subdomains for everyone. */
 const SHARED_DOMAINS = /\.(?:iam\.gserviceaccount\.com|onmicrosoft\.com)$/;
 
-/** Reports whether the registrable part of a domain is the attacker's, and not only a subdomain. */
+/** Reports whether an attacker controls the registrable part of a domain, not only a subdomain. */
 function isChosenDomain(domain: string): boolean {
   const own = domain.replace(SHARED_DOMAINS, '');
   return own
@@ -146,14 +150,14 @@ function findLoneDotMatch(
   return undefined;
 }
 
-/** An issuer that does not prove who it is. */
+/** Finds issuers that do not prove an identity. */
 export function issuerDangers(issuer: string): Danger[] {
   if (!/^http:/i.test(issuer)) return [];
   const message = `the issuer ${issuer} is not https: an attacker on its network can sign as any subject`;
   return [{ code: 'policy/insecure-issuer', message }];
 }
 
-/** Texts that are compared exactly and look like a pattern. */
+/** Finds exact texts that look like patterns. */
 export function exactDangers(what: 'issuer' | 'subject', text: string): Danger[] {
   if (!text.includes('*')) return [];
   const message = `the ${what} ${text} is compared exactly: \`*\` is not a wildcard`;
@@ -172,7 +176,7 @@ export function groupDangers(glob: string): Danger[] {
   return [{ code: 'policy/broad-group', message: `the group ${glob} also covers ${example}` }];
 }
 
-/** A valid range that no release is in, so that the policy protects nothing. */
+/** Finds valid ranges that cannot match a release. */
 export function rangeDangers(range: string): Danger[] {
   const { set } = new semver.Range(range, { includePrerelease: true });
   const lowest = set.flat().flatMap(({ semver: { version } }) => {

@@ -10,23 +10,23 @@ import {
 } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
 
-/** Names of catalogs, sources and policies (RFC 1123). */
+/** Matches names of catalogs, sources, and policies (RFC 1123). */
 export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** What a mapping of a document may hold. */
+/** The allowed fields of a mapping. */
 export interface Fields {
   required?: readonly string[];
   optional?: readonly string[];
 }
 
-/** What every kind of document of ours is refused for, after the prefix of its kind. */
+/** The error codes of all our document types, without the prefix of the type. */
 type FieldProblem = 'missing-field' | 'unknown-field' | 'wrong-type' | 'limit';
 type FieldCodes<Prefix extends string> = Record<
   `${Prefix}/${FieldProblem}`,
   { severity: Severity; summary: string; fix: string }
 >;
 
-/** Reads the fields of one document and collects everything that is wrong with them, each at its position. */
+/** Reads the fields of one document, and collects all problems with their positions. */
 export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>> {
   readonly diagnostics: Diagnostic[] = [];
   readonly #document: YamlDocument;
@@ -66,7 +66,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
     });
   }
 
-  /** A mapping with the fields that it may have; undefined where it is none. */
+  /** Returns a mapping with known fields; undefined if the value is not a mapping. */
   mapping(value: JsonValue | undefined, at: Path, fields: Fields): JsonObject | undefined {
     if (!isMapping(value)) {
       this.#wrongType(value, at, 'a mapping');
@@ -84,14 +84,14 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
     return value;
   }
 
-  /** A mapping whose fields another check knows; undefined where it is none. */
+  /** Returns a mapping without a check of its fields; undefined if the value is not a mapping. */
   anyMapping(value: JsonValue | undefined, at: Path): JsonObject | undefined {
     if (isMapping(value)) return value;
     this.#wrongType(value, at, 'a mapping');
     return undefined;
   }
 
-  /** Text that is neither empty nor longer than `maxLength`; undefined where it is not. */
+  /** Returns a non-empty string of at most `maxLength`; otherwise undefined. */
   text(value: JsonValue | undefined, at: Path, maxLength: number = this.#maxTextLength): string | undefined {
     if (typeof value !== 'string' || value === '') {
       this.#wrongType(value, at, 'text');
@@ -105,14 +105,14 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
     return value;
   }
 
-  /** `true` or `false`; undefined where it is neither. */
+  /** Returns a boolean; otherwise undefined. */
   boolean(value: JsonValue | undefined, at: Path): boolean | undefined {
     if (typeof value === 'boolean') return value;
     this.#wrongType(value, at, '`true` or `false`', 'Use `true` or `false`, without quotes.');
     return undefined;
   }
 
-  /** A list of at most `limit` items; undefined where it is none. */
+  /** Returns a list of at most `limit` items; otherwise undefined. */
   list(value: JsonValue | undefined, at: Path, limit: number): JsonValue[] | undefined {
     if (!Array.isArray(value)) {
       this.#wrongType(value, at, 'a list');

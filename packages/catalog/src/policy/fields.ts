@@ -20,18 +20,18 @@ import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 export type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
 
 const RFC3339_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
-/** Nothing but blank lines, comments and markers: no policy. */
+/** Matches text with only blank lines, comments, and markers, which contains no policy. */
 const NO_DOCUMENTS = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
 export const VALIDITY_FIELDS = ['validFrom', 'validUntil'] as const;
-/** For a key that YAML has folded into one line, and for the path of a file. */
+/** The hint for a key that YAML folded into one line, or that is the path of a file. */
 const BLOCK_SCALAR_HINT = 'Use `key: |`, and paste the lines of the .pub file below it, indented.';
-/** Nobody reads these documents as YAML 1.1, and a time is a date there. */
+/** Warnings about YAML 1.1, which do not apply because only krmhub reads these documents. */
 const VALIDITY_PATH = /\.(validFrom|validUntil)$/;
 
 /**
- * Reads a file of such documents, each by `readOne`, and gives everything that is wrong with it. There is nothing to
- * read in a file without any document, and nothing is read where there are more than `maxPatterns` patterns of subjects.
- * In messages, `whole` begins what is said of the file ("the file has"), and `documents` names what is in it.
+ * Reads a file of documents with `readOne`, and reports all problems. Returns nothing for a file with more than
+ * `maxPatterns` subject patterns. In messages, `whole` starts a sentence about the file ("the file has"), and
+ * `documents` is the plural of its content.
  */
 export function readPolicyFile(
   bytes: Uint8Array,
@@ -71,7 +71,7 @@ export function readPolicyFile(
   return all.sort(compareDiagnostics);
 }
 
-/** Patterns of what has `signers` or is one, counted before any is compiled, which takes long. */
+/** Counts the subject patterns before any of them is compiled, because compiling is slow. */
 export function countPatterns(values: readonly JsonValue[]): number {
   const has = (value: JsonValue) => isMapping(value) && value.subjectPattern !== undefined;
   return values.reduce<number>((sum, value) => {
@@ -80,7 +80,7 @@ export function countPatterns(values: readonly JsonValue[]): number {
   }, 0);
 }
 
-/** What the YAML reader says, but for times without quotes. */
+/** Returns the YAML diagnostics, except those about times without quotes. */
 export function withoutDateWarnings(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !VALIDITY_PATH.test(path));
 }
@@ -113,7 +113,7 @@ export function readName(value: JsonValue | undefined, fields: PolicyFields): st
   return name;
 }
 
-/** `ofPath` is the way out where there is the path of a file in place of a key. */
+/** `ofPath` is the hint if the key is a path. */
 export function readKey(
   pem: string | undefined,
   at: Path,

@@ -1,21 +1,20 @@
 /**
- * Reads a regular expression as far as it takes to write texts that it matches. Syntax that this reader does not know
- * gives no samples: they serve warnings, not decisions.
+ * Parses a regular expression to generate matching texts. Unknown syntax gives no samples: they are only for warnings.
  */
 
-/** A place of a pattern that stands for any text of some characters. */
+/** A part of a pattern that matches any text of some characters. */
 export interface Wildcard {
-  /** Reports whether the place can be this text. */
+  /** Reports whether the part can match this text. */
   allows(text: string): boolean;
-  /** A dot that stands for exactly one character, as one without its backslash does. */
+  /** A dot that matches exactly one character, as without its backslash. */
   isLoneDot: boolean;
   min: number;
 }
 
-/** One way through the alternatives of a pattern. */
+/** One path through the alternatives of a pattern. */
 export type PatternPath = readonly (string | Wildcard)[];
 
-/** Limits on what is sampled of a pattern: more is not looked at. */
+/** Limits on the samples of a pattern. */
 const MAX_PATHS = 16;
 const MAX_PIECES = 512;
 
@@ -31,7 +30,7 @@ export function patternPaths(pattern: string): PatternPath[] {
   }
 }
 
-/** Names of classes inside brackets (RE2, "ASCII character classes"). */
+/** Names of classes in brackets (RE2, "ASCII character classes"). */
 const ASCII_CLASSES: Record<string, string> = {
   alnum: '0-9A-Za-z',
   alpha: 'A-Za-z',
@@ -43,7 +42,7 @@ const ASCII_CLASSES: Record<string, string> = {
   xdigit: '0-9A-Fa-f',
 };
 
-/** An atom before its quantifier: paths, or the source of a class of characters. */
+/** An atom without its quantifier: paths, or the source of a character class. */
 type Atom = { paths: PatternPath[] } | { characters: string; isDot: boolean };
 
 class PatternReader {
@@ -63,7 +62,7 @@ class PatternReader {
     return paths.slice(0, MAX_PATHS);
   }
 
-  /** Combines the first path of each part, and every other path with the first ones of the other parts. */
+  /** Combines the first path of each part, and each other path with the first paths of the other parts. */
   #sequence(): PatternPath[] {
     let paths: PatternPath[] = [[]];
     while (this.#at < this.pattern.length && !/[|)]/.test(this.pattern[this.#at]!)) {
@@ -171,7 +170,7 @@ function compile(characters: string): RegExp {
   }
 }
 
-/** What stands for a place after a text, where its characters allow it. */
+/** Returns a text for a part, if its characters allow it. */
 const USUAL_TEXTS: readonly (readonly [after: string, text: string])[] = [
   ['refs/heads/', 'main'],
   ['refs/tags/', 'v1.0.0'],
@@ -181,7 +180,9 @@ const USUAL_TEXTS: readonly (readonly [after: string, text: string])[] = [
 ];
 const PLAIN_TEXTS = ['x', '1', 'A', '-'];
 
-/** Writes a text for a path with `text` at the place `at`, and something usual at the others; undefined if it cannot. */
+/**
+ * Generates a text for a path with `text` in the part `at`, and ordinary text in the others; undefined if impossible.
+ */
 export function sampleText(path: PatternPath, at: number, text: string): string | undefined {
   let written = '';
   for (const [index, piece] of path.entries()) {
@@ -197,7 +198,7 @@ export function sampleText(path: PatternPath, at: number, text: string): string 
 }
 
 function usualText(before: string, place: Wildcard): string | undefined {
-  // It is meant as a dot.
+  // A literal dot.
   if (place.isLoneDot) return '.';
   const known = USUAL_TEXTS.filter(([after]) => before.endsWith(after)).map(([, text]) => text);
   const plain = PLAIN_TEXTS.map((character) => character.repeat(Math.max(1, place.min)));

@@ -5,7 +5,7 @@ import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-pol
 
 /** Reads the groups and signers of a SigningPolicy, or of a policy in a recipe. */
 
-/** Characters that a glob over groups can have (Kubernetes, "DNS Subdomain Names", and `*`). */
+/** Matches a glob for groups (Kubernetes, "DNS Subdomain Names", and `*`). */
 const GROUP_GLOB = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;
 export const SIGNER_FIELDS = [
   'key',
@@ -33,7 +33,7 @@ export function readGroups(
   });
 }
 
-/** `ofPath` is the way out where there is the path of a file in place of a key. */
+/** `ofPath` is the hint if the key is a path. */
 export function readSigners(
   value: JsonValue | undefined,
   at: Path,
@@ -56,7 +56,7 @@ function readSigner(
   return signer === undefined ? undefined : readSignerFields(signer, at, fields, ofPath);
 }
 
-/** The signer that the fields `SIGNER_FIELDS` of a mapping name; other fields are not looked at. */
+/** Reads the signer in the fields `SIGNER_FIELDS` of a mapping. Ignores other fields. */
 export function readSignerFields(
   signer: JsonObject,
   at: Path,
@@ -87,7 +87,7 @@ export function readSignerFields(
   if (subject !== undefined) reportDangers(exactDangers('subject', subject), [...at, 'subject'], fields);
   if (subjectPattern !== undefined) {
     const matches = checkPattern(subjectPattern, [...at, 'subjectPattern'], fields);
-    // The more a revocation matches, the less is trusted.
+    // A revocation can be broad, because it reduces trust.
     const dangers =
       matches === undefined || revoked !== undefined ? [] : patternDangers(subjectPattern, matches);
     reportDangers(dangers, [...at, 'subjectPattern'], fields);
@@ -97,7 +97,7 @@ export function readSignerFields(
   return subjectPattern === undefined ? undefined : { issuer, subjectPattern, ...rest };
 }
 
-/** Why fields name no one signer: something is missing, or two are named. */
+/** Returns why fields do not identify one signer: something is missing, or there are two. */
 function signerProblem(signer: JsonObject): { message: string; hint: string } | undefined {
   const has = (name: (typeof SIGNER_FIELDS)[number]) => signer[name] !== undefined;
   const identity = (['issuer', 'subject', 'subjectPattern'] as const).find(has);
@@ -135,7 +135,7 @@ function signerProblem(signer: JsonObject): { message: string; hint: string } | 
   return undefined;
 }
 
-/** Returns what the pattern matches; undefined where an error is reported. */
+/** Returns the compiled pattern; undefined with an error. */
 function checkPattern(
   pattern: string,
   at: Path,

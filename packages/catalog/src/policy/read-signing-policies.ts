@@ -7,8 +7,8 @@ import { readReleaseRange } from './release-range.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS, type SigningPolicy } from './signing-policy.js';
 
 /**
- * Reads SigningPolicies, one to a YAML document, and finds everything that is wrong with them. They are there where
- * nothing is; a file without any document is an empty list. Nothing of a policy is ignored.
+ * Reads SigningPolicies, one per YAML document, and reports all problems. Returns the policies only without errors. A
+ * file without documents is an empty list. Unknown fields are errors.
  */
 export function readSigningPolicies(
   bytes: Uint8Array,
@@ -31,7 +31,7 @@ export function readSigningPolicies(
   return hasErrors(all) ? { diagnostics: all } : { policies, diagnostics: all };
 }
 
-/** Undefined only where an error is reported; with errors, what is given is not to be used. */
+/** Returns undefined only with an error. With errors, the result must not be used. */
 export function readPolicy({ value }: YamlDocument, fields: PolicyFields): SigningPolicy | undefined {
   if (isMapping(value) && typeof value.kind === 'string' && value.kind !== POLICY_KIND) {
     fields.report('policy/document', ['kind'], `\`kind\` is not \`${POLICY_KIND}\``);

@@ -20,8 +20,8 @@ import {
 } from './trust.js';
 
 /**
- * Reads SigningPolicies and TrustedCatalogs, one to a YAML document, and finds everything that is wrong with them. The
- * trust is undefined if there are errors; a file of comments only trusts no one. Unknown fields are errors.
+ * Reads SigningPolicies and TrustedCatalogs, one per YAML document, and reports all problems. The trust is undefined if
+ * there are errors. A file with only comments trusts no one. Unknown fields are errors.
  */
 export function readTrust(bytes: Uint8Array, file: string): { trust?: Trust; diagnostics: Diagnostic[] } {
   const trust: Trust = { policies: [], catalogs: [] };
@@ -63,7 +63,7 @@ function readDocument(document: YamlDocument, fields: PolicyFields, { policies, 
   catalogs.push(entry);
 }
 
-/** Undefined only where an error is reported. */
+/** Returns undefined only with an error. */
 function readCatalog({ value }: YamlDocument, fields: PolicyFields): TrustedCatalog | undefined {
   const root = fields.mapping(value, [], { required: ['apiVersion', 'kind', 'metadata', 'spec'] });
   if (root === undefined) return undefined;
@@ -96,7 +96,7 @@ function readCatalogName(value: JsonValue | undefined, at: Path, fields: PolicyF
 
 function readUrl(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {
   const text = value === undefined ? undefined : fields.text(value, at);
-  // What is wrong with it is not repeated: it may hold a password.
+  // The message does not repeat the URL, because it can contain a password.
   if (text !== undefined && canonicalCatalogUrl(text) === undefined) {
     fields.report('policy/catalog-url', at, 'not the URL of a catalog');
   }

@@ -3,8 +3,8 @@ import semver from 'semver';
 export type ReleaseRange = { ok: true; range: string } | { ok: false; reason: string; hint?: string };
 
 /**
- * Reads a range of npm's semver, in which a comma means "and" as in the ranges of Helm and kpt.
- * `!=`, which those have and npm has not, is refused; `exclude` and two ranges say the same.
+ * Parses an npm semver range. A comma means "and", as in ranges of Helm and kpt. It rejects `!=`, which npm does not
+ * support; `exclude` or two ranges express the same.
  */
 export function readReleaseRange(text: string): ReleaseRange {
   if (text.includes('!')) {

@@ -7,7 +7,7 @@ import {
   type SigningPolicy,
 } from './signing-policy.js';
 
-/** What the signatures of a release prove, under the current policies. */
+/** The state of the signatures of a release under the current policies. */
 export type SignatureState =
   /** A policy trusts a signer. */
   | 'verified'
@@ -15,26 +15,26 @@ export type SignatureState =
   | 'not-trusted'
   /** A signature is valid, and no policy covers the release. */
   | 'signed'
-  /** There is a signature by a key that this registry could not identify. */
+  /** A signature is by a key that this registry could not identify. */
   | 'not-checked'
   | 'unsigned';
 
 /**
- * The verdict on the signatures of a release. Everything that shows one takes its words from `verdictLabel` and
- * `verdictText`, so that pages, the API and the command line never contradict each other.
+ * The verdict on the signatures of a release. `verdictLabel` and `verdictText` format it for pages, the API, and the
+ * command line, so that they never contradict each other.
  */
 export interface SignatureVerdict {
   state: SignatureState;
   signer?: Signer;
   /** The policy that trusts the signer, or that requires another one. */
   policy?: string;
-  /** Why it is not trusted; only for `not-trusted`. */
+  /** The reason; only for `not-trusted`. */
   reason?: string;
-  /** Whether the signature covers the README too; absent if the release has none. */
+  /** Whether the signature also covers the README. Absent if the release has no README. */
   isReadmeSigned?: boolean;
 }
 
-/** What is known of the signatures of a release. */
+/** The signatures of a release. */
 export interface SignedParts {
   signatures: readonly Omit<ReleaseSignature, 'bundle'>[];
   /** Whether there are signatures by keys that this registry could not identify. */
@@ -50,7 +50,7 @@ export function judgeSignatures(
 ): SignatureVerdict {
   const verdict = judge(policies, name, parts);
   if (parts.hasReadme !== true) return verdict;
-  // A signature of the definition alone says nothing about the README beside it.
+  // A signature of only the definition does not cover the README.
   const whole = parts.signatures.filter(({ isWhole }) => isWhole === true);
   const covering = judge(policies, name, { signatures: whole });
   return { ...verdict, isReadmeSigned: isSound(covering) };
@@ -78,7 +78,7 @@ function judge(
   return { state: hasUnidentified === true ? 'not-checked' : 'unsigned' };
 }
 
-/** Reports whether a signature is valid, and nothing says that it should not count. */
+/** Reports whether a signature is valid and not rejected by a policy. */
 export function isSound({ state }: Pick<SignatureVerdict, 'state'>): boolean {
   return state === 'verified' || state === 'signed';
 }
@@ -91,13 +91,13 @@ const LABELS: Record<SignatureState, string> = {
   unsigned: 'not signed',
 };
 
-/** A few words for lists and labels. */
+/** Returns a short label for lists. */
 export function verdictLabel(verdict: Pick<SignatureVerdict, 'state' | 'isReadmeSigned'>): string {
   const label = LABELS[verdict.state];
   return isSound(verdict) && verdict.isReadmeSigned === false ? `${label}, but not the README` : label;
 }
 
-/** One line: the state with the signer, the policy or the reason. */
+/** Returns one line: the state with the signer, the policy, or the reason. */
 export function verdictText(verdict: SignatureVerdict): string {
   const readme =
     isSound(verdict) && verdict.isReadmeSigned === false ? '; no signature covers the README' : '';
@@ -120,7 +120,7 @@ function stateText({ state, signer, policy, reason }: SignatureVerdict): string 
   }
 }
 
-/** The signatures among the bundles of a release, and what else they say of it. */
+/** Returns the signatures of a release, and its other bundles. */
 export function signedParts({
   bundles = [],
   readme,
@@ -136,7 +136,7 @@ export function signedParts({
   };
 }
 
-/** What is known of who signed a release; what speaks of something else than the release is left out. */
+/** Returns the signatures of a release, without those of other objects. */
 export function releaseSignatures({
   bundles = [],
 }: {

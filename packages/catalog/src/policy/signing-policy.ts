@@ -6,7 +6,7 @@ import type { ReleaseSignature, Signer, Time } from '../ports/records.js';
 export const POLICY_API_VERSION = 'krmhub.dev/v1alpha1';
 export const POLICY_KIND = 'SigningPolicy';
 
-/** Limits on policies: each with its unit. */
+/** Limits on policies, with their units. */
 export const POLICY_LIMITS = {
   /** Size of the policy file. */
   maxBytes: 262_144,
@@ -24,15 +24,15 @@ export const POLICY_LIMITS = {
   maxTextLength: 2_048,
 } as const;
 
-/** Whose signatures make releases of which functions trusted. */
+/** The trusted signers for the releases of functions. */
 export interface SigningPolicy {
   /** A DNS label. */
   name: string;
-  /** Globs; `*` stands for any characters. */
+  /** Globs. `*` matches any characters. */
   groups: string[];
-  /** A range that npm's semver reads, pre-releases included; absent for every release. */
+  /** An npm semver range, including pre-releases. Absent for every release. */
   releases?: string;
-  /** One of them is enough. */
+  /** The signers. One of them is sufficient. */
   signers: TrustedSigner[];
 }
 
@@ -41,21 +41,21 @@ export type TrustedSigner = (
   | { issuer: string; subject: string }
   | { issuer: string; subjectPattern: string }
 ) & {
-  /** Signatures from then on. */
+  /** Only signatures from this time. */
   validFrom?: Time;
-  /** Signatures before then. */
+  /** Only signatures before this time. */
   validUntil?: Time;
-  /** Reason why none of its signatures is trusted, whenever it was made. */
+  /** The reason why none of its signatures is trusted, old or new. */
   revoked?: string;
 };
 
-/** Names the signer and the policy that trusts it, never just "signed". */
+/** The signer, and the policy that trusts it. */
 export type Verdict =
   | { trusted: true; signer: Signer; policy: string }
   /** A policy requires a signature that is missing. */
   | { trusted: false; reason: string; policy: string };
 
-/** Policies that say something about a release. */
+/** Returns the policies that cover a release. */
 export function applicablePolicies(
   policies: readonly SigningPolicy[],
   { group, release }: { group: string; release: string },
@@ -68,8 +68,8 @@ export function applicablePolicies(
 }
 
 /**
- * Reports whether a signer that a covering policy names signed a release; undefined if no policy covers it. One valid
- * signature is enough, since anyone who can add bundles could otherwise spoil a release with a bad one.
+ * Evaluates the signatures of a release: trusted if a signer of a covering policy signed it; undefined if no policy
+ * covers it. One valid signature is sufficient, because anyone who can add bundles could otherwise add an invalid one.
  */
 export function evaluateSignatures(
   policies: readonly SigningPolicy[],
@@ -93,7 +93,7 @@ export function evaluateSignatures(
     }
   }
   const policy = covering[0]!.name;
-  // What is nearest to a good signature says most: a revoked or late signer before a stranger.
+  // The reason of the closest signature is the most useful: a revoked or late signer before an unknown one.
   const reason =
     stated.find(({ revoked }) => revoked !== undefined)?.revoked ??
     (reasons.find(({ isStranger }) => !isStranger) ?? reasons[0])?.reason;
@@ -114,7 +114,7 @@ export function revocationReason(policies: readonly SigningPolicy[], signer: Sig
   return undefined;
 }
 
-/** Undefined where the policy trusts the signature. */
+/** Returns why a policy does not trust a signature; undefined if it does. */
 function evaluateSignature(
   { name, signers }: SigningPolicy,
   { signer, signedAt, receivedAt }: Omit<ReleaseSignature, 'bundle'>,
@@ -133,7 +133,7 @@ function evaluateSignature(
   return { reason, isStranger: matching.length === 0 };
 }
 
-/** Reports whether a policy names the signer and none revokes it. Ignores the time of signing. */
+/** Reports whether a policy lists the signer, and no policy revokes it. Ignores the signing time. */
 export function isNamedSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
   return (
     revocationReason(policies, signer) === undefined &&
@@ -141,7 +141,7 @@ export function isNamedSigner(policies: readonly SigningPolicy[], signer: Signer
   );
 }
 
-/** What each policy says of each signature: where it is the same for two lists, they are judged alike. */
+/** Returns the results of all policies for all signatures. Lists with equal results are judged equally. */
 export function signatureVerdicts(
   policies: readonly SigningPolicy[],
   signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
@@ -175,7 +175,7 @@ export function matchesSigner(trusted: TrustedSigner, signer: Signer): boolean {
 const patterns = new Map<string, { matches(text: string): boolean }>();
 const MAX_PATTERNS = 1_000;
 
-/** RE2's engine takes time in proportion to the text; Throws an Error for what it does not read. */
+/** Compiles an RE2 pattern, which matches in linear time. Throws an Error for invalid patterns. */
 export function compilePattern(pattern: string): { matches(text: string): boolean } {
   const known = patterns.get(pattern);
   if (known !== undefined) return known;
@@ -196,7 +196,7 @@ export function describeSigner(signer: Signer): string {
   return signer.type === 'key' ? `the key ${signer.fingerprint}` : `${signer.subject} (${signer.issuer})`;
 }
 
-/** Names whom a policy trusts: a key, a subject, or a pattern over subjects. */
+/** Describes a trusted signer: a key, a subject, or a subject pattern. */
 export function describeTrusted(signer: TrustedSigner): string {
   if ('fingerprint' in signer) return `the key ${signer.fingerprint}`;
   return `${'subject' in signer ? signer.subject : signer.subjectPattern} (${signer.issuer})`;

@@ -5,7 +5,7 @@ import { POLICY_API_VERSION, POLICY_KIND, type SigningPolicy } from './signing-p
 
 export const TRUSTED_CATALOG_KIND = 'TrustedCatalog';
 
-/** A key that the registry of a catalog signs with, as its user was told. */
+/** A pinned key of a registry that signs a catalog. */
 export interface PinnedKey {
   key: string;
   fingerprint: Digest;
@@ -13,14 +13,14 @@ export interface PinnedKey {
   validUntil?: Time;
 }
 
-/** Whose signatures make the snapshots of a catalog trusted. */
+/** The trusted keys for the snapshots of a catalog. */
 export interface TrustedCatalog {
   /** A DNS label. */
   name: string;
   url: string;
   /** Name of the catalog in its signature, if the URL does not contain it: a key can sign several catalogs. */
   catalog?: string;
-  /** One of them is enough: two are there while a registry changes its key. */
+  /** The keys. One of them is sufficient; during a key rotation there are two. */
   keys: PinnedKey[];
 }
 
@@ -44,7 +44,7 @@ export function pinnedCatalogName({
   return catalog ?? locateCatalog(url)?.name;
 }
 
-/** The document that is read as this entry. */
+/** Serializes this entry as a document. */
 export function trustDocument(entry: TrustEntry): JsonObject {
   const { name } = entry;
   const head = (kind: string) => ({ apiVersion: POLICY_API_VERSION, kind, metadata: { name } });

@@ -1,54 +1,58 @@
 import type { Digest } from '@krmhub/schema';
 
-/** Immutable bytes by their digest. Every implementation passes test/contracts/blob-store.ts. */
+/** Stores immutable bytes by digest. Every implementation passes test/contracts/blob-store.ts. */
 export interface BlobStore {
-  /** Resolves once the bytes survive a power cut. Storing an existing blob is not an error. */
+  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
   put(bytes: Uint8Array): Promise<Digest>;
-  /** Undefined where there is no such blob; rejects with `internal` where the bytes no longer match the digest. */
+  /**
+   * Returns the bytes; undefined for an unknown blob. Rejects with `internal` if the bytes do not match the digest.
+   */
   get(digest: Digest): Promise<Uint8Array | undefined>;
-  /** For bytes that are not all in memory. */
+  /** Starts to write a blob that is not completely in memory. */
   write(): Promise<BlobWriter>;
   /**
-   * The bytes in pieces, and how many they are; undefined where there is no such blob. Nothing is opened before
-   * the pieces are asked for. The last one comes only when all of them match the digest; else they end with an
-   * `internal` error.
+   * Returns the bytes as a stream, and their size; undefined for an unknown blob. Opens the blob on first read. The
+   * last piece arrives only if all bytes match the digest; otherwise, the stream fails with `internal`.
    */
   read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
   /**
-   * Opens a blob to read parts of it. A concurrent delete does not affect the reader. The bytes are not checked
-   * against the digest. Undefined where there is no such blob.
+   * Opens a blob to read parts of it; undefined for an unknown blob. A concurrent delete does not affect the reader.
+   * The bytes are not verified.
    */
   open(digest: Digest): Promise<OpenBlob | undefined>;
-  /** Deleting a missing blob is not an error. */
+  /** Deletes a blob. Deleting an unknown blob is not an error. */
   delete(digest: Digest): Promise<void>;
-  /** Every blob there is, in no order. */
+  /** Returns every blob, unordered. */
   list(): AsyncIterable<Digest>;
-  /** Rejects where the store cannot be written. */
+  /** Rejects if the store is not writable. */
   check(): Promise<void>;
 }
 
-/** A blob that stays readable until it is closed. */
+/** An open blob, which stays readable until it is closed. */
 export interface OpenBlob {
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
-  /** The bytes from `start` up to and without `end`, once; it closes the blob at its end, also where it is broken off. */
+  /**
+   * Streams the bytes from `start` to `end` (exclusive) once. It closes the blob at the end, also if the stream is
+   * canceled.
+   */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
-  /** Puts bytes from a place on into a buffer, and gives how many; 0 at the end. */
+  /** Reads bytes from an offset into a buffer. Returns their number, 0 at the end. */
   readInto(buffer: Uint8Array, position: number): Promise<number>;
-  /** Needed only if `read` is not used. */
+  /** Only required if `read` is not used. */
   close(): Promise<void>;
 }
 
-/** A blob that is being written; either `commit` or `discard` ends it. */
+/** A blob that is being written. Call either `commit` or `discard` at the end. */
 export interface BlobWriter {
   write(bytes: Uint8Array): Promise<void>;
-  /** The digest of what was written so far; nothing is written after it. */
+  /** Returns the digest of the written bytes. No more bytes can be written. */
   digest(): Digest;
-  /** Brings what was written to the disk, so that `commit` has little left to do; nothing is written after it. */
+  /** Syncs the written bytes to disk, so that `commit` is fast. No more bytes can be written. */
   sync(): Promise<void>;
-  /** What was written so far, to be read before the end. */
+  /** Returns the bytes written so far, before the end. */
   pieces(): AsyncIterable<Uint8Array>;
-  /** Resolves once the bytes survive a power cut. */
+  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
   commit(): Promise<Digest>;
   discard(): Promise<void>;
 }

@@ -1,40 +1,40 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { CatalogEntryRow } from './records.js';
 
-/** What a report says of places: that something there was shadowed, refused or yanked. */
+/** The remarks of reports: shadowed, refused, or yanked. */
 export const REPORT_REMARKS = ['refused', 'shadowed', 'yanked'] as const;
 export type ReportRemark = (typeof REPORT_REMARKS)[number];
 
-/** Which places of a catalog are meant. */
+/** Selects entry rows of a catalog. */
 export interface EntryFilter {
   catalog: string;
-  /** Places as of this serial. One more than that of the newest snapshot has what waits for the next one, too. */
+  /** Entry rows at this serial. One more than the newest serial also includes pending changes. */
   serial: number;
-  /** Functions in the catalog, or functions with this remark in its report. */
+  /** Functions in the catalog, or functions with this remark in the report. */
   of: 'held' | ReportRemark;
 }
 
 export interface EntryQuery extends EntryFilter {
-  /** Part of `group/kind`, whatever its case. */
+  /** Part of `group/kind`, ignoring case. */
   text?: string;
   /** Source of the first API version; only for functions in the catalog. */
   source?: string;
-  /** The last function of the page before. */
+  /** The last function of the previous page. */
   after?: FunctionName;
-  /** Places of a page. */
+  /** A page of entry rows. */
   limit: number;
 }
 
 export interface EntryPage {
-  /** By group and kind in code unit order. */
+  /** Sorted by group and kind in code unit order. */
   rows: CatalogEntryRow[];
-  /** For `after` of the next page; absent on the last one. */
+  /** The value of `after` for the next page. Absent on the last page. */
   next?: FunctionName;
 }
 
-/** The place of a function in one snapshot of a catalog and in another one. */
+/** The entry rows of a function in two snapshots of a catalog. */
 export interface ChangedEntry extends FunctionName {
-  /** Absent where the function had none yet. */
+  /** Absent if the function had no row. */
   before?: CatalogEntryRow;
   after?: CatalogEntryRow;
 }

@@ -1,6 +1,6 @@
 import type { FunctionName } from '@krmhub/schema';
 
-/** By group, then kind, in code unit order: the order of a catalog's entries. */
+/** Compares functions by group and kind in code unit order, the order of catalog entries. */
 export function compareFunctionNames(a: FunctionName, b: FunctionName): number {
   return compareText(a.group, b.group) || compareText(a.kind, b.kind);
 }

@@ -14,7 +14,7 @@ import type {
 
 export type { Signer } from '@krmhub/schema';
 
-/** Times are RFC 3339 in UTC with milliseconds. */
+/** Records of the stores. Times are RFC 3339 in UTC with milliseconds. */
 export type Time = string;
 
 /** A valid signature of a release. Policies decide whether it is trusted. */
@@ -22,50 +22,50 @@ export interface ReleaseSignature {
   /** Digest of the bundle. */
   bundle: Digest;
   signer: Signer;
-  /** When it was signed, where a log or an authority testifies that. */
+  /** The signing time, if a log or a timestamp authority verifies it. */
   signedAt?: Time;
-  /** When this registry, or the client, first saw it. */
+  /** When this registry or client first received it. */
   receivedAt: Time;
-  /** It covers the manifest of the release, and so the README; absent if it covers only the definition. */
+  /** Whether it covers the manifest of the release, including the README. Absent if it covers only the definition. */
   isWhole?: boolean;
 }
 
-/** A signature or an attestation of a release, and what was found when it came. */
+/** A signature or attestation of a release, and the result of its verification. */
 export interface ReleaseBundle {
-  /** Digest of the bundle's bytes. */
+  /** Digest of the bytes of the bundle. */
   digest: Digest;
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
-  /** Digest of the manifest that contains it, a referrer of the release's manifest. */
+  /** Digest of the manifest that contains it, a referrer of the manifest of the release. */
   manifest: string;
-  /** Whether it is a signature of the release, or an attestation about it. */
+  /** Whether it is a signature of the release, or an attestation. */
   claim: 'signature' | 'attestation';
-  /** Of the in-toto statement. */
+  /** Predicate type of the in-toto statement. */
   predicateType: string;
-  /** Absent if the key was unknown when it was last verified, and could not be derived from the signature. */
+  /** The signer. Absent if the key was unknown at the last verification and could not be derived. */
   signer?: Signer;
-  /** When it was signed, where a log or an authority testifies that. */
+  /** The signing time, if a log or a timestamp authority verifies it. */
   signedAt?: Time;
-  /** It covers the manifest of the release, and so the README; absent if it covers only the definition. */
+  /** Whether it covers the manifest of the release, including the README. Absent if it covers only the definition. */
   isWhole?: boolean;
   receivedAt: Time;
   receivedBy: string;
 }
 
-/** Who did something to a release, when, and why. */
+/** Who changed a release, when, and why. */
 export interface LifecycleRecord {
   at: Time;
   by: string;
   reason: string;
 }
 
-/** What is known of a release without reading its definition: all that selection and search filters need. */
+/** The summary of a release without its definition: everything for selection and search filters. */
 export interface ReleaseSummary {
   /** Canonical SemVer name. */
   release: string;
-  /** Digest of the definition's exact bytes. */
+  /** Digest of the exact bytes of the definition. */
   digest: Digest;
-  /** Bytes of the definition. */
+  /** Size of the definition in bytes. */
   size: number;
   /** API versions of the functionConfig, most preferred first. */
   versions: string[];
@@ -77,9 +77,9 @@ export interface ReleaseSummary {
   publishedBy: string;
   yanked?: LifecycleRecord;
   deprecated?: LifecycleRecord;
-  /** In the order in which they came; absent for none. */
+  /** Bundles in the order in which they were received. Absent if there are none. */
   bundles?: ReleaseBundle[];
-  /** Digest of the README's exact bytes. */
+  /** Digest of the exact bytes of the README. */
   readme?: Digest;
 }
 
@@ -87,7 +87,7 @@ export type DefinitionMediaType = 'application/yaml' | 'application/json';
 
 export interface ReleaseRecord extends ReleaseSummary, FunctionName {
   mediaType: DefinitionMediaType;
-  /** Normal form. */
+  /** The definition in normal form. */
   definition: FunctionDefinition;
 }
 
@@ -97,53 +97,53 @@ export type ReleaseHead = Omit<ReleaseRecord, 'definition'>;
 /** The blobs of a release. */
 export type ReleaseFiles = Pick<ReleaseRecord, 'digest' | 'mediaType' | 'readme'>;
 
-/** A function with all its releases, the newest first by precedence. */
+/** A function with all its releases, newest first by precedence. */
 export interface FunctionRecord extends FunctionName {
-  /** Grows with every change; a change planned on another revision is refused. */
+  /** Increases with every change. A change that was planned at another revision is rejected. */
   revision: number;
   releases: ReleaseSummary[];
 }
 
-/** What search finds a function by, and shows of it. */
+/** The search document of a function, for queries and results. */
 export interface SearchDocument extends FunctionName {
   description: string;
   publisher: string;
-  /** The newest release that is not yanked; the newest of all where every one is. */
+  /** The newest release that is not yanked, or the newest release if all are yanked. */
   release: string;
   versions: string[];
   tags: string[];
   runtimes: string[];
   licenses: string[];
-  /** Every release is yanked. */
+  /** Whether every release is yanked. */
   yanked: boolean;
-  /** The release above is deprecated. */
+  /** Whether the displayed release is deprecated. */
   deprecated: boolean;
-  /** Of the release above, those that hold. */
+  /** The valid signatures of the displayed release. */
   signatures: ReleaseSignature[];
 }
 
-/** Where a function comes from that is not of this registry: a catalog's source that is an upstream catalog. */
+/** The origin of an upstream function: a catalog, and a source of its recipe. */
 export interface UpstreamOrigin {
   catalog: string;
   /** Name of the source in the recipe of the catalog. */
   source: string;
 }
 
-/** What search shows of a function: one of this registry, or one that only upstream catalogs have. */
+/** A search result: a function of this registry, or a function that exists only in upstream catalogs. */
 export interface SearchResult extends Omit<SearchDocument, 'release'> {
-  /** Absent where this registry has no release of it, so that no one here knows which one it is. */
+  /** Absent if this registry has no release of it, because the release is then unknown. */
   release?: string;
-  /** Of the release above. */
+  /** Publish time of the displayed release. */
   publishedAt?: Time;
-  /** By catalog, `default` last; absent for a function of this registry. */
+  /** By catalog, `default` last. Absent for a function of this registry. */
   from?: UpstreamOrigin[];
 }
 
-/** What a catalog's newest snapshot has of a function that it takes, at least in part, from an upstream catalog. */
+/** The entry of the newest snapshot of a catalog for a function from an upstream catalog, at least in part. */
 export interface ServedEntry extends FunctionName {
   catalog: string;
   serial: number;
-  /** Digest of the entry as it is served, in normal form; `SnapshotStore.entries` has it. */
+  /** Digest of the served entry in normal form. `SnapshotStore.entries` returns the entry. */
   entry: Digest;
   versions: EntryVersion[];
 }
@@ -173,24 +173,26 @@ export interface NewEvent {
   release?: string;
   digest?: Digest;
   catalog?: string;
-  /** Name of a source of the catalog's recipe. */
+  /** Name of a source in the recipe of the catalog. */
   source?: string;
   serial?: number;
   reason?: string;
 }
 
 export interface Event extends NewEvent {
-  /** Counts all events of a registry from 1, without gaps that a reader could miss something in. */
+  /** Numbers all events of a registry from 1, without gaps that could hide an event from readers. */
   sequence: number;
-  /** Who signed a release that was taken down; only in the revocation feed, from which tombstones can be restored. */
+  /**
+   * The signers of a release that was taken down; only in the revocation feed, from which tombstones can be restored.
+   */
   signers?: TakenDownSigner[];
 }
 
 /** One planned change of one function, which a store commits in one transaction. */
 export interface FunctionChange extends FunctionName {
-  /** The revision on which it was planned; 0 for a function that does not exist yet. */
+  /** The revision of the plan; 0 for a new function. */
   expectedRevision: number;
-  /** The revision of the signing policies by which it was judged, 0 for none; absent where it was not. */
+  /** The revision of the signing policies in the plan, 0 for none. Absent if they were not evaluated. */
   expectedPolicies?: number;
   /** A new release, or changed lifecycle and bundles of an existing one. */
   action: 'insert' | 'update';
@@ -201,66 +203,68 @@ export interface FunctionChange extends FunctionName {
 
 /** A planned takedown, which a store commits in one transaction. */
 export interface FunctionTakedown extends FunctionName {
-  /** The revision on which it was planned; 0 for a function without releases. */
+  /** The revision of the plan; 0 for a new function. */
   expectedRevision: number;
   /** Every release of the function with these bytes. */
   takedowns: Takedown[];
-  /** ID of the token that asked for it. */
+  /** ID of the token of the request. */
   token?: string;
-  /** What search finds the function by afterwards; absent where no release is left. */
+  /** The search document afterwards. Absent if no release remains. */
   search?: SearchDocument;
 }
 
-/** What a takedown reaches. */
+/** The effect of a takedown. */
 export interface TakedownResult {
   /** Sequence of its last event. */
   event: number;
   /** Snapshots with an entry that contained content of these releases. */
   withdrawn: { catalog: string; serial: number; digest: Digest }[];
-  /** Bytes of definitions and READMEs, and the releases for which they stay all the same. */
+  /** Blobs of definitions and READMEs, and the releases that still use them. */
   blobs: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
-  /** Repositories of artifacts that had copies, and lose the manifests that name them. */
+  /** Artifact repositories with copies, which lose the manifests that reference them. */
   repositories: string[];
 }
 
-/** Which release serves each API version of a function in a catalog, and what else there was. */
+/** The selected release for each API version of a function in a catalog, and the omitted ones. */
 export interface Selection extends FunctionName {
-  /** In the order of preference; empty where the catalog does not hold the function. */
+  /** In order of preference. Empty if the catalog does not contain the function. */
   versions: EntryVersion[];
   shadowed: Omit<Shadowed, 'group' | 'kind'>[];
-  /** Absent for none. */
+  /** Absent if there are none. */
   refused?: Omit<Refused, 'group' | 'kind'>[];
-  /** Yanked releases that would have been chosen. */
+  /** Yanked releases that would otherwise be selected. */
   yanked: { release: string; source: string }[];
 }
 
-/** An entry of `krmFunctions`, rendered. */
+/** A rendered entry of `krmFunctions`. */
 export interface RenderedEntry {
   /** Digest of `yaml`. */
   digest: Digest;
-  /** A list item at the indentation of `spec.krmFunctions`, with its line end. */
+  /** A list item at the indentation of `spec.krmFunctions`, with its line break. */
   yaml: string;
-  /** The same entry as one line of JSON, without a line end. */
+  /** The same entry as one line of JSON, without a line break. */
   json: string;
 }
 
-/** How much of a catalog the rendered entry in a place is. */
+/** The size of a rendered entry in a catalog. */
 export interface EntrySize extends FunctionName {
-  /** Bytes of its `yaml`, as UTF-8. */
+  /** Size of its `yaml` in UTF-8 bytes. */
   yamlBytes: number;
-  /** Bytes of its `json`, as UTF-8. */
+  /** Size of its `json` in UTF-8 bytes. */
   jsonBytes: number;
 }
 
 export interface CatalogRecord {
   name: string;
-  /** The recipe's exact text. */
+  /** The exact text of the recipe. */
   recipe: string;
   appliedAt: Time;
   appliedBy: string;
-  /** Every event up to this sequence is taken into the newest snapshot. */
+  /** The newest snapshot includes every event up to this sequence. */
   throughEvent: number;
-  /** By which minimum ages are judged: it goes on when an entry comes of age, so that time is an event like others. */
+  /**
+   * The time for minimum ages. It advances when an entry reaches its minimum age, so that time is an event like others.
+   */
   clock: Time;
   newest?: SnapshotRecord;
 }
@@ -269,35 +273,35 @@ export interface SnapshotRecord {
   catalog: string;
   serial: number;
   previous: Digest | null;
-  /** Labels of the catalog as they were in the recipe: with them the bytes can be made again. */
+  /** Labels of the catalog at that time, which are required to regenerate the bytes. */
   labels?: Record<string, string>;
   digests: Record<SnapshotRendition, Digest>;
   /** Number of functions. */
   functions: number;
   createdAt: Time;
-  /** Sources that are upstream catalogs, as they were; absent for none. */
+  /** The state of the upstream sources at that time. Absent if there are none. */
   sources?: ReportedSource[];
-  /** The takedown for which its bytes are gone; names and digests stay. */
+  /** The takedown that deleted its bytes. Names and digests remain. */
   withdrawn?: Takedown;
 }
 
-/** A function's place in a catalog, from one serial until another. */
+/** The row of a function in a catalog, from one serial to another. */
 export interface CatalogEntryRow extends Selection {
-  /** Digest of the rendered entry; absent where the catalog does not hold the function. */
+  /** Digest of the rendered entry. Absent if the catalog does not contain the function. */
   entry?: Digest;
 }
 
 /** A planned snapshot, which a store commits in one transaction. */
 export interface SnapshotBuild {
   catalog: string;
-  /** Sequence of the last event that the catalog included when this was planned. */
+  /** Sequence of the last event in the catalog at the time of the plan. */
   expectedThroughEvent: number;
   throughEvent: number;
   /** Entry rows that changed. */
   changed: CatalogEntryRow[];
-  /** New rendered entries that `changed` names. */
+  /** New rendered entries in `changed`. */
   entries: RenderedEntry[];
-  /** Absent where no entry changed: then only the reports of the next snapshot do. */
+  /** Absent if no entry changed. Then only the report of the next snapshot changes. */
   snapshot?: SnapshotRecord;
   /** Signature of the snapshot. Absent only in snapshots of older versions. */
   signature?: SnapshotSignature;
@@ -308,12 +312,12 @@ export interface SnapshotBuild {
 export interface SnapshotSignature {
   catalog: string;
   serial: number;
-  /** A sigstore bundle, JSON; the bytes as they are sent. */
+  /** A sigstore bundle in JSON: the exact bytes of the response. */
   bundle: string;
-  /** Fingerprint of the key that signed. */
+  /** Fingerprint of the signing key. */
   key: Digest;
   signedAt: Time;
-  /** When it no longer says that the snapshot is the newest. */
+  /** Expiry time: after it, the signature does not prove that the snapshot is the newest. */
   expiresAt: Time;
 }
 
@@ -330,11 +334,11 @@ export interface SearchQuery {
   /** Signers with a valid signature of the release, as in `describeSigner`; not necessarily trusted. */
   signedBy?: string[];
   catalog?: string[];
-  /** Absent for `relevance`, which is `name` if there is no text. Fully yanked functions come last in each. */
+  /** The sort order. Absent for `relevance`, which is `name` without text. Fully yanked functions come last. */
   sort?: SearchOrder;
-  /** At most 100. */
+  /** Maximum number of results, at most 100. */
   limit: number;
-  /** As an earlier page's `next` gave it. */
+  /** `next` of an earlier page. */
   cursor?: string;
 }
 
@@ -346,7 +350,7 @@ export interface FacetCount {
 export interface SearchPage {
   total: number;
   items: SearchResult[];
-  /** For each facet the most frequent values, each facet counted without its own filter. */
+  /** The most frequent values of each facet, counted without its own filter. */
   facets: Record<
     'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'signedBy' | 'catalog',
     FacetCount[]
@@ -354,9 +358,9 @@ export interface SearchPage {
   next?: string;
 }
 
-/** The signing policies of a registry, as they were applied. */
+/** The applied signing policies of a registry. */
 export interface PolicyRecord {
-  /** Grows with every change. */
+  /** Increases with every change. */
   revision: number;
   /** Exact text: YAML documents. */
   text: string;
@@ -368,9 +372,9 @@ export interface TokenRecord {
   id: string;
   name: string;
   scopes: string[];
-  /** Globs over groups. */
+  /** Globs for groups. */
   groups: string[];
-  /** Globs over repositories of artifacts. */
+  /** Globs for artifact repositories. */
   repositories: string[];
   createdAt: Time;
   createdBy: string;

@@ -1,4 +1,4 @@
-/** Somebody else changed what a plan was made on: read again and plan again. */
+/** A concurrent change made a plan outdated. Read the data and plan again. */
 export class RevisionConflict extends Error {
   override readonly name = 'RevisionConflict';
 }

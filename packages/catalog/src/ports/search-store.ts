@@ -1,11 +1,11 @@
 import type { SearchPage, SearchQuery } from './records.js';
 
-/** Finds functions by what their releases, and those of upstream catalogs, say of them. */
+/** Searches the functions of this registry and of upstream catalogs. */
 export interface SearchStore {
   search(query: SearchQuery): Promise<SearchPage>;
   /**
-   * Brings what search finds of functions that only upstream catalogs have up to what newest snapshots hold, in
-   * short transactions. False where the signal broke it off: what is done is done, and the next call does the rest.
+   * Updates the search documents of upstream functions from the newest snapshots, in short transactions. Returns false
+   * if the signal stopped it. The next call continues.
    */
   synchronizeSearch(signal?: AbortSignal): Promise<boolean>;
 }

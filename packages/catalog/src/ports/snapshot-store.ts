@@ -14,14 +14,14 @@ import type {
   Time,
 } from './records.js';
 
-/** Catalogs: their recipes, their snapshots with the signatures, and the entries of those. */
+/** Stores catalogs: their recipes, signed snapshots, and entries. */
 export interface SnapshotStore {
   catalogs(): Promise<CatalogRecord[]>;
   catalog(name: string): Promise<CatalogRecord | undefined>;
-  /** Names of the catalogs whose newest snapshot contains the function; the case of the kind is ignored. */
+  /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
   /**
-   * What newest snapshots have from upstream catalogs of the function whose kind is equal but for case; by catalog,
+   * Returns the upstream entries of a function in newest snapshots, ignoring the case of the kind; by catalog,
    * `default` last.
    */
   servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
@@ -34,57 +34,57 @@ export interface SnapshotStore {
   applyRecipe(input: {
     name: string;
     recipe: string;
-    /** Those that are upstream catalogs; absent for none. */
+    /** The upstream sources. Absent if there are none. */
     sources?: readonly { source: string; url: string }[];
     expectedRecipe: string | undefined;
     at: Time;
     by: string;
     event: NewEvent;
   }): Promise<Event>;
-  /** Entry rows in the newest state of a catalog, including pending report changes. */
+  /** Returns the entry rows in the newest state of a catalog, including pending report changes. */
   latestEntryRows(
     name: string,
     names?: readonly { group: string; kind: string }[],
   ): Promise<CatalogEntryRow[]>;
-  /** The entry that the newest state of a catalog has for a function, its kind as it is spelled; else undefined. */
+  /** Returns the entry of a function in the newest state of a catalog, with the exact kind; otherwise undefined. */
   latestEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
   /**
    * Stores a signature only with its snapshot. Rejects with a RevisionConflict if the catalog was built or
    * applied by another party meanwhile.
    */
   commitSnapshot(cut: SnapshotBuild): Promise<void>;
-  /** Newest first. */
+  /** Returns snapshots, newest first. */
   snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
-  /** Undefined if the snapshot was withdrawn, or built by a version that did not sign. */
+  /** Returns the signature; undefined if the snapshot was withdrawn, or built by a version without signatures. */
   snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
   /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
   renewSignature(signature: SnapshotSignature): Promise<boolean>;
-  /** The bundle of this digest that a snapshot of the catalog has now. */
+  /** Returns the current bundle with this digest of a snapshot of the catalog. */
   signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
   /** Reports whether any snapshot of any catalog is signed. */
   hasSignatures(): Promise<boolean>;
-  /** Entry rows as of a serial, by group and kind in code unit order. */
+  /** Returns the entry rows at a serial, by group and kind in code unit order. */
   snapshotEntryRows(name: string, serial: number): Promise<CatalogEntryRow[]>;
-  /** A page of the entry rows of a catalog. Yields to other requests while it skips many rows. */
+  /** Returns a page of entry rows of a catalog. Yields to other requests while it skips many rows. */
   entryPage(query: EntryQuery): Promise<EntryPage>;
   /** Counts entry rows by the source of the first API version; `''` is for functions without an entry. */
   countEntries(filter: EntryFilter): Promise<Map<string, number>>;
   /**
-   * Functions whose entry row changed after the serial `from` and up to `to`, by group and kind in code unit
-   * order; at most `limit`, and then `isAll` is false. Includes rows that changed and changed back.
+   * Returns functions with a changed entry row after the serial `from` and up to `to`, by group and kind in code unit
+   * order, at most `limit`; `isAll` is false if there are more. Includes rows that changed and changed back.
    */
   changedEntries(
     name: string,
     serials: { from: number; to: number },
     limit: number,
   ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
-  /** Entry rows with their entries in the newest state of a catalog, by group and kind in code unit order. */
+  /** Returns entry rows with their entries in the newest state of a catalog, by group and kind in code unit order. */
   latestEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
-  /** The same rows with the sizes of their entries. Reads no entry. */
+  /** Returns the same rows with the sizes of their entries, without reading them. */
   latestEntrySizes(name: string): AsyncIterable<EntrySize>;
   /** Stores entries durably, before a build references them. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
-  /** Rendered entries by digest; rejects with `internal` if one is missing. */
+  /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */
   entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
 }

@@ -1,27 +1,27 @@
 import type { CompletedEntry, Digest, FunctionName, SourceProblem } from '@krmhub/schema';
 import type { NewEvent, ReleaseSignature, Time } from './records.js';
 
-/** What is known of an API version before its definition is read: what policies judge by. */
+/** The facts of an API version for policies, without its definition. */
 export interface VersionFacts {
   /** API version of the functionConfig. */
   name: string;
   license: string;
-  /** It needs the network. */
+  /** Whether it requires network access. */
   network: boolean;
-  /** It needs storage mounts. */
+  /** Whether it requires storage mounts. */
   storage: boolean;
-  /** Images, scripts and binaries that it is run from. */
+  /** Its images, scripts, and executables. */
   references: string[];
-  /** Those of them that no digest pins. */
+  /** Those without a digest. */
   unpinned: string[];
 }
 
-/** A signature of what a source gives, whether or not anybody trusts it. */
+/** A signature of the content of a source, trusted or not. */
 export type SourceSignature = Omit<ReleaseSignature, 'bundle'>;
 
 /** An entry of an upstream catalog, unchanged. */
 export interface UpstreamEntry extends FunctionName {
-  /** Digest of the entry in normal form (`RenderedEntry.digest`), before anything is rewritten. */
+  /** Digest of the entry in normal form (`RenderedEntry.digest`), before references are rewritten. */
   definition: Digest;
   versions: VersionFacts[];
   tags: string[];
@@ -29,21 +29,21 @@ export interface UpstreamEntry extends FunctionName {
   runtimes: string[];
   licenses: string[];
   /**
-   * When this registry first saw the entry with these bytes in this source; for one that was away meanwhile, so much
-   * later. Minimum ages count from then.
+   * When this registry first saw the entry with these bytes in this source, later by the time for which it was absent.
+   * Minimum ages count from this time.
    */
   firstSeen: Time;
-  /** Since when the source does not have it any more; absent while it does. */
+  /** When the source removed the entry. Absent for a current entry. */
   goneAt?: Time;
 }
 
-/** An entry of an upstream catalog that cannot be used. */
+/** An invalid entry of an upstream catalog. */
 export interface InvalidEntry {
-  /** Its number in the catalog, from 0. */
+  /** Its index in the catalog, from 0. */
   entry: number;
   group?: string;
   kind?: string;
-  /** The first thing that is wrong with it. */
+  /** The first error. */
   message: string;
 }
 
@@ -54,69 +54,69 @@ export interface SourceCopy {
   /** Bytes. */
   size: number;
   fetchedAt: Time;
-  /** What a later request is made conditional by. */
+  /** Validators for conditional requests. */
   validators: Record<string, string>;
-  /** From where it was fetched, where the recipe has named another address since: it binds what comes from there to nothing. */
+  /** The URL of the copy, if the recipe now has another URL. It does not restrict the content of the new URL. */
   formerUrl?: string;
-  /** Number of entries that can be used. */
+  /** Number of valid entries. */
   entries: number;
-  /** The first of those that cannot, and how many there are. */
+  /** The first invalid entries, and the number of all. */
   invalid: InvalidEntry[];
   invalidEntries: number;
-  /** The first of those that were completed, and how many there are; absent for none. */
+  /** The first completed entries, and the number of all. Absent if there are none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
-  /** How it was read (`readingDigest`); absent where a catalog was read as it is. */
+  /** How it was read (`readingDigest`). Absent for a plain catalog. */
   reading?: Digest;
-  /** Of the catalog as a whole: those that hold. */
+  /** The valid signatures of the catalog. */
   signatures: SourceSignature[];
-  /** What a signed snapshot says of itself. */
+  /** The claims of a signed snapshot. */
   snapshot?: { catalog: string; serial: number; expires: Time };
 }
 
-/** A source of a catalog's recipe that is an upstream catalog. */
+/** An upstream source in the recipe of a catalog. */
 export interface SourceRecord {
   catalog: string;
   /** Name of the source in the recipe. */
   source: string;
-  /** As the recipe has it. */
+  /** URL in the recipe. */
   url: string;
-  /** When it is to be asked next. */
+  /** Time of the next sync. */
   nextAt: Time;
-  /** When it was last asked. */
+  /** Time of the last sync. */
   checkedAt?: Time;
-  /** Since the last success. */
+  /** Failures since the last successful sync. */
   failure?: {
     problem: SourceProblem;
     message: string;
-    /** Of the first failure since the last success. */
+    /** Time of the first failure since the last success. */
     since: Time;
     attempts: number;
   };
   copy?: SourceCopy;
-  /** The highest serial that was seen under a good signature, and the digest of its catalog. */
+  /** The highest serial with a valid signature, and the digest of its catalog. */
   highest?: { serial: number; digest: Digest };
 }
 
-/** The changes of a refresh, which a store commits in one transaction. */
+/** The planned changes of a sync, which a store commits in one transaction. */
 export interface SourceRefresh {
-  /** The record on which it was planned. */
+  /** The record at the time of the plan. */
   expected: SourceRecord;
-  /** The record afterwards. */
+  /** The new record. */
   record: SourceRecord;
   /** Entries that are new or returned; a returned entry keeps its age. Their rendered entries are stored. */
   put: UpstreamEntry[];
-  /** Entries that the source does not have any more. */
+  /** Entries that the source removed. */
   removed: UpstreamEntryName[];
   /** Whether all entries must be evaluated again, because the signers changed. */
   reevaluate: boolean;
   /** Entries that were removed before this time are deleted, unless their replacement is newer. */
   purgeGoneBefore: Time;
-  /** Absent if nothing changed that consumers need to know. */
+  /** The event. Absent if nothing changed for users. */
   event?: NewEvent;
 }
 
-/** Which entry of a source is meant: a source has one of a function, and had others before. */
+/** Identifies an entry of a source, which has one current entry per function, and earlier ones. */
 export interface UpstreamEntryName extends FunctionName {
   definition: Digest;
 }

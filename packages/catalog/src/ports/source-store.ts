@@ -2,14 +2,14 @@ import type { Digest, FunctionName } from '@krmhub/schema';
 import type { Event, NewEvent, Time } from './records.js';
 import type { SourceRecord, SourceRefresh, UpstreamCandidates, UpstreamEntryName } from './source-records.js';
 
-/** What is known of the upstream catalogs that recipes take from. */
+/** Stores the state of upstream sources. */
 export interface SourceStore {
-  /** Of one catalog or of all, by catalog and name. */
+  /** Returns the sources of one catalog or of all, by catalog and name. */
   sources(catalog?: string): Promise<SourceRecord[]>;
   source(catalog: string, source: string): Promise<SourceRecord | undefined>;
-  /** Digests of the copies that any source has: their bytes are kept. */
+  /** Returns the digests of all copies, whose bytes must be kept. */
   sourceCopyDigests(): Promise<Set<Digest>>;
-  /** What the source has now, by group and kind in code unit order. */
+  /** Returns the current entries of the source, by group and kind in code unit order. */
   sourceEntries(catalog: string, source: string): Promise<UpstreamEntryName[]>;
   /**
    * Commits a planned refresh of a source and returns its event. Rejects with a RevisionConflict if the source was
@@ -17,16 +17,16 @@ export interface SourceStore {
    */
   commitRefresh(refresh: SourceRefresh): Promise<Event | undefined>;
 
-  /** What the catalog's sources have of each function, in the order of the names; kinds may differ by case. */
+  /** Returns the entries of the sources of a catalog for each function, in name order. Kinds can differ in case. */
   upstreamCandidates(catalog: string, names: readonly FunctionName[]): Promise<UpstreamCandidates[]>;
   /**
-   * Every function that a source of the catalog has, each once, by group and kind in code unit order. Where sources
-   * spell its kind differently, the first spelling in that order is used for all.
+   * Returns every function of the sources of a catalog once, by group and kind in code unit order. If sources spell its
+   * kind differently, the first spelling is used.
    */
   allUpstreamCandidates(catalog: string): AsyncIterable<UpstreamCandidates>;
-  /** The groups in which this registry has a release, or had one that was taken down. */
+  /** Returns the groups in which this registry has or had a release. */
   ownedGroups(groups: readonly string[]): Promise<Set<string>>;
-  /** Functions of a group that a source of the catalog has, as they are spelled, in code unit order. */
+  /** Returns the functions of a group in the sources of a catalog, in their spelling, in code unit order. */
   upstreamFunctionNames(catalog: string, group: string): Promise<FunctionName[]>;
 
   /**
@@ -39,6 +39,6 @@ export interface SourceStore {
     now: Time;
     event: NewEvent;
   }): Promise<Event | undefined>;
-  /** When the next entry comes of age that is not by the catalog's clock. */
+  /** Returns when the next entry reaches its minimum age. */
   nextMinimumAgeAt(catalog: string, minimumAges: ReadonlyMap<string, number>): Promise<Time | undefined>;
 }

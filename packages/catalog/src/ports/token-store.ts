@@ -1,12 +1,12 @@
 import type { Time, TokenRecord } from './records.js';
 
-/** Access tokens, each by the hash of its secret. */
+/** Stores access tokens by the hash of their secret. */
 export interface TokenStore {
   /** `hash` is the SHA-256 of the secret, in hexadecimal. */
   createToken(token: TokenRecord, hash: string): Promise<void>;
   tokenByHash(hash: string): Promise<TokenRecord | undefined>;
   tokens(): Promise<TokenRecord[]>;
-  /** Gives the token as it is now; undefined where there is none of that id. */
+  /** Returns the current token; undefined for an unknown ID. */
   revokeToken(id: string, at: Time, reason?: string): Promise<TokenRecord | undefined>;
   touchToken(id: string, at: Time): Promise<void>;
 }

@@ -17,8 +17,8 @@ import {
 } from './profile.js';
 
 /**
- * What the OpenAPI schema of KEP-2906 takes, its faults with it: one license, spelled its way, no Starlark, and `platform`
- * beside `exec.platforms`, since it requires the one and describes the other.
+ * The profile for the OpenAPI schema of KEP-2906, including its errors: only one license in its own spelling, no
+ * Starlark, and `platform` next to `exec.platforms`, because it requires one and describes the other.
  */
 export const kepSchema: ProfileDialect = {
   revision: 1,
@@ -26,7 +26,7 @@ export const kepSchema: ProfileDialect = {
   writer: catalogWriter('krmfunctioncatalog.yaml', entries),
 };
 
-/** SPDX's name of the only license of the schema. */
+/** SPDX identifier of the only license in the schema. */
 const SPDX_LICENSE = 'Apache-2.0';
 const SCHEMA_LICENSE = 'Apache 2.0';
 
@@ -76,7 +76,7 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   return true;
 }
 
-/** Those with a digest of their own; others have one in their address. */
+/** Executables with a `sha256` field. Others have the digest in the URI. */
 function verifiedPlatforms(exec: ExecRuntime | undefined): ExecPlatform[] {
   return exec?.platforms.filter(({ sha256 }) => sha256 !== undefined) ?? [];
 }

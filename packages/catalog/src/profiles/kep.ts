@@ -3,8 +3,8 @@ import { orderDefinition } from '../render/render.js';
 import { catalogWriter, type ProfileDialect, type ReportLoss, reportConfigMap } from './profile.js';
 
 /**
- * As most examples of KEP-2906 have it (Proposal; stories 1, 5, 6 and 7): `runtime` stands beside `versions`. API versions
- * with other runtimes become entries of their own: a reader takes the first entry that has the API version.
+ * The profile for most examples of KEP-2906 (Proposal; stories 1, 5, 6, and 7): `runtime` is next to `versions`. API
+ * versions with other runtimes are separate entries, because orchestrators use the first entry with the API version.
  */
 export const kep: ProfileDialect = {
   revision: 1,
@@ -35,7 +35,7 @@ function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[]
   });
 }
 
-/** Of the first API version, its fields in order. */
+/** The fields of the first API version, in order. */
 function firstRuntime(definition: FunctionDefinition): JsonValue {
   const [first] = orderDefinition(definition).versions as JsonObject[];
   return first!.runtime!;

@@ -4,8 +4,8 @@ import { parsePinnedImage } from './image.js';
 import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
 
 /**
- * The list of images that function catalogs of kpt publish as `catalog.json` (krm-functions/catalog): name, digest,
- * description and documentation; `type` as the older list of kpt-functions-catalog had it. JSON, which is YAML too.
+ * The profile for the `catalog.json` of kpt function catalogs (krm-functions/catalog): name, digest, description, and
+ * documentation, with `type` as in the older list of kpt-functions-catalog. It is JSON, which is also YAML.
  */
 export const kptList: ProfileDialect = {
   revision: 1,
@@ -110,7 +110,7 @@ function listItem(
     : { image: path, documentation: usage, digest };
 }
 
-/** JSON that readers of YAML take too: not every character that JSON has as it is, is printable there. */
+/** Serializes JSON that YAML parsers also accept. YAML requires more escapes. */
 function yamlSafeJson(item: JsonObject): string {
   for (const value of Object.values(item)) {
     if (typeof value === 'string' && !isWritable(value)) {

@@ -10,8 +10,8 @@ import {
 } from './profile.js';
 
 /**
- * What the one implementation of catalogs in kustomize reads (kustomize#5507, with the runtimes of kyaml 0.16). It refuses
- * fields that it does not know, so that one too many would lose the whole catalog.
+ * The profile for the catalog prototype in kustomize (kustomize#5507, with the runtimes of kyaml 0.16). It rejects
+ * unknown fields, so one unsupported field would invalidate the whole catalog.
  */
 export const kustomizePrototype: ProfileDialect = {
   revision: 1,
@@ -51,7 +51,7 @@ function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   return true;
 }
 
-/** Its `network` is asked for here and granted by a flag, as `requireNetwork` is. */
+/** `network` requests access, and a flag grants it, as for `requireNetwork`. */
 function restrictToPrototype(
   { configMap: _, ...version }: JsonObject,
   { runtime }: FunctionVersion,

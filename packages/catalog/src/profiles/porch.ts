@@ -4,8 +4,8 @@ import { type ParsedImage, parsePinnedImage } from './image.js';
 import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
 
 /**
- * Objects that tell Porch which images are functions and how they are run: one for each repository of images, whose tags
- * are those of the API versions. It reads them in the namespace that it runs functions in.
+ * The profile for Porch: objects that register images as functions, one per image repository, with the tags of the API
+ * versions. Porch reads them in its function namespace.
  */
 export const porch: ProfileDialect = {
   revision: 1,
@@ -31,7 +31,7 @@ export const porch: ProfileDialect = {
   writer() {
     let first = true;
     let group = '';
-    /** Names of objects of this group. */
+    /** Returns the names of objects of this group. */
     const taken = new Set<string>();
     return {
       entry(definition) {
@@ -54,7 +54,7 @@ export const porch: ProfileDialect = {
 
 const API_VERSION = 'config.porch.kpt.dev/v1alpha1';
 const NAMESPACE = 'porch-fn-system';
-/** Characters of an object's name in Kubernetes. */
+/** Maximum length of the name of an object in Kubernetes. */
 const MAX_NAME_LENGTH = 253;
 const NO_EXEC = 'Porch runs only executables that its own image contains';
 const NO_STARLARK = 'Porch runs Starlark with its own function and does not download scripts';
@@ -114,7 +114,7 @@ function functionConfigs(definition: FunctionDefinition, taken: Set<string>, los
   return written.length === 0 ? omitFunction(lose) : written;
 }
 
-/** Names of objects are lower-case: functions of a registry differ by more, those of any catalog may not. */
+/** Returns unique object names in lower case. Kinds in a catalog file can differ only in case. */
 function uniqueName({ group, names }: FunctionDefinition, taken: ReadonlySet<string>): string {
   const kind = names.kind.toLowerCase();
   for (let count = 1; ; count++) {
@@ -123,7 +123,7 @@ function uniqueName({ group, names }: FunctionDefinition, taken: ReadonlySet<str
   }
 }
 
-/** Porch puts each prefix before the image. */
+/** Porch adds each prefix to the image. */
 function splitImage(image: ParsedImage): { image: string; prefixes: string[] } {
   const path = fullRepository(image);
   const slash = path.lastIndexOf('/');

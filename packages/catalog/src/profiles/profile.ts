@@ -2,36 +2,36 @@ import type { FunctionDefinition, JsonObject, ProfileLoss, UnsupportedField } fr
 import { type CatalogHeader, catalogPieces, ENTRY_INDENT } from '../render/render.js';
 import { toYamlItem } from '../render/to-yaml.js';
 
-/** A dialect that another tool reads. */
+/** An output dialect for another tool. */
 export interface ProfileDialect {
-  /** Counts the changes of what it writes for the same definitions: what is stored of an earlier one is not used. */
+  /** The version of the output for the same definitions. Stored output of earlier versions is not used. */
   revision: number;
-  /** What it has no place for, whatever a definition says. */
+  /** Fields that it never supports. */
   unsupportedFields: readonly UnsupportedField[];
   writer(header: CatalogHeader): ProfileWriter;
 }
 
-/** Writes a document piece by piece; the concatenation of all pieces is the document. */
+/** Writes a document in pieces. Their concatenation is the document. */
 export interface ProfileWriter {
   entry(definition: FunctionDefinition): ProfileEntry;
-  /** To be called after the last entry. */
+  /** Call this after the last entry. */
   end(): string;
 }
 
 export interface ProfileEntry {
   text: string;
-  /** Whether the function is in the document. */
+  /** Whether the document contains the function. */
   written: boolean;
   losses: ProfileLoss[];
 }
 
-/** Reports an unsupported field of the definition that is written. */
+/** Reports an unsupported field of the current definition. */
 export type ReportLoss = (loss: Omit<ProfileLoss, 'group' | 'kind'>) => void;
 
-/** Translates a definition to items. Without items, it reports a loss without a field. */
+/** Converts a definition to items. Without items, it reports an omitted function. */
 export type Translate = (definition: FunctionDefinition, lose: ReportLoss) => JsonObject[];
 
-/** A catalog document of the KEP whose entries are other than ours. */
+/** Creates a profile that is a KEP catalog with different entries. */
 export function catalogWriter(
   form: 'catalog.yaml' | 'krmfunctioncatalog.yaml',
   translate: Translate,
@@ -73,7 +73,7 @@ export function omitFunction(lose: ReportLoss): [] {
   return [];
 }
 
-/** KEP-2985 has it, and the KEP of catalogs has not. */
+/** KEP-2985 defines it, but KEP-2906 does not. */
 export function reportConfigMap(
   { name, configMap }: { name: string; configMap?: boolean },
   lose: ReportLoss,

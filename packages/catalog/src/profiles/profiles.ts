@@ -17,8 +17,8 @@ export const PROFILE_DIALECTS: Record<Profile, ProfileDialect> = {
 };
 
 /**
- * A catalog in a dialect that another tool reads, and what it does not say. The definitions come in the order of
- * `compareFunctionNames`. Throws a TypeError where a string cannot be written (`isWritable`).
+ * Renders a catalog in a profile, and returns the unsupported fields. The definitions must be in the order of
+ * `compareFunctionNames`. Throws a TypeError for strings that cannot be written (`isWritable`).
  */
 export function renderProfile(
   profile: Profile,

@@ -2,8 +2,8 @@ import type { Digest, Profile, ProfileLoss, ProfileReport, UnsupportedField } fr
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
 
 /**
- * The report of a profile in pieces, one loss to a line: the losses of each function as it is written, and the rest at
- * the end.
+ * Streams the report of a profile, one unsupported field per line: those of each function, and the general ones at the
+ * end.
  */
 export function profileReportPieces(
   head: { catalog: string; snapshot?: Digest; profile: Profile },

@@ -1,6 +1,6 @@
 import type { Severity } from '@krmhub/schema';
 
-/** What is refused of a recipe beside what the YAML reader refuses. */
+/** The codes of recipe errors, in addition to YAML errors. */
 export const RECIPE_CODES = {
   'recipe/document': {
     severity: 'error',

@@ -4,7 +4,7 @@ import { describeSigner, type SigningPolicy } from '../policy/signing-policy.js'
 import type { SourceSignature, VersionFacts } from '../ports/source-records.js';
 import { excludes, type RecipePolicy, type SelectableFields } from './recipe.js';
 
-/** An API version of something that a source provides. */
+/** An API version of a release or entry of a source. */
 export interface EvaluatedVersion extends FunctionName {
   release?: string;
   summary: SelectableFields;
@@ -13,8 +13,8 @@ export interface EvaluatedVersion extends FunctionName {
 }
 
 /**
- * Everything that a recipe's policy has against an API version; nothing where it passes. `signedBy` says in words whose
- * signature a policy wanted and found; `required` are the policies on signatures (`requiredSignatures`).
+ * Returns the reasons why the policy of a recipe rejects an API version; empty if it passes. `signedBy` is the signer
+ * that satisfied a policy. `required` are the signature policies (`requiredSignatures`).
  */
 export function evaluatePolicy(
   policy: RecipePolicy | undefined,
@@ -33,7 +33,7 @@ export function evaluatePolicy(
       message: `the recipe denies it${reason === undefined ? '' : `: ${reason}`}`,
     });
   }
-  // An entry has no release, so a range of releases cannot tell whether it needs a signature.
+  // An entry has no release, so a policy with a range covers it too.
   const covering = judged.release === undefined ? required.map(withoutRange) : required;
   const { state, signer, reason } = judgeSignatures(covering, { group, kind, release }, { signatures });
   if (reason !== undefined) reasons.push({ code: 'signature', message: reason });
@@ -60,12 +60,12 @@ function withoutRange({ releases: _, ...policy }: SigningPolicy): SigningPolicy 
   return policy;
 }
 
-/** UTF-16 code units of a text of others that a reason repeats: anyone who wrote it could make reports of any size. */
+/** Maximum length of upstream text in reasons, in UTF-16 code units, because upstream authors control it. */
 const MAX_QUOTED_LENGTH = 200;
-/** Texts that a reason repeats. */
+/** Maximum number of texts in a reason. */
 const MAX_QUOTED = 3;
 
-/** What another party wrote, as reasons repeat it. */
+/** Shortens upstream text for reasons. */
 export function shortened(text: string): string {
   return text.length <= MAX_QUOTED_LENGTH ? text : `${text.slice(0, MAX_QUOTED_LENGTH)}…`;
 }

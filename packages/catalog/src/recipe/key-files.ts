@@ -2,23 +2,23 @@ import { formatPath, type JsonValue, type Path, type Range, readYaml } from '@kr
 import { isMapping } from '../policy/document-fields.js';
 import { RECIPE_LIMITS } from './recipe.js';
 
-/** A file that a recipe names in place of a key. */
+/** A key file in a recipe. */
 export interface KeyFile {
-  /** As it is written. */
+  /** The path as written in the recipe. */
   name: string;
-  /** Of the field, as diagnostics have it. */
+  /** The path of the field in diagnostics. */
   path: string;
   range: Range;
 }
 
-/** A key in place of the file that named it. */
+/** A key that replaces the path of its file. */
 export interface LoadedKey extends KeyFile {
   pem: string;
 }
 
 /**
- * Files that the policy of a recipe names as keys, in the order of the text. A name that is written with escapes, over
- * several lines or by an alias is none: its place in the text could not be filled safely.
+ * Finds the key files in the policy of a recipe, in text order. It ignores paths with escapes, over several lines, or
+ * in aliases, which cannot be replaced safely.
  */
 export function findKeyFiles(bytes: Uint8Array): KeyFile[] {
   if (bytes.byteLength > RECIPE_LIMITS.maxBytes) return [];
@@ -38,15 +38,15 @@ export function findKeyFiles(bytes: Uint8Array): KeyFile[] {
   return [...found.values()];
 }
 
-/** The text with keys in place of the files that named them, each in one line, and everything else as it was. */
+/** Replaces the paths of key files with the keys, each on one line, and changes nothing else. */
 export function inlineKeys(bytes: Uint8Array, keys: readonly LoadedKey[]): string {
   const text = decode(bytes);
   const lines = text.split('\n');
-  // From the end, so that the columns before stay right.
+  // From the end, so that earlier columns stay correct.
   for (const { range, pem } of [...keys].sort((a, b) => b.range.start.column - a.range.start.column)) {
     const { start, end } = range;
     const line = lines[start.line - 1]!;
-    // JSON is YAML in every style, at every indentation.
+    // JSON is valid YAML in every style and indentation.
     lines[start.line - 1] =
       line.slice(0, start.column - 1) + JSON.stringify(pem) + line.slice(end.column - 1);
   }
@@ -54,7 +54,7 @@ export function inlineKeys(bytes: Uint8Array, keys: readonly LoadedKey[]): strin
   return mark + lines.join('\n');
 }
 
-/** Where something of the text with keys stands in the text with the files. */
+/** Maps a position in the text with keys to the text with paths. */
 export function originalRange(range: Range, keys: readonly LoadedKey[]): Range {
   const move = ({ line, column }: Range['start']) => {
     let moved = column;
@@ -63,7 +63,7 @@ export function originalRange(range: Range, keys: readonly LoadedKey[]): Range {
       const { start, end } = before;
       if (moved <= start.column) break;
       const longer = JSON.stringify(pem).length - (end.column - start.column);
-      // What stands within the key stands at the file.
+      // A position in a key maps to its path.
       moved = Math.max(moved - longer, Math.min(moved, end.column));
     }
     return { line, column: moved };
@@ -75,7 +75,7 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder('utf-8').decode(bytes);
 }
 
-/** What stands in the text in place of keys and could be the name of a file. */
+/** Matches a text that can be the path of a key file. */
 function keyFields(value: JsonValue): { at: Path; name: string }[] {
   const spec = isMapping(value) ? value.spec : undefined;
   const policy = isMapping(spec) ? spec.policy : undefined;

@@ -11,7 +11,9 @@ import { RECIPE_LIMITS } from './recipe.js';
 
 const FIELDS = ['publisher', 'license', 'schema', 'idempotent', 'usage', 'examples', 'registry'] as const;
 
-/** Values for the fields that entries of an upstream catalog lack. An empty mapping completes them with placeholders. */
+/**
+ * Reads the default values for missing fields of upstream entries. An empty mapping completes them with placeholders.
+ */
 export function readDefaults(
   value: JsonValue | undefined,
   at: Path,
@@ -66,7 +68,7 @@ function readSchema(
   return openAPIV3Schema === undefined ? undefined : { openAPIV3Schema };
 }
 
-/** Lints a definition that has nothing but the defaults: what is an error there would refuse every entry. */
+/** Lints a definition with only the defaults, because an error in them would reject every entry. */
 function checkDefaults(defaults: EntryDefaults, at: Path, fields: RecipeFields): void {
   const { spec } = completeDefinition(
     {
@@ -79,7 +81,7 @@ function checkDefaults(defaults: EntryDefaults, at: Path, fields: RecipeFields):
   const reported = new Set<string>();
   for (const { severity, path, message } of lintDefinition(spec as never)) {
     const name = FIELDS.find((field) => new RegExp(`\\b${field}\\b`).test(path)) ?? 'registry';
-    // A license is judged by the rule for all licenses of a recipe; what is derived from a default is the fault of that.
+    // The rule for licenses in recipes checks a license. Errors in derived values are caused by the default.
     if (severity !== 'error' || name === 'license' || defaults[name] === undefined) continue;
     if (reported.has(name)) continue;
     reported.add(name);

@@ -1,15 +1,15 @@
 export type Duration = { ok: true; seconds: number } | { ok: false; reason: string; hint?: string };
 
-/** Seconds of each unit, the longest first. */
+/** Seconds per unit, largest first. */
 const UNITS = { d: 86_400, h: 3_600, m: 60, s: 1 } as const;
 type Unit = keyof typeof UNITS;
 
 const DURATION = /^(\d{1,9})([dhms])$/;
-/** As Go and Prometheus write them. */
+/** Matches a duration as in Go and Prometheus. */
 const COMPOUND_DURATION = /^(?:\d{1,9}[wdhms]){1,5}$/;
 const SECONDS_OF_WEEK = 604_800;
 
-/** Reads `90s`, `30m`, `72h` or `7d`: a whole number and one unit. */
+/** Parses `90s`, `30m`, `72h`, or `7d`: an integer and one unit. */
 export function readDuration(text: string): Duration {
   const [, count, unit] = DURATION.exec(text) ?? [];
   if (count !== undefined) return { ok: true, seconds: Number(count) * UNITS[unit as Unit] };
@@ -25,7 +25,7 @@ export function readDuration(text: string): Duration {
   return { ok: false, reason, hint: `Use one unit: \`${formatDuration(seconds)}\`.` };
 }
 
-/** Seconds in the longest unit that has a whole number of them. */
+/** Formats seconds in the largest exact unit. */
 export function formatDuration(seconds: number): string {
   const units = Object.entries(UNITS);
   const [unit, length] = units.find(([, length]) => seconds % length === 0) ?? ['s', 1];

@@ -5,7 +5,7 @@ import type { SourceAddress } from './source-address.js';
 
 const RELEASES = ['folders', 'tags'] as const;
 
-/** The fields of a source that is not a catalog file: what it is, and what that lacks. */
+/** Reads the fields of a source with a format. */
 export function readFormat(
   catalog: JsonObject,
   at: Path,
@@ -33,7 +33,7 @@ export function readFormat(
   };
 }
 
-/** Only a repository has tags, and a ref would choose one of them. */
+/** Only a git repository has tags, and a ref selects one of them. */
 export function checkReleases(
   address: SourceAddress,
   { releases }: Pick<UpstreamCatalog, 'releases'>,

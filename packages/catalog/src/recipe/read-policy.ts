@@ -8,11 +8,14 @@ import { readDenyRules, readLicense } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
 
 const SWITCHES = ['requireDigest', 'allowNetwork', 'allowStorage'] as const;
-/** Only who sends a recipe has the files beside it. */
+/** Only the sender of a recipe has the files next to it. */
 const KEY_FILE_HINT =
   'Paste the lines of the key file below `key: |`, or apply the recipe with `krmhub catalog apply`, which reads key files.';
 
-/** With errors, what is given is not to be used. `signing` reads what is said of signatures, of the same document. */
+/**
+ * Reads the policy of a recipe. With errors, the result must not be used. `signing` reads the signature rules of the
+ * same document.
+ */
 export function readRecipePolicy(
   value: JsonValue | undefined,
   fields: RecipeFields,
@@ -44,7 +47,7 @@ export function readRecipePolicy(
   return read;
 }
 
-/** `{policies: true}`: nothing else, so that no one believes that a key beside it counts. */
+/** Reads `{policies: true}`, which allows no other fields, so that no one expects a key next to it to count. */
 function readRegistryPolicies(value: JsonObject, at: Path, fields: RecipeFields): boolean {
   const required = fields.mapping(value, at, { required: ['policies'] });
   if (required?.policies === undefined) return false;
@@ -78,7 +81,7 @@ function readRequiredSignatures(
     return undefined;
   }
   return list.flatMap((item, index) => {
-    // Reports name the policy by its place in the recipe: it has no other name.
+    // Reports identify the policy by its position in the recipe, because it has no name.
     const name = `requireSignature[${index}]`;
     const read = readItem(item, [...at, index], signing);
     return read === undefined ? [] : { name, ...read };

@@ -22,8 +22,8 @@ const LABEL_NAME = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 /**
- * Reads a CatalogRecipe, YAML or JSON, and reports every problem. The recipe is undefined
- * if there are errors. Unknown fields are errors. Files that the recipe names are not read.
+ * Reads a CatalogRecipe in YAML or JSON, and reports every problem. The recipe is undefined if there are errors.
+ * Unknown fields are errors. Key files are not read.
  */
 export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; diagnostics: Diagnostic[] } {
   const { maxBytes } = RECIPE_LIMITS;
@@ -55,9 +55,9 @@ function fileDiagnostic(code: RecipeCode, file: string, message: string): Diagno
   return { code, severity, message, file, path: '', hint: fix };
 }
 
-/** Undefined only where an error is reported; with errors, what is given is not to be used. */
+/** Returns undefined only with an error. With errors, the result must not be used. */
 function readDocument(value: JsonValue, fields: RecipeFields, signing: PolicyFields): Recipe | undefined {
-  // What is something else altogether is not held to the fields of a recipe.
+  // Other documents are not checked for the fields of a recipe.
   if (isMapping(value) && typeof value.kind === 'string' && value.kind !== RECIPE_KIND) {
     expectText(value, 'kind', RECIPE_KIND, fields);
     return undefined;

@@ -13,7 +13,7 @@ const SHAPES: Record<Shape, string> = {
   git: 'of git repositories',
 };
 
-/** Rules that rewrite references, each a prefix and what stands in its place. */
+/** Reads rules that rewrite reference prefixes. */
 export function readRewrites(
   value: JsonValue | undefined,
   at: Path,
@@ -77,10 +77,10 @@ function readPrefix(text: string): Prefix {
 
 function readImagePrefix(text: string, name: string, shape: 'image' | 'oci'): Prefix {
   if (!text.endsWith('/')) return missingSlash(text);
-  // A name is put behind it, so that it is a reference whose grammar is known.
+  // A name is appended to check the reference grammar.
   const reference = parseImageReference(`${name}x`);
   if (!reference.ok) return invalid(`not a valid reference prefix: it ${reference.reason}`);
-  // A tag or digest would be of the name that was put behind it.
+  // A tag or digest would belong to the appended name.
   const { host } = reference;
   if (host === undefined || !/[.:]|^localhost$/.test(host)) {
     return invalid('it does not begin with a host', 'Add the registry, for example `docker.io/library/`.');
@@ -93,13 +93,13 @@ function readUrlPrefix(text: string): Prefix {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     return invalid('it is not an http or https URL', 'Use images without a scheme: `HOST/PATH/`.');
   }
-  // What is wrong with it is not repeated: it may hold a password.
+  // The message does not repeat the prefix, because it can contain a password.
   if (url.username !== '' || url.password !== '') {
     return invalid('it contains credentials, but recipes are public');
   }
   if (/[?#]/.test(text)) return invalid('a prefix cannot have a query or a fragment');
   if (!text.endsWith('/')) return missingSlash(text);
-  // References are compared as they are written.
+  // References are compared literally.
   if (url.href !== text) return invalid('it is not in canonical URL form', `Write \`${url.href}\`.`);
   return { ok: true, shape: 'url' };
 }

@@ -14,7 +14,7 @@ import type { RecipeFields } from './fields.js';
 import { type DenyRule, RECIPE_LIMITS, type Selector } from './recipe.js';
 
 const SELECTOR_FIELDS = ['group', 'kind', 'tags', 'publisher', 'runtime', 'license'] as const;
-/** Looking for the license that is meant compares with all of them, and no one reads more hints at once. */
+/** Maximum number of license suggestions, because each compares with all licenses. */
 const MAX_SUGGESTED = 100;
 
 type LicenseCode = 'recipe/license' | 'recipe/selector-license';
@@ -108,7 +108,7 @@ function readRuntime(text: string, at: Path, fields: RecipeFields): RuntimeKind 
   return RUNTIME_KINDS[0];
 }
 
-/** In the spelling that the licenses of definitions have. */
+/** Normalizes the license to the spelling in definitions. */
 export function readLicense(text: string, at: Path, fields: RecipeFields, code: LicenseCode): string {
   const license = normalizeLicense(text) ?? text;
   if (!isLicenseExpression(license)) {

@@ -11,7 +11,7 @@ import { readSelectors } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipeSource, type UpstreamCatalog } from './recipe.js';
 import { isInsecure, readUpstreamAddress } from './source-address.js';
 
-/** `policies` are those of the recipe: what must be signed may come on any way. */
+/** `policies` are the policies of the recipe: a signed source can use http. */
 export function readSource(
   value: JsonValue,
   at: Path,
@@ -140,7 +140,7 @@ function readSeconds(
   { min, max }: { min: number; max: number },
 ): number | undefined {
   if (value === undefined) return undefined;
-  // A number without a unit is text with too little in it.
+  // A number without a unit is an incomplete duration.
   const text = typeof value === 'number' ? String(value) : fields.text(value, at);
   if (text === undefined) return undefined;
   const read = readDuration(text);

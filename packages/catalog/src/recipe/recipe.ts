@@ -5,7 +5,7 @@ import type { ReleaseSummary } from '../ports/records.js';
 export const RECIPE_API_VERSION = 'krmhub.dev/v1alpha1';
 export const RECIPE_KIND = 'CatalogRecipe';
 
-/** Limits on recipes: each with its unit. */
+/** Limits on recipes, with their units. */
 export const RECIPE_LIMITS = {
   /** Size of one recipe. */
   maxBytes: 262_144,
@@ -37,71 +37,76 @@ export const RECIPE_LIMITS = {
   maxMinimumAgeSeconds: 31_536_000,
 } as const;
 
-/** What a catalog is made from. */
+/** The definition of a catalog. */
 export interface Recipe {
   /** A DNS label. */
   name: string;
   labels?: Record<string, string>;
-  /** In order: the first source that provides an API version of a function provides it. */
+  /** The sources in order. The first source with an API version of a function provides it. */
   sources: RecipeSource[];
-  /** What must hold of everything that the catalog takes, from wherever it comes. */
+  /** The policy for all entries of the catalog. */
   policy?: RecipePolicy;
 }
 
-/** Functions of this registry, or of an upstream catalog. */
+/** A source: functions of this registry, or of an upstream catalog. */
 export interface RecipeSource {
   /** A DNS label, unique in the recipe. */
   name: string;
-  /** Of this registry's functions: a range that npm's semver reads; absent for every release. */
+  /** For functions of this registry: an npm semver range. Absent for every release. */
   release?: string;
-  /** The upstream catalog; absent for the functions of this registry. */
+  /** The upstream catalog. Absent for functions of this registry. */
   catalog?: UpstreamCatalog;
-  /** A release or entry must match one of them; absent for every one. */
+  /** A release or entry must match one of these selectors. Absent to match all. */
   match?: Selector[];
-  /** A release or entry must match none of them. */
+  /** A release or entry must match none of these selectors. */
   exclude: Selector[];
-  /** The first that fits a reference rewrites it. */
+  /** Rewrite rules. The first matching rule applies. */
   rewrite?: RewriteRule[];
 }
 
-/** A catalog that another party serves. */
+/** An upstream catalog. */
 export interface UpstreamCatalog {
-  /** As `readSourceAddress` reads it. */
+  /** The URL, as `readSourceAddress` reads it. */
   url: string;
-  /** Seconds between two looks. */
+  /** Seconds between two syncs. */
   refreshSeconds: number;
-  /** Seconds for which an entry must have been known, with these bytes, before it is taken. */
+  /** The time in seconds that an entry must be unchanged before the catalog includes it. */
   minimumAgeSeconds?: number;
-  /** What the bytes are, if not a catalog: files that are converted. */
+  /** The format of the files, if the source is not a catalog. */
   format?: ConvertSource;
-  /** Group of the functions of a format without groups; absent for the one that the converter chooses. */
+  /** The group for formats without groups. Absent to derive it. */
   group?: string;
-  /** `tags`: the newest release tag of the repository names the files and their release. Default: folders name releases. */
+  /**
+   * `tags`: the newest release tag of the repository sets the files and their release. Default: folders are releases.
+   */
   releases?: 'folders' | 'tags';
-  /** Completes entries that lack something; absent to refuse them. */
+  /** Default values for incomplete entries. Absent to reject these entries. */
   defaults?: EntryDefaults;
 }
 
-/** References that begin with `from` begin with `to` instead; both end with a slash. Digests stay. */
+/** Replaces the prefix `from` of references with `to`. Both end with a slash. Digests stay. */
 export interface RewriteRule {
   from: string;
   to: string;
 }
 
 export interface RecipePolicy {
-  /** What these policies cover must be signed by one whom they name; a catalog's signature is that of its entries. */
+  /**
+   * Required signatures: a trusted signer must sign what these policies cover. The signature of a catalog applies to
+   * its entries.
+   */
   requireSignature?: SigningPolicy[];
-  /** In place of `requireSignature`: the signing policies of this registry, as they are when the catalog is built. */
+  /** Instead of `requireSignature`: the signing policies of this registry when the catalog is built. */
   requireRegistryPolicies?: true;
-  /** Images and scripts are named by digest, or not taken. */
+  /** Rejects images and scripts without a digest. */
   requireDigest?: boolean;
-  /** False: functions that need the network are not taken. */
+  /** False rejects functions that require network access. */
   allowNetwork?: boolean;
-  /** False: functions that need storage mounts are not taken. */
+  /** False rejects functions that require storage mounts. */
   allowStorage?: boolean;
-  /** SPDX expressions, compared as they are written; absent for every license. */
+  /** Allowed SPDX expressions, compared literally. Absent for every license. */
   licenses?: string[];
-  /** What is never taken. */
+  /** Denied functions. */
   deny?: DenyRule[];
 }
 
@@ -110,7 +115,7 @@ export function followsRegistryPolicies({ policy }: Pick<Recipe, 'policy'>): boo
   return policy?.requireRegistryPolicies === true;
 }
 
-/** The policies that say whose signatures a recipe requires. `ofRegistry` are the signing policies of the registry. */
+/** Returns the signature policies of a recipe. `ofRegistry` are the signing policies of the registry. */
 export function requiredSignatures(
   recipe: Pick<Recipe, 'policy'>,
   ofRegistry: readonly SigningPolicy[],
@@ -119,22 +124,22 @@ export function requiredSignatures(
 }
 
 export interface DenyRule extends Selector {
-  /** Shown in reports. */
+  /** The reason in reports. */
   reason?: string;
 }
 
-/** Everything that is set must hold. */
+/** A selector. All set fields must match. */
 export interface Selector {
   group?: string;
   kind?: string;
-  /** All of them. */
+  /** A function must have all of these tags. */
   tags?: string[];
   publisher?: string;
   runtime?: RuntimeKind;
   license?: string;
 }
 
-/** The recipe of the catalog that every registry has. */
+/** The recipe of the built-in catalog. */
 export const DEFAULT_RECIPE_TEXT = `apiVersion: ${RECIPE_API_VERSION}
 kind: ${RECIPE_KIND}
 metadata:
@@ -145,10 +150,10 @@ spec:
     functions: {}
 `;
 
-/** What selectors look at, beside the name. */
+/** The facts for selectors, in addition to the name. */
 export type SelectableFields = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
 
-/** Reports whether the selectors of a source let something pass; says nothing of release ranges and yanks. */
+/** Reports whether the selectors of a source match. Does not check release ranges and yanks. */
 export function sourceMatches(
   { match, exclude }: Pick<RecipeSource, 'match' | 'exclude'>,
   name: FunctionName,
@@ -160,7 +165,7 @@ export function sourceMatches(
   );
 }
 
-/** For what is kept out: kinds that differ by case only are one function, and none is let in by its spelling. */
+/** Matches exclusions: kinds that differ only in case are one function, so that spelling cannot bypass them. */
 export function excludes(selector: Selector, { group, kind }: FunctionName, what: SelectableFields): boolean {
   const isMeant = selector.kind?.toLowerCase() === kind.toLowerCase();
   return matchesSelector(selector, { group, kind: isMeant ? selector.kind! : kind }, what);
@@ -178,7 +183,7 @@ export function matchesSelector(selector: Selector, name: FunctionName, what: Se
   );
 }
 
-/** Tags that differ by case are one tag. */
+/** Compares tags without case. */
 function hasTag({ tags }: SelectableFields, tag: string): boolean {
   return tags.some((own) => own.toLowerCase() === tag.toLowerCase());
 }

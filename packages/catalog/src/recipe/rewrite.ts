@@ -3,13 +3,13 @@ import { parseUrl } from '@krmhub/schema/parse-url';
 import { shortened } from './evaluate-policy.js';
 import type { RewriteRule } from './recipe.js';
 
-/** A reference as a recipe's rules make it; the first rule that fits does. What follows the prefix, digests too, stays. */
+/** Rewrites a reference with the first matching rule. The text after the prefix, including digests, stays. */
 export function rewriteReference(rules: readonly RewriteRule[], reference: string): string {
   const rule = rules.find(({ from }) => reference.startsWith(from));
   return rule === undefined ? reference : rule.to + reference.slice(rule.from.length);
 }
 
-/** Reports whether rules change any of these references, and in words why one of them is none any more. */
+/** Rewrites references. Returns whether any of them changes, and an error if one becomes invalid. */
 export function rewriteReferences(
   rules: readonly RewriteRule[],
   references: readonly string[],
@@ -28,7 +28,7 @@ export function rewriteReferences(
   return { changed };
 }
 
-/** An API version with all its references rewritten. */
+/** Returns an API version with all references rewritten. */
 export function rewriteVersion(rules: readonly RewriteRule[], version: FunctionVersion): FunctionVersion {
   const { container, exec, starlark } = version.runtime;
   const rewritten = (reference: string) => rewriteReference(rules, reference);
@@ -51,7 +51,7 @@ function referenceProblem(reference: string): string | undefined {
   return image.ok ? undefined : image.reason;
 }
 
-/** Reports whether a reference contains `..` in any encoding, which could leave the mirror's path. */
+/** Reports whether a reference contains `..` in any encoding, which could point outside the mirror. */
 function hasParentSegment(reference: string): boolean {
   const plain = reference.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/');
   return plain.split(/[\\/]/).includes('..');

@@ -2,12 +2,12 @@ import { parseImageReference } from '@krmhub/schema/image-reference';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { RECIPE_LIMITS, type UpstreamCatalog } from './recipe.js';
 
-/** Where a catalog is fetched from. */
+/** The location of a catalog. */
 export type SourceAddress =
   | { type: 'http'; url: string }
   /**
-   * `path` is a file in the repository, or a folder where folders are allowed, empty for the root; `ref` a branch, tag or
-   * commit, absent for the default branch.
+   * `path` is a file in the repository, or a folder if allowed (empty for the root). `ref` is a branch, tag, or commit,
+   * absent for the default branch.
    */
   | { type: 'git'; repository: string; path: string; ref?: string }
   /** A reference such as `host/repository:tag` or `host/repository@sha256:…`. */
@@ -20,10 +20,10 @@ const SCHEMES =
   'Use https://HOST/catalog.yaml, git::https://HOST/REPOSITORY.git//PATH?ref=v1, oci://HOST/REPOSITORY:TAG, or ./catalog.yaml.';
 const GIT = 'Use git::https://HOST/REPOSITORY.git//PATH/catalog.yaml?ref=v1.';
 const OCI = 'Use oci://HOST/REPOSITORY:TAG or oci://HOST/REPOSITORY@sha256:….';
-/** What git takes as a ref and nothing else can misread: no refspec, no option (git-check-ref-format). */
+/** Matches a safe git ref: not a refspec and not an option (git-check-ref-format). */
 const REF = /^(?![-./+])(?!@$)(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)|[./]$))[A-Za-z0-9._/@+-]{1,255}$/;
 const REPOSITORY_SCHEMES = ['https:', 'http:', 'ssh:'];
-/** Without percent signs: git decodes them, and passes the host to other programs. */
+/** Matches a host without percent signs, because git decodes them and passes the host to other programs. */
 const REPOSITORY_HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9a-f:.]+\])$/i;
 const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** Query parameters that contain credentials. */
@@ -33,9 +33,9 @@ const FILE_NAME = /^[^.\\][^\\]*\.(?:ya?ml|json)$/i;
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 
 /**
- * Reads the address of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…`,
- * `file:path` or a relative path. Addresses hold no credentials: those are the machine's, and recipes are read by everyone.
- * With `folders`, a repository may be named with a folder or as a whole.
+ * Parses the location of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…`,
+ * `file:path`, or a relative path. It rejects credentials, because recipes are public. With `folders`, a repository can
+ * have a folder or no path.
  */
 export function readSourceAddress(text: string, { folders = false } = {}): ReadAddress {
   const { maxAddressLength } = RECIPE_LIMITS;
@@ -50,7 +50,7 @@ export function readSourceAddress(text: string, { folders = false } = {}): ReadA
   return readPath(text);
 }
 
-/** A relative path. What may as well be a URL without its scheme is refused: a file would be looked for in vain. */
+/** Parses a relative path. It rejects text that looks like a URL without a scheme. */
 function readPath(text: string): ReadAddress {
   const path = text.replace(/^(?:\.\/+)+/, '');
   const isMarked = path !== text || text.startsWith('../');
@@ -61,7 +61,7 @@ function readPath(text: string): ReadAddress {
   return invalid('it has no scheme', hint);
 }
 
-/** Reads the address of a source: only with a format it may be a folder. */
+/** Parses the location of a source. Only sources with a format can be folders. */
 export function readUpstreamAddress({ url, format }: Pick<UpstreamCatalog, 'url' | 'format'>): ReadAddress {
   return readSourceAddress(url, { folders: format !== undefined });
 }
@@ -126,7 +126,7 @@ function readGit(text: string, folders: boolean): ReadAddress {
   };
 }
 
-/** Of a file as a tree of git has it; nothing that a program takes for an option or a pattern. */
+/** Matches a safe path of a file in a git tree: no options and no patterns. */
 function isFilePath(path: string): boolean {
   if (/[\p{Cc}\p{Zl}\p{Zp}\\]/u.test(path) || /^[-:]/.test(path)) return false;
   return path
@@ -134,7 +134,7 @@ function isFilePath(path: string): boolean {
     .every((part) => part !== '' && part !== '.' && part !== '..' && !/^\.git$/i.test(part));
 }
 
-/** A plus stands for itself here, as in the names of tags, and not for a space as in forms. */
+/** A plus is literal, as in names of tags, and not a space as in forms. */
 function readRef(query: string): { ok: true; ref?: string } | (ReadAddress & { ok: false }) {
   if (query === '') return { ok: true };
   const [only = '', ...others] = query.split('&');
@@ -168,7 +168,7 @@ function readFile(path: string): ReadAddress {
   return { ok: true, address: { type: 'file', path } };
 }
 
-/** A backslash is a slash to some programs, and part of a name to others. */
+/** Some programs treat a backslash as a slash, others as a part of the name. */
 function parse(text: string): URL | undefined {
   return text.includes('\\') ? undefined : parseUrl(text);
 }

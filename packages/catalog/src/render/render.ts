@@ -12,7 +12,7 @@ import { sha256 } from '@krmhub/schema/digest';
 import type { RenderedEntry } from '../ports/records.js';
 import { toYaml, toYamlItem } from './to-yaml.js';
 
-/** Spaces before the dash of an entry of `spec.krmFunctions`. */
+/** Indentation of an entry of `spec.krmFunctions`. */
 export const ENTRY_INDENT = 2;
 
 const RENDITIONS = {
@@ -27,19 +27,19 @@ export interface CatalogHeader {
   labels?: Record<string, string>;
 }
 
-/** Throws a TypeError where a string cannot be written (`isWritable`). */
+/** Renders an entry. Throws a TypeError for strings that cannot be written (`isWritable`). */
 export function renderEntry(definition: FunctionDefinition): RenderedEntry {
   const entry = orderDefinition(definition);
   const yaml = toYamlItem(entry, ENTRY_INDENT);
   return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
 }
 
-/** Reports whether a definition's entry is this one, which is known ten times sooner than it is rendered. */
+/** Reports whether this is the entry of a definition, ten times faster than rendering it. */
 export function hasRendering(definition: FunctionDefinition, { json }: RenderedEntry): boolean {
   return JSON.stringify(orderDefinition(definition)) === json;
 }
 
-/** A KRMFunctionDefinition document. */
+/** Renders a KRMFunctionDefinition document. */
 export function renderDefinition(definition: FunctionDefinition): string {
   return toYaml({
     apiVersion: KRM_API_VERSION,
@@ -49,8 +49,8 @@ export function renderDefinition(definition: FunctionDefinition): string {
 }
 
 /**
- * A catalog document in pieces, an entry in each; their concatenation is the document. The entries come
- * in the order of `compareFunctionNames`, and are read one at a time.
+ * Renders a catalog document in pieces, one per entry. Their concatenation is the document. The entries must be in the
+ * order of `compareFunctionNames`, and are read one at a time.
  */
 export function* renderCatalog(
   form: SnapshotRendition,
@@ -63,7 +63,7 @@ export function* renderCatalog(
   if (end !== '') yield end;
 }
 
-/** The same for entries that come one after the other; `end` is to be called after the last. */
+/** Renders the same for a stream of entries. Call `end` after the last one. */
 export function catalogPieces(
   form: SnapshotRendition,
   { name, labels }: CatalogHeader,
@@ -93,7 +93,7 @@ export function catalogPieces(
   };
 }
 
-/** The definition with its fields in one order, whatever order they were read in; schemas keep their author's. */
+/** Returns the definition with its fields in canonical order. Schemas keep their order. */
 export function orderDefinition(definition: FunctionDefinition): JsonObject {
   const { group, names, description, publisher, versions, home, maintainers, tags } = definition;
   return withoutUndefined({

@@ -1,18 +1,18 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
 
 /*
- * Plain data as YAML whose bytes depend on nothing but the data. A scalar stands plain or as a literal
- * block only where every reader, of YAML 1.1 or 1.2, gives back that string; else it is double-quoted.
+ * Deterministic YAML of plain data. A scalar is plain or a literal block only if every YAML 1.1 and 1.2 parser returns
+ * the same string. Otherwise, it is double-quoted.
  */
 
-/** Readers stop looking for the colon of a simple key after 1,024 characters (YAML 1.2, "7.4.2. Flow Mappings"). */
+/** Parsers search for the colon of a simple key only in 1,024 characters (YAML 1.2, "7.4.2. Flow Mappings"). */
 const MAX_SIMPLE_KEY_LENGTH = 900;
 
-/** Words that some reader takes for a boolean, null or number. */
+/** Words that some parsers read as a boolean, null, or number. */
 const AMBIGUOUS_WORD = /^(y|n|yes|no|on|off|true|false|null|nil|none|nan|inf|infinity)$/i;
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9._/-]*$/;
 const PLAIN_TEXT = /^[A-Za-z][A-Za-z0-9 ._/:@+=(),;'-]*$/;
-/** Controls, invisible and direction-changing characters, and what YAML calls not printable. */
+/** Control, invisible, and bidirectional characters, and characters that YAML calls not printable. */
 const NOT_PRINTABLE =
   /[\x00-\x1f\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff]/;
 const ESCAPED = new RegExp(`["\\\\]|${NOT_PRINTABLE.source}`, 'g');
@@ -26,8 +26,8 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 /**
- * The value as a YAML document with a line end. Throws a TypeError for what not every reader can be told:
- * a string with an unpaired surrogate, NaN and infinities.
+ * Renders a value as a YAML document with a line break at the end. Throws a TypeError for values that not every parser
+ * supports: a string with an unpaired surrogate, NaN, and infinities.
  */
 export function toYaml(value: JsonValue): string {
   const lines: string[] = [];
@@ -36,19 +36,19 @@ export function toYaml(value: JsonValue): string {
   return lines.join('');
 }
 
-/** The value as an item of a block sequence whose dash stands after `indent` spaces, with its line end. */
+/** Renders a value as an item of a block sequence with its dash at `indent`, and a line break at the end. */
 export function toYamlItem(value: JsonValue, indent: number): string {
   const lines: string[] = [];
   writeBlock([value], ' '.repeat(indent), ' '.repeat(indent), lines);
   return lines.join('');
 }
 
-/** Reports whether a string can be written for every reader: it has no unpaired surrogate. */
+/** Reports whether every parser supports a string: it has no unpaired surrogate. */
 export function isWritable(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }
 
-/** `first` stands before the first line, which may follow a dash; `indent` before the others. */
+/** `first` is the start of the first line, which can follow a dash. `indent` is the start of the others. */
 function writeBlock(value: JsonValue[] | JsonObject, indent: string, first: string, lines: string[]): void {
   let prefix = first;
   if (Array.isArray(value)) {
@@ -64,7 +64,7 @@ function writeBlock(value: JsonValue[] | JsonObject, indent: string, first: stri
     const simple = written.length <= MAX_SIMPLE_KEY_LENGTH;
     const head = simple ? `${prefix}${written}:` : `${prefix}? ${written}\n${indent}:`;
     if (isBlock(item)) {
-      // As Kubernetes tools write it, a list stands at the indentation of its key.
+      // As in Kubernetes tools, a list has the indentation of its key.
       const inner = Array.isArray(item) && simple ? indent : `${indent}  `;
       lines.push(`${head}\n`);
       writeBlock(item, inner, inner, lines);
@@ -80,7 +80,7 @@ function isBlock(value: JsonValue): value is JsonValue[] | JsonObject {
   return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
 }
 
-/** Anything but a filled collection. `indent` is that of the mapping or sequence around it. */
+/** Renders a scalar or an empty collection. `indent` is that of the surrounding collection. */
 function scalar(value: JsonValue, indent: string): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return text(value, indent);
@@ -91,8 +91,8 @@ function scalar(value: JsonValue, indent: string): string {
 
 function number(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError(`${value} cannot be written`);
-  // JSON has no negative zero. An integer that a double cannot tell from its neighbours is no integer to
-  // readers, so it is written as a float. YAML 1.1 wants a point in a number with an exponent.
+  // JSON has no negative zero. An integer above the exact range of a double is written as a float, because parsers do
+  // not keep it as an integer. YAML 1.1 requires a point in a number with an exponent.
   const float = Number.isInteger(value) && !Number.isSafeInteger(value);
   const written = float ? value.toExponential() : String(value === 0 ? 0 : value);
   return /^-?\d+e/.test(written) ? written.replace('e', '.0e') : written;
@@ -126,7 +126,10 @@ function escaped(character: string): string {
   return SHORT_ESCAPES.get(character) ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Several lines that a literal block keeps exactly: no line ends in a space, and at most one line end is last. */
+/**
+ * Reports whether a literal block keeps lines exactly: no line ends in a space, and at most one line break is at the
+ * end.
+ */
 function isLiteral(value: string): boolean {
   if (!value.includes('\n') || !isWritable(value)) return false;
   const lines = withoutLastLineEnd(value).split('\n');

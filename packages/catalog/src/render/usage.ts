@@ -11,13 +11,13 @@ import {
 } from '@krmhub/schema';
 import { toYaml } from './to-yaml.js';
 
-/** Words, and what can be copied as it stands. */
+/** Text and a snippet to copy. */
 export interface UsagePart {
   text: string;
   snippet?: string;
 }
 
-/** What a section is about; a function has each of them once at most. */
+/** The topics of sections. A function has each topic at most once. */
 export type UsageTopic = 'config' | 'kustomize' | 'kpt' | 'container' | 'executables' | 'starlark';
 
 export interface UsageSection {
@@ -27,13 +27,13 @@ export interface UsageSection {
 
 export interface Usage {
   sections: UsageSection[];
-  /** What the section of the functionConfig was made of. */
+  /** How the example functionConfig was generated. */
   example: ConfigExample;
 }
 
 /**
- * How to use one API version of a function with the kustomize and kpt that people have. `schemaUrl` is where its JSON
- * Schema is, for editors; absent where that is not known.
+ * Describes how to use one API version of a function with kustomize and kpt. `schemaUrl` is the URL of its JSON Schema
+ * for editors. Absent if it is unknown.
  */
 export function functionUsage(
   definition: FunctionDefinition,
@@ -64,15 +64,15 @@ export function functionUsage(
   return { sections, example };
 }
 
-/** A file name and a resource name. */
+/** Returns a file name and a resource name. */
 function configName({ names }: FunctionDefinition): string {
   const name = kebabCase(names.kind);
   return /^[a-z][-a-z0-9]*$/.test(name) ? name : 'config';
 }
 
 /**
- * The image by digest where it is known. The tag is left out then: podman refuses a reference with both.
- * Undefined for what is no reference and must not stand in a command.
+ * Returns the image by digest if it is known, without the tag, because podman rejects a reference with both. Undefined
+ * for invalid references, which must not be in commands.
  */
 export function pinnedImage({ image, sha256 }: ContainerRuntime): string | undefined {
   const reference = parseImageReference(image);
@@ -116,7 +116,7 @@ function configSection(
       annotations: {
         ...((metadata as JsonObject).annotations as JsonObject | undefined),
         ...(container === undefined ? {} : { 'config.kubernetes.io/function': toYaml(container) }),
-        // In a kpt package it would be applied to the cluster, which does not know its kind.
+        // In a kpt package, it would be applied to the cluster, which does not know its kind.
         'config.kubernetes.io/local-config': 'true',
       },
     },
@@ -183,7 +183,7 @@ function kptSection(
     });
   }
   if (container.requireStorageMount === true) {
-    // kpt mounts nothing when it renders a pipeline.
+    // kpt does not support mounts when it renders a pipeline.
     parts.push({ text: MOUNT_TEXT });
   } else {
     parts.push(
@@ -220,7 +220,7 @@ function shellQuote(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** What the function may touch, in words. */
+/** Describes the permissions of the function. */
 export function describePermissions({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
   const reach: string[] = [];
   if (container !== undefined) {

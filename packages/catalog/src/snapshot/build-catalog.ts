@@ -30,51 +30,51 @@ export interface BuildFunction extends FunctionName {
   releases: readonly (ReleaseSummary & { definition: FunctionDefinition })[];
 }
 
-/** An entry of an upstream catalog, and when it was first seen with these bytes. */
+/** An upstream entry, and when it was first seen with these bytes. */
 export interface KnownEntry extends Pick<ReadEntry, 'facts'> {
-  /** Of the rendered entry. */
+  /** Digest of the rendered entry. */
   json: string;
   firstSeen: Time;
-  /** Since when the source does not have it any more. */
+  /** When the source removed it. */
   goneAt?: Time;
 }
 
-/** What is known of a source that is an upstream catalog. */
+/** The state of an upstream source. */
 export interface BuildSource {
-  /** The current entries, each function once. */
+  /** The current entries, one per function. */
   entries: readonly KnownEntry[];
-  /** Earlier entries: the latest of each function first. */
+  /** Earlier entries, latest first for each function. */
   former: readonly KnownEntry[];
-  /** Of the catalog as a whole: those that hold. */
+  /** The valid signatures of the catalog. */
   signatures: readonly SourceSignature[];
   reported: ReportedSource;
 }
 
-/** All that a catalog is made from, beside its recipe. */
+/** The inputs of a catalog, without its recipe. */
 export interface BuildInputs {
-  /** By which minimum ages are judged. */
+  /** The time for minimum ages. */
   clock: Time;
-  /** Of the registry, each once. */
+  /** The functions of the registry. */
   functions: Iterable<BuildFunction>;
-  /** By name, one for each source of the recipe that is an upstream catalog. */
+  /** The upstream sources of the recipe by name. */
   sources: ReadonlyMap<string, BuildSource>;
-  /** The signing policies of the registry; needed where `followsRegistryPolicies(recipe)`. */
+  /** The signing policies of the registry. Required if `followsRegistryPolicies(recipe)`. */
   policies?: readonly SigningPolicy[];
 }
 
-/** A snapshot that no store has. */
+/** A built snapshot, which is not stored. */
 export interface BuiltCatalog extends Pick<SnapshotRecord, 'catalog' | 'labels' | 'digests' | 'sources'> {
   /** Number of entries. */
   count: number;
-  /** Everything that has a place in the catalog or a line in its report, in the order of `compareFunctionNames`. */
+  /** All functions in the catalog or its report, in the order of `compareFunctionNames`. */
   functions: CatalogEntryRow[];
-  /** In the order of the catalog. */
+  /** In catalog order. */
   entries: RenderedEntry[];
 }
 
 /**
- * Builds a complete catalog: the same entries and bytes as a registry's incremental builds. Depends only on
- * its arguments, and not on the order of functions, sources and entries. Throws a RangeError where a source is missing.
+ * Builds a complete catalog with the same entries and bytes as the incremental builds of a registry. The result does
+ * not depend on the order of functions, sources, and entries. Throws a RangeError if a source is missing.
  */
 export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
   const material = collectInputs(recipe, inputs);
@@ -109,7 +109,7 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
   };
 }
 
-/** One form of the catalog in pieces, as `renderCatalog` gives them. */
+/** Renders the catalog in one format, in pieces as in `renderCatalog`. */
 export function* builtCatalogPieces(
   { catalog, labels, entries }: Pick<BuiltCatalog, 'catalog' | 'labels' | 'entries'>,
   form: SnapshotRendition,
@@ -119,11 +119,11 @@ export function* builtCatalogPieces(
   yield pieces.end();
 }
 
-/** What is known of one function, of whatever source. */
+/** The inputs for one function. */
 interface FunctionInputs {
   own?: BuildFunction & { facts?: ReadonlyMap<string, UpstreamEntry['versions']> };
   upstream: Map<string, UpstreamEntry[]>;
-  /** JSON of entries of upstream catalogs. */
+  /** JSON of upstream entries. */
   rendered: Map<Digest, string>;
 }
 
@@ -144,7 +144,7 @@ function selectedDefinitions(
 interface CollectedInputs {
   functions: Map<string, FunctionInputs>;
   context: SelectionContext;
-  /** In the recipe's order. */
+  /** In recipe order. */
   reported: ReportedSource[];
 }
 
@@ -163,7 +163,7 @@ function collectInputs(
   const withFacts = needsFacts(recipe);
   for (const fn of functions) {
     const { releases } = fn;
-    // Also where all of it was taken down.
+    // Also if all its releases were taken down.
     groups.add(fn.group);
     if (releases.length === 0) continue;
     const material = of(fn);
@@ -188,7 +188,7 @@ function collectInputs(
     for (const entry of source.entries) take(entry, of(entry.facts));
     for (const entry of source.former) {
       const material = found.get(functionKey(entry.facts));
-      // What was removed there is not offered any more.
+      // Removed entries are not offered.
       if (material?.upstream.has(name)) take(entry, material);
     }
   }
@@ -201,7 +201,7 @@ function collectInputs(
   return { functions: found, context, reported };
 }
 
-/** Pieces of entries are small: one call for each form and entry would be most of the time. */
+/** Entries are small, so one call per format and entry would dominate the time. */
 const HASHED_CHARACTERS = 65_536;
 
 function digestOf(pieces: Iterable<string>): Digest {

@@ -4,21 +4,21 @@ import type { UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
 import type { FunctionCandidates } from './select-function.js';
 
-/** The same for kinds that differ by case only: those are one function. */
+/** Returns a key that is equal for kinds that differ only in case, because they are one function. */
 export function functionKey({ group, kind }: FunctionName): string {
   return `${group}/${kind.toLowerCase()}`;
 }
 
-/** A function of this registry, as builds see it. */
+/** A function of this registry for builds. */
 export interface RegistryFunction extends FunctionName {
   releases: readonly ReleaseSummary[];
-  /** By name of the release; needed where `needsFacts(recipe)`. */
+  /** Facts by release. Required if `needsFacts(recipe)`. */
   facts?: ReadonlyMap<string, readonly VersionFacts[]>;
 }
 
 /**
- * What all sources have of one function; undefined where none has anything. Its kind is spelled as this registry does, else
- * as the first source of the recipe that has it: a name that does not depend on the order in which things are found.
+ * Returns the releases and entries of all sources for one function; undefined if there are none. Its kind has the
+ * spelling of this registry, otherwise of the first source in the recipe, so that the name is deterministic.
  */
 export function functionCandidates(
   { sources }: Pick<Recipe, 'sources'>,
@@ -39,7 +39,7 @@ export function functionCandidates(
   };
 }
 
-/** Reports whether a function has no place in a catalog, and no line in its report. */
+/** Reports whether a function is neither in the catalog nor in its report. */
 export function isEmptySelection({ versions, shadowed, refused = [], yanked }: Selection): boolean {
   return versions.length === 0 && shadowed.length === 0 && refused.length === 0 && yanked.length === 0;
 }

@@ -5,10 +5,9 @@ import type { Recipe, RewriteRule } from '../recipe/recipe.js';
 import { rewriteVersion } from '../recipe/rewrite.js';
 
 /**
- * The catalog entry of a selection that is not empty. API versions come from the definitions selected; what is said of
- * the function as a whole comes from the newest release, and where entries of other catalogs are among them, from the
- * first of the recipe's sources. `definitions` holds at least every one that the selection names by its digest; a
- * missing one is a RangeError.
+ * Builds the catalog entry of a non-empty selection. Function fields come from the newest release, or for upstream
+ * entries from the first source of the recipe. `definitions` must contain every selected definition by digest;
+ * otherwise it throws a RangeError.
  */
 export function entryDefinition(
   { group, kind, versions }: Selection,
@@ -36,7 +35,7 @@ export function entryDefinition(
   };
 }
 
-/** The version whose definition speaks for the function as a whole. */
+/** Returns the version whose definition provides the function fields. */
 function leadingVersion(
   versions: readonly EntryVersion[],
   order: readonly string[],
@@ -60,7 +59,7 @@ function rewriteSelected(
   return selected.rewritten === true ? rewriteVersion(rules.get(selected.source) ?? [], version) : version;
 }
 
-/** Maintainers of an API version override the function's (KEP-2906), so another definition's keep their own. */
+/** Maintainers of an API version override those of the function (KEP-2906), so other definitions keep theirs. */
 function withMaintainers(
   version: FunctionVersion,
   definition: FunctionDefinition,

@@ -3,7 +3,7 @@ import { compareFunctionNames } from '../ports/function-name.js';
 import type { CatalogEntryRow, SnapshotRecord } from '../ports/records.js';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
 
-/** `snapshot.json`: holds no time, so the same snapshots in the same order give the same bytes. */
+/** Renders `snapshot.json`. It contains no time, so equal snapshots in the same order have equal bytes. */
 export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogEntryRow[]): string {
   const { catalog, serial, previous, digests } = snapshot;
   const { entries, ...head }: Snapshot = {
@@ -87,7 +87,7 @@ function releaseField(release: string | undefined): { release?: string } {
   return release === undefined ? {} : { release };
 }
 
-/** JSON with one item of the lists to a line, so that a diff of two files names what changed. */
+/** Renders JSON with one list item per line, so that a diff of two files is readable. */
 function renderLists(head: object, lists: Record<string, readonly object[]>): string {
   const fields = Object.entries(head).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,

@@ -2,7 +2,7 @@ import type { ReportedSource } from '@krmhub/schema';
 import type { SourceRecord } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
 
-/** What a report says of the sources that are upstream catalogs, in the recipe's order. */
+/** Returns the report of the upstream sources, in recipe order. */
 export function reportSources({ sources }: Recipe, records: readonly SourceRecord[]): ReportedSource[] {
   return sources.flatMap(({ name, catalog }) => {
     if (catalog === undefined) return [];
@@ -11,7 +11,7 @@ export function reportSources({ sources }: Recipe, records: readonly SourceRecor
   });
 }
 
-/** A source as it is now. */
+/** The current state of a source. */
 export function reportSource({ source, url, failure, copy }: SourceRecord): ReportedSource {
   const former =
     copy?.formerUrl === undefined ? '' : `; the copy from ${copy.formerUrl} is used until a sync succeeds`;

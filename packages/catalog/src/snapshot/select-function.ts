@@ -24,35 +24,35 @@ import {
 } from '../recipe/recipe.js';
 import { rewriteReferences } from '../recipe/rewrite.js';
 
-/** What all sources of a recipe have of one function; kinds that differ by case only are one. */
+/** The releases and entries of all sources for one function. Kinds that differ only in case are one function. */
 export interface FunctionCandidates extends FunctionName {
-  /** Of this registry. */
+  /** The releases of this registry. */
   releases: readonly ReleaseSummary[];
-  /** By name of the release; needed where `needsFacts(recipe)`. */
+  /** Facts by release. Required if `needsFacts(recipe)`. */
   facts?: ReadonlyMap<string, readonly VersionFacts[]>;
   /**
-   * Entries of upstream catalogs, by source name: the current entry, then those that it replaced,
-   * the latest first. One that was removed is not offered.
+   * Upstream entries by source name: the current entry, then earlier ones, latest first. Removed entries are not
+   * included.
    */
   upstream?: ReadonlyMap<string, readonly UpstreamEntry[]>;
 }
 
-/** Context of a build besides the functions. */
+/** The context of a build. */
 export interface SelectionContext {
-  /** By which minimum ages are judged. */
+  /** The time for minimum ages. */
   clock: Time;
-  /** Reports whether this registry holds a release of a group. */
+  /** Reports whether this registry has a release in a group. */
   ownsGroup(group: string): boolean;
-  /** Signatures of upstream catalogs that hold, by name of the source. */
+  /** The valid signatures of upstream catalogs by source name. */
   signatures: ReadonlyMap<string, readonly SourceSignature[]>;
-  /** The signing policies of the registry; needed where `followsRegistryPolicies(recipe)`. */
+  /** The signing policies of the registry. Required if `followsRegistryPolicies(recipe)`. */
   policies?: readonly SigningPolicy[];
 }
 
-/** For recipes without upstream sources. */
+/** The context for recipes without upstream sources. */
 export const NO_UPSTREAMS: SelectionContext = { clock: '', ownsGroup: () => true, signatures: new Map() };
 
-/** Reports whether what is known of releases does not suffice, and the facts of their definitions are needed. */
+/** Reports whether a recipe requires facts of definitions in addition to release summaries. */
 export function needsFacts({ sources, policy }: Recipe): boolean {
   return (
     policy !== undefined ||
@@ -60,7 +60,7 @@ export function needsFacts({ sources, policy }: Recipe): boolean {
   );
 }
 
-/** Reports whether a source of functions of this registry takes a release; says nothing of yanks and policy. */
+/** Reports whether a source of this registry matches a release. Ignores yanks and policies. */
 export function isCandidate({ sources }: Recipe, name: FunctionName, release: ReleaseSummary): boolean {
   return sources.some((source) => source.catalog === undefined && acceptsRelease(source, name, release));
 }
@@ -71,10 +71,10 @@ function acceptsRelease(source: RecipeSource, name: FunctionName, release: Relea
 }
 
 /**
- * Who provides each API version of a function in the recipe's catalog: source by source, an API version that no earlier
- * source has provided takes the newest release that the source takes, that serves it, that is not yanked and that the
- * policy lets pass; of an upstream catalog it takes the entry. Depends on nothing but its arguments, so cutting only
- * what changed gives the same catalog as cutting all.
+ * Selects the provider of each API version of a function. Each source in order provides API versions that no earlier
+ * source provides: from this registry, the newest matching release that serves the API version, is not yanked, and
+ * passes the policy; from an upstream catalog, its entry. The result depends only on the arguments, so an incremental
+ * build equals a full build.
  */
 export function selectFunction(
   recipe: Recipe,
@@ -86,7 +86,7 @@ export function selectFunction(
   return selection.finish();
 }
 
-/** A release or an entry, as sources and policies look at it. */
+/** A release or an entry, for selectors and policies. */
 interface Candidate {
   kind: string;
   release?: string;
@@ -97,7 +97,7 @@ interface Candidate {
   facts: readonly VersionFacts[] | undefined;
   signatures: readonly SourceSignature[];
   yanked: boolean;
-  /** When an entry that is too young may be taken. */
+  /** When an entry reaches its minimum age. */
   availableAt?: Time;
 }
 
@@ -110,7 +110,7 @@ class SelectionBuilder {
   readonly #shadowed: Selection['shadowed'] = [];
   readonly #yanked: Selection['yanked'] = [];
   readonly #refused: NonNullable<Selection['refused']> = [];
-  /** As the first source that provides something spells it. */
+  /** The spelling of the first source. */
   #kind: string | undefined;
 
   constructor(recipe: Recipe, candidates: FunctionCandidates, context: SelectionContext) {
@@ -213,8 +213,8 @@ class SelectionBuilder {
   }
 
   /**
-   * The current entry of a catalog and, while that is too young, the latest earlier entry that reached the minimum
-   * age while it was current. An entry that was replaced before it reached that age must not return later.
+   * Returns the current entry, and while it is too young also the latest earlier entry that reached the minimum age
+   * while it was current. An entry that was replaced earlier must not return.
    */
   #entries(source: RecipeSource, { minimumAgeSeconds }: UpstreamCatalog): Candidate[] {
     const known = this.#candidates.upstream?.get(source.name) ?? [];
@@ -293,8 +293,8 @@ interface EvaluatedCandidate {
 }
 
 /**
- * Why a group is not a source's to provide. It belongs to the sources whose `match` names it outright; where none does,
- * to this registry if it holds a release of it; else to no one.
+ * Returns why a source does not own a group. A group belongs to the sources with the group in `match`. Otherwise, it
+ * belongs to this registry if the registry has a release in it, and else to no one.
  */
 function groupConflict(
   { sources }: Recipe,
@@ -313,12 +313,12 @@ function matchesGroup({ match }: RecipeSource, group: string): boolean {
   return match?.some((selector) => selector.group === group) ?? false;
 }
 
-/** When an entry is as old as it must be. */
+/** Returns when an entry reaches its minimum age. */
 export function minimumAgeReachedAt(firstSeen: Time, minimumAgeSeconds: number): Time {
   return new Date(Date.parse(firstSeen) + minimumAgeSeconds * 1_000).toISOString();
 }
 
-/** By precedence; entries have no release, and the first of them goes before. */
+/** Compares by precedence. Entries have no release and come first. */
 function newestCandidate(candidates: readonly Candidate[]): Candidate | undefined {
   const releases = candidates.filter(
     (candidate): candidate is Candidate & { release: string } => candidate.release !== undefined,
@@ -330,21 +330,21 @@ function releaseField(release: string | undefined): { release?: string } {
   return release === undefined ? {} : { release };
 }
 
-/** Reports whether two selections say the same, reports included. */
+/** Reports whether two selections are equal, including their reports. */
 export function isSameSelection(a: Selection, b: Selection): boolean {
   const text = ({ group, kind, versions, shadowed, refused = [], yanked }: Selection) =>
     canonicalJson({ group, kind, versions, shadowed, refused, yanked } as unknown as JsonObject);
   return text(a) === text(b);
 }
 
-/** Reports whether a snapshot says the same of two selections: which release or entry provides each API version. */
+/** Reports whether two selections have the same providers for each API version in a snapshot. */
 export function isSameProvenance(a: Selection, b: Selection): boolean {
   const text = ({ group, kind, versions }: Selection) =>
     canonicalJson({ group, kind, versions } as unknown as JsonObject);
   return text(a) === text(b);
 }
 
-/** API versions that any of the candidates serves, most preferred first. */
+/** Returns the API versions of all candidates, most preferred first. */
 function apiVersions(candidates: readonly Candidate[]): string[] {
   return [...new Set(candidates.flatMap(({ versions }) => versions))].sort(compareApiVersions);
 }

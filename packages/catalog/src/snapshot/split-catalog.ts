@@ -8,8 +8,8 @@ import {
 import { renderDefinition } from '../render/render.js';
 
 /**
- * A catalog's entries as documents that can be published, in the catalog's order (KEP-2906, Story 1).
- * Throws `invalid-document` where the catalog names a function twice, for a release holds one definition.
+ * Splits a catalog into publishable documents, in catalog order (KEP-2906, Story 1). Throws `invalid-document` if the
+ * catalog contains a function twice, because a release has one definition.
  */
 export function splitCatalog(catalog: Catalog): { definition: FunctionDefinition; bytes: Uint8Array }[] {
   const seen = new Map<string, string>();
@@ -33,8 +33,8 @@ export function splitCatalog(catalog: Catalog): { definition: FunctionDefinition
 }
 
 /**
- * The release that the tags of a definition's images agree on, in canonical form. Undefined where there is
- * no image, one has no tag or none that names a single release (`v1` moves), or two differ.
+ * Returns the canonical release in the image tags of a definition. Undefined if there is no image, a tag is missing or
+ * not a single release (`v1` moves), or two tags differ.
  */
 export function sharedImageRelease(definition: FunctionDefinition): string | undefined {
   const releases = new Set<string | undefined>();

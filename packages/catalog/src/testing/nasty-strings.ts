@@ -1,4 +1,4 @@
-/** Strings that some reader of YAML gives back as something else when they are written carelessly. */
+/** Strings that some YAML parsers change if they are not quoted. */
 export const NASTY_STRINGS: readonly string[] = [
   '',
   ' ',

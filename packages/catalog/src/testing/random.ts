@@ -1,4 +1,4 @@
-/** Numbers from a seed, so that a property test that fails fails again (mulberry32). */
+/** Seeded random numbers, so that a failing property test is reproducible (mulberry32). */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number from 0 up to, not including, `limit`. */
+  /** Returns an integer from 0 (inclusive) to `limit` (exclusive). */
   below(limit: number): number {
     return Math.floor(this.next() * limit);
   }
@@ -28,7 +28,7 @@ export class Random {
     return items[this.below(items.length)]!;
   }
 
-  /** Each item with the probability given, in its order. */
+  /** Returns each item with this probability, in order. */
   some<Item>(items: readonly Item[], probability: number): Item[] {
     return items.filter(() => this.chance(probability));
   }

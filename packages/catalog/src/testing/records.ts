@@ -85,7 +85,7 @@ export function lifecycleRecord(reason: string): LifecycleRecord {
   return { at: NOW, by: 'bob', reason };
 }
 
-/** Releases of one function, in an order of their own, some yanked. */
+/** Returns releases of one function in random order, some of them yanked. */
 export function randomReleases(random: Random): ReleaseRecord[] {
   const names = random.some(
     ['0.1.0', '0.9.0', '0.10.0', '1.0.0-rc.1', '1.0.0', '1.2.0', '2.0.0-beta.2', '2.0.0'],

@@ -6,16 +6,16 @@ import type { SourceCopy, SourceRecord, SourceSignature } from '../ports/source-
 /** A valid signature of the exact bytes of a copy, by any signer. */
 export interface VerifiedSignature {
   signer: Signer;
-  /** When it was signed, where a log or an authority testifies that. */
+  /** The signing time, if a log or a timestamp authority verifies it. */
   signedAt?: Time;
-  /** Where it says which snapshot of which catalog the bytes are. */
+  /** The claim, if the signature identifies a snapshot of a catalog. */
   snapshot?: SourceCopy['snapshot'];
 }
 
-/** What the bundles beside a copy are found to be. */
+/** The verification results of the bundles of a copy. */
 export interface VerificationResult {
   signatures: readonly VerifiedSignature[];
-  /** Why others are evidence of nothing. */
+  /** Why other bundles are not valid. */
   problems: readonly string[];
 }
 
@@ -24,13 +24,13 @@ export interface Refusal {
   message: string;
 }
 
-/** What is kept of the signatures of a copy that is taken. */
+/** The stored signature state of an accepted copy. */
 export type AcceptedCopy = Pick<SourceCopy, 'signatures' | 'snapshot'> & Pick<SourceRecord, 'highest'>;
 
 /**
- * Decides whether a copy may replace the last good one: a catalog that was signed by a named signer stays signed, serials
- * only increase, a serial has only one digest, and the signature has not expired. Signers that no policy names
- * have no effect: an attacker who changes the bytes could sign them, too.
+ * Decides whether a copy can replace the last good copy: a catalog signed by a trusted signer must stay signed, serials
+ * only increase, a serial has only one digest, and the signature must not be expired. Signers without a policy have no
+ * effect, because an attacker who changes the bytes could also sign them.
  */
 export function evaluateCopy(input: {
   record: SourceRecord;
@@ -42,7 +42,7 @@ export function evaluateCopy(input: {
   const { record, policies, digest, found, now } = input;
   const isNamed = ({ signer }: { signer: Signer }) => isNamedSigner(policies, signer);
   const good = found.signatures.filter(isNamed);
-  // Another address is another publisher until it says otherwise: anyone who applied the recipe has chosen it.
+  // Another URL can be another publisher: an administrator chose it in the recipe.
   const binding = record.copy?.formerUrl === undefined ? record.copy?.signatures.find(isNamed) : undefined;
   const claim = newestClaim(good);
   const refused =
@@ -122,7 +122,7 @@ function staleClaim(
   return { problem: 'frozen', message: `the signature of snapshot ${serial} expired at ${expires}` };
 }
 
-/** Of the same bytes a signature is as old as it was. */
+/** For the same bytes, a signature keeps its age. */
 function withReceivedTimes(
   copy: SourceCopy | undefined,
   digest: Digest,

@@ -13,15 +13,15 @@ import type { UpstreamCatalog } from '../recipe/recipe.js';
 import type { AcceptedCopy, Refusal } from './evaluate-copy.js';
 import { readingDigest } from './reading.js';
 
-/** Limits on looking at sources: each with its unit. */
+/** Limits on syncs, with their units. */
 export const REFRESH_LIMITS = {
-  /** Seconds until the second try; twice as many each time, up to the source's own interval. */
+  /** Seconds until the first retry. Each further retry doubles it, up to the interval of the source. */
   firstRetrySeconds: 60,
   /** Fraction by which an interval varies, so that many registries do not poll at the same time. */
   jitter: 0.1,
-  /** Days for which an entry that is gone keeps when it was first seen, or the minimum age where that is longer. */
+  /** Days for which the first-seen time of a removed entry is stored, or the minimum age if that is longer. */
   retentionDays: 90,
-  /** UTF-16 code units of a message that is kept. */
+  /** Length of a stored message, in UTF-16 code units. */
   maxMessageLength: 1_000,
 } as const;
 
@@ -29,16 +29,16 @@ export const REFRESH_LIMITS = {
 export type PollOutcome =
   | ({
       outcome: 'failed';
-      /** For how long it wants to be left alone. */
+      /** The delay that the server requests. */
       retryAfterSeconds?: number;
     } & Refusal)
   /** The bytes are those of the last good copy. */
   | { outcome: 'unchanged'; validators: Record<string, string>; accepted: AcceptedCopy }
   | {
       outcome: 'fetched';
-      /** Of the exact bytes. */
+      /** Digest of the exact bytes. */
       digest: Digest;
-      /** Bytes. */
+      /** Size in bytes. */
       size: number;
       validators: Record<string, string>;
       accepted: AcceptedCopy;
@@ -52,13 +52,13 @@ export type PollOutcome =
 export interface RefreshInput {
   record: SourceRecord;
   upstream: UpstreamCatalog;
-  /** Of the recipe. */
+  /** The source in the recipe. */
   policies: readonly SigningPolicy[];
-  /** What the source has now. */
+  /** The current entries of the source. */
   known: readonly UpstreamEntryName[];
   outcome: PollOutcome;
   now: Time;
-  /** Any number from 0 to 1. */
+  /** A random number from 0 to 1. */
   jitter: number;
 }
 
@@ -171,7 +171,7 @@ function entryChanges({ known, outcome, now }: RefreshInput): Pick<SourceRefresh
   };
 }
 
-/** Without a change of these, entries that are the same are judged the same. */
+/** Without a change of these fields, equal entries have equal results. */
 function hasOtherVerdicts(
   policies: readonly SigningPolicy[],
   before: SourceCopy,
@@ -181,7 +181,7 @@ function hasOtherVerdicts(
   return said(before) !== said(after);
 }
 
-/** What reports say of a copy besides its digest and serial, which may change alone. */
+/** The report fields of a copy, without its digest and serial, which can change alone. */
 function reportedFields({ invalid, invalidEntries, completed = [], completedEntries = 0 }: SourceCopy) {
   return { invalid, invalidEntries, completed, completedEntries };
 }

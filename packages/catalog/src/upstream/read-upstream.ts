@@ -1,5 +1,5 @@
 import type { CompletedEntry, Digest, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
-// Module by module: catalogs of others are read in processes of their own, each of which loads what is named here.
+// Imports single modules, because separate processes read upstream catalogs and load everything that is imported here.
 import { runtimeKinds } from '@krmhub/schema/definition';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
@@ -11,7 +11,7 @@ import type { InvalidEntry, UpstreamEntry, VersionFacts } from '../ports/source-
 import { renderEntry } from '../render/render.js';
 import type { Reading } from './reading.js';
 
-/** Limits on catalogs of others: each with its unit. */
+/** Limits on upstream catalogs, with their units. */
 export const UPSTREAM_LIMITS = {
   /** Entries of one upstream catalog. */
   maxEntries: 20_000,
@@ -33,26 +33,26 @@ export const UPSTREAM_LIMITS = {
 export interface ReadEntry {
   definition: FunctionDefinition;
   rendered: RenderedEntry;
-  /** What sources and policies choose by. */
+  /** The facts for selectors and policies. */
   facts: Omit<UpstreamEntry, 'firstSeen' | 'goneAt'>;
 }
 
 export interface ReadUpstream {
-  /** In the catalog's order, each function once. */
+  /** In catalog order, one entry per function. */
   entries: ReadEntry[];
-  /** The first of the entries that cannot be used. */
+  /** The first invalid entries. */
   invalid: InvalidEntry[];
   invalidEntries: number;
-  /** The first of the entries that were completed, and how many there are; absent for none. */
+  /** The first invalid entries. */
   completed?: CompletedEntry[];
   completedEntries?: number;
 }
 
 /**
- * Reads a catalog that another party serves. Entries that cannot be used spoil no others; where two entries are of one
- * function, the second adds API versions that the first has not (KEP-2906: the first is selected). `problem` says why
- * there is no catalog. With defaults, entries are completed; files of a format are converted.
- * Never throws, whatever the bytes contain.
+ * Reads an upstream catalog. Invalid entries do not affect others. If two entries have the same function, the second
+ * adds API versions that the first does not have (KEP-2906: the first is selected). `problem` is the reason if there is
+ * no catalog. With defaults, it completes entries, and with a format, it converts files. Never throws, whatever the
+ * bytes contain.
  */
 export function readUpstreamCatalog(
   bytes: Uint8Array,
@@ -132,7 +132,9 @@ export function readUpstreamCatalog(
   };
 }
 
-/** The first entry with what the second adds; in words, which end with the first, why it adds nothing. */
+/**
+ * Merges two entries of a function. Returns the reason, which ends with the first entry, if the second adds nothing.
+ */
 export function mergeVersions(
   first: FunctionDefinition,
   second: FunctionDefinition,
@@ -144,7 +146,7 @@ export function mergeVersions(
   return { ...first, versions: [...first.versions, ...added] };
 }
 
-/** An entry in normal form; in words why it cannot be used. */
+/** Returns an entry in normal form, or the reason why it is invalid. */
 function readEntry(definition: FunctionDefinition): ReadEntry | string {
   let rendered: RenderedEntry;
   try {
@@ -160,7 +162,7 @@ function readEntry(definition: FunctionDefinition): ReadEntry | string {
   return { definition, rendered, facts: entryFacts(definition, rendered.digest) };
 }
 
-/** What sources and policies choose an entry by; `digest` is that of its normal form. */
+/** The facts for selectors and policies. */
 export function entryFacts(definition: FunctionDefinition, digest: Digest): ReadEntry['facts'] {
   return {
     group: definition.group,
@@ -174,7 +176,7 @@ export function entryFacts(definition: FunctionDefinition, digest: Digest): Read
   };
 }
 
-/** What policies judge each API version by, most preferred first. */
+/** Returns the facts of each API version for policies, most preferred first. */
 export function versionFacts({ versions }: Pick<FunctionDefinition, 'versions'>): VersionFacts[] {
   return versions
     .map((version) => ({
@@ -207,13 +209,13 @@ function unpinnedReferences({ runtime: { container, exec, starlark } }: Function
   for (const { uri, sha256 } of exec?.platforms ?? []) {
     if (!isDigest(sha256) && !isDigest(ociDigest(uri))) unpinned.push(uri);
   }
-  // A script has a digest only in its reference; in a query or fragment it says nothing of the script.
+  // A script has a digest only in its reference. A digest in a query or fragment does not pin the script.
   const script = /^[^?#]*@sha256:(.*)$/.exec(starlark ?? '')?.[1];
   if (starlark !== undefined && !isDigest(script)) unpinned.push(starlark);
   return unpinned;
 }
 
-/** Reports whether it has 64 hexadecimal digits and is not the placeholder of zeros. */
+/** Reports whether a digest has 64 hexadecimal digits and is not all zeros. */
 function isDigest(sha256: string | undefined): boolean {
   return sha256 !== undefined && /^(?!0{64}$)[a-f0-9]{64}$/.test(sha256);
 }

@@ -2,10 +2,10 @@ import type { Digest } from '@krmhub/schema';
 import { canonicalJson, sha256 } from '@krmhub/schema/digest';
 import type { UpstreamCatalog } from '../recipe/recipe.js';
 
-/** What a recipe says of how the bytes of a source are read. */
+/** The settings of a recipe that determine how a source is read. */
 export type Reading = Pick<UpstreamCatalog, 'defaults' | 'format' | 'group'>;
 
-/** Counts the changes of what converters make of the same bytes: copies that an earlier one read are read again. */
+/** The version of the converters. Copies that an earlier version read are read again. */
 const CONVERTER_REVISION = 1;
 
 export function readingOf({ defaults, format, group }: Reading): Reading {
@@ -16,7 +16,7 @@ export function readingOf({ defaults, format, group }: Reading): Reading {
   };
 }
 
-/** Identifies a reading: a copy that was read in another way is read again. Undefined for a catalog as it is. */
+/** Identifies how a copy was read, so that it is read again after a change. Undefined for a plain catalog. */
 export function readingDigest(upstream: Reading): Digest | undefined {
   const reading = readingOf(upstream);
   if (Object.keys(reading).length === 0) return undefined;

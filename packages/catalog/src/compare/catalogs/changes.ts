@@ -7,9 +7,9 @@ import {
   type CatalogChangeClass,
 } from './classes.js';
 
-/** Changes of one class in one API version that are told one by one: a schema may have thousands. */
+/** Maximum number of listed changes of one class in one API version. A schema can have thousands. */
 const MAX_PER_CLASS = 20;
-/** UTF-16 code units of a message and of a value: what is longer was made to be. */
+/** Maximum length of a message and of a value, in UTF-16 code units. */
 const MAX_TEXT = 1_024;
 
 const CLASS_ORDER = Object.keys(CATALOG_CHANGE_CLASSES);
@@ -21,7 +21,7 @@ export interface ChangeDetails {
   after?: string | undefined;
 }
 
-/** Gathers the changes of one function. */
+/** Collects the changes of one function. */
 export class FunctionChanges {
   readonly #changes: CatalogChange[] = [];
   readonly #counts = new Map<string, number>();
@@ -29,7 +29,7 @@ export class FunctionChanges {
 
   constructor(private readonly name: FunctionName) {}
 
-  /** What is said twice of an API version, as of several executables, is told once. */
+  /** A change that occurs twice, as for several executables, is reported once. */
   add(name: CatalogChangeClass, message: string, details: ChangeDetails = {}): void {
     const { version, rule, before, after } = details;
     const values = before === undefined && after === undefined ? [message] : [before, after];
@@ -57,7 +57,7 @@ export class FunctionChanges {
     return this.#counts.has(this.#key(version, name));
   }
 
-  /** The heaviest first; of one weight in the order of the table, the most preferred API version first. */
+  /** Compares changes: most severe first, then in table order, then preferred API versions first. */
   sorted(): CatalogChange[] {
     const told = new Map<string, number>();
     for (const change of this.#changes) {

@@ -2,13 +2,13 @@ import type { FunctionName } from '@krmhub/schema';
 import type { CompatibilityRule } from '../rules.js';
 
 /**
- * Impact of a change on consumers of a catalog: `breaking` rejects existing files or removes a function; `review` needs
- * a human check, because the provider or the permissions of a function changed; `quiet` needs no action.
+ * The impact of a change on the users of a catalog. `breaking`: existing files are rejected, or a function is removed.
+ * `review`: the provider or the permissions of a function changed. `quiet`: no action is required.
  */
 export const CATALOG_CHANGE_IMPACTS = ['breaking', 'review', 'quiet'] as const;
 export type CatalogChangeImpact = (typeof CATALOG_CHANGE_IMPACTS)[number];
 
-/** How each is called in counts, and what it says. */
+/** The name of each severity in counts, and its meaning. */
 export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: string; meaning: string }> = {
   breaking: { label: 'breaking', meaning: 'Existing files are rejected, or a function is no longer served.' },
   review: {
@@ -18,7 +18,9 @@ export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: 
   quiet: { label: 'quiet', meaning: 'No action is required.' },
 };
 
-/** Every class of change between two catalogs, in report order. docs/compatibility.md is generated from this table. */
+/**
+ * The classes of changes between two catalogs, in report order. docs/compatibility.md is generated from this table.
+ */
 export const CATALOG_CHANGE_CLASSES = {
   'function-removed': { weight: 'breaking', summary: 'A function is no longer in the catalog.' },
   'function-added': { weight: 'quiet', summary: 'A function is added to the catalog.' },
@@ -109,14 +111,14 @@ export const CATALOG_CHANGE_CLASSES = {
 export type CatalogChangeClass = keyof typeof CATALOG_CHANGE_CLASSES;
 
 export interface CatalogChange extends FunctionName {
-  /** The API version that it concerns; absent for the function as a whole. */
+  /** The API version. Absent if the change applies to the whole function. */
   version?: string;
   class: CatalogChangeClass;
   weight: CatalogChangeImpact;
-  /** The rule of the comparison of two definitions that tells it; absent where the catalog alone does. */
+  /** The rule of the comparison of definitions. Absent for a change of the catalog only. */
   rule?: CompatibilityRule;
   message: string;
-  /** What it was, where that is one value: a release, a reference, a digest, a name. */
+  /** The old value, if it is a single value: a release, a reference, a digest, or a name. */
   before?: string;
   after?: string;
 }

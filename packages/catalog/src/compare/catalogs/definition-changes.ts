@@ -11,7 +11,7 @@ import { pinnedDigest } from '../runtime.js';
 import type { FunctionChanges } from './changes.js';
 import type { CatalogChangeClass } from './classes.js';
 
-/** Rules whose class is one alone; those that are not here speak of what is taken as functionConfig. */
+/** Rules with a fixed class. Other rules are about the accepted functionConfig. */
 const RULE_CLASSES: Partial<Record<CompatibilityRule, CatalogChangeClass>> = {
   'version-removed': 'version-removed',
   'alpha-version-removed': 'alpha-version-removed',
@@ -37,10 +37,10 @@ const EFFECT_CLASSES = {
   compatible: 'schema-compatible',
 } as const;
 
-/** Changed texts that are named; more are counted. */
+/** Maximum number of listed texts. Further texts are counted. */
 const MAX_TEXTS = 3;
 
-/** What a container may ask for, and the classes of asking and of asking no more. */
+/** The permissions of a container, with the classes for requiring them and for no longer requiring them. */
 export const CAPABILITIES = [
   { field: 'requireNetwork', needed: 'network-needed', dropped: 'network-dropped', what: 'network access' },
   {
@@ -51,7 +51,7 @@ export const CAPABILITIES = [
   },
 ] as const;
 
-/** Puts what the comparison of two definitions found into the classes of a catalog's changes. */
+/** Maps the changes of two definitions to classes of catalog changes. */
 export function addDefinitionChanges(
   before: FunctionDefinition,
   after: FunctionDefinition,
@@ -81,7 +81,7 @@ export function addDefinitionChanges(
   changes.add('texts-changed', `${texts.slice(0, MAX_TEXTS).join('; ')}${more}`);
 }
 
-/** A release or a tag that became another one; a tag only where it says more than the release has said. */
+/** Reports a changed release or tag, and a tag only if it adds information to the release. */
 export function addReleaseChange(
   what: string,
   before: string | undefined,
@@ -98,7 +98,9 @@ export function addReleaseChange(
   changes.add(name, message, { ...details, before, after });
 }
 
-/** Another tag or address is another release; the same one with another digest was built again. */
+/**
+ * Classifies a reference: another tag or URL is another release, and the same one with another digest is a rebuild.
+ */
 function addMove(
   was: FunctionVersion,
   is: FunctionVersion,
@@ -145,7 +147,7 @@ function addDroppedCapabilities(was: FunctionVersion, is: FunctionVersion, chang
   }
 }
 
-/** What was and what is, of changes from one value to another. */
+/** Returns the old and the new value of a change. */
 function changedValues(
   { rule, at }: Change,
   {
@@ -176,7 +178,7 @@ interface Reference {
   digest?: string | undefined;
 }
 
-/** What the place of a change names: an image, the executable of a platform or a script. */
+/** Returns the object of a change: an image, the executable of a platform, or a script. */
 function referencesAt(
   at: Change['at'],
   was: FunctionVersion,
@@ -191,7 +193,7 @@ function referencesAt(
     return { before: reference(was.runtime.starlark), after: reference(is.runtime.starlark) };
   }
   const platform = is.runtime.exec?.platforms[Number(at[runtime + 3])];
-  // Of several for one platform the last is compared.
+  // Of several executables for one platform, the last is compared.
   const earlier = was.runtime.exec?.platforms.findLast(
     ({ os, arch }) => os === platform?.os && arch === platform.arch,
   );
