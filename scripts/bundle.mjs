@@ -71,6 +71,8 @@ rmSync(outdir, { recursive: true, force: true });
 await build({
   entryPoints: [
     { in: path.join(root, 'apps/cli/dist/main.js'), out: 'krmhub' },
+    // What plugins of kustomize start.
+    { in: path.join(root, 'apps/cli/dist/plugin.js'), out: 'plugin' },
     ...entries.map(([out, file]) => ({ in: file, out })),
   ],
   outdir,

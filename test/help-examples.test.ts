@@ -21,7 +21,8 @@ import {
 
 /**
  * Examples that cannot run unchanged, and why; those of artifacts run in test/interop/oci-client.test.ts
- * and test/interop/cosign-keys.test.ts, and those of builds in test/interop/build-document.test.ts.
+ * and test/interop/cosign-keys.test.ts, those of builds in test/interop/build-document.test.ts, and those
+ * of plugins in test/interop/plugins.test.ts.
  */
 const SKIPPED: Record<string, string> = {
   'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a permanent log',
@@ -42,7 +43,9 @@ const examples = [
     ),
   ),
 ].filter(
-  (example) => !(example in SKIPPED) && !/^krmhub (push|pull|copy|build) |localhost:5000/.test(example),
+  (example) =>
+    !(example in SKIPPED) &&
+    !/^krmhub (push|pull|copy|build) |localhost:5000|^krmhub plugins .*(catalog|Logger)/.test(example),
 );
 
 /** Programs that examples pipe into. */

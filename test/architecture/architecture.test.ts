@@ -67,20 +67,23 @@ const registryImporters = [
 const testSupport = /\/testing\//;
 /** Files that nothing imports: a thread started by its path, a generator, a table that queries name in SQL. */
 const loadedOtherwise: Record<string, string[]> = {
-  'apps/cli': ['functions/lint/thread', 'run/open-runner'],
+  'apps/cli': ['functions/lint/thread', 'plugin'],
   'apps/registry': ['store/sqlite/schema/upstream-functions'],
   'packages/api': ['render-response-schemas'],
 };
 /** Hashing is pure; `node:module` loads a heavy library only when a document needs it. */
 const pureBuiltins = ['node:crypto', 'node:module'];
 /** The only files that use the process: its arguments, environment, streams, signals, and exit code. */
-const processFiles = ['apps/cli/src/main.ts', 'apps/registry/src/main.ts'];
+const processFiles = ['apps/cli/src/main.ts', 'apps/cli/src/plugin.ts', 'apps/registry/src/main.ts'];
 /** Reads the Node.js version to load the matching driver. */
 const versionFiles = ['apps/registry/src/store/sqlite/driver.ts'];
 /** Kills the process group that it started; Node.js has no other way. */
 const groupFiles = ['packages/sources/src/git/run-git.ts', 'packages/functions/src/process/process-group.ts'];
 /** Starts another Node.js process for work that must not crash this one. */
-const executableFiles = ['apps/registry/src/isolation/bounded-process.ts'];
+const executableFiles = [
+  'apps/registry/src/isolation/bounded-process.ts',
+  'apps/cli/src/kustomize/plugins/program.ts',
+];
 const impure =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|fetch\(|process\.)/;
 const forbiddenNames = /^(utils?|helpers?|common|managers?)\b/;

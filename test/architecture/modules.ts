@@ -170,7 +170,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     run: ['io', 'files', 'registry', 'resolve'],
     'function-configs': ['io', 'files', 'registry', 'documents', 'resolve'],
     lock: ['io', 'files', 'resolve', 'function-configs'],
-    kustomize: ['io', 'files', 'resolve', 'function-configs', 'lock', 'run'],
+    kustomize: ['io', 'files', 'registry', 'resolve', 'function-configs', 'lock', 'run'],
     kpt: ['io', 'files', 'function-configs', 'resolve', 'lock', 'run'],
     commands: [
       'completion',
@@ -189,6 +189,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     ],
     program: ['io', 'commands'],
     main: ['io', 'program'],
+    plugin: ['io', 'kustomize'],
   },
 };
 

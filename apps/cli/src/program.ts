@@ -24,6 +24,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     explain: async () => (await import('./commands/explain.js')).registerExplain,
     lock: async () => (await import('./commands/lock.js')).registerLock,
     kpt: async () => (await import('./commands/kpt.js')).registerKpt,
+    plugins: async () => (await import('./commands/plugins.js')).registerPlugins,
   },
   'Change the state of a release:': {
     yank: async () => (await import('./commands/yank.js')).registerYank,

@@ -22,7 +22,9 @@ export async function requireImage(
   const progress = new Progress(io);
   await progress.show(`pulling ${image}`);
   try {
-    await pullImage(engine, image);
+    await pullImage(engine, image, {
+      onLine: (line) => void progress.tick(() => `pulling ${image}: ${line}`),
+    });
   } finally {
     await progress.clear();
   }

@@ -114,22 +114,34 @@ describe('a comparison', () => {
     ['a: 1\nb: 2', '{b: 2, a: 1}'],
     ['image: "nginx:1.2"', 'image: nginx:1.2'],
     ['a: |\n  x\n', 'a: "x\\n"'],
-  ])('finds the same meaning: %j and %j', (a, b) => expect(isSameYaml(read(a), read(b))).toBe(true));
+    ['a: "yes"\nb: "y"\nc: "off"', 'a: yes\nb: y\nc: off'],
+    ['"n": a\n"1": b', 'n: a\n1: b'],
+    ['a: cafe\nb: -f', 'a: "cafe"\nb: "-f"'],
+    ['a: ~\nb: True', 'a:\nb: true'],
+    ['a: 1.50\nb: 1e3', 'a: 1.5\nb: 1000'],
+    ['a: 100m\nb: "1.2.3-rc"\nc: 10.0.0.0/8', 'a: "100m"\nb: 1.2.3-rc\nc: "10.0.0.0/8"'],
+  ])('finds the same object: %j and %j', (a, b) => expect(isSameYaml(read(a), read(b))).toBe(true));
 
   it.each([
     ['a: 1', 'a: "1"'],
-    ['a: yes', 'a: "yes"'],
-    ['a: y', 'a: "y"'],
+    ['a: true', 'a: "true"'],
     ['a: .5', 'a: ".5"'],
+    ['a: .inf', 'a: ".inf"'],
     ['a: ~', 'a: "~"'],
+    ['a:', 'a: ""'],
     ['a: 1', 'a: !!str 1'],
-    ['a: 1.0', 'a: 1'],
+    ['a: 0777', 'a: 777'],
+    ['a: 0x10', 'a: "0x10"'],
+    ['a: 1_000', 'a: "1_000"'],
+    ['a: 2001-12-14', 'a: "2001-12-14"'],
+    ['a: 1.2.3', 'a: 1.2.4'],
+    ['a: 12345678901234567890', 'a: 12345678901234567891'],
     ['a: [1, 2]', 'a: [2, 1]'],
     ['a: [1]', 'a: [1, 1]'],
     ['a: {}', 'a: []'],
     ['a: 1', 'a: 1\nb: 2'],
-    ['1: a', '"1": a'],
-  ])('finds another meaning: %j and %j', (a, b) => {
+    ['a: 1\nb: 2', 'a: 1\nc: 2'],
+  ])('finds another object: %j and %j', (a, b) => {
     expect(isSameYaml(read(a), read(b))).toBe(false);
     expect(isSameYaml(read(b), read(a))).toBe(false);
   });

@@ -1,0 +1,31 @@
+import { constants } from 'node:os';
+import type { Io } from './io.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** Returns the environment of the process that runs. */
+export function processIo(host: NodeJS.Process): Io {
+  // Each write gets its own error (`write`, `LogOutput`). Without a listener, the event would end the process.
+  for (const stream of [host.stdout, host.stderr]) stream.on('error', () => undefined);
+  return {
+    stdin: host.stdin,
+    stdout: host.stdout,
+    stderr: Object.assign(host.stderr, { isLossy: true }),
+    env: host.env,
+    cwd: host.cwd(),
+    exitCode: 0,
+    now: () => new Date(),
+    setUmask: (mask) => void host.umask(mask),
+    // Without a caller, signals keep their default behavior.
+    waitForStop: () =>
+      new Promise((resolve) => {
+        for (const signal of SIGNALS) {
+          host.once(signal, () => {
+            // A second signal ends the process at once.
+            for (const other of SIGNALS) host.once(other, () => host.exit(128 + constants.signals[other]));
+            resolve();
+          });
+        }
+      }),
+  };
+}

@@ -1,0 +1,181 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { isGroup } from '@krmhub/schema/gvk';
+import { FINDINGS } from '../../io/exit-code.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printLine } from '../../io/print.js';
+import { escapeControls } from '../../io/text.js';
+import { openLock } from '../../lock/open-lock.js';
+import { openResolver } from '../../resolve/open-resolver.js';
+import type { ListedKind, Resolver, ResolverOptions } from '../../resolve/resolution.js';
+import { openRunner } from '../../run/open-runner.js';
+import type { Runner, RunPermissions } from '../../run/runner.js';
+import { findPlugin, type InstalledPlugin, requireOwn, writePlugin } from './installed-plugins.js';
+import { findPluginFolder, formatPlugin, type PluginName, pluginFile } from './plugin-folder.js';
+import {
+  type PluginSource,
+  type PreparedPlugin,
+  pluginSource,
+  preparedPlugin,
+  preparePin,
+} from './prepare-plugin.js';
+import { printPlugins } from './print-plugins.js';
+import { pluginProgram } from './program.js';
+
+export interface InstallRequest {
+  search: ResolverOptions;
+  permissions: RunPermissions;
+  /** Kinds as the user names them; all of the catalogs by default. */
+  kinds?: readonly string[];
+  /** `--lock` and `--frozen`. */
+  lock: { file?: string; frozen: boolean };
+  force: boolean;
+  dir?: string;
+  output: OutputFormat;
+}
+
+/** Installs a plugin for each kind of the catalogs, or for the named ones. */
+export async function installPlugins(io: Io, request: InstallRequest): Promise<void> {
+  const { search, permissions, kinds, output } = request;
+  const source = pluginSource(io, search);
+  if (source.catalogs.length === 0 && source.official === undefined) {
+    throw new KrmhubError('usage', 'cannot install plugins: no catalog is named', {
+      hint: 'Name one, for example: krmhub plugins install -c catalog.yaml',
+    });
+  }
+  const folder = await findPluginFolder(io, request.dir);
+  const { file: lockFile, frozen } = request.lock;
+  // Only a lock file that was named: plugins are for all kustomizations, not for the one in this folder.
+  const lock =
+    lockFile === undefined ? undefined : await openLock(io, { folder: io.cwd, lock: lockFile, frozen });
+  const resolver = await openResolver(io, {
+    ...search,
+    ...source,
+    ...(lock === undefined ? {} : { lock }),
+  });
+  const runner = await openRunner(io, permissions, { offline: search.offline });
+  try {
+    const names = await namesToInstall(resolver, kinds);
+    const prepared: { file: string; plugin: PreparedPlugin }[] = [];
+    const failures: { name: PluginName; error: KrmhubError }[] = [];
+    for (const name of names) {
+      try {
+        const file = pluginFile(folder, name);
+        prepared.push({
+          file,
+          plugin: await preparePlugin(io, { ...request, file, name, source, resolver, runner }),
+        });
+      } catch (error) {
+        // Of all kinds of a catalog, some may not run here. Who names a kind wants it, or nothing.
+        if (kinds !== undefined || !(error instanceof KrmhubError) || names.length === 1) throw error;
+        failures.push({ name, error });
+      }
+    }
+    for (const { name, error } of failures) await printFailure(io, name, error);
+    if (prepared.length === 0 && failures.length > 0) {
+      throw new KrmhubError(failures[0]!.error.code, `installed none of ${failures.length} plugins`, {
+        hint: 'See the reasons above, or name the kinds that you need with --kind.',
+      });
+    }
+    for (const { file, plugin } of prepared) await writePlugin(file, plugin.record, plugin.text);
+    const installed = await Promise.all(prepared.map(({ file }) => findPlugin(file)));
+    await printPlugins(
+      io,
+      output,
+      folder,
+      installed.filter((one): one is InstalledPlugin => one !== undefined),
+    );
+    await printSummary(io, folder, prepared.length, names.length);
+    if (failures.length > 0) io.exitCode = FINDINGS;
+  } finally {
+    await runner.close();
+    await resolver.close();
+  }
+}
+
+async function preparePlugin(
+  io: Io,
+  options: InstallRequest & {
+    file: string;
+    name: PluginName;
+    source: PluginSource;
+    resolver: Resolver;
+    runner: Runner;
+  },
+): Promise<PreparedPlugin> {
+  const { file, name, source, resolver, runner, permissions, force, lock } = options;
+  const earlier = force ? undefined : await requireOwn(file, name);
+  const { pin, tools } = await preparePin(io, runner, await resolver.resolve({ ...name, catalogs: [] }));
+  const [first] = earlier?.record.pins ?? [];
+  if (first !== undefined && first.catalog.reference !== pin.catalog.reference) {
+    throw new KrmhubError(
+      'conflict',
+      escapeControls(
+        `cannot install ${formatPlugin(name)}: it is already installed from ${first.catalog.reference}`,
+      ),
+      { hint: 'To replace it, use --force.' },
+    );
+  }
+  return preparedPlugin({
+    name,
+    source,
+    pin: lock.file === undefined ? pin : { ...pin, locked: true },
+    tools,
+    permissions,
+    program: pluginProgram(),
+    now: io.now(),
+    earlier: earlier?.record,
+  });
+}
+
+/** Returns the kinds to install. Names are kinds, `GROUP/KIND` or `GROUP/VERSION/KIND`. Throws `not-found`. */
+async function namesToInstall(
+  resolver: Resolver,
+  kinds: readonly string[] | undefined,
+): Promise<PluginName[]> {
+  if (kinds === undefined) return (await resolver.list()).map(nameOf);
+  const full = kinds.map(fullName);
+  if (full.every((one): one is PluginName => one !== undefined)) return full;
+  const listed = await resolver.list();
+  const found = kinds.flatMap((kind) => {
+    const matching = listed.filter((one) => isNamed(one, kind));
+    if (matching.length > 0) return matching.map(nameOf);
+    throw new KrmhubError('not-found', escapeControls(`no catalog has the kind ${kind}`), {
+      hint: 'Write KIND, GROUP/KIND, or GROUP/VERSION/KIND as the catalogs have it.',
+    });
+  });
+  return [...new Map(found.map((name) => [formatPlugin(name), name])).values()];
+}
+
+function fullName(text: string): PluginName | undefined {
+  const [group = '', version, kind, ...more] = text.split('/');
+  if (version === undefined || kind === undefined || more.length > 0) return undefined;
+  return { apiVersion: `${group}/${version}`, kind };
+}
+
+function isNamed({ apiVersion, kind }: ListedKind, text: string): boolean {
+  const parts = text.split('/');
+  if (parts.at(-1) !== kind) return false;
+  if (parts.length === 1) return true;
+  const [group, version] = apiVersion.split('/');
+  return parts[0] === group && (parts.length === 2 ? isGroup(parts[0] ?? '') : parts[1] === version);
+}
+
+function nameOf({ apiVersion, kind }: PluginName): PluginName {
+  return { apiVersion, kind };
+}
+
+async function printFailure(io: Io, name: PluginName, { message, hint }: KrmhubError): Promise<void> {
+  await printLine(io, escapeControls(`not installed: ${formatPlugin(name)}: ${message}`));
+  if (hint !== undefined) await printLine(io, escapeControls(`  hint: ${hint}`));
+}
+
+async function printSummary(io: Io, folder: string, count: number, all: number): Promise<void> {
+  const of = count === all ? '' : ` of ${all}`;
+  await printLine(
+    io,
+    escapeControls(`installed ${count}${of} ${count === 1 && of === '' ? 'plugin' : 'plugins'} in ${folder}`),
+  );
+  const found = await findPluginFolder(io);
+  if (found === folder) return;
+  await printLine(io, escapeControls(`kustomize looks in ${found}: set KUSTOMIZE_PLUGIN_HOME=${folder}`));
+}

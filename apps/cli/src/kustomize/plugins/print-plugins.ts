@@ -1,0 +1,58 @@
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, printTable } from '../../io/print.js';
+import type { InstalledPlugin } from './installed-plugins.js';
+import type { PluginPin, PluginRecord } from './plugin-record.js';
+
+const COLUMNS = [
+  { header: 'API VERSION' },
+  { header: 'KIND' },
+  { header: 'RELEASE' },
+  { header: 'RUNS', min: 20 },
+  { header: 'ALLOWED' },
+  { header: 'CATALOG', min: 16 },
+  { header: 'STATE' },
+];
+
+/** Prints plugins with what they run and what the user allowed. */
+export async function printPlugins(
+  io: Io,
+  format: OutputFormat,
+  folder: string,
+  plugins: readonly InstalledPlugin[],
+): Promise<void> {
+  const cells = ({ record, state }: InstalledPlugin): string[] => [
+    record.function.apiVersion,
+    record.function.kind,
+    record.pins[0].release ?? 'unknown',
+    runtimeText(record.pins[0]),
+    permissionText(record),
+    record.pins[0].catalog.reference,
+    state,
+  ];
+  const data = plugins.map(({ file, record, state }) => {
+    const { apiVersion: _, kind: __, plugin: ___, ...fields } = record;
+    return { file, state, ...fields };
+  });
+  await printData(io, format, { folder, plugins: data }, () =>
+    printTable(io, COLUMNS, plugins, { terminal: cells, pipe: cells }),
+  );
+}
+
+/** Names what runs, by its digest. */
+export function runtimeText({ runtime, executable }: PluginPin): string {
+  if (runtime.type === 'container') return runtime.image;
+  return executable === undefined ? 'an executable' : `${executable.bin}@${executable.digest}`;
+}
+
+export function permissionText({
+  permissions,
+  pins: [pin],
+}: Pick<PluginRecord, 'permissions' | 'pins'>): string {
+  const { runtime } = pin;
+  if (runtime.type === 'exec') return 'exec';
+  const parts = [
+    ...(runtime.network && permissions.network ? ['network'] : []),
+    ...(runtime.storage ? permissions.mounts.map((mount) => `mount ${mount}`) : []),
+  ];
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
+}

@@ -1,0 +1,53 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../../io/io.js';
+import { printLine } from '../../io/print.js';
+import { escapeControls } from '../../io/text.js';
+import {
+  deletePlugin,
+  installedPlugins,
+  removeUnusedExecutables,
+  selectPlugins,
+} from './installed-plugins.js';
+import { findPluginFolder, formatPlugin } from './plugin-folder.js';
+
+export interface RemoveOptions {
+  all?: boolean;
+  force?: boolean;
+  dir?: string;
+}
+
+/** Removes plugins that krmhub installed, and nothing else. */
+export async function removePlugins(io: Io, names: readonly string[], options: RemoveOptions): Promise<void> {
+  const { all = false, force = false } = options;
+  if ((names.length === 0) !== all) {
+    throw new KrmhubError(
+      'usage',
+      all ? 'names and --all exclude each other' : 'name the plugins to remove',
+      {
+        hint: 'Name them as krmhub plugins list does, or use --all.',
+      },
+    );
+  }
+  const folder = await findPluginFolder(io, options.dir);
+  const plugins = await installedPlugins(folder);
+  const selected = all ? plugins : selectPlugins(plugins, names, folder);
+  const changed = force ? undefined : selected.find(({ state }) => state === 'foreign');
+  if (changed !== undefined) {
+    throw new KrmhubError(
+      'conflict',
+      escapeControls(
+        `cannot remove ${formatPlugin(changed.record.function)}: ${changed.file} was changed since krmhub wrote it`,
+      ),
+      { hint: 'To remove the file as it is, use --force.' },
+    );
+  }
+  for (const plugin of selected) {
+    await deletePlugin(folder, plugin);
+    await printLine(io, escapeControls(`removed ${formatPlugin(plugin.record.function)}`));
+  }
+  await removeUnusedExecutables(
+    io,
+    folder,
+    selected.map(({ record }) => record),
+  );
+}

@@ -1,0 +1,110 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml';
+import { readFileUpTo, readStdin } from '../../files/read-file.js';
+import { FINDINGS } from '../../io/exit-code.js';
+import { type Io, write } from '../../io/io.js';
+import { LocalRunner } from '../../run/local-runner.js';
+import { formatPlugin } from './plugin-folder.js';
+import { type PluginPin, type PluginRecord, readRecord } from './plugin-record.js';
+import { printMessages } from './print-messages.js';
+import { readRequest, readResponse, resourceList } from './resource-list.js';
+
+/** Bytes of the resources that kustomize passes. All of them are in memory, several times. */
+const MAX_INPUT_BYTES = 134_217_728;
+const LOCK_FILE = 'krmhub.lock';
+
+/**
+ * What a plugin does when kustomize runs it: `PLUGIN CONFIG_FILE`, with resources on stdin and the resources for kustomize
+ * on stdout. It needs no network, unless the cache was removed.
+ */
+export async function runPlugin(io: Io, args: readonly string[]): Promise<void> {
+  const [plugin, configFile] = args;
+  if (plugin === undefined || configFile === undefined) {
+    throw new KrmhubError(
+      'usage',
+      'a plugin is run by kustomize, with a configuration file as its argument',
+      {
+        hint: 'Run kustomize build --enable-alpha-plugins, or kubectl kustomize --enable-alpha-plugins.',
+      },
+    );
+  }
+  const record = await readRecord(path.resolve(io.cwd, plugin));
+  if (record === undefined) {
+    throw new KrmhubError('not-found', `cannot run ${plugin}: its record is missing`, {
+      hint: 'Install the plugin again: krmhub plugins install --force',
+    });
+  }
+  const name = formatPlugin(record.function);
+  const [config, stdin] = await Promise.all([
+    readFileUpTo(io, configFile, MAX_INPUT_BYTES),
+    readStdin(io, MAX_INPUT_BYTES),
+  ]);
+  if (config.byteLength > MAX_INPUT_BYTES || stdin.byteLength > MAX_INPUT_BYTES) {
+    throw new KrmhubError(
+      'too-large',
+      `cannot run ${name}: its input is larger than ${MAX_INPUT_BYTES} bytes`,
+    );
+  }
+  const request = readRequest(config, new TextDecoder('utf-8').decode(stdin));
+  checkConfig(request.functionConfig, record, name);
+  const root = io.env.KUSTOMIZE_PLUGIN_CONFIG_ROOT ?? io.cwd;
+  const pin = (await isFile(path.join(root, LOCK_FILE))) ? await lockedPin(io, record, root) : record.pins[0];
+  const { engine, sandbox, permissions } = record;
+  const runner = new LocalRunner(io, permissions, {
+    tools: {
+      ...(engine === undefined ? {} : { engine }),
+      ...(sandbox === undefined ? {} : { sandbox }),
+    },
+  });
+  try {
+    const prepared = await runner.prepare({ ...record.function, ...pin });
+    const stop = new AbortController();
+    void io.waitForStop().then(() => stop.abort(new KrmhubError('unavailable', `${name} was stopped`)));
+    const result = await prepared.run(resourceList(request), { folder: root, signal: stop.signal });
+    if (result.exitCode === 0 && result.stderr.byteLength + result.results.length === 0) {
+      await write(io.stdout, readResponse(result.output, request, name));
+      return;
+    }
+    await printMessages(io, name, result, prepared.notes);
+    if (result.exitCode === 0) await write(io.stdout, readResponse(result.output, request, name));
+    else io.exitCode = FINDINGS;
+  } finally {
+    await runner.close();
+  }
+}
+
+/** Throws for a configuration that `krmhub explain` would not run with this plugin. */
+function checkConfig(config: YamlNode, { function: own }: PluginRecord, name: string): void {
+  const [apiVersion, kind] = [yamlText(config, 'apiVersion'), yamlText(config, 'kind')];
+  if (apiVersion !== own.apiVersion || kind !== own.kind) {
+    throw new KrmhubError(
+      'invalid-request',
+      `the plugin ${name} got a configuration of ${apiVersion}/${kind}`,
+    );
+  }
+  // KEP-2906, "Determining the Function to Execute"; kustomize itself ignores the field.
+  const runtime = yamlField(config, 'runtime');
+  const isInline = [
+    ['container', 'image'],
+    ['starlark', 'path'],
+    ['exec', 'path'],
+  ].some((field) => yamlText(runtime, ...field) !== undefined);
+  if (isInline) {
+    throw new KrmhubError('unsupported', `cannot run ${name}: its configuration names its own runtime`, {
+      hint: 'Remove the field runtime to run the function of the catalog, or build with: krmhub build',
+    });
+  }
+}
+
+/** Reading a lock file takes longer than all the rest. */
+async function lockedPin(io: Io, record: PluginRecord, folder: string): Promise<PluginPin> {
+  const { choosePin } = await import('./choose-pin.js');
+  return choosePin(io, record, folder);
+}
+
+async function isFile(file: string): Promise<boolean> {
+  const status = await stat(file).catch(() => undefined);
+  return status?.isFile() === true;
+}

@@ -1,0 +1,147 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { confirm } from '../../io/confirm.js';
+import { FINDINGS } from '../../io/exit-code.js';
+import type { Io } from '../../io/io.js';
+import { printLine } from '../../io/print.js';
+import { escapeControls } from '../../io/text.js';
+import { openResolver } from '../../resolve/open-resolver.js';
+import type { Resolution, Resolver } from '../../resolve/resolution.js';
+import { openRunner } from '../../run/open-runner.js';
+import type { RunPermissions } from '../../run/runner.js';
+import { describeUpdate } from './describe-update.js';
+import {
+  type InstalledPlugin,
+  installedPlugins,
+  removeUnusedExecutables,
+  requireOwn,
+  selectPlugins,
+  writePlugin,
+} from './installed-plugins.js';
+import { findPluginFolder, formatPlugin } from './plugin-folder.js';
+import { preparedPlugin, preparePin } from './prepare-plugin.js';
+import { pluginProgram } from './program.js';
+
+export interface UpdateOptions {
+  /** What the user allows besides what was allowed at the installation. */
+  permissions: RunPermissions;
+  dryRun?: boolean;
+  yes?: boolean;
+  offline?: boolean;
+  dir?: string;
+}
+
+interface Update {
+  plugin: InstalledPlugin;
+  resolution: Resolution;
+  changes: string[];
+}
+
+/** Updates plugins to what their catalogs have now. Prints the changes, and asks at a terminal, before it makes them. */
+export async function updatePlugins(io: Io, names: readonly string[], options: UpdateOptions): Promise<void> {
+  const folder = await findPluginFolder(io, options.dir);
+  const plugins = await installedPlugins(folder);
+  const selected = names.length === 0 ? plugins : selectPlugins(plugins, names, folder);
+  const { updates, failed } = await planUpdates(io, selected, options);
+  if (failed > 0) io.exitCode = FINDINGS;
+  const changed = updates.filter(({ changes }) => changes.length > 0);
+  for (const { plugin, changes } of changed) {
+    await printLine(io, escapeControls(`${formatPlugin(plugin.record.function)}:`));
+    for (const change of changes) await printLine(io, escapeControls(`  ${change}`));
+  }
+  const isAsked =
+    changed.length > 0 && options.yes !== true && options.dryRun !== true && io.stdin.isTTY === true;
+  if (isAsked && !(await confirm(io, 'Update these plugins?'))) {
+    throw new KrmhubError('usage', 'cannot update the plugins: you did not confirm', {
+      hint: 'Nothing was changed. Answer y, or use --yes.',
+    });
+  }
+  if (options.dryRun === true) {
+    await printLine(io, `would update ${changed.length} of ${selected.length} plugins`);
+    return;
+  }
+  for (const update of updates) await applyUpdate(io, update, options);
+  await removeUnusedExecutables(
+    io,
+    folder,
+    updates.map(({ plugin }) => plugin.record),
+  );
+  await printLine(io, `updated ${changed.length} of ${selected.length} plugins`);
+}
+
+/** Resolves the plugins again, with the catalogs that they were installed from. */
+async function planUpdates(
+  io: Io,
+  plugins: readonly InstalledPlugin[],
+  { offline = false }: UpdateOptions,
+): Promise<{ updates: Update[]; failed: number }> {
+  const resolvers = new Map<string, Resolver>();
+  const updates: Update[] = [];
+  let failed = 0;
+  try {
+    for (const plugin of plugins) {
+      const { catalogs, official, runtime, function: name } = plugin.record;
+      const key = JSON.stringify([catalogs, official, runtime]);
+      try {
+        const resolver =
+          resolvers.get(key) ??
+          (await openResolver(io, {
+            catalogs,
+            trustedCatalogs: [],
+            offline,
+            ...(official === undefined ? {} : { official }),
+            ...(runtime === undefined ? {} : { runtime }),
+          }));
+        resolvers.set(key, resolver);
+        const resolution = await resolver.resolve({ ...name, catalogs: [] });
+        updates.push({ plugin, resolution, changes: describeUpdate(plugin.record.pins[0], resolution) });
+      } catch (error) {
+        if (!(error instanceof KrmhubError)) throw error;
+        failed++;
+        await printLine(io, escapeControls(`not updated: ${formatPlugin(name)}: ${error.message}`));
+        if (error.hint !== undefined) await printLine(io, escapeControls(`  hint: ${error.hint}`));
+      }
+    }
+  } finally {
+    for (const resolver of resolvers.values()) await resolver.close();
+  }
+  return { updates, failed };
+}
+
+async function applyUpdate(io: Io, { plugin, resolution }: Update, options: UpdateOptions): Promise<void> {
+  const { record, file } = plugin;
+  const { catalogs, official, runtime, function: name } = record;
+  await requireOwn(file, name);
+  const permissions = joinedPermissions(record.permissions, options.permissions);
+  const runner = await openRunner(io, permissions, { offline: options.offline === true });
+  try {
+    const { pin, tools } = await preparePin(io, runner, resolution);
+    const source = {
+      catalogs,
+      ...(official === undefined ? {} : { official }),
+      ...(runtime === undefined ? {} : { runtime }),
+    };
+    const updated = preparedPlugin({
+      name,
+      source,
+      pin,
+      tools,
+      permissions,
+      program: pluginProgram(),
+      now: io.now(),
+      earlier: record,
+    });
+    await writePlugin(file, updated.record, updated.text);
+  } finally {
+    await runner.close();
+  }
+}
+
+function joinedPermissions(earlier: RunPermissions, more: RunPermissions): RunPermissions {
+  return {
+    ...earlier,
+    ...more,
+    allowExec: earlier.allowExec || more.allowExec,
+    network: earlier.network || more.network,
+    mounts: more.mounts.length > 0 ? more.mounts : earlier.mounts,
+  };
+}
