@@ -190,6 +190,9 @@ describe('krmhub explain', () => {
       ['Own', 'inline'],
     ]);
     expect(rows[0]!.at(-1)).toMatch(/is not trusted/);
+    expect(io.err()).toMatch(
+      /error: base\/names.yaml:1:1: .* is not trusted: .*\n {2}hint: .*--trusted-catalog .*other.yaml@sha256:[0-9a-f]{64}/,
+    );
   });
 
   it.each<[code: number, what: string, change: Record<string, string>, args: string[]]>([

@@ -27,17 +27,27 @@ export async function printExplanations(
   explanations: readonly Explanation[],
   diagnostics: readonly Diagnostic[],
 ): Promise<void> {
+  const failed = explanations.filter(({ state }) => state !== 'resolved' && state !== 'inline');
   if (io.stdout.isTTY === true) {
     for (const one of explanations) await write(io.stdout, `${block(io, one)}\n`);
-  } else await printRows(io, explanations.map(row));
+  } else {
+    await printRows(io, explanations.map(row));
+    for (const one of failed) await printFailure(io, one);
+  }
   await printDiagnostics(io, io.stderr, diagnostics, await sources(io, diagnostics));
-  const failed = explanations.filter(({ state }) => state !== 'resolved' && state !== 'inline');
   const counts = [
     plural(explanations.length, 'function'),
     ...(failed.length === 0 ? [] : [`${failed.length} not resolved`]),
     ...(diagnostics.length === 0 ? [] : [plural(diagnostics.length, 'problem')]),
   ];
   await printLine(io, counts.join(', '));
+}
+
+/** Why nothing runs, with what to do about it: a line of a table has no room for that. */
+async function printFailure(io: Io, { file, line, column, reason, hint }: Explanation): Promise<void> {
+  const label = paint(io, io.stderr, ['bold', 'red'], 'error');
+  await printLine(io, `${label}: ${escapeControls(`${file}:${line}:${column}: ${reason}`)}`);
+  if (hint !== undefined) await printLine(io, `  hint: ${escapeControls(hint)}`);
 }
 
 function block(io: Io, one: Explanation): string {
