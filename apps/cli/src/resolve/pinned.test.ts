@@ -1,0 +1,275 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { definitionText } from '../testing/catalog-build.js';
+import { runTest, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
+import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { openResolver } from './open-resolver.js';
+import type { Resolution, ResolverOptions } from './resolution.js';
+
+/** Catalogs whose registry's key is pinned in the trust file: nothing of them is used that is not signed. */
+
+const GROUP = 'functions.example.com';
+
+let root: string;
+let folder: string;
+let registry: TestRegistry;
+let client: RegistryClient;
+let proxy: RecordingProxy;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-pinned-'));
+  registry = await testRegistry();
+  client = new RegistryClient(registry);
+  for (const release of ['1.0.0', '1.1.0']) await publish('SetLabels', release);
+  proxy = await recordingProxy(registry.url);
+  const { keys } = await client.registryKeys();
+  await writeFile(path.join(root, 'right.pub'), keys[0]!.publicKey);
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  await writeFile(path.join(root, 'wrong.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+});
+afterAll(async () => {
+  proxy.close();
+  await registry.close();
+  await rm(root, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(root, 'user-'));
+  proxy.requests.length = 0;
+});
+afterEach(() => {
+  proxy.intercept = () => false;
+});
+
+async function publish(kind: string, release: string): Promise<void> {
+  const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
+  await client.publish({
+    group: GROUP,
+    kind,
+    release,
+    definition,
+    mediaType: 'application/yaml',
+    wait: true,
+  });
+}
+
+const env = () => ({ HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache'), KRMHUB_REGISTRY: proxy.url });
+const url = () => `${proxy.url}/catalogs/default`;
+const paths = () => proxy.requests.map((one) => one.path);
+
+async function pin(key: 'right' | 'wrong', address = url()): Promise<void> {
+  const io = await runTest(['trust', 'add', address, '--key', path.join(root, `${key}.pub`)], {
+    cwd: folder,
+    env: env(),
+  });
+  expect(io.exitCode, io.err()).toBe(0);
+}
+
+async function resolve(
+  options: Partial<ResolverOptions> & { now?: () => Date; text?: string; kind?: string } = {},
+): Promise<Resolution> {
+  const { now, text = url(), kind = 'SetLabels', ...rest } = options;
+  const io = testIo({ cwd: folder, env: env(), ...(now === undefined ? {} : { now }) });
+  const resolver = await openResolver(io, { catalogs: [], trustedCatalogs: [], offline: false, ...rest });
+  try {
+    return await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind, catalogs: [{ text, folder }] });
+  } finally {
+    await resolver.close();
+  }
+}
+
+const untrusted = (message: string) => ({ code: 'untrusted', message: expect.stringContaining(message) });
+
+describe('a catalog with a pinned key', () => {
+  beforeEach(() => pin('right'));
+
+  it('is trusted without an option, and says the release from the signed snapshot', async () => {
+    const { serial, digest } = (await client.catalog('default')).newest!;
+    const { keys } = await client.registryKeys();
+    const release = await client.release(GROUP, 'SetLabels', '1.1.0');
+    expect(await resolve()).toMatchObject({
+      catalog: {
+        reference: url(),
+        name: 'default',
+        serial,
+        digest,
+        key: keys[0]!.fingerprint,
+        trustedBy: `the pinned key ${keys[0]!.fingerprint}`,
+      },
+      release: '1.1.0',
+      definition: release.digest,
+      warnings: [],
+    });
+  });
+
+  it('is read as a whole once for each snapshot, and then only its signature', async () => {
+    const first = await resolve();
+    const { serial } = first.catalog!;
+    expect(paths()).toEqual([
+      '/catalogs/default/snapshot.sigstore.json',
+      `/catalogs/default/snapshots/${serial}/catalog.yaml`,
+      `/catalogs/default/snapshots/${serial}/snapshot.json`,
+      `/api/v1/functions/${GROUP}/SetLabels/releases/1.1.0`,
+    ]);
+    proxy.requests.length = 0;
+    expect(await resolve()).toEqual(first);
+    expect(proxy.requests).toEqual([
+      { path: '/catalogs/default/snapshot.sigstore.json', status: 304 },
+      { path: `/api/v1/functions/${GROUP}/SetLabels/releases/1.1.0`, status: 304 },
+    ]);
+    proxy.requests.length = 0;
+    expect(await resolve({ offline: true })).toEqual(first);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  it.each(['/catalog.yaml', '/catalog.json', '/'])(
+    'is the same with %j at the end of its URL',
+    async (suffix) => {
+      expect((await resolve({ text: url() + suffix })).catalog).toMatchObject({ name: 'default' });
+    },
+  );
+
+  it('is refused where the options trust only other content', async () => {
+    const option = `${url()}@sha256:${'b'.repeat(64)}`;
+    await expect(resolve({ trustedCatalogs: [option] })).rejects.toMatchObject(
+      untrusted('trusts only sha256:bbb'),
+    );
+  });
+
+  it.each([
+    ['the catalog', /snapshots\/\d+\/catalog\.yaml$/],
+    ['the list of its entries', /snapshots\/\d+\/snapshot\.json$/],
+  ])('is refused if the server changes %s', async (_, pattern) => {
+    proxy.intercept = (request, response) => {
+      if (!pattern.test(request.url!)) return false;
+      response.end('apiVersion: config.kubernetes.io/v1alpha1\n');
+      return true;
+    };
+    await expect(resolve()).rejects.toMatchObject(untrusted('signed is sha256:'));
+  });
+
+  it('is refused if its signature is missing, or is one of another catalog', async () => {
+    for (const body of [undefined, '{}', await readFile(path.join(root, 'right.pub'))]) {
+      proxy.intercept = (request, response) => {
+        if (!request.url!.endsWith('sigstore.json')) return false;
+        if (body === undefined) response.writeHead(404).end();
+        else response.end(body);
+        return true;
+      };
+      await expect(resolve()).rejects.toMatchObject({ code: 'untrusted' });
+    }
+    await client.applyCatalog(
+      'other',
+      new TextEncoder().encode(
+        'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: other}\nspec: {sources: [{name: ours, functions: {}}]}\n',
+      ),
+    );
+    await client.cutCatalog('other');
+    const { bytes } = await client.snapshotBundle('other');
+    proxy.intercept = (request, response) => {
+      if (!request.url!.endsWith('sigstore.json')) return false;
+      response.end(bytes);
+      return true;
+    };
+    await expect(resolve()).rejects.toMatchObject(untrusted('signature of other, expected default'));
+  });
+
+  it('is refused if it is older than what was verified before, and if it has expired', async () => {
+    const { serial } = (await resolve()).catalog!;
+    const { bytes } = await client.snapshotBundle('default', String(serial! - 1));
+    proxy.intercept = (request, response) => {
+      if (request.url !== '/catalogs/default/snapshot.sigstore.json') return false;
+      response.end(bytes);
+      return true;
+    };
+    await expect(resolve()).rejects.toMatchObject(
+      untrusted(`rollback: the registry serves snapshot ${serial! - 1}`),
+    );
+    proxy.intercept = () => false;
+    const later = () => new Date(Date.now() + 400 * 24 * 3_600_000);
+    await expect(resolve({ now: later })).rejects.toMatchObject(untrusted('expiry: '));
+    const offline = await resolve({ now: later, offline: true });
+    expect(offline.warnings).toEqual([expect.stringContaining('expired at')]);
+  });
+
+  it('may be named with a snapshot, of any age', async () => {
+    const found = await resolve({ text: `${url()}/snapshots/2` });
+    expect([found.catalog!.serial, found.release]).toEqual([2, '1.0.0']);
+    const { snapshots } = await client.snapshots('default');
+    const { digest } = snapshots.find(({ serial }) => serial === 2)!;
+    expect((await resolve({ text: `${url()}/snapshots/${digest}` })).catalog!.serial).toBe(2);
+  });
+
+  it('reports a release that was yanked after the snapshot, and refuses one that was taken down', async () => {
+    await publish('SetOwners', '1.0.0');
+    await client.yank(GROUP, 'SetLabels', '1.0.0', 'it is wrong');
+    const yanked = await resolve({ text: `${url()}/snapshots/2` });
+    expect([yanked.release, yanked.warnings]).toEqual([
+      '1.0.0',
+      [`${GROUP}/SetLabels@1.0.0 was yanked: it is wrong`],
+    ]);
+    await client.unyank(GROUP, 'SetLabels', '1.0.0');
+    proxy.intercept = (request, response) => {
+      if (!request.url!.endsWith('/releases/1.0.0')) return false;
+      response
+        .writeHead(410, { 'content-type': 'application/problem+json' })
+        .end(JSON.stringify({ status: 410, code: 'gone', title: 'Gone', detail: 'taken down' }));
+      return true;
+    };
+    await expect(resolve({ text: `${url()}/snapshots/2` })).rejects.toMatchObject({
+      code: 'gone',
+      message: expect.stringContaining(`${GROUP}/SetLabels@1.0.0 was taken down`),
+    });
+  });
+});
+
+describe('a catalog with another pinned key', () => {
+  it('is refused, also with --catalog', async () => {
+    await pin('wrong');
+    await expect(resolve()).rejects.toMatchObject(untrusted('signed by the key sha256:'));
+    await expect(resolve({ catalogs: [url()] })).rejects.toMatchObject(
+      untrusted('signed by the key sha256:'),
+    );
+    // Another spelling of the address does not escape the pin.
+    const file = `${url()}/catalog.yaml`;
+    for (const text of [`${file}?kind=KRMFunctionCatalog`, file.replace('default', 'd%65fault')]) {
+      await expect(resolve({ text, catalogs: [text] })).rejects.toMatchObject({ code: 'untrusted' });
+    }
+  });
+});
+
+describe('a signed catalog on this disk', () => {
+  beforeEach(async () => {
+    const io = await runTest(
+      ['catalog', 'verify', 'default', '--key', path.join(root, 'right.pub'), '--out', 'vendored'],
+      {
+        cwd: folder,
+        env: env(),
+      },
+    );
+    expect(io.exitCode, io.err()).toBe(0);
+  });
+  const text = 'vendored/catalog.yaml';
+
+  it('is trusted by the pinned key that signed it', async () => {
+    await expect(resolve({ text })).rejects.toMatchObject({ code: 'untrusted' });
+    await pin('right');
+    const { serial } = (await client.catalog('default')).newest!;
+    expect((await resolve({ text })).catalog).toMatchObject({
+      name: 'default',
+      serial,
+      trustedBy: expect.stringContaining('the pinned key sha256:'),
+    });
+  });
+
+  it('is refused if it was changed after it was signed', async () => {
+    await pin('right');
+    await resolve({ text });
+    const file = path.join(folder, text);
+    await writeFile(file, (await readFile(file, 'utf8')).replace('registry.example.com', 'evil.example.com'));
+    await expect(resolve({ text })).rejects.toMatchObject(untrusted('does not cover'));
+  });
+});
