@@ -38,6 +38,19 @@ export class ImageRegistries {
         },
       );
     }
+    try {
+      return await this.#ask(reference);
+    } catch (error) {
+      if (!(error instanceof KrmhubError)) throw error;
+      const { code, hint, message } = error;
+      throw new KrmhubError(code, `cannot find the digest of the image ${reference}: ${message}`, {
+        ...(hint === undefined ? {} : { hint }),
+        cause: error,
+      });
+    }
+  }
+
+  async #ask(reference: string): Promise<ServedImage> {
     const { parseReference } = await import('@krmhub/oci');
     const { createOciClient } = await import('../../registry/connect-oci.js');
     this.#client ??= createOciClient(this.#io);
