@@ -57,6 +57,7 @@ export * from './resolve/entries/entry-limits.js';
 export * from './resolve/entries/normalize-catalog.js';
 export * from './resolve/entries/read-entry.js';
 export * from './resolve/entries/split-entries.js';
+export * from './resolve/locked-runtime.js';
 export * from './resolve/near-functions.js';
 export * from './resolve/pin-runtime.js';
 export * from './resolve/plan-resolve.js';

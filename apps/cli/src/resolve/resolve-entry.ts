@@ -4,6 +4,7 @@ import type { PinnedRuntime } from '@krmhub/catalog/resolve/runtimes';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
+import { keepDefinition } from './locked-definition.js';
 import type { OpenedCatalog } from './open/open-context.js';
 import { hasTrustFile } from './open/pins.js';
 import type { EntryOrigin, ReadState } from './read/catalog-reader.js';
@@ -40,13 +41,22 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
       ...(release === undefined ? {} : { release }),
     });
     const { runtime, warnings } = await pin(context, version.runtime);
+    const { yaml, digest } = renderEntry(definition);
+    const definitionDigest = origin?.definition ?? digest;
+    // What is going to be locked.
+    if (context.platforms) {
+      await keepDefinition(context, definitionDigest, {
+        yaml,
+        ...(release === undefined ? {} : { release }),
+      });
+    }
     return {
       ...request,
       catalog: { reference: text, ...state, trustedBy: opened.trustedBy },
       searched,
       entry: definition,
       ...(origin?.release === undefined ? {} : { release: origin.release }),
-      definition: origin?.definition ?? renderEntry(definition).digest,
+      definition: definitionDigest,
       ...(signedBy === undefined ? {} : { signedBy }),
       runtime,
       inline: false,

@@ -3,6 +3,7 @@ import type { LockedCatalog, LockedFunction, LockedFunctions } from '@krmhub/cat
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
+import { checkLockedRuntime } from './locked-definition.js';
 import { type OptionTrust, requireTrust, withKey } from './open/catalog-trust.js';
 import { hasTrustFile } from './open/pins.js';
 import type { EntryOrigin } from './read/catalog-reader.js';
@@ -51,6 +52,12 @@ export async function resolveLocked(
     const found =
       lock.frozen || context.fetcher.isOffline ? { warnings: [] } : await readNow(context, request, located);
     const release = registryRelease(request, located);
+    await checkLockedRuntime(context, {
+      version: functionOf(request).version,
+      definition: fn.definition,
+      runtime: fn.runtime,
+      ...(release === undefined ? {} : { release }),
+    });
     const signedBy = await requireSigner(context, {
       ...functionName(request),
       ...(release === undefined ? {} : { release }),

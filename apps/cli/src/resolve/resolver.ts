@@ -59,7 +59,7 @@ export class CatalogResolver implements Resolver {
       const locked = await resolveLocked(this.#search, this.#trust, lock, { apiVersion, kind }, catalogs);
       if (locked !== undefined) return locked;
     }
-    const found = await searchCatalogs(this.#search, { apiVersion, kind }, catalogs);
+    const found = await searchCatalogs(this.#search, { apiVersion, kind }, catalogs, lock);
     if (lock !== undefined)
       found.warnings.push(`${apiVersion} ${kind} is not locked; lock it with \`krmhub lock\``);
     return found;

@@ -1,3 +1,5 @@
+import { judgeLockedCatalog } from '@krmhub/catalog/lock/judge-catalog';
+import type { LockedFunctions } from '@krmhub/catalog/lock/lock';
 import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import {
   type CatalogAnswer,
@@ -26,6 +28,7 @@ export async function searchCatalogs(
   context: SearchContext,
   request: SearchedFunction,
   catalogs: readonly NamedCatalog[],
+  lock?: LockedFunctions,
 ): Promise<Resolution> {
   const searched: SearchedCatalog[] = catalogs.map(({ reference }) => ({ reference: reference.text }));
   const steps: SearchStep[] = [];
@@ -33,10 +36,15 @@ export async function searchCatalogs(
   for (;;) {
     const plan = planResolve(request, searched);
     if (plan.type === 'read') {
-      searched[plan.index]!.answer = await readCatalog(context, request, catalogs[plan.index]!, (outcome) => {
-        if (outcome instanceof KrmhubError) errors.set(plan.index, outcome);
-        else steps[plan.index] = outcome;
-      });
+      searched[plan.index]!.answer = await readCatalog(
+        context,
+        request,
+        { catalog: catalogs[plan.index]!, lock },
+        (outcome) => {
+          if (outcome instanceof KrmhubError) errors.set(plan.index, outcome);
+          else steps[plan.index] = outcome;
+        },
+      );
       continue;
     }
     if (plan.type === 'unavailable') {
@@ -51,12 +59,16 @@ export async function searchCatalogs(
 async function readCatalog(
   context: SearchContext,
   request: SearchedFunction,
-  catalog: NamedCatalog,
+  { catalog, lock }: { catalog: NamedCatalog; lock: LockedFunctions | undefined },
   keep: (outcome: SearchStep | KrmhubError) => void,
 ): Promise<CatalogAnswer> {
   try {
     const opened = await context.open(catalog);
     const found = await opened.reader.find(functionOf(request));
+    const locked = lock?.catalog(catalog.reference);
+    // Also a function that is not locked comes from no older state of a locked catalog.
+    const refusal = locked === undefined ? undefined : judgeLockedCatalog(locked, found.state);
+    if (refusal !== undefined) throw new KrmhubError('untrusted', refusal.message, { hint: refusal.hint });
     keep({ opened, found });
     return { type: 'entries', entries: found.entries.map(({ definition }) => definition) };
   } catch (error) {

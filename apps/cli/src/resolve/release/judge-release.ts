@@ -1,11 +1,9 @@
 import { fillPath } from '@krmhub/api/paths';
 import { describeSigner, unsignedField } from '@krmhub/catalog';
-import { type FunctionVersion, readDialect, readMachineYaml, readPublicKey } from '@krmhub/schema';
-import { completeDraft } from '@krmhub/schema/convert/complete-draft';
+import { type FunctionVersion, readPublicKey } from '@krmhub/schema';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { checkEntry } from '@krmhub/schema/read-catalog';
 import { type Trust, verifyBundle } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
 import {
@@ -20,6 +18,7 @@ import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
+import { readPublishedDefinition } from './published-definition.js';
 import { formatRelease, type RegistryRelease } from './registry-release.js';
 
 export interface JudgeContext {
@@ -164,15 +163,9 @@ async function readSignedVersion(
       `got the definition ${sha256(bytes)}, signed is ${release.definition}`,
     );
   }
-  const [value] = readMachineYaml(bytes, { file: url }).documents;
-  const [draft] =
-    value === undefined ? [] : readDialect({ value, index: 0, locate: () => undefined }, url).drafts;
-  const entry = draft === undefined ? undefined : checkEntry(completeDraft(draft).draft);
-  if (entry === undefined || 'problem' in entry) {
-    throw untrusted(
-      formatRelease(release),
-      `its signed definition cannot be read: ${entry?.problem ?? 'it is not a definition'}`,
-    );
+  const entry = readPublishedDefinition(bytes);
+  if ('problem' in entry) {
+    throw untrusted(formatRelease(release), `its signed definition cannot be read: ${entry.problem}`);
   }
   return entry.definition.versions.find((version) => version.name === name);
 }

@@ -58,9 +58,10 @@ describe('an index of entries', () => {
   });
 
   it('notices every damaged byte of the header and of a bucket', () => {
-    const entries = entriesOf(300);
+    const entries = entriesOf(200);
+    const known = new Set(entries.map((entry) => JSON.stringify(entry)));
     const index = Buffer.from(writeEntryIndex(source, entries));
-    for (let at = 0; at < index.byteLength; at += 13) {
+    for (let at = 0; at < index.byteLength; at += at < 500 ? 1 : 101) {
       const damaged = Buffer.from(index);
       damaged[at]! ^= 0x01;
       const first = readIndexHeader(damaged);
@@ -70,7 +71,7 @@ describe('an index of entries', () => {
         const read = readBucket(first, number, damaged.subarray(offset, offset + length));
         if (read === undefined) continue;
         expect(at < offset || at >= offset + length).toBe(true);
-        for (const row of read) expect(entries).toContainEqual(row);
+        expect(read.every((row) => known.has(JSON.stringify(row)))).toBe(true);
       }
     }
   });

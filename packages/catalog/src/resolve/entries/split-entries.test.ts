@@ -205,7 +205,7 @@ spec:
         kind: 'A',
         read: { definition: expect.objectContaining({ group: 'example.com' }) },
       },
-      { group: 'example.com', kind: 'B', read: { problem: expect.stringContaining('platforms') } },
+      { group: 'example.com', kind: 'B', read: { problem: expect.stringContaining('krmFunctions[1]') } },
     ]);
   });
 
