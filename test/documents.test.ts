@@ -222,7 +222,9 @@ describe('ARCHITECTURE.md', () => {
   });
 
   it('stays short', () => {
-    expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_500);
+    // The lines of a table are not words.
+    const words = text.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word));
+    expect(words.length).toBeLessThanOrEqual(1_500);
   });
 });
 
