@@ -6,6 +6,7 @@ import { HELP, type Options, readOptions } from './options.js';
 import { type Bench, type Line, type Row, Unmeasured } from './row.js';
 import { aggregate } from './rows/aggregate.js';
 import { artifacts } from './rows/artifacts.js';
+import { build } from './rows/build.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
@@ -33,6 +34,7 @@ const ROWS: Row[] = [
   artifacts,
   pages,
   start,
+  build,
   memory,
 ];
 const NAMES = ROWS.map(({ name }) => name);

@@ -9,6 +9,7 @@ export interface Tools {
   load: LoadTool;
   nginx: boolean;
   dockerRegistry: boolean;
+  kubectl: boolean;
   /** Whether there is a Python whose PyYAML has the parser written in C. */
   pyYaml: boolean;
   /** Whether server and load run on separate cores. */
@@ -23,6 +24,7 @@ export function findTools(wanted: LoadTool | undefined): Tools {
     load: wanted ?? (wrk ? 'wrk' : 'node'),
     nginx: isUsable('nginx', ['-v']),
     dockerRegistry: isUsable('docker-registry', ['--version']),
+    kubectl: isUsable('kubectl', ['version', '--client']),
     pyYaml: succeeds('python3', ['-c', 'from yaml import CSafeLoader, CSafeDumper']),
     pinned: availableParallelism() > 1 && isUsable('taskset', ['-c', '1', 'true']),
   };

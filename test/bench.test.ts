@@ -26,6 +26,7 @@ const rows = [
   'artifacts',
   'pages',
   'start',
+  'build',
   'memory',
 ];
 
@@ -63,10 +64,10 @@ describe('bench', () => {
       for (const { row, what, beside, figures, target } of lines) {
         if (what === 'not measured') {
           expect(
-            ['workers', 'artifacts', 'pages'],
+            ['workers', 'artifacts', 'pages', 'build'],
             'only these rows need programs that may be missing',
           ).toContain(row);
-          expect(beside).toMatch(/--workers|nginx|(docker-registry|Chromium) is not installed/);
+          expect(beside).toMatch(/--workers|nginx|(docker-registry|Chromium|kubectl) is not installed/);
           continue;
         }
         expect(Object.keys(figures), `${row} ${what}`).not.toEqual([]);

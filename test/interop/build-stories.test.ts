@@ -177,7 +177,8 @@ modules:
       expect(refused.stderr).toContain('hint: If you trust it, allow it: -- --enable-alpha-plugins');
       for (const { program } of ORACLES) {
         const built = await user.krmhub(...trusted, '--kustomize', program, '--', '--enable-alpha-plugins');
-        expect([built.code, built.stderr]).toEqual([0, '']);
+        // The engine says what it pulls for an image that has no digest.
+        expect([built.code, built.stderr]).toEqual([0, expect.not.stringContaining('error')]);
         expect(built.stdout).toBe(
           DEPLOYMENT.replace(
             '    made-by: java\n',

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { LOCK_FILE, LOCK_LIMITS, type Lock, readLock } from '@krmhub/catalog';
+import type { Lock } from '@krmhub/catalog';
+import { LOCK_FILE, LOCK_LIMITS } from '@krmhub/catalog/lock/lock';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
@@ -37,6 +38,8 @@ export async function readLockFile(io: Pick<Io, 'cwd'>, file: string): Promise<S
     if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
     throw error;
   }
+  // Loads the whole lint, and most packages have no lock file.
+  const { readLock } = await import('@krmhub/catalog/lock/read-lock');
   const { lock, diagnostics } = readLock(bytes, name);
   if (lock !== undefined) return { lock, text: new TextDecoder().decode(bytes) };
   throw new KrmhubError('invalid-document', `cannot read the lock file ${name}`, {

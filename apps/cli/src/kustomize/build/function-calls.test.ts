@@ -31,13 +31,14 @@ async function docker(args: string[], input: string | Uint8Array) {
   const err: Buffer[] = [];
   child.stdout.on('data', (piece) => out.push(piece));
   child.stderr.on('data', (piece) => err.push(piece));
-  child.stdin.end(input);
+  // It may end before it has read everything.
+  child.stdin.on('error', () => undefined).end(input);
   const [code] = await once(child, 'close');
   return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
 }
 
 async function serve(handle: (call: FunctionCall) => Promise<CallResult>): Promise<void> {
-  calls = await FunctionCalls.serve(folder, handle);
+  calls = await FunctionCalls.serve(folder, 2, handle);
 }
 
 describe('the private docker', () => {
@@ -73,6 +74,14 @@ describe('the private docker', () => {
     expect(calls!.failure).toMatchObject({ code: 'untrusted', message: 'first' });
   });
 
+  it('refuses many more calls than there are functions', async () => {
+    await serve(async () => result('ok'));
+    const done = [];
+    for (let call = 0; call < 19; call++) done.push(await docker(['run', 'x'], ''));
+    expect(done.slice(0, 18).map(({ code }) => code)).toEqual(Array(18).fill(0));
+    expect(done[18]).toMatchObject({ code: 125, out: '', err: 'more calls of functions than functions\n' });
+  });
+
   it('ignores what is not a call', async () => {
     await serve(async () => result('ok'));
     const other = spawn('/bin/sh', [
@@ -86,6 +95,6 @@ describe('the private docker', () => {
 
   it('has its own path in it, also one that a shell would read otherwise', async () => {
     await serve(async () => result(''));
-    expect(await readFile(path.join(folder.bin, 'docker'), 'utf8')).toContain(`calls='${folder.calls}'`);
+    expect(await readFile(path.join(folder.bin, 'docker'), 'utf8')).toContain(`cd '${folder.calls}'\n`);
   });
 });

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -10,8 +10,9 @@ import type { BuildFolder } from './build-folder.js';
 /**
  * kustomize runs a function as `docker run … IMAGE`. The first `docker` on its PATH is a script of ours, which hands the call
  * to this process: so nothing runs that was not resolved, executables run with every kustomize and with kubectl, and the
- * limits of time and output apply. The script stores the call in a folder, writes the name of the folder to one named
- * pipe, and reads the exit code from another.
+ * limits of time and output apply. The script claims a folder for the call, stores the call in it, writes the name of the
+ * folder to one named pipe, and reads the exit code from another. The folders and pipes are made before, in one go: each
+ * program that a script starts takes milliseconds.
  */
 
 export interface FunctionCall {
@@ -31,16 +32,23 @@ const MAX_INPUT_BYTES = 1_073_741_824;
 /** As docker ends when it cannot start a container. */
 const NOT_STARTED = 125;
 
+/** Calls beyond those that were planned, which are refused one by one. */
+const SPARE_CALLS = 16;
+
 const SCRIPT = `#!/bin/sh
-set -eu
-calls=CALLS
-call=$(mktemp -d "$calls/call-XXXXXX")
-mkfifo "$call/done"
+set -euC
+cd CALLS
+claim() { true > "$call/claimed"; } 2>/dev/null
+call=1
+until claim; do
+  call=$((call + 1))
+  if [ ! -d "$call" ]; then echo "more calls of functions than functions" >&2; exit 125; fi
+done
 printf '%s\\0' "$@" > "$call/args"
 cat > "$call/input"
-printf '%s\\n' "\${call##*/}" > "$calls/queue"
+printf '%s\\n' "$call" > queue
 read -r code < "$call/done"
-cat "$call/stderr" >&2
+if [ -s "$call/stderr" ]; then cat "$call/stderr" >&2; fi
 cat "$call/output"
 exit "$code"
 `;
@@ -50,6 +58,7 @@ export class FunctionCalls {
   readonly #handle: (call: FunctionCall) => Promise<CallResult>;
   readonly #open = new Set<FileHandle>();
   readonly #running = new Set<Promise<void>>();
+  readonly #started = new Set<string>();
   #queue: Socket | undefined;
   #failure: unknown;
 
@@ -58,14 +67,21 @@ export class FunctionCalls {
     this.#handle = handle;
   }
 
-  /** Writes the script and waits for its calls. `handle` runs a function; what it throws fails the build. */
+  /**
+   * Writes the script and waits for its calls, of which about `expected` may come. `handle` runs a function; what it throws
+   * fails the build.
+   */
   static async serve(
     { bin, calls }: BuildFolder,
+    expected: number,
     handle: (call: FunctionCall) => Promise<CallResult>,
   ): Promise<FunctionCalls> {
     const served = new FunctionCalls(calls, handle);
     const queue = path.join(calls, 'queue');
-    await promisify(execFile)('mkfifo', [queue]).catch((error: unknown) => {
+    const names = Array.from({ length: expected + SPARE_CALLS }, (_, index) => String(index + 1));
+    for (const name of names) await mkdir(path.join(calls, name), { mode: 0o700 });
+    const pipes = [queue, ...names.map((name) => path.join(calls, name, 'done'))];
+    await promisify(execFile)('mkfifo', pipes).catch((error: unknown) => {
       throw new KrmhubError('unavailable', 'cannot create a named pipe: mkfifo failed', { cause: error });
     });
     const script = SCRIPT.replace('CALLS', `'${calls.replaceAll("'", "'\\''")}'`);
@@ -105,7 +121,8 @@ export class FunctionCalls {
 
   #start(name: string): void {
     // Functions that run as this user can write to the pipe, too.
-    if (!/^call-[A-Za-z0-9]{6,}$/.test(name)) return;
+    if (!/^[1-9]\d{0,5}$/.test(name) || this.#started.has(name)) return;
+    this.#started.add(name);
     const running = this.#answer(path.join(this.#folder, name)).catch((error: unknown) => {
       this.#failure ??= error;
     });

@@ -29,7 +29,7 @@ export interface Build {
 export async function runBuild(io: Io, build: Build): Promise<void> {
   const { name, layer, kustomize, folder, copy, planned, signal } = build;
   const handler = new PlannedCalls(planned, name, signal);
-  const calls = await FunctionCalls.serve(folder, (call) => handler.run(call));
+  const calls = await FunctionCalls.serve(folder, planned.length, (call) => handler.run(call));
   const remote = remoteFolders(layer);
   const mapPaths = (text: string) =>
     remote.reduce((mapped, base) => mapped.replaceAll(base.folder, base.url), copy.mapPaths(text));

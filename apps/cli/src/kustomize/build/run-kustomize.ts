@@ -57,13 +57,13 @@ export async function runKustomize(
     });
   signal.addEventListener('abort', stop);
   try {
-    if (child.pid !== undefined) await orStop(writeFile(groupFile, String(child.pid)));
+    const errors = child.stderr.setEncoding('utf8');
+    // All at once: Node drops what nothing reads when the process has ended.
     const all = await Promise.allSettled([
       ended,
       orStop(forward(child.stdout, (chunk) => write(io.stdout, chunk))),
-      orStop(
-        forwardLines(child.stderr.setEncoding('utf8'), (text) => write(io.stderr, printable(mapPaths(text)))),
-      ),
+      orStop(forwardLines(errors, (text) => write(io.stderr, printable(mapPaths(text))))),
+      child.pid === undefined ? undefined : orStop(writeFile(groupFile, String(child.pid))),
     ]);
     for (const one of all) if (one.status === 'rejected') throw one.reason;
     return await ended;
