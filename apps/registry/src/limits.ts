@@ -103,8 +103,8 @@ export const SERVER_LIMITS = {
    */
   stalledMilliseconds: 120_000,
   /**
-   * Connections at the same time, and a quarter of them from one client address. The registry rejects and logs further
-   * connections.
+   * Connections at the same time, a quarter of them from one client address, and half of them from one IPv6 /48. The
+   * registry rejects and logs further connections.
    */
   maxConnections: 10_000,
   /**

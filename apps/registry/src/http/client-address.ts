@@ -87,15 +87,24 @@ export function clientAddresses(
 
 /** Returns the key under which an address counts: one subscriber has a whole /64 of IPv6 addresses. */
 export function rateLimitKey(address: string): string {
-  if (!isIPv6(address)) return address;
+  return isIPv6(address) ? networkOf(address, 4) : address;
+}
+
+/** Returns the /48 of an IPv6 address: some subscribers have one, with 65,536 networks. Undefined for other addresses. */
+export function siteKey(address: string): string | undefined {
+  return isIPv6(address) ? networkOf(address, 3) : undefined;
+}
+
+/** Returns the network with the first groups of an IPv6 address. */
+function networkOf(address: string, count: number): string {
   const [head = '', tail] = withoutZone(address).split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
   // An embedded IPv4 address is two groups.
   const groups = [...left, ...right].reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0);
   const zeros = tail === undefined ? [] : Array<string>(Math.max(8 - groups, 0)).fill('0');
-  const network = [...left, ...zeros, ...right].slice(0, 4).map((group) => Number.parseInt(group, 16));
-  return `${network.map((group) => group.toString(16)).join(':')}::/64`;
+  const network = [...left, ...zeros, ...right].slice(0, count).map((group) => Number.parseInt(group, 16));
+  return `${network.map((group) => group.toString(16)).join(':')}::/${count * 16}`;
 }
 
 /** `::ffff:192.0.2.1` is 192.0.2.1 on a socket that listens on both families. */

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
@@ -65,4 +65,27 @@ it.skipIf(process.platform !== 'linux')('one address cannot take all connections
 it('a trusted proxy may have all connections: they are of many clients', async () => {
   await listen(8, ['127.0.0.0/8']);
   for (let at = 0; at < 8; at++) expect((await ask()).received).toContain('answered');
+});
+
+it('one IPv6 site cannot take all connections by its many networks', () => {
+  warnings = [];
+  server = createServer();
+  const log = { warn: (line: object) => void warnings.push(line) };
+  limitConnections(server, { max: 8, proxies: readTrustedProxies([]).proxies, log });
+  // Only the listener of the limit: nothing is sent on these connections.
+  const [, limit] = server.listeners('connection') as ((socket: EventEmitter) => void)[];
+  const from = (remoteAddress: string) => {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress, isOpen: true });
+    Object.assign(socket, { destroy: () => Object.assign(socket, { isOpen: false }) });
+    limit!(socket);
+    return socket;
+  };
+  const sockets = [1, 2, 3, 4, 5, 6].map((network) => from(`2001:db8:1:${network}::1`));
+  expect(sockets.map(({ isOpen }) => isOpen)).toEqual([true, true, true, true, false, false]);
+  expect(from('2001:db8:2:1::1').isOpen).toBe(true);
+  expect(from('192.0.2.1').isOpen).toBe(true);
+  expect(warnings).toEqual([{ count: 1, address: '2001:db8:1:5::1', maxConnections: 4 }]);
+  sockets[0]!.emit('close');
+  expect(from('2001:db8:1:7::1').isOpen).toBe(true);
+  expect(from('2001:db8:1:7::2').isOpen).toBe(false);
 });
