@@ -53,6 +53,16 @@ it('one client cannot fill the log, and cannot keep others or changes out of it'
   expect(lines().at(-1)).toMatchObject({ client: '192.0.2.1', path: 'x'.repeat(500) });
 });
 
+it('one IPv6 site cannot fill the log by its many networks', () => {
+  const { log, lines } = openLog();
+  for (let network = 0; network < 30; network++) {
+    for (let at = 0; at < quota; at++) log.write('info', request({ client: `2001:db8:1:${network}::1` }));
+  }
+  expect(lines()).toHaveLength(10 * quota);
+  log.write('info', request({ client: '2001:db8:2::1' }));
+  expect(lines().at(-1)).toMatchObject({ client: '2001:db8:2::1' });
+});
+
 it('refused changes use up the quota as reads do: they need no token', () => {
   const { log, lines } = openLog();
   for (let at = 0; at < quota + 50; at++) log.write('info', request({ method: 'PUT', status: 401 }));

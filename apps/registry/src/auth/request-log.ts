@@ -1,4 +1,4 @@
-import { rateLimitKey } from '../http/client-address.js';
+import { rateLimitKey, siteKey } from '../http/client-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { type Log, rareWarning } from '../log.js';
 import { RateLimit } from './rate-limit.js';
@@ -19,6 +19,9 @@ export interface LoggedRequest {
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
+/** An IPv6 site has the quota of as many networks. */
+const NETWORKS_OF_SITE = 10;
+
 /** Longest path of a line, in UTF-16 code units. */
 const MAX_PATH = 500;
 
@@ -37,6 +40,12 @@ export class RequestLog {
     SERVER_LIMITS.maxCountedClients,
   );
 
+  readonly #sites = new RateLimit(
+    'log',
+    SERVER_LIMITS.loggedRequestsPerMinute * NETWORKS_OF_SITE,
+    SERVER_LIMITS.maxCountedClients,
+  );
+
   /** `onDrop` is called for each request that is not logged. */
   constructor({ log, clock, onDrop }: { log: Log; clock: () => Date; onDrop: () => void }) {
     this.#log = log;
@@ -49,11 +58,21 @@ export class RequestLog {
     if (!this.#log.isLevelEnabled(level)) return;
     const { method, status, client } = request;
     const isChange = status < 400 && !READS.has(method);
-    if (!isChange && !this.#quota.take(rateLimitKey(client), this.#clock().getTime()).allowed) {
+    if (!isChange && !this.#isAllowed(client)) {
       this.#onDrop();
       this.#warn({ client });
       return;
     }
     this.#log[level]({ ...request, path: path.slice(0, MAX_PATH), ...failure }, 'request');
+  }
+
+  /** Some subscribers have an IPv6 site with thousands of networks, so a site has a quota too. */
+  #isAllowed(client: string): boolean {
+    const now = this.#clock().getTime();
+    const site = siteKey(client);
+    if (site !== undefined && !this.#sites.peek(site, now).allowed) return false;
+    if (!this.#quota.take(rateLimitKey(client), now).allowed) return false;
+    if (site !== undefined) this.#sites.take(site, now);
+    return true;
   }
 }
