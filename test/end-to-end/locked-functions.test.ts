@@ -243,6 +243,27 @@ describe.each([
   });
 });
 
+describe('a lock file that was made before the key was pinned', () => {
+  it('names the key when it is written again, and then needs no option', async () => {
+    const user = new User('later');
+    await user.write(files());
+    const trust = ['--trusted-catalog', catalogUrl()];
+    expect((await user.run(['lock', 'app', ...trust])).exitCode).toBe(0);
+    const text = () => readFile(path.join(user.folder, 'app/krmhub.lock'), 'utf8');
+    const before = await text();
+    expect(before).not.toContain('key:');
+    await user.run(['trust', 'add', catalogUrl(), '--key', path.join(root, 'hub.pub')]);
+    expect((await user.run(['explain', 'app', '--frozen'])).exitCode).toBe(4);
+    const io = await user.run(['lock', 'app']);
+    expect([io.exitCode, io.out(), io.err()]).toEqual([0, '', expect.stringContaining('wrote')]);
+    expect((await text()).replace(/^ {2}key: .*\n/m, '')).toBe(before);
+    for (const args of [[], ['--frozen']]) {
+      expect((await user.run(['explain', 'app', ...args])).exitCode).toBe(0);
+    }
+    expect((await user.run(['lock', 'app', '--check'])).exitCode).toBe(0);
+  });
+});
+
 describe('a locked release', () => {
   let user: User;
   beforeAll(() => {

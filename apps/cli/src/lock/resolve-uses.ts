@@ -6,6 +6,7 @@ import { EXIT_CODE, FAILED } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
 import { escapeControls, plural, shellWord } from '../io/text.js';
+import { hasTrustFile } from '../resolve/open/pins.js';
 import { openResolver } from '../resolve/open-resolver.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { displayPath } from './display-path.js';
@@ -37,18 +38,20 @@ export async function resolveUses(
     const found = locked.find(searchOrder(io, options, one.request), apiVersion, kind);
     if (found !== undefined) kept.set(one, found);
   }
+  const signed = await resolveSigned(io, kept, context);
+  for (const { listed: one } of signed) kept.delete(one);
   // Also what stays as it is has to be served and trusted still.
   const old = await withResolver(io, { ...options, lock: locked }, (resolver) =>
     resolveFunctions(resolver, [...kept.keys()]),
   );
   const fresh = await resolveFresh(
     io,
-    distinct.filter((one) => !kept.has(one)),
+    distinct.filter((one) => !kept.has(one) && !signed.some(({ listed: known }) => known === one)),
     options,
   );
   const uses: LockedUse[] = old.map(({ listed: one }) => ({ fn: kept.get(one)! }));
   const failed: ResolvedFunction[] = old.filter(({ error }) => error !== undefined);
-  for (const one of fresh) {
+  for (const one of [...signed, ...fresh]) {
     if (one.error !== undefined) failed.push(one);
     else if (!one.resolution.inline) {
       try {
@@ -61,6 +64,29 @@ export async function resolveUses(
   }
   if (failed.length > 0) throw failure(io, failed);
   return uses;
+}
+
+/**
+ * Functions that were locked before the key of their catalog was pinned, and that a signed snapshot has with the same definition: they
+ * stay, and the lock names the key from now on.
+ */
+async function resolveSigned(
+  io: Io,
+  kept: ReadonlyMap<ListedFunction, LockedFunction>,
+  { options, before }: UseContext,
+): Promise<ResolvedFunction[]> {
+  const keyless = new Set(
+    before?.catalogs.flatMap(({ reference, key }) =>
+      key === undefined && !reference.startsWith('.') ? reference : [],
+    ),
+  );
+  const unsigned = [...kept].flatMap(([one, fn]) => (keyless.has(fn.catalog) ? one : []));
+  if (unsigned.length === 0 || options.offline || !(await hasTrustFile(io))) return [];
+  const resolved = await resolveFresh(io, unsigned, options);
+  return resolved.filter(
+    ({ listed, resolution }) =>
+      resolution?.catalog?.key !== undefined && resolution.definition === kept.get(listed)?.definition,
+  );
 }
 
 /**
