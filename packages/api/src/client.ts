@@ -6,7 +6,6 @@ import type {
   ApplyResult,
   BundleList,
   CatalogDetail,
-  CatalogFunction,
   CatalogList,
   CreatedToken,
   CreateTokenRequest,
@@ -239,11 +238,6 @@ export class RegistryClient {
         ? fillPath(yaml ? 'catalogYaml' : 'catalogJson', { name })
         : fillPath(yaml ? 'snapshotCatalogYaml' : 'snapshotCatalogJson', { name, snapshot });
     return this.#document(path, CATALOG_BYTES, { kind, profile });
-  }
-
-  /** One entry, with the release and the source of each API version. */
-  catalogFunction(name: string, group: string, kind: string): Promise<CatalogFunction> {
-    return this.#json('catalogFunction', fillPath('catalogFunction', { name, group, kind }));
   }
 
   /** A catalog with only this entry. */

@@ -273,8 +273,9 @@ describe('the cache', () => {
   it.each(['blobs', 'index', 'catalogs', 'files'])('is written again where %s are damaged', async (kind) => {
     const text = catalogText(GROUP, ['SetLabels', 'SetNames']);
     await writeFile(path.join(folder, 'a.yaml'), text);
+    const { serial } = (await client.catalog('default')).newest!;
     const both = () => resolve('SetLabels', '-c', 'a.yaml', '-c', catalogUrl(), '-o', 'json');
-    const remote = () => resolve('SetLabels', '-c', `${catalogUrl()}/snapshots/2`, '-o', 'json');
+    const remote = () => resolve('SetLabels', '-c', `${catalogUrl()}/snapshots/${serial}`, '-o', 'json');
     const before = [(await both()).out(), (await remote()).out()];
     for (const damage of [
       async (file: string) => writeFile(file, ''),

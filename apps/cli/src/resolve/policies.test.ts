@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
+import type { CatalogFunction } from '@krmhub/api/model';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogText, definitionText, recipeText, sourceText } from '../testing/catalog-build.js';
 import { runTest, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
@@ -51,6 +52,12 @@ beforeEach(async () => {
 afterEach(() => {
   proxy.intercept = () => false;
 });
+
+/** What the registry says of an entry of its default catalog. */
+async function readEntry(kind: string): Promise<CatalogFunction> {
+  const response = await fetch(`${registry.url}/api/v1/catalogs/default/functions/${GROUP}/${kind}`);
+  return (await response.json()) as CatalogFunction;
+}
 
 const env = () => ({ HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') });
 const url = () => `${proxy.url}/catalogs/default`;
@@ -133,7 +140,7 @@ describe('an entry of a group that a policy covers', () => {
   it('is refused if the catalog has something else than the signed definition', async () => {
     proxy.intercept = (request, response) => {
       if (!request.url!.includes('/api/v1/catalogs/default/functions/')) return false;
-      client.catalogFunction('default', GROUP, 'Signed').then((entry) => {
+      readEntry('Signed').then((entry) => {
         entry.definition.versions[0]!.runtime.container!.sha256 = 'b'.repeat(64);
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify(entry));
@@ -148,7 +155,7 @@ describe('an entry of a group that a policy covers', () => {
   it('is refused if the catalog claims the signed release of another function', async () => {
     proxy.intercept = (request, response) => {
       if (!request.url!.includes('/api/v1/catalogs/default/functions/')) return false;
-      client.catalogFunction('default', GROUP, 'Signed').then((entry) => {
+      readEntry('Signed').then((entry) => {
         entry.definition.names.kind = 'Unsigned';
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify(entry));

@@ -23,6 +23,7 @@ let registry: TestRegistry;
 let proxy: RecordingProxy;
 /** Of the catalog in the registry. */
 let served: string;
+let serial: number;
 
 beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-trust-'));
@@ -31,7 +32,9 @@ beforeAll(async () => {
   const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind: 'SetLabels' }));
   const release = { group: GROUP, kind: 'SetLabels', release: '1.0.0', definition };
   await client.publish({ ...release, mediaType: 'application/yaml', wait: true });
-  served = (await client.catalog('default')).newest!.digest;
+  const newest = (await client.catalog('default')).newest!;
+  served = newest.digest;
+  serial = newest.serial;
   proxy = await recordingProxy(registry.url);
 });
 afterAll(async () => {
@@ -91,7 +94,7 @@ describe('a catalog that a kustomization names', () => {
     ['the catalog of a registry', () => `${proxy.url}/catalogs/default`],
     ['the file of a registry', () => `${proxy.url}/catalogs/default/catalog.yaml`],
     ['JSON of a registry', () => `${proxy.url}/catalogs/default/catalog.json`],
-    ['a snapshot of a registry', () => `${proxy.url}/catalogs/default/snapshots/2`],
+    ['a snapshot of a registry', () => `${proxy.url}/catalogs/default/snapshots/${serial}`],
     ['a file of the web', () => `${proxy.url}/files/catalog.yaml`],
   ])('is trusted by the option that its refusal names: %s', async (_, text) => {
     proxy.intercept = (request, response) => {
@@ -229,7 +232,7 @@ describe('an inline runtime', () => {
 describe('a resolver', () => {
   it('reads what it needs once, for several requests at a time', async () => {
     const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
-    const text = `${proxy.url}/catalogs/default/snapshots/2`;
+    const text = `${proxy.url}/catalogs/default/snapshots/${serial}`;
     const resolver = await openResolver(io, { catalogs: [text], trustedCatalogs: [], offline: false });
     const request = { apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [] };
     const found = await Promise.all(Array.from({ length: 20 }, () => resolver.resolve(request)));
