@@ -214,7 +214,7 @@ describe('a group that a policy of the user covers', () => {
     expect(read('changed.yaml')).not.toBe(definition);
     const { name } = await pushed('changed', '1.0.0', '1.0.0', 'changed.yaml');
     await attach(name, new Uint8Array(Buffer.from(read('good.json'))));
-    await isRefused(name, 'not this artifact');
+    await isRefused(name, 'not for this artifact');
   });
 
   it('is refused if its only bundle is truncated, and pulled with an intact one beside it', async () => {
@@ -304,7 +304,7 @@ describe('the time of a policy', () => {
     await trust('--key', 'team.pub');
     const text = read('trust.yaml');
     write('trust.yaml', `${text.trimEnd()}\n    revoked: the key was lost\n`);
-    await isRefused(`${FUNCTION}:1.0.0`, 'the policy example revokes: the key was lost');
+    await isRefused(`${FUNCTION}:1.0.0`, 'the policy example revokes this signer: the key was lost');
     await isRefused(`${FUNCTION}:1.0.0`, 'the key was lost', '--policy', 'example');
     write('trust.yaml', text);
   });

@@ -143,10 +143,10 @@ export const takedowns = sqliteTable(
     /** ID of the requesting token. */
     token: text('token'),
     reason: text('reason').notNull(),
-    /** JSON list of the signers of the release; null for none, and in rows of older versions. */
-    signers: text('signers', { mode: 'json' }).$type<TakenDownSigner[]>(),
     /** Whether its bytes are erased from the disk. */
     finished: integer('finished', { mode: 'boolean' }).notNull(),
+    /** JSON list of the signers of the release; null for none, and in rows of older versions. */
+    signers: text('signers', { mode: 'json' }).$type<TakenDownSigner[]>(),
   },
   (table) => [
     unique('takedown_release').on(table.group, table.kindFolded, table.release),
