@@ -1,15 +1,17 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root } from '../running.js';
+import { blocks, documentBlocks } from '../document-blocks.js';
+import { cleanEnvironment, type RunningRegistry, root, startRegistry } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
 import { CONFIG_MAP, catalogText, configText, setting } from './function-catalog.js';
-import { titleWithReason } from './oci-tools.js';
+import { registryHost, titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
-/** The examples of `krmhub build --help`, on an app whose functions are executables. */
+/** The page about builds, and the examples of `krmhub build --help`; the functions are executables. */
 
 const why = missingOracles();
 const SCRIPTS = { 'set.sh': setting('set', 'it') };
@@ -17,6 +19,50 @@ const examples = readFileSync(path.join(root, 'docs/commands.md'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('  krmhub build '))
   .map((line) => line.trim());
+
+describe.skipIf(why !== undefined)(titleWithReason('docs/build.md', why), () => {
+  const document = 'docs/build.md';
+  const found = blocks(readFileSync(path.join(root, document), 'utf8')).filter(
+    ({ needs }) => needs === 'kustomize',
+  );
+  let folder: string;
+  let registry: RunningRegistry;
+  beforeAll(async () => {
+    folder = realpathSync(await mkdtemp(path.join(tmpdir(), 'krmhub-build-document-')));
+    registry = await startRegistry(path.join(folder, 'data'));
+  });
+  afterAll(async () => {
+    await registry?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('works as written', () => {
+    expect(documentBlocks('docs/build.md', 'kustomize')).toEqual(found.map(({ script }) => script));
+    const host = registryHost(registry);
+    const end = '--end-of-block--';
+    const scripts = found.map(
+      ({ script }) => `${script.replaceAll('localhost:8080', host)}\necho; echo ${end}\n`,
+    );
+    const { status, stdout, stderr } = spawnSync(
+      'bash',
+      ['--norc', '-euo', 'pipefail', '-c', scripts.join('')],
+      {
+        cwd: folder,
+        encoding: 'utf8',
+        env: cleanEnvironment(folder, {
+          KRMHUB_REGISTRY: registry.url,
+          PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+        }),
+      },
+    );
+    expect(status, stderr).toBe(0);
+    const outputs = stdout.split(`\n${end}\n`);
+    for (const [index, { line, output }] of found.entries()) {
+      const promised = output?.trimEnd().split('\n…')[0];
+      if (promised !== undefined) expect(outputs[index], `${document}:${line}`).toContain(promised);
+    }
+  });
+});
 
 describe.skipIf(why !== undefined)(titleWithReason('the examples of krmhub build', why), () => {
   let folder: string;
