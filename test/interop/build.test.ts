@@ -286,6 +286,48 @@ transformers:
     expect(built.stderr).toBe(hand.stderr.replaceAll('/hand/', '/catalog/') + ours);
   });
 
+  it('builds a Composition as a base, in the order of its modules, with those that it imports', async () => {
+    user.write({
+      'composed/app/kustomization.yaml': 'namePrefix: x-\nresources: [../composition]\n',
+      'composed/composition/composition.yaml': `kind: Composition
+catalogs: [../../catalogs/second.yaml]
+modulesFrom:
+- path: ../imported
+modules:
+- apiVersion: example.com/v1
+  kind: SetIt
+- apiVersion: builtin
+  kind: LabelTransformer
+  metadata: {name: labels}
+  labels: {composed: "1"}
+  fieldSpecs: [{path: metadata/labels, create: true}]
+`,
+      'composed/imported/composition.yaml': `kind: Composition
+catalogs: [../../catalogs/first.yaml]
+modules:
+- apiVersion: builtin
+  kind: ConfigMapGenerator
+  metadata: {name: settings}
+  literals: [a=1]
+- apiVersion: example.com/v1
+  kind: SetOther
+`,
+    });
+    for (const { program } of ORACLES) {
+      expect(await build('composed/app', program)).toEqual({
+        code: 0,
+        stdout:
+          'apiVersion: v1\ndata:\n  a: "1"\n  three: "3"\n  two: "2"\nkind: ConfigMap\nmetadata:\n  labels:\n    composed: "1"\n  name: x-settings-k84cg62cf8\n',
+        stderr: '',
+      });
+    }
+    user.write({
+      'composed/other/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [../composition]\n',
+      'composed/other/settings.yaml': CONFIG_MAP,
+    });
+    expect(await build('composed/other', 'kustomize')).toMatchObject({ code: 1, stdout: '' });
+  });
+
   it('runs a transformer that has no resources', async () => {
     write({
       'none/kustomization.yaml': 'catalogs: [$CATALOG(first)]\ntransformers: [set.yaml]\n',
