@@ -14,12 +14,23 @@ export class FairQueue {
   readonly #maxWaiting: number;
   /** By client; the first one is next. */
   readonly #lines = new Map<string, Waiting[]>();
+  readonly #busy: string;
   #running = 0;
   #waiting = 0;
 
-  constructor({ atOnce, maxWaiting }: { atOnce: number; maxWaiting: number }) {
+  /** `busy` is the message of the refusal. */
+  constructor({
+    atOnce,
+    maxWaiting,
+    busy = 'too many requests are waiting for the same work',
+  }: {
+    atOnce: number;
+    maxWaiting: number;
+    busy?: string;
+  }) {
     this.#atOnce = atOnce;
     this.#maxWaiting = maxWaiting;
+    this.#busy = busy;
   }
 
   async run<Result>(client: string, work: () => Promise<Result>): Promise<Result> {
@@ -65,10 +76,6 @@ export class FairQueue {
     const { refuse } = line.pop()!;
     this.#waiting -= 1;
     if (line.length === 0) this.#lines.delete(client);
-    refuse(
-      new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
-        hint: 'Try again in a moment.',
-      }),
-    );
+    refuse(new KrmhubError('unavailable', this.#busy, { hint: 'Try again in a few seconds.' }));
   }
 }
