@@ -1,4 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
+import { renderEntry } from '@krmhub/catalog/render/render';
 import { lockedRuntimeProblem } from '@krmhub/catalog/resolve/locked-runtime';
 import type { PinnedRuntime } from '@krmhub/catalog/resolve/runtimes';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
@@ -16,6 +17,8 @@ export interface LockedClaim {
   runtime: PinnedRuntime;
   /** The release in the registry of the catalog; absent for other catalogs. */
   release?: RegistryRelease;
+  /** What the catalog has now, which may be another definition. */
+  entry?: FunctionDefinition;
 }
 
 /**
@@ -23,10 +26,9 @@ export interface LockedClaim {
  * cannot choose what runs. Offline, only a definition that is in the cache can be checked. Throws `untrusted`.
  */
 export async function checkLockedRuntime(context: SearchContext, claim: LockedClaim): Promise<void> {
-  const bytes = await readDefinition(context, claim);
-  if (bytes === undefined) return;
-  const definition = await parseDefinition(bytes, claim.release !== undefined);
-  const version = definition?.versions.find(({ name }) => name === claim.version);
+  const definition = await findDefinition(context, claim);
+  if (definition === undefined) return;
+  const version = definition.versions.find(({ name }) => name === claim.version);
   const problem =
     version === undefined
       ? `its definition has no API version ${claim.version}`
@@ -49,14 +51,17 @@ export async function keepDefinition(
     await fetchDefinition(fetcher, release).catch(() => undefined);
 }
 
-async function readDefinition(
+/** Undefined for a definition that cannot be had any more. */
+async function findDefinition(
   { cache, fetcher }: SearchContext,
-  { definition, release }: LockedClaim,
-): Promise<Uint8Array | undefined> {
+  { definition, release, entry }: LockedClaim,
+): Promise<FunctionDefinition | undefined> {
+  if (entry !== undefined && renderEntry(entry).digest === definition) return entry;
   const known = await cache.readBlob(definition, DOCUMENT_LIMITS.maxDefinitionBytes);
-  if (known !== undefined || release === undefined || fetcher.isOffline) return known;
+  if (known !== undefined) return parseDefinition(known, release !== undefined);
+  if (release === undefined || fetcher.isOffline) return undefined;
   const bytes = await fetchDefinition(fetcher, release);
-  if (sha256(bytes) === definition) return bytes;
+  if (sha256(bytes) === definition) return parseDefinition(bytes, true);
   throw new KrmhubError('untrusted', `got the definition ${sha256(bytes)}, locked is ${definition}`, {
     hint: 'Ask the operator of the registry: a release never changes.',
   });
@@ -71,16 +76,16 @@ async function fetchDefinition(
 }
 
 /** Parses a definition as it was published, or an entry in normal form. */
-async function parseDefinition(
-  bytes: Uint8Array,
-  isRelease: boolean,
-): Promise<FunctionDefinition | undefined> {
-  if (!isRelease) {
-    const { readEntryBytes } = await import('@krmhub/catalog/resolve/entries/read-entry');
-    const entry = readEntryBytes(bytes, 'yaml', 'definition');
-    return 'definition' in entry ? entry.definition : undefined;
-  }
-  const { readPublishedDefinition } = await import('./release/published-definition.js');
-  const read = readPublishedDefinition(bytes);
-  return 'definition' in read ? read.definition : undefined;
+async function parseDefinition(bytes: Uint8Array, isRelease: boolean): Promise<FunctionDefinition> {
+  const read = isRelease
+    ? (await import('./release/published-definition.js')).readPublishedDefinition(bytes)
+    : (await import('@krmhub/catalog/resolve/entries/read-entry')).readEntryBytes(
+        bytes,
+        'yaml',
+        'definition',
+      );
+  if ('definition' in read) return read.definition;
+  throw new KrmhubError('untrusted', `the locked definition ${sha256(bytes)} is not valid: ${read.problem}`, {
+    hint: 'Lock the function again: krmhub lock --upgrade KIND',
+  });
 }

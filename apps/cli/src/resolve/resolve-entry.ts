@@ -130,9 +130,26 @@ async function pin(
   if (plan.type === 'ask') plan = planned(await images.find(plan.reference));
   if (plan.type === 'pinned' && plan.runtime.type === 'container') {
     const { image, platforms: known } = plan.runtime;
-    if (platforms && known === undefined) plan = planned(await images.find(image));
+    if (platforms && known === undefined) {
+      const served = await findPlatforms(images, image);
+      if (typeof served === 'string') return { ...plan, warnings: [...plan.warnings, served] };
+      plan = planned(served);
+    }
   }
   if (plan.type === 'pinned') return plan;
   if (plan.type === 'ask') throw new TypeError('the registry was asked');
   throw new KrmhubError(plan.code, plan.reason, { hint: plan.hint });
+}
+
+/** What runs is known without them, so a registry that does not respond is no error. Then the result is a warning. */
+async function findPlatforms(images: SearchContext['images'], image: string): Promise<ServedImage | string> {
+  try {
+    return await images.find(image);
+  } catch (error) {
+    const mayDoWithout = ['unreachable', 'unavailable', 'unauthorized', 'rate-limited'];
+    if (error instanceof KrmhubError && mayDoWithout.includes(error.code)) {
+      return `the platforms of its image are unknown: ${error.message}`;
+    }
+    throw error;
+  }
 }

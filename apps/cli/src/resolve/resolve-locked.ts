@@ -1,6 +1,7 @@
 import { judgeLockedCatalog, judgeLockedEntry, type LockRefusal } from '@krmhub/catalog/lock/judge-catalog';
 import type { LockedCatalog, LockedFunction, LockedFunctions } from '@krmhub/catalog/lock/lock';
 import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
 import { checkLockedRuntime } from './locked-definition.js';
@@ -50,13 +51,16 @@ export async function resolveLocked(
   try {
     const trustedBy = await requireLockedTrust(context, trust, located);
     const found =
-      lock.frozen || context.fetcher.isOffline ? { warnings: [] } : await readNow(context, request, located);
+      lock.frozen || context.fetcher.isOffline
+        ? { warnings: [], entry: undefined }
+        : await readNow(context, request, located);
     const release = registryRelease(request, located);
     await checkLockedRuntime(context, {
       version: functionOf(request).version,
       definition: fn.definition,
       runtime: fn.runtime,
       ...(release === undefined ? {} : { release }),
+      ...(found.entry === undefined ? {} : { entry: found.entry }),
     });
     const signedBy = await requireSigner(context, {
       ...functionName(request),
@@ -126,7 +130,7 @@ async function readNow(
   context: SearchContext,
   request: SearchedFunction,
   located: Located,
-): Promise<{ warnings: string[] }> {
+): Promise<{ warnings: string[]; entry: FunctionDefinition | undefined }> {
   const { fn, catalog, state } = located;
   const opened = await context.open(catalog);
   const name = functionOf(request);
@@ -147,9 +151,8 @@ async function readNow(
   }
   const gone =
     entry === undefined ? [`${request.apiVersion} ${request.kind} is no longer in the catalog`] : [];
-  return {
-    warnings: [...opened.warnings, ...gone, ...(await releaseWarnings(context, request, located, origin))],
-  };
+  const lifecycle = await releaseWarnings(context, request, located, origin);
+  return { warnings: [...opened.warnings, ...gone, ...lifecycle], entry: entry?.definition };
 }
 
 async function releaseWarnings(

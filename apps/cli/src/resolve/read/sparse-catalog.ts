@@ -2,6 +2,7 @@ import type { CatalogFunction } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
+import { isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
@@ -24,7 +25,7 @@ export class SparseCatalog implements CatalogReader {
   readonly #store: EntryStore;
   readonly #openWhole: () => Promise<CatalogReader>;
   #whole: Promise<CatalogReader> | undefined;
-  #exists: Promise<void> | undefined;
+  #detail: Promise<Pick<ReadState, 'serial' | 'digest'>> | undefined;
 
   constructor(
     registry: RegistryCatalog,
@@ -111,9 +112,8 @@ export class SparseCatalog implements CatalogReader {
   /** The registry has no such entry. It says the same of a catalog that does not exist, which is an error. */
   async #nothing(): Promise<FoundFunction> {
     const { url, name } = this.#registry;
-    this.#exists ??= this.#json(url + fillPath('catalog', { name })).then(() => undefined);
-    await this.#exists;
-    return { entries: [], state: { name } };
+    this.#detail ??= this.#json(url + fillPath('catalog', { name })).then(readNewest);
+    return { entries: [], state: { name, ...(await this.#detail) } };
   }
 
   /** Undefined for a response that is not JSON. */
@@ -184,6 +184,14 @@ function readOrigin({
     ...(yanked === undefined ? {} : { yanked: yanked.reason }),
     ...(deprecated === undefined ? {} : { deprecated: deprecated.reason }),
   };
+}
+
+/** The newest snapshot in the description of a catalog. */
+function readNewest(json: unknown): Pick<ReadState, 'serial' | 'digest'> {
+  const { newest } = (json ?? {}) as { newest?: { serial?: unknown; digest?: unknown } };
+  const { serial, digest } = newest ?? {};
+  const isSnapshot = typeof serial === 'number' && typeof digest === 'string' && isDigest(digest);
+  return isSnapshot ? { serial, digest } : {};
 }
 
 function readNear(json: unknown): NearFunction[] {

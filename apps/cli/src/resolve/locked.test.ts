@@ -1,0 +1,296 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import type { Lock, LockedFunction, PinnedRuntime } from '@krmhub/catalog';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { lockedFunctions } from '../lock/locked-functions.js';
+import { catalogText, definitionText } from '../testing/catalog-build.js';
+import { runTest, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
+import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { openResolver } from './open-resolver.js';
+import type { Resolution, ResolverOptions } from './resolution.js';
+
+/** Functions of a lock file: they stay what they were, and no lock file chooses what runs. */
+
+const GROUP = 'functions.example.com';
+
+let root: string;
+let folder: string;
+let registry: TestRegistry;
+let client: RegistryClient;
+let proxy: RecordingProxy;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-locked-'));
+  registry = await testRegistry();
+  client = new RegistryClient(registry);
+  proxy = await recordingProxy(registry.url);
+});
+afterAll(async () => {
+  proxy.close();
+  await registry.close();
+  await rm(root, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(root, 'user-'));
+});
+afterEach(() => {
+  proxy.intercept = () => false;
+});
+
+let kinds = 0;
+/** Publishes a new function and returns its kind. */
+async function published(...releases: string[]): Promise<string> {
+  const kind = `Function${kinds++}`;
+  for (const release of releases) await publish(kind, release);
+  return kind;
+}
+async function publish(kind: string, release: string): Promise<void> {
+  const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
+  await client.publish({
+    group: GROUP,
+    kind,
+    release,
+    definition,
+    mediaType: 'application/yaml',
+    wait: true,
+  });
+}
+
+const url = () => `${proxy.url}/catalogs/default`;
+
+async function resolve(kind: string, options: Partial<ResolverOptions> = {}): Promise<Resolution> {
+  const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+  const resolver = await openResolver(io, {
+    catalogs: [url()],
+    trustedCatalogs: [],
+    offline: false,
+    ...options,
+  });
+  try {
+    return await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind, catalogs: [] });
+  } finally {
+    await resolver.close();
+  }
+}
+
+/** Locks a function as it is resolved now, with changes. */
+async function locked(kind: string, change: Partial<LockedFunction> = {}): Promise<Lock> {
+  const found = await resolve(kind, { platforms: false });
+  const { reference, trustedBy: _, ...state } = found.catalog!;
+  return {
+    catalogs: [{ reference, ...state }],
+    functions: [
+      {
+        catalog: reference,
+        apiVersion: found.apiVersion,
+        kind,
+        definition: found.definition!,
+        ...(found.release === undefined ? {} : { release: found.release }),
+        runtime: found.runtime as PinnedRuntime,
+        ...change,
+      },
+    ],
+  };
+}
+
+function withLock(lock: Lock, frozen = false): Pick<ResolverOptions, 'lock'> {
+  return { lock: lockedFunctions({ env: {} }, lock, { folder, frozen }) };
+}
+
+const untrusted = (message: string) => ({ code: 'untrusted', message: expect.stringContaining(message) });
+
+describe('a locked function', () => {
+  it('stays what it was when a newer release is published', async () => {
+    const kind = await published('1.0.0');
+    const before = await resolve(kind);
+    const lock = await locked(kind);
+    await publish(kind, '2.0.0');
+    expect((await resolve(kind)).release).toBe('2.0.0');
+    const { entry: _, ...same } = before;
+    expect(await resolve(kind, withLock(lock))).toEqual(same);
+    proxy.requests.length = 0;
+    expect(await resolve(kind, withLock(lock, true))).toEqual(same);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  it('needs a trusted catalog all the same', async () => {
+    const kind = await published('1.0.0');
+    const lock = await locked(kind);
+    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+    for (const frozen of [true, false]) {
+      const resolver = await openResolver(io, {
+        catalogs: [],
+        trustedCatalogs: [],
+        offline: false,
+        ...withLock(lock, frozen),
+      });
+      const request = { apiVersion: `${GROUP}/v1`, kind, catalogs: [{ text: url(), folder }] };
+      await expect(resolver.resolve(request)).rejects.toMatchObject({
+        ...untrusted('no option trusts it'),
+        hint: expect.stringContaining(`--trusted-catalog ${url()}@${lock.catalogs[0]!.digest}`),
+      });
+      await resolver.close();
+    }
+  });
+
+  it.each([
+    ['an older snapshot', { serial: 1_000_000 }, 'which is older than the locked snapshot 1000000'],
+    [
+      'another snapshot of the same serial',
+      { digest: `sha256:${'b'.repeat(64)}` as const },
+      'differs from the locked one',
+    ],
+    ['another catalog', { name: 'other' }, 'locked is other'],
+  ])('is refused from %s, but not if the lock is frozen', async (_, change, message) => {
+    const kind = await published('1.0.0');
+    const lock = await locked(kind);
+    Object.assign(lock.catalogs[0]!, change);
+    await expect(resolve(kind, withLock(lock))).rejects.toMatchObject(untrusted(message));
+    expect((await resolve(kind, withLock(lock, true))).kind).toBe(kind);
+    // A function that is not locked comes from no older state either.
+    const other = await published('1.0.0');
+    if ('serial' in change)
+      await expect(resolve(other, withLock(lock))).rejects.toMatchObject(untrusted(message));
+  });
+
+  it('is refused if its catalog was taken away, but not if the lock is frozen', async () => {
+    const kind = await published('1.0.0');
+    const lock = await locked(kind);
+    proxy.intercept = (_, response) => {
+      response.destroy();
+      return true;
+    };
+    await expect(resolve(kind, withLock(lock))).rejects.toMatchObject({ code: 'unreachable' });
+    expect((await resolve(kind, withLock(lock, true))).release).toBe('1.0.0');
+  });
+
+  it('runs with a warning if it was yanked, and not if it was taken down', async () => {
+    const kind = await published('1.0.0', '1.1.0');
+    const lock = await locked(kind);
+    await client.yank(GROUP, kind, '1.1.0', 'it is wrong');
+    expect((await resolve(kind, withLock(lock))).warnings).toEqual([
+      `${GROUP}/${kind}@1.1.0 was yanked: it is wrong`,
+    ]);
+    await client.takedown(GROUP, kind, '1.1.0', 'a secret');
+    await expect(resolve(kind, withLock(lock))).rejects.toMatchObject({
+      code: 'gone',
+      message: expect.stringContaining(`${GROUP}/${kind}@1.1.0 was taken down`),
+    });
+  });
+
+  it('says that it is no longer in the catalog', async () => {
+    const kind = await published('1.0.0');
+    const lock = await locked(kind);
+    await client.yank(GROUP, kind, '1.0.0', 'it is wrong');
+    await publish(await published('1.0.0'), '2.0.0');
+    expect((await resolve(kind, withLock(lock))).warnings).toContain(
+      `${GROUP}/v1 ${kind} is no longer in the catalog`,
+    );
+  });
+
+  it('does not run if its signer was revoked', async () => {
+    const run = (...args: string[]) =>
+      runTest(args, {
+        cwd: folder,
+        env: { ...registry.env, HOME: folder, KRMHUB_KEY_PASSWORD: 'a password' },
+      });
+    expect((await run('keygen', '--out', 'ours')).exitCode).toBe(0);
+    const kind = `Function${kinds++}`;
+    await writeFile(path.join(folder, 'definition.yaml'), definitionText({ group: GROUP, kind }));
+    expect(
+      (await run('publish', 'definition.yaml', '--release', '1.0.0', '--key', 'ours.key')).exitCode,
+    ).toBe(0);
+    const policy = (more: string) => `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: ours}
+spec:
+  groups: [${GROUP}]
+  signers:
+  - key: ${JSON.stringify(pem)}
+${more}`;
+    const { readFile, mkdir } = await import('node:fs/promises');
+    const pem = await readFile(path.join(folder, 'ours.pub'), 'utf8');
+    const file = path.join(folder, '.config/krmhub/trust.yaml');
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, policy(''), { mode: 0o600 });
+    const lock = await locked(kind);
+    expect((await resolve(kind, withLock(lock))).signedBy).toContain('policy ours');
+    await writeFile(file, policy('    revoked: stolen\n'), { mode: 0o600 });
+    for (const frozen of [false, true]) {
+      await expect(resolve(kind, withLock(lock, frozen))).rejects.toMatchObject(untrusted('stolen'));
+    }
+  });
+});
+
+describe('a lock file that someone changed', () => {
+  const evil: PinnedRuntime = {
+    type: 'container',
+    image: `evil.example.com/run@sha256:${'e'.repeat(64)}`,
+    network: false,
+    storage: false,
+  };
+
+  it('does not choose what runs', async () => {
+    const kind = await published('1.0.0');
+    const lock = await locked(kind, { runtime: evil });
+    await expect(resolve(kind, withLock(lock))).rejects.toMatchObject(
+      untrusted('its image has not the digest'),
+    );
+    // The definition is in the cache now.
+    await expect(resolve(kind, withLock(lock, true))).rejects.toMatchObject(
+      untrusted('its image has not the digest'),
+    );
+  });
+
+  it.each(['release', 'definition'] as const)('does not name another %s', async (field) => {
+    const kind = await published('1.0.0', '1.1.0');
+    const change =
+      field === 'release' ? { release: '1.0.0' } : { definition: `sha256:${'b'.repeat(64)}` as const };
+    const lock = await locked(kind, change);
+    await expect(resolve(kind, withLock(lock))).rejects.toMatchObject({ code: 'untrusted' });
+  });
+
+  it('does not choose what runs of a file either, after it was locked', async () => {
+    await writeFile(path.join(folder, 'catalog.yaml'), catalogText(GROUP, ['Local']));
+    const options = { catalogs: ['catalog.yaml'] };
+    const found = await resolve('Local', { ...options, platforms: true });
+    const fn = (runtime: PinnedRuntime): Lock => ({
+      catalogs: [{ reference: './catalog.yaml', digest: found.catalog!.digest! }],
+      functions: [
+        {
+          catalog: './catalog.yaml',
+          apiVersion: `${GROUP}/v1`,
+          kind: 'Local',
+          definition: found.definition!,
+          runtime,
+        },
+      ],
+    });
+    const good = fn(found.runtime as PinnedRuntime);
+    for (const frozen of [false, true]) {
+      expect((await resolve('Local', { ...options, ...withLock(good, frozen) })).runtime).toEqual(
+        found.runtime,
+      );
+      await expect(resolve('Local', { ...options, ...withLock(fn(evil), frozen) })).rejects.toMatchObject(
+        untrusted('its image has not the digest'),
+      );
+    }
+  });
+});
+
+describe('a function that is not locked', () => {
+  it('is resolved with a warning, and if the lock is frozen it is not', async () => {
+    const [kind, other] = [await published('1.0.0'), await published('1.0.0')];
+    const lock = await locked(kind);
+    expect((await resolve(other, withLock(lock))).warnings).toEqual([
+      `${GROUP}/v1 ${other} is not locked; lock it with \`krmhub lock\``,
+    ]);
+    await expect(resolve(other, withLock(lock, true))).rejects.toMatchObject({
+      code: 'not-found',
+      message: `cannot resolve ${GROUP}/v1 ${other}: it is not locked`,
+      hint: 'Lock it: krmhub lock',
+    });
+  });
+});
