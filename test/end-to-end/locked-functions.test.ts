@@ -14,6 +14,11 @@ import {
   testRegistry,
 } from '../../apps/cli/src/testing/command-line.js';
 import { type RecordingProxy, recordingProxy } from '../../apps/cli/src/testing/recording-proxy.js';
+import {
+  type RecordedResponses,
+  recordResponses,
+  replayResponses,
+} from '../../apps/cli/src/testing/replayed-responses.js';
 
 /**
  * A function of an aggregated catalog is locked; then the registry that the user reads is rolled back, rewritten and taken away in
@@ -25,9 +30,6 @@ let root: string;
 let vendor: TestRegistry;
 let hub: TestRegistry;
 let proxy: RecordingProxy;
-
-/** What the registry responded to the requests of a command, by path. */
-type Recorded = Map<string, { status: number; headers: Record<string, string>; body: string }>;
 
 beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'krmhub-locked-'));
@@ -104,30 +106,6 @@ async function succeed(args: string[], env: Record<string, string>): Promise<str
   return io.out();
 }
 
-async function record(): Promise<Recorded> {
-  const recorded: Recorded = new Map();
-  for (const { path: target } of proxy.requests) {
-    const response = await fetch(hub.url + target);
-    const headers = Object.fromEntries(response.headers);
-    // Another state of the registry has other validators.
-    delete headers.etag;
-    delete headers['content-encoding'];
-    delete headers['content-length'];
-    delete headers['transfer-encoding'];
-    recorded.set(target, { status: response.status, headers, body: await response.text() });
-  }
-  return recorded;
-}
-
-function replay(recorded: Recorded, change: (body: string) => string = (body) => body): void {
-  proxy.intercept = (request, response) => {
-    const found = recorded.get(request.url ?? '');
-    if (found === undefined) return false;
-    response.writeHead(found.status, found.headers).end(change(found.body));
-    return true;
-  };
-}
-
 /** Runs a command, and counts what it connects to, looks up and starts. */
 async function connections(run: () => Promise<TestIo>): Promise<{ io: TestIo; count: number }> {
   const spies = [
@@ -153,8 +131,8 @@ describe.each([
   const user = () => new User(name.replaceAll(' ', '-'));
   const args = () => trust.flatMap((option) => [option, catalogUrl()]);
   const explain = (...more: string[]) => user().run(['explain', 'app', ...args(), ...more, '-o', 'json']);
-  let old: Recorded;
-  let now: Recorded;
+  let old: RecordedResponses;
+  let now: RecordedResponses;
   let locked: string;
 
   beforeAll(async () => {
@@ -166,7 +144,7 @@ describe.each([
     proxy.requests.length = 0;
     const first = await explain();
     expect([first.exitCode, first.err()]).toEqual([0, '']);
-    old = await record();
+    old = await recordResponses(proxy, hub.url);
     // Another release at the vendor makes another snapshot here.
     await publish(vendor, 'Peel', trust.length === 0 ? '1.2.0' : '1.1.0');
     await succeed(['source', 'refresh', 'platform'], hub.env);
@@ -176,7 +154,7 @@ describe.each([
     await user().clearCache();
     proxy.requests.length = 0;
     expect((await explain()).exitCode).toBe(0);
-    now = await record();
+    now = await recordResponses(proxy, hub.url);
   });
 
   const lockedImage = () => /image: (.*)/.exec(locked)![1]!;
@@ -194,7 +172,7 @@ describe.each([
   });
 
   it('is refused where the registry is rolled back, and frozen runs the same', async () => {
-    replay(old);
+    replayResponses(proxy, old);
     const io = await explain();
     expect([io.exitCode, reason(io)]).toEqual([
       4,
@@ -208,7 +186,7 @@ describe.each([
   it('is refused where the snapshot is rewritten, and frozen runs the same', async () => {
     const [definition] = /definition: (sha256:[0-9a-f]{64})/.exec(locked)!.slice(1);
     const hex = lockedImage().split('sha256:')[1]!;
-    replay(now, (body) =>
+    replayResponses(proxy, now, (body) =>
       body.replaceAll(definition!, `sha256:${'b'.repeat(64)}`).replaceAll(hex, 'b'.repeat(64)),
     );
     await user().clearCache();

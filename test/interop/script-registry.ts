@@ -3,7 +3,7 @@ import { arch, platform } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { krmhub, type RunningRegistry, startRegistry } from '../running.js';
-import { scriptEntry } from './function-catalog.js';
+import { scriptEntry, sha256 } from './function-catalog.js';
 import { registryHost } from './oci-tools.js';
 
 const PLATFORM = `${platform()}/${arch() === 'arm64' ? 'arm64' : 'amd64'}`;
@@ -33,6 +33,13 @@ export class ScriptRegistry {
       bin: name,
       ...(group === undefined ? {} : { group }),
     });
+  }
+
+  /** The platforms of a definition whose function is a script that was pushed. */
+  platforms(name: string, text: string): object[] {
+    const [os, architecture] = PLATFORM.split('/');
+    const uri = `oci://${this.#reference(name)}`;
+    return [{ bin: name, os, arch: architecture, uri, sha256: sha256(text) }];
   }
 
   stop(): Promise<number | null> {

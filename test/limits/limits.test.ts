@@ -369,7 +369,6 @@ describe('the tables', () => {
     readMilliseconds: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxReadMegabytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxReadResultBytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
-    maxExportsOfClient: 'apps/registry/src/routes/functions-export.test.ts',
     maxExports: 'apps/registry/src/routes/functions-export.test.ts',
     maxFormBytes: 'apps/registry/src/web/operate/forms.test.ts',
     maxFormFields: 'apps/registry/src/web/operate/forms.test.ts',

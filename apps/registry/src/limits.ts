@@ -146,8 +146,6 @@ export const SERVER_LIMITS = {
   evictedSnapshots: 20,
   /** Exports of all functions at the same time. Each export reads every function. */
   maxExports: 8,
-  /** Exports of one client address at the same time. A client can read slowly. */
-  maxExportsOfClient: 2,
   /** Bytes of an export that the registry sends in one step. */
   exportPieceBytes: 65_536,
   /** Time during which an export runs before other work. */

@@ -2,36 +2,27 @@ import { setImmediate } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import { CACHE_REVALIDATE } from './bytes-response.js';
-import { rateLimitKey } from './client-address.js';
 import type { RegistryContext } from './context.js';
 
 /**
  * Responses of lines that are generated while the client reads: nothing is read ahead, and the number of concurrent
- * ones is limited, in total and of one client, which could read slowly.
+ * ones is limited.
  */
 export class LineStreams {
   #running = 0;
-  readonly #byClient = new Map<string, number>();
 
   /** `text` yields lines, in pieces of any size. */
   respond(c: RegistryContext, text: () => AsyncIterable<string>): Response {
     const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': CACHE_REVALIDATE };
     if (c.req.method === 'HEAD') return new Response(null, { headers });
-    const client = rateLimitKey(c.get('client'));
-    const own = this.#byClient.get(client) ?? 0;
-    const isOwn = own >= SERVER_LIMITS.maxExportsOfClient;
-    if (isOwn || this.#running >= SERVER_LIMITS.maxExports) {
-      throw new KrmhubError('unavailable', `too many exports ${isOwn ? 'of this client ' : ''}are running`, {
+    if (this.#running >= SERVER_LIMITS.maxExports) {
+      throw new KrmhubError('unavailable', 'too many exports are running', {
         hint: 'Try again in a minute.',
       });
     }
     this.#running += 1;
-    this.#byClient.set(client, own + 1);
     const ended = () => {
       this.#running -= 1;
-      const left = this.#byClient.get(client)! - 1;
-      if (left === 0) this.#byClient.delete(client);
-      else this.#byClient.set(client, left);
     };
     return new Response(createStream(inPieces(text()), ended), { headers });
   }

@@ -14,23 +14,12 @@ export class FairQueue {
   readonly #maxWaiting: number;
   /** By client; the first one is next. */
   readonly #lines = new Map<string, Waiting[]>();
-  readonly #busy: string;
   #running = 0;
   #waiting = 0;
 
-  /** `busy` is the message of the refusal. */
-  constructor({
-    atOnce,
-    maxWaiting,
-    busy = 'too many requests are waiting for the same work',
-  }: {
-    atOnce: number;
-    maxWaiting: number;
-    busy?: string;
-  }) {
+  constructor({ atOnce, maxWaiting }: { atOnce: number; maxWaiting: number }) {
     this.#atOnce = atOnce;
     this.#maxWaiting = maxWaiting;
-    this.#busy = busy;
   }
 
   async run<Result>(client: string, work: () => Promise<Result>): Promise<Result> {
@@ -76,6 +65,10 @@ export class FairQueue {
     const { refuse } = line.pop()!;
     this.#waiting -= 1;
     if (line.length === 0) this.#lines.delete(client);
-    refuse(new KrmhubError('unavailable', this.#busy, { hint: 'Try again in a few seconds.' }));
+    refuse(
+      new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
+        hint: 'Try again in a moment.',
+      }),
+    );
   }
 }

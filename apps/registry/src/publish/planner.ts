@@ -1,7 +1,6 @@
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { ProcessEnded } from '../isolation/bounded-process.js';
-import { FairQueue } from '../isolation/fair-queue.js';
 import { Turns } from '../isolation/turns.js';
 import { WarmProcess } from '../isolation/warm-process.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -15,13 +14,7 @@ import type { PlanResult } from './plan-process.js';
 export class Planner {
   readonly #warmProcess: WarmProcess;
   readonly #turns: Pick<Turns, 'run'>;
-  /** Publishers take turns. */
-  readonly #queue = new FairQueue({
-    atOnce: 1,
-    // The first one runs and does not wait.
-    maxWaiting: SERVER_LIMITS.maxPlansWaiting - 1,
-    busy: 'too many large definitions are waiting for a check',
-  });
+  #waiting = 0;
 
   constructor(
     options: { module?: string; milliseconds?: number; megabytes?: number; turns?: Pick<Turns, 'run'> } = {},
@@ -50,7 +43,17 @@ export class Planner {
   async plan(input: PublishInput): Promise<PublishPlan> {
     if (bytesOf(input) <= SERVER_LIMITS.maxPlannedInlineBytes)
       return this.#turns.run(() => planPublish(input));
-    return this.#queue.run(input.by, () => this.#planLarge(input));
+    if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
+      throw new KrmhubError('unavailable', 'too many large definitions are waiting for a check', {
+        hint: 'Publish again in a few seconds.',
+      });
+    }
+    this.#waiting++;
+    try {
+      return await this.#planLarge(input);
+    } finally {
+      this.#waiting--;
+    }
   }
 
   async close(): Promise<void> {
