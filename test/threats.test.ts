@@ -21,13 +21,11 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     'apps/cli/src/commands/verify-names.test.ts': [
       'rejects a signed release that is served as another release',
       'rejects a signed function that is served in the repository of another function',
-      'rejects a plain signature that names no release under a version tag, and says so for other tags',
+      'rejects a plain signature without a release under a version tag, and says so for other tags',
     ],
   },
-  'A README or another file is replaced beside a signed definition': {
-    'apps/cli/src/commands/verify-names.test.ts': [
-      'rejects a manifest that nobody signed, although its definition is signed',
-    ],
+  'A README or another file next to a signed definition is replaced': {
+    'apps/cli/src/commands/verify-names.test.ts': ['rejects an unsigned manifest with a signed definition'],
     'test/end-to-end/trusted-pull.test.ts': [
       'lists the files that the signature of the definition does not cover',
     ],
@@ -38,7 +36,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'the signature does not cover a README that the publisher did not sign',
     ],
   },
-  'The registry, a mirror or a proxy changes bytes': {
+  'The registry, a mirror, or a proxy changes bytes': {
     'test/end-to-end/trusted-pull.test.ts': [
       'is refused if a mirror serves other bytes with the signature of the release',
     ],
@@ -47,15 +45,15 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   },
   'An old catalog is served to hide a fixed release (rollback, freeze)': {
     'apps/cli/src/commands/catalog-verify.test.ts': [
-      "an older snapshot's valid bundle as the newest, and takes it where it is named",
-      'an expired one as the newest, and takes it where it is named',
+      'an older snapshot as the newest, but not with --snapshot',
+      'an expired snapshot as the newest, but not with --snapshot',
       'what is older than a new machine requires with %s',
     ],
     'apps/cli/src/commands/pinned-catalog.test.ts': [
       'refuses an older snapshot at another address: it is kept by key and name',
     ],
   },
-  'A pinned catalog is read by another command, address or format': {
+  'A pinned catalog is read by another command, URL, or format': {
     'apps/cli/src/commands/pinned-catalog.test.ts': [
       'is refused with exit code 4 if another key signed it: %s',
       'is pinned however its URL is spelled: with %s',
@@ -68,7 +66,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'refuses another catalog as a source over HTTP',
       'warns if it does not, and prints of which catalog the snapshot is',
     ],
-    'apps/cli/src/commands/catalog-verify.test.ts': ["another catalog's valid bundle"],
+    'apps/cli/src/commands/catalog-verify.test.ts': ['a valid bundle of another catalog'],
   },
   'A definition is disguised: escapes in its kind, another media type, a list': {
     'test/end-to-end/trusted-pull.test.ts': [
@@ -83,11 +81,11 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   'Entries of two catalogs are mixed': {
     'apps/cli/src/commands/catalog-verify.test.ts': [
       'another %s than was signed',
-      'snapshot.json in the place of catalog.yaml',
+      'snapshot.json instead of catalog.yaml',
     ],
     'packages/signing/src/verify-source.test.ts': ['rejects bytes with another subject name'],
   },
-  'A bundle is missing, empty, `{}`, `null`, truncated, or of other bytes': {
+  'A bundle is missing, empty, `{}`, `null`, truncated, or for other bytes': {
     'apps/registry/src/publish/bundles.test.ts': ['refuses %s'],
     'apps/registry/src/oci/pushed-bundle.test.ts': ['stores no bundle of a release that is no evidence'],
     'packages/signing/src/verify.test.ts': ['is rejected: %s'],
@@ -96,7 +94,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is refused if its only bundle is truncated, and pulled with an intact one beside it',
     ],
   },
-  'An untrusted signer signs': {
+  'An untrusted signer signs a release': {
     'test/end-to-end/trusted-pull.test.ts': ['is refused if another key signed it'],
     'apps/registry/src/publish/bundles.test.ts': [
       'adds a later attestation once, and refuses a signature by an unknown signer',
@@ -155,7 +153,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'rotates its key while it serves: both are listed, and only clients that pin the new one continue',
     ],
   },
-  'A log entry, timestamp or certificate of another signature is reused': {
+  'A log entry, timestamp, or certificate of another signature is reused': {
     'test/end-to-end/reused-evidence.test.ts': [
       'is refused with the %s of another signature',
       'is refused if its %s was not valid at that time',
@@ -166,7 +164,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is rejected: an invalid timestamp, or one of an unknown authority',
     ],
   },
-  'An OCI registry names a token service of an attacker, or redirects to one': {
+  'An OCI registry points or redirects to a token service of an attacker': {
     'packages/oci/src/auth.test.ts': ['%s: sends none to %s'],
     'packages/oci/src/client.test.ts': [
       'is not sent to a token service on another host: %j',
@@ -182,7 +180,9 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'reports why a token is refused, without showing it',
     ],
     'packages/signing/src/private-key.test.ts': ['reports a wrong password without printing it'],
-    'apps/cli/src/commands/sign.test.ts': ['are missing, damaged or empty, and none of them is shown'],
+    'apps/cli/src/commands/sign.test.ts': [
+      'are reported if they are missing, invalid, or empty, without printing them',
+    ],
     'test/threats.test.ts': ['take no secret as an argument'],
   },
 };
