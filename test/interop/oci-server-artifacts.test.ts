@@ -268,7 +268,7 @@ describe.skipIf(noOrasGo !== undefined)(titleWithReason('oras-go', noOrasGo), ()
     const stranger = new User(folder);
     stranger.write('catalog.yaml', catalog);
     expect(await stranger.isRefused(orasGo, ...args)).toContain(
-      'any user name, and a registry token as the password',
+      'any user name and a registry token as the password',
     );
   });
 });

@@ -121,7 +121,7 @@ describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifac
     );
     const other = 'functions/functions.example.com/other:1.0.0';
     expect(await user.isRefused(...push(other, 'old.yaml'))).toContain(
-      'has the kind SetLabels, but you publish to other',
+      'has the kind SetLabels, but you publish to the kind other',
     );
     expect(
       await user.isRefused('crane', 'copy', `${host}/catalogs/default:1`, `${host}/${labels}:1.2.0`),
@@ -156,7 +156,7 @@ describe.skipIf(missing !== undefined)(titleWithReason('a function as an artifac
     const reference = `${host}/${labels}:1.0.0`;
     const digest = await user.mustSucceed('crane', 'digest', reference);
     const byDigest = `${host}/${labels}@${digest}`;
-    const forever = 'cannot delete a release: it is immutable. Yank it';
+    const forever = 'cannot delete a release: it is immutable. Remove it from catalogs';
     expect(await user.isRefused('crane', 'delete', reference)).toContain(`DENIED: ${forever}`);
     expect(await user.isRefused('crane', 'delete', byDigest)).toContain(`DENIED: ${forever}`);
     const skopeo = ['delete', '--tls-verify=false', `docker://${reference}`];

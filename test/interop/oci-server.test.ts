@@ -106,7 +106,7 @@ describe.skipIf(noCrane !== undefined)(titleWithReason('crane', noCrane), () => 
     const { reference } = await withImage('team/closed:v1');
     const stranger = new User(folder);
     expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
-      /UNAUTHORIZED: .*any user name, and a registry token as the password/,
+      /UNAUTHORIZED: .*any user name and a registry token as the password/,
     );
     stranger.storeCredentials(host, 'krmhub_wrong');
     expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
