@@ -236,11 +236,11 @@ describe('a lock file that someone changed', () => {
     const kind = await published('1.0.0');
     const lock = await locked(kind, { runtime: evil });
     await expect(resolve(kind, withLock(lock))).rejects.toMatchObject(
-      untrusted('its image has not the digest'),
+      untrusted('the lock file does not follow from the locked definition'),
     );
     // The definition is in the cache now.
     await expect(resolve(kind, withLock(lock, true))).rejects.toMatchObject(
-      untrusted('its image has not the digest'),
+      untrusted('the lock file does not follow from the locked definition'),
     );
   });
 
@@ -274,7 +274,7 @@ describe('a lock file that someone changed', () => {
         found.runtime,
       );
       await expect(resolve('Local', { ...options, ...withLock(fn(evil), frozen) })).rejects.toMatchObject(
-        untrusted('its image has not the digest'),
+        untrusted('the lock file does not follow from the locked definition'),
       );
     }
   });

@@ -4,14 +4,14 @@ import type { PinnedRuntime } from '@krmhub/catalog/resolve/runtimes';
 import type { FunctionDefinition, FunctionRuntime, FunctionVersion } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '../io/text.js';
-import { keepDefinition } from './locked-definition.js';
+import { rememberSeen } from './locked/seen-functions.js';
 import type { OpenedCatalog } from './open/open-context.js';
 import { hasTrustFile } from './open/pins.js';
 import type { EntryOrigin, ReadState } from './read/catalog-reader.js';
 import type { NamedCatalog } from './references/parse-catalog.js';
 import { formatRelease, type RegistryRelease, readReleaseState } from './release/registry-release.js';
 import type { CatalogState, Resolution } from './resolution.js';
-import { catalogError } from './resolve-errors.js';
+import { catalogError, ImageError, imageError } from './resolve-errors.js';
 import type { SearchContext, SearchedFunction } from './search-context.js';
 
 export interface MatchedEntry {
@@ -41,28 +41,26 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
       ...(release === undefined ? {} : { release }),
     });
     const { runtime, warnings } = await pin(context, version.runtime);
-    const { yaml, digest } = renderEntry(definition);
-    const definitionDigest = origin?.definition ?? digest;
-    // What is going to be locked.
-    if (context.platforms) {
-      await keepDefinition(context, definitionDigest, {
-        yaml,
-        ...(release === undefined ? {} : { release }),
-      });
-    }
+    const digest = origin?.definition ?? renderEntry(definition).digest;
+    await rememberSeen(
+      context,
+      { ...request, catalog },
+      { definition: digest, digest: state.digest, runtime: version.runtime },
+    );
     return {
       ...request,
       catalog: { reference: text, ...state, trustedBy: opened.trustedBy },
       searched,
       entry: definition,
       ...(origin?.release === undefined ? {} : { release: origin.release }),
-      definition: definitionDigest,
+      definition: digest,
       ...(signedBy === undefined ? {} : { signedBy }),
       runtime,
       inline: false,
       warnings: [...opened.warnings, ...lifecycle, ...warnings].map(escapeControls),
     };
   } catch (error) {
+    if (error instanceof ImageError) throw imageError(request, error);
     if (error instanceof KrmhubError) throw catalogError(request, text, error);
     throw error;
   }
@@ -127,7 +125,8 @@ async function pin(
       ...(image === undefined ? {} : { image }),
     });
   let plan = planned();
-  if (plan.type === 'ask') plan = planned(await images.find(plan.reference));
+  if (plan.type === 'ask')
+    plan = planned(await askFor(images, plan.reference, 'cannot resolve the tag of image'));
   if (plan.type === 'pinned' && plan.runtime.type === 'container') {
     const { image, platforms: known } = plan.runtime;
     if (platforms && known === undefined) {
@@ -139,6 +138,19 @@ async function pin(
   if (plan.type === 'pinned') return plan;
   if (plan.type === 'ask') throw new TypeError('the registry was asked');
   throw new KrmhubError(plan.code, plan.reason, { hint: plan.hint });
+}
+
+async function askFor(
+  images: SearchContext['images'],
+  reference: string,
+  what: string,
+): Promise<ServedImage> {
+  try {
+    return await images.find(reference);
+  } catch (error) {
+    if (error instanceof KrmhubError) throw new ImageError(`${what} ${reference}`, error);
+    throw error;
+  }
 }
 
 /** What runs is known without them, so a registry that does not respond is no error. Then the result is a warning. */

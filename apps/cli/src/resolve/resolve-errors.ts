@@ -39,3 +39,24 @@ export function catalogError(
     { ...(hint === undefined ? {} : { hint }), diagnostics, cause: error },
   );
 }
+
+/** The registry of an image cannot be asked: that is no fault of the catalog that names the image. */
+export class ImageError extends KrmhubError {
+  constructor(what: string, cause: KrmhubError) {
+    const { code, message, hint, diagnostics } = cause;
+    super(code, `${what}: ${message}`, { ...(hint === undefined ? {} : { hint }), diagnostics, cause });
+  }
+}
+
+/** The error of an image that is needed, with what it is needed for. */
+export function imageError(
+  { apiVersion, kind }: { apiVersion: string; kind: string },
+  error: ImageError,
+): KrmhubError {
+  const { code, hint, diagnostics } = error;
+  return new KrmhubError(code, escapeControls(`cannot resolve ${apiVersion} ${kind}: ${error.message}`), {
+    ...(hint === undefined ? {} : { hint }),
+    diagnostics,
+    cause: error,
+  });
+}

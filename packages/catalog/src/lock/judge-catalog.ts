@@ -56,6 +56,6 @@ export function judgeLockedEntry(
 function refusal(message: string): LockRefusal {
   return {
     message,
-    hint: 'Ask the operator of the catalog. To use what is locked without the catalog, use --frozen. If the change is intended, remove the catalog and its functions from krmhub.lock, then lock again.',
+    hint: 'Ask the operator of the catalog. If the change is intended, remove the catalog and its functions from krmhub.lock, then lock again.',
   };
 }

@@ -8,7 +8,7 @@ import { hasTrustFile } from './pins.js';
 /** Opens a catalog that is needed. Throws `untrusted` if nobody trusts it, and the errors of reading it. */
 export async function openCatalog(
   context: OpenContext,
-  trust: OptionTrust,
+  trust: Pick<OptionTrust, 'grants'>,
   catalog: NamedCatalog,
 ): Promise<OpenedCatalog> {
   const grants = trust.grants(catalog);

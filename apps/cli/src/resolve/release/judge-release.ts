@@ -1,5 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
-import { describeSigner, unsignedField } from '@krmhub/catalog';
+import { describeSigner, lockedRuntimeDifference, type PinnedRuntime, unsignedField } from '@krmhub/catalog';
 import { type FunctionVersion, readPublicKey } from '@krmhub/schema';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -36,8 +36,9 @@ export interface JudgedEntry {
   name: string;
   /** Absent where the catalog does not say. */
   release?: RegistryRelease;
-  /** The entry that is going to run; absent for a locked runtime, whose definition is known by its digest. */
+  /** The entry that is going to run, or the runtime that a lock file has: either must be what was signed. */
   version?: FunctionVersion;
+  locked?: PinnedRuntime;
 }
 
 const HINT = 'Nothing runs. List the trusted signers: krmhub trust list';
@@ -94,6 +95,14 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
       );
     }
   }
+  if (entry.locked !== undefined) {
+    const signed = await readSignedVersion(context, release, entry.name);
+    const difference = lockedRuntimeDifference(entry.locked, signed?.runtime ?? {}, { anyPlace: true });
+    if (difference !== undefined) {
+      const reason = `the lock file does not follow from the signed definition ${release.definition}`;
+      throw untrusted(what, `${reason}: ${difference}`);
+    }
+  }
   return `${describeSigner(judgement.signer)} (policy ${judgement.policy})`;
 }
 
@@ -146,9 +155,9 @@ async function knownBundles(cache: Cache, record: string, release: RegistryRelea
   throw untrusted(formatRelease(release), 'its signatures are not in the cache, and --offline is set');
 }
 
-/** Reads the definition that was signed; undefined if it has no such API version. */
-async function readSignedVersion(
-  { cache, fetcher }: JudgeContext,
+/** Reads a definition by its digest; undefined if it has no such API version. Throws `untrusted` for other bytes. */
+export async function readSignedVersion(
+  { cache, fetcher }: Pick<JudgeContext, 'cache' | 'fetcher'>,
   release: RegistryRelease,
   name: string,
 ): Promise<FunctionVersion | undefined> {

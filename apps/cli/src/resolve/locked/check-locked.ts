@@ -1,0 +1,178 @@
+import { judgeLockedCatalog, judgeLockedEntry, type LockRefusal } from '@krmhub/catalog/lock/judge-catalog';
+import { lockedRuntimeDifference } from '@krmhub/catalog/lock/judge-runtime';
+import type { LockedFunctions } from '@krmhub/catalog/lock/lock';
+import { functionOf } from '@krmhub/catalog/resolve/plan-resolve';
+import type { FunctionRuntime } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { OptionTrust } from '../open/catalog-trust.js';
+import { describeReference, type NamedCatalog } from '../references/parse-catalog.js';
+import type { SearchContext, SearchedFunction } from '../search-context.js';
+import {
+  type CatalogVersion,
+  type Located,
+  onlyDigests,
+  registryRelease,
+  versionInSnapshot,
+  versionOf,
+} from './locked-entry.js';
+import { findSeen, rememberAbsent, rememberSeen, wasAbsent } from './seen-functions.js';
+
+export interface CheckedFunction {
+  trustedBy: string;
+  /** What the catalog has of the function now; absent if it no longer has it. */
+  now?: CatalogVersion;
+  warnings: string[];
+}
+
+/**
+ * Checks a locked function against its catalog: a lock file may come from anybody, and must not choose what runs. The catalog must not
+ * be older than the locked one, and what runs must follow from its entry, or from the one that it had. Throws `untrusted`, and the
+ * errors of reading the catalog; offline, it is read from the cache.
+ */
+export async function checkLocked(
+  context: SearchContext,
+  trust: OptionTrust,
+  request: SearchedFunction,
+  located: Located,
+): Promise<CheckedFunction> {
+  const { fn, catalog, state } = located;
+  const opened = await context.open(catalog);
+  const found = await opened.reader.find(functionOf(request));
+  refuse(judgeLockedCatalog(state, found.state));
+  const now = await versionOf(found, request);
+  const { trustedBy, warnings } = opened;
+  if (now === undefined) {
+    await checkEarlier(context, trust, request, located);
+    const gone = `${request.apiVersion} ${request.kind} is no longer in the catalog`;
+    return { trustedBy, warnings: [...warnings, gone] };
+  }
+  const { definition, origin, version } = now;
+  const { serial, digest } = found.state;
+  if (origin !== undefined) {
+    refuse(judgeLockedEntry(fn, state, { definition, ...(serial === undefined ? {} : { serial }) }));
+  }
+  const difference = lockedRuntimeDifference(fn.runtime, version.runtime);
+  if (definition === fn.definition) {
+    refuseDifference(request, difference);
+    await rememberSeen(context, { ...request, catalog }, { definition, digest, runtime: version.runtime });
+  } else if (difference !== undefined) await checkEarlier(context, trust, request, located);
+  return { trustedBy, now, warnings };
+}
+
+/** Checks what runs against an entry that the catalog had when it was locked. */
+async function checkEarlier(
+  context: SearchContext,
+  trust: OptionTrust,
+  request: SearchedFunction,
+  { fn, catalog, state }: Located,
+): Promise<void> {
+  const name = { ...request, catalog };
+  const digests = onlyDigests(trust.grants(catalog));
+  const seen = await findSeen(context, name, fn.definition, digests);
+  if (seen !== undefined) {
+    refuseDifference(request, lockedRuntimeDifference(fn.runtime, seen));
+    return;
+  }
+  const serial = fn.serial ?? state.serial;
+  const then = await versionInSnapshot(context, trust, request, { catalog, serial });
+  if (then === undefined) {
+    throw untrusted(
+      `the catalog has another definition now, and the locked one, ${fn.definition}, cannot be read, so nothing shows that the lock file runs what it declares`,
+      `To use what the catalog has now: krmhub lock --upgrade ${request.kind}`,
+    );
+  }
+  if (then === 'missing') refuseDifference(request, `snapshot ${serial} does not have it`);
+  else {
+    const { origin, definition, version } = then;
+    if (origin !== undefined && definition !== fn.definition) {
+      refuseDifference(request, `snapshot ${serial} has the definition ${definition}, not ${fn.definition}`);
+    }
+    refuseDifference(request, lockedRuntimeDifference(fn.runtime, version.runtime));
+    if (origin === undefined) await checkRelease(context, request, { fn, catalog });
+    await rememberSeen(context, name, { definition: fn.definition, runtime: version.runtime });
+  }
+}
+
+/** A snapshot that is not signed does not say its releases: the definition of the locked release must declare what runs, too. */
+async function checkRelease(
+  context: SearchContext,
+  request: SearchedFunction,
+  located: Pick<Located, 'fn' | 'catalog'>,
+): Promise<void> {
+  const release = registryRelease(request, located);
+  if (release === undefined) return;
+  const { readSignedVersion } = await import('../release/judge-release.js');
+  const version = await readSignedVersion(context, release, functionOf(request).version);
+  const runtime: FunctionRuntime = version?.runtime ?? {};
+  const { container } = runtime;
+  // Only a digest says that an image is the same in another place. That of a tag was compared with the snapshot.
+  if (container !== undefined && container.sha256 === undefined && !container.image.includes('@')) return;
+  refuseDifference(request, lockedRuntimeDifference(located.fn.runtime, runtime, { anyPlace: true }));
+}
+
+/** Checks a frozen function with what the cache knows of its catalog. Without that, the lock file is taken at its word. */
+export async function checkFrozen(
+  context: SearchContext,
+  trust: OptionTrust,
+  request: SearchedFunction,
+  { fn, catalog }: Located,
+): Promise<void> {
+  const digests = onlyDigests(trust.grants(catalog));
+  const seen = await findSeen(context, { ...request, catalog }, fn.definition, digests);
+  if (seen !== undefined) refuseDifference(request, lockedRuntimeDifference(fn.runtime, seen));
+}
+
+/**
+ * Checks that the catalogs that are searched first do not have a function, as the lock file says. One that got the function in
+ * a later snapshot than the locked one changes nothing.
+ */
+export async function checkSearchedBefore(
+  context: SearchContext,
+  trust: OptionTrust,
+  lock: LockedFunctions,
+  request: SearchedFunction,
+  catalog: NamedCatalog,
+): Promise<void> {
+  const name = { ...request, catalog };
+  const found = await findNow(context, request, catalog);
+  if (found === undefined) return;
+  const state = lock.catalog(catalog.reference);
+  if (state !== undefined) refuse(judgeLockedCatalog(state, found.state));
+  if ((await versionOf(found, request)) === undefined) return rememberAbsent(context, name);
+  const serial = state?.serial;
+  const isLater = serial !== undefined && (found.state.serial ?? 0) > serial;
+  if (isLater && (await versionInSnapshot(context, trust, request, { catalog, serial })) === 'missing')
+    return;
+  throw untrusted(
+    `${describeReference(catalog.reference)}, which is searched first, has ${request.apiVersion} ${request.kind}, and the lock file says that it does not`,
+    `To use what that catalog has: krmhub lock --upgrade ${request.kind}`,
+  );
+}
+
+/** Undefined offline, if the catalog is known not to have the function. */
+async function findNow(context: SearchContext, request: SearchedFunction, catalog: NamedCatalog) {
+  try {
+    return await (await context.open(catalog)).reader.find(functionOf(request));
+  } catch (error) {
+    const isUncached = error instanceof KrmhubError && error.code === 'unavailable';
+    if (isUncached && context.fetcher.isOffline && (await wasAbsent(context, { ...request, catalog })))
+      return undefined;
+    throw error;
+  }
+}
+
+function refuseDifference({ apiVersion, kind }: SearchedFunction, difference: string | undefined): void {
+  if (difference === undefined) return;
+  throw untrusted(
+    `the lock file does not follow from the locked definition of ${apiVersion} ${kind}: ${difference}`,
+    `Nothing runs. Find out who changed the lock file. To lock what the catalog has now: krmhub lock --upgrade ${kind}`,
+  );
+}
+
+function refuse(refusal: LockRefusal | undefined): void {
+  if (refusal !== undefined) throw untrusted(refusal.message, refusal.hint);
+}
+
+function untrusted(message: string, hint: string): KrmhubError {
+  return new KrmhubError('untrusted', message, { hint });
+}
