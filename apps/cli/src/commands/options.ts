@@ -40,7 +40,10 @@ export function withResolution(command: Command): Command {
     .option('--official <catalog>', 'Search this catalog before all others, and trust it.')
     .addOption(new Option('--runtime <kind>', 'Use this kind of runtime.').choices(RUNTIME_KINDS))
     .option('--lock <file>', 'Use the versions in this lock file. Default: krmhub.lock, if it exists.')
-    .option('--frozen', 'Use only the lock file and the cache. Review changes to krmhub.lock as you review code.')
+    .option(
+      '--frozen',
+      'Use only the lock file and the cache. Review changes to krmhub.lock as you review code.',
+    )
     .option('--offline', 'Use only the cache, not the network.');
 }
 
