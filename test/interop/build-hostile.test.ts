@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
-import { CONFIG_MAP, catalogText, configText, setting } from './function-catalog.js';
+import { CONFIG_MAP, catalogText, configText, imageEntry, setting } from './function-catalog.js';
 import { titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
@@ -59,6 +59,9 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build', why), () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  // A test that fails leaves nothing that runs.
+  afterEach(() => user.endAll());
+
   const build = (name: string, ...more: string[]) => user.krmhub('build', name, ...options, ...more);
   /** Processes of a function: what runs is a copy in the folder for temporary files. */
   const runningFunctions = () =>
@@ -92,6 +95,37 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build', why), () => {
     expect(runningFunctions()).toEqual([]);
     expect(user.leftovers()).toEqual([]);
     expect(user.snapshot('Hang')).toEqual(before);
+  });
+
+  it('ends while it pulls an image, and so does the engine', async () => {
+    user.write({
+      'pull/catalog.yaml': catalogText(
+        imageEntry('Pulled', { tagged: 'example.com/x:v1', sha256: 'ab'.repeat(32) }),
+      ),
+      'pull/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [fn.yaml]\n',
+      'pull/settings.yaml': CONFIG_MAP,
+      'pull/fn.yaml': configText('Pulled'),
+      'pull/bin/docker': `#!/bin/sh
+case "$1" in
+version) echo ok ;;
+image) exit 1 ;;
+pull) echo $$ > "$HOME/pulling"; while :; do sleep 1; done ;;
+esac
+`,
+    });
+    spawnSync('chmod', ['+x', path.join(folder, 'pull/bin/docker')]);
+    const { PATH } = user.env;
+    user.env.PATH = `${path.join(folder, 'pull/bin')}:${PATH}`;
+    const child = user.start(process.execPath, [command, 'build', 'pull', '-c', 'pull/catalog.yaml']);
+    user.env.PATH = PATH;
+    const closed = once(child, 'close');
+    const pulling = () =>
+      existsSync(path.join(folder, 'pulling')) ? readFileSync(path.join(folder, 'pulling'), 'utf8') : '';
+    await expect.poll(pulling).toMatch(/^\d+\n$/);
+    child.kill('SIGINT');
+    expect(await closed).toEqual([5, null]);
+    expect(existsSync(`/proc/${pulling().trim()}`)).toBe(false);
+    expect(user.leftovers()).toEqual([]);
   });
 
   it('is cleaned up after a crash', async () => {

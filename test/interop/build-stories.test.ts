@@ -38,10 +38,11 @@ async function publish(
   kind: string,
   image: FunctionImage,
   group: string,
+  access: { requireNetwork?: boolean } = {},
 ): Promise<void> {
   const file = path.join(engine.folder, `${kind}.json`);
   const { tagged, sha256 } = image;
-  writeFileSync(file, definitionText(kind, { container: { image: tagged, sha256 } }, group));
+  writeFileSync(file, definitionText(kind, { container: { image: tagged, sha256, ...access } }, group));
   await done(krmhub(['publish', file, '--release', '1.0.0'], { env: registry.env }));
 }
 
@@ -69,6 +70,7 @@ beforeAll(async () => {
     ['SecretSidecar', 'secrets'],
   ] as const)
     await publish(org, kind, images[name], 'example.com');
+  await publish(org, 'Fetch', images.logger, 'example.com', { requireNetwork: true });
   await publish(banana, 'Split', images.split, 'banana.co');
   const recipe = path.join(engine.folder, 'recipe.yaml');
   writeFileSync(
@@ -208,6 +210,34 @@ modules:
       expect(built.stdout).toContain('secrets: v1');
       const unresolved = await user.krmhub('build', 'official');
       expect([unresolved.code, unresolved.stdout]).toEqual([3, '']);
+    },
+    5 * minutes,
+  );
+
+  it(
+    'runs a function that declares network access, if the user allows it',
+    async () => {
+      user.write({
+        'network/kustomization.yaml': `catalogs: ["${catalog()}"]\ntransformers: [java.yaml, fetch.yaml]\n`,
+        'network/java.yaml': configText('JavaApplication'),
+        'network/fetch.yaml': configText('Fetch'),
+        'network-by-hand/kustomization.yaml': 'transformers: [java.yaml, fetch.yaml]\n',
+        'network-by-hand/java.yaml': configText('JavaApplication', hand('java')),
+        'network-by-hand/fetch.yaml': configText('Fetch', {
+          runtime: `${hand('logger').runtime}  network: true\n`,
+        }),
+      });
+      const trusted = ['build', 'network', '--trusted-catalog', catalog()];
+      const refused = await user.krmhub(...trusted);
+      expect([refused.code, refused.stdout]).toEqual([4, '']);
+      expect(refused.stderr).toContain('--network');
+      for (const oracle of ORACLES) {
+        const built = await user.krmhub(...trusted, '--network', '--kustomize', oracle.program);
+        const byHand = await user.byHand(oracle, 'network-by-hand', '--enable-alpha-plugins', '--network');
+        expect([built.code, built.stderr]).toEqual([0, '']);
+        expect(byHand.stdout).toContain('logger: v1');
+        expect([oracle, built.stdout]).toEqual([oracle, byHand.stdout]);
+      }
     },
     5 * minutes,
   );

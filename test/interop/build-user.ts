@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -26,6 +26,7 @@ export class BuildUser {
   readonly temporary: string;
   readonly env: NodeJS.ProcessEnv;
   readonly #hasContainers: boolean;
+  readonly #started = new Set<ChildProcess>();
 
   constructor(folder: string, engine?: ContainerEngine) {
     this.folder = folder;
@@ -64,7 +65,19 @@ export class BuildUser {
   }
 
   start(program: string, args: readonly string[]) {
-    return spawn(program, args, { cwd: this.folder, env: this.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, {
+      cwd: this.folder,
+      env: this.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#started.add(child);
+    child.on('close', () => this.#started.delete(child));
+    return child;
+  }
+
+  /** Ends what was started and still runs. */
+  endAll(): void {
+    for (const child of this.#started) child.kill('SIGKILL');
   }
 
   async run(program: string, args: readonly string[]): Promise<Finished> {

@@ -20,6 +20,20 @@ const SCRIPTS = {
   'one.sh': setting('one', '1'),
   'two.sh': setting('two', '2'),
   'three.sh': setting('three', '3'),
+  'fail.sh': `#!/bin/sh
+echo "cannot go on" >&2
+cat <<'END'
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items: []
+results:
+- message: a is not set
+  severity: error
+  resourceRef: {apiVersion: v1, kind: ConfigMap, name: settings}
+  field: {path: data.a}
+END
+exit 4
+`,
   'check.sh': `#!/bin/sh
 input=$(cat)
 printf '%s\\n' "$input" >&2
@@ -28,7 +42,7 @@ printf '%s\\n' "$input" | sed s/settings/changed/
 };
 /** By catalog: the script of each kind. */
 const CATALOGS = {
-  first: { SetIt: 'one.sh', SetOther: 'three.sh', Check: 'check.sh' },
+  first: { SetIt: 'one.sh', SetOther: 'three.sh', Fail: 'fail.sh', Check: 'check.sh' },
   second: { SetIt: 'two.sh' },
 } as const;
 
@@ -284,6 +298,50 @@ transformers:
     expect([built.code, built.stdout]).toEqual([1, '']);
     const ours = 'error: cannot build catalog/wrong: kustomize ended with exit code 1\n';
     expect(built.stderr).toBe(hand.stderr.replaceAll('/hand/', '/catalog/') + ours);
+  });
+
+  it('reads files outside of the folder only where kustomize may', async () => {
+    write({
+      'far/app/kustomization.yaml':
+        'catalogs: [$CATALOG(first)]\nresources: [../settings.yaml]\ntransformers: [../set.yaml]\nconfigMapGenerator: [{name: x, files: [../text]}]\n',
+      'far/settings.yaml': CONFIG_MAP,
+      'far/text': 'text\n',
+      'far/set.yaml': '$CONFIG(SetIt, first, set)',
+    });
+    expect(await build('catalog/far/app', 'kustomize')).toMatchObject({ code: 1, stdout: '' });
+    const output = await expectSame('far/app', '--load-restrictor', 'LoadRestrictionsNone');
+    expect(output.match(/one: "1"/g)).toHaveLength(2);
+  });
+
+  it('says why a function failed, with its messages and results', async () => {
+    write({
+      'failed/kustomization.yaml':
+        'catalogs: [$CATALOG(first)]\nresources: [settings.yaml]\ntransformers: [fail.yaml]\n',
+      'failed/settings.yaml': CONFIG_MAP,
+      'failed/fail.yaml': '$CONFIG(Fail, first, fail)',
+    });
+    const { code, stdout, stderr } = await build('catalog/failed', 'kustomize');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^cannot go on\n/);
+    expect(
+      stderr,
+    ).toContain(`error: catalog/failed/fail.yaml:1: example.com/v1 Fail: the function failed with exit code 4
+  [error] ConfigMap settings data.a: a is not set
+`);
+  });
+
+  it('warns of flags that do not act on functions of catalogs', async () => {
+    write({
+      'flags/kustomization.yaml':
+        'catalogs: [$CATALOG(first)]\nresources: [settings.yaml]\ntransformers: [set.yaml]\n',
+      'flags/settings.yaml': CONFIG_MAP,
+      'flags/set.yaml': '$CONFIG(SetIt, first, set)',
+    });
+    expect(await build('catalog/flags', 'kustomize', '--env', 'A=b')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('one: "1"'),
+      stderr: 'warning: --env after -- acts only on functions that name their own image\n',
+    });
   });
 
   it('builds a Composition as a base, in the order of its modules, with those that it imports', async () => {

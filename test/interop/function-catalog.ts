@@ -16,7 +16,7 @@ interface EntryOptions {
 /** An entry whose function is an image. */
 export function imageEntry(
   kind: string,
-  { tagged, sha256: digest }: FunctionImage,
+  { tagged, sha256: digest }: Pick<FunctionImage, 'tagged' | 'sha256'>,
   { group = 'example.com', network }: EntryOptions = {},
 ): string {
   return entry(group, kind, [

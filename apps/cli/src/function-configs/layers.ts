@@ -82,6 +82,8 @@ export interface ReadLayersOptions {
    * problems.
    */
   fetchRemote?: (url: string) => Promise<string>;
+  /** Files may be outside of the folder of their kustomization, as with kustomize's `LoadRestrictionsNone`. */
+  anyFile?: boolean;
   /** In a plain folder: list every document that could be a functionConfig as a candidate. */
   all?: boolean;
   /** What to read in a folder with several. Default: the kustomization, else the Composition, else the Kptfile. */

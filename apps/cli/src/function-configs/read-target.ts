@@ -26,6 +26,8 @@ export async function readTarget(
   const local = await findLocal(folder, text);
   if (allowFile && local.type === 'file') return { type: 'file', path: local.path };
   if (isRepository) return readRemote(context, folder, entry);
+  const isAllowed = reader.options.anyFile === true && context.clone === undefined;
+  if (allowFile && isAllowed && local.type === 'outside') return { type: 'file', path: local.path };
   if (local.type === 'outside') {
     const message = `the file ${text} is outside of ${reader.displayName(folder)}`;
     reader.report('layer/outside', message, place);

@@ -42,6 +42,7 @@ export class LocalRunner implements Runner {
   readonly #known: KnownTools;
   readonly #offline: boolean;
   readonly #temporaryFolder: string;
+  readonly #signal: AbortSignal | undefined;
   #engine: Promise<Engine> | undefined;
   #sandbox: Promise<Sandbox | undefined> | undefined;
   /** Folder for copies of executables, in which only this user can write. */
@@ -50,12 +51,13 @@ export class LocalRunner implements Runner {
   constructor(
     io: Io,
     permissions: RunPermissions,
-    { offline = false, temporaryFolder, tools = {} }: RunnerOptions = {},
+    { offline = false, temporaryFolder, signal, tools = {} }: RunnerOptions = {},
   ) {
     this.#io = io;
     this.#permissions = permissions;
     this.#known = tools;
     this.#offline = offline;
+    this.#signal = signal;
     this.#temporaryFolder = temporaryFolder ?? io.env.TMPDIR ?? tmpdir();
   }
 
@@ -105,7 +107,7 @@ export class LocalRunner implements Runner {
     const known = await ifProgram(this.#known.engine);
     const engine = known === undefined ? await this.#findEngine() : { ...known, engineEnv: this.#io.env };
     if (known === undefined) {
-      await requireImage(this.#io, engine, { name, image, offline: this.#offline });
+      await requireImage(this.#io, engine, { name, image, offline: this.#offline, signal: this.#signal });
     }
     const { network: hasNetwork, mounts } = allowed;
     const container = { ...engine, image, network: hasNetwork, mounts, env: CONTAINER_ENVIRONMENT };
@@ -120,7 +122,11 @@ export class LocalRunner implements Runner {
 
   #findEngine(): Promise<Engine> {
     const { engine } = this.#permissions;
-    this.#engine ??= findEngine({ env: this.#io.env, ...(engine === undefined ? {} : { engine }) });
+    this.#engine ??= findEngine({
+      env: this.#io.env,
+      ...(engine === undefined ? {} : { engine }),
+      ...(this.#signal === undefined ? {} : { signal: this.#signal }),
+    });
     return this.#engine;
   }
 

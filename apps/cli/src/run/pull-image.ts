@@ -3,14 +3,23 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { Progress } from '../io/progress.js';
 
+export interface ImageRequest {
+  /** `APIVERSION KIND`, for messages. */
+  name: string;
+  image: string;
+  /** Pull nothing. */
+  offline: boolean;
+  signal?: AbortSignal | undefined;
+}
+
 /** Pulls an image by its digest, unless the engine has it. Throws `unavailable` if it is missing and may not be pulled. */
 export async function requireImage(
   io: Io,
   engine: Engine,
-  { name, image, offline }: { name: string; image: string; offline: boolean },
+  { name, image, offline, signal }: ImageRequest,
 ): Promise<void> {
   if (offline) {
-    if (await hasImage(engine, image)) return;
+    if (await hasImage(engine, image, signal)) return;
     throw new KrmhubError(
       'unavailable',
       `cannot run ${name}: ${engine.engine} does not have the image ${image}`,
@@ -23,6 +32,7 @@ export async function requireImage(
   await progress.show(`pulling ${image}`);
   try {
     await pullImage(engine, image, {
+      ...(signal === undefined ? {} : { signal }),
       onLine: (line) => void progress.tick(() => `pulling ${image}: ${line}`),
     });
   } finally {

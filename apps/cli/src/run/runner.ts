@@ -64,6 +64,8 @@ export type FunctionAnnotation =
 export interface RunnerOptions {
   /** Fetch nothing: what is not on this machine is `unavailable`. */
   offline?: boolean;
+  /** Ends what looks for an engine or pulls an image. */
+  signal?: AbortSignal;
   /** Where the private folder of executables is made. Default: the one of the system. */
   temporaryFolder?: string;
   tools?: KnownTools;

@@ -1,3 +1,4 @@
+import { platform } from 'node:os';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Layer } from '../../function-configs/layers.js';
 import { openRemoteBases } from '../../function-configs/open-remote-bases.js';
@@ -37,13 +38,14 @@ export interface BuildOptions {
  */
 export async function buildKustomization(io: Io, name: string, options: BuildOptions): Promise<void> {
   const args = readKustomizeArguments(options.arguments);
+  requireShell();
   const kustomize = await findKustomize(io, options.kustomize);
   const signal = watchForStop(io, escapeControls(`build of ${name} interrupted`));
   // All that is temporary is in this folder, which is removed even if this process is killed.
   const folder = await makeBuildFolder();
   try {
     await withRemoteBases(io, folder, options, async (fetchRemote) => {
-      const layer = await interruptible(readLayers(io, name, { fetchRemote }), signal);
+      const layer = await interruptible(readLayers(io, name, { fetchRemote, anyFile: args.anyFile }), signal);
       requireBuildable(name, layer);
       const copy = new TreeCopy(folder.tree);
       await withFunctions(io, { layer, args, folder, copy, signal }, options, async (planned) => {
@@ -90,6 +92,7 @@ async function withFunctions(
   const runner = await openRunner(io, permissions, {
     offline: resolution.offline,
     temporaryFolder: folder.temporary,
+    signal,
   });
   try {
     const inline = inlineContext(io, permissions, copy, signal);
@@ -111,6 +114,14 @@ async function writeCopy(copy: TreeCopy, root: Layer, planned: readonly PlannedF
   for (const [file, text] of texts) copy.addText(file, text);
   for (const one of named) await copy.addPath(one);
   await copy.write();
+}
+
+/** kustomize calls functions through a script. */
+function requireShell(): void {
+  if (platform() !== 'win32') return;
+  throw new KrmhubError('unsupported', 'cannot build on Windows: this needs a POSIX shell', {
+    hint: 'Run the command in WSL, the Windows Subsystem for Linux.',
+  });
 }
 
 function requireBuildable(name: string, { type }: Layer): void {

@@ -39,6 +39,7 @@ const planned = (one: ListedFunction, image = 'a@sha256:1'): PlannedFunction => 
   where: 'fn.yaml:1: example.com/v1 SetLabels',
   annotation: `container:\n  image: ${image}\n`,
   keepsAnnotation: false,
+  notes: [],
   image,
   network: false,
   run: () => Promise.reject(new Error('not run')),

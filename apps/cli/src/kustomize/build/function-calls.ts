@@ -6,6 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { BuildFolder } from './build-folder.js';
+import { BUILD_LIMITS } from './limits.js';
 
 /**
  * kustomize runs a function as `docker run … IMAGE`. The first `docker` on its PATH is a script of ours, which hands the call
@@ -27,13 +28,8 @@ export interface CallResult {
   failure?: unknown;
 }
 
-/** A ResourceList that kustomize gives to one function. */
-const MAX_INPUT_BYTES = 1_073_741_824;
 /** As docker ends when it cannot start a container. */
 const NOT_STARTED = 125;
-
-/** Calls beyond those that were planned, which are refused one by one. */
-const SPARE_CALLS = 16;
 
 const SCRIPT = `#!/bin/sh
 set -euC
@@ -78,7 +74,9 @@ export class FunctionCalls {
   ): Promise<FunctionCalls> {
     const served = new FunctionCalls(calls, handle);
     const queue = path.join(calls, 'queue');
-    const names = Array.from({ length: expected + SPARE_CALLS }, (_, index) => String(index + 1));
+    const names = Array.from({ length: expected + BUILD_LIMITS.maxUnknownCalls }, (_, index) =>
+      String(index + 1),
+    );
     for (const name of names) await mkdir(path.join(calls, name), { mode: 0o700 });
     const pipes = [queue, ...names.map((name) => path.join(calls, name, 'done'))];
     await promisify(execFile)('mkfifo', pipes).catch((error: unknown) => {
@@ -150,7 +148,7 @@ export class FunctionCalls {
   }
 
   async #run(at: (name: string) => string): Promise<CallResult> {
-    if ((await stat(at('input'))).size > MAX_INPUT_BYTES) {
+    if ((await stat(at('input'))).size > BUILD_LIMITS.maxInputBytes) {
       throw new KrmhubError('too-large', 'the input of a function has more than 1 GiB', {
         hint: 'Split the kustomization.',
       });

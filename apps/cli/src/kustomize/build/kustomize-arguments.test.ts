@@ -19,6 +19,7 @@ describe('arguments for kustomize', () => {
       enableAlphaPlugins: false,
       enableExec: false,
       network: true,
+      containerFlags: ['--env'],
       anyFile: false,
     });
     expect(

@@ -7,12 +7,17 @@ export interface KustomizeArguments {
   enableAlphaPlugins: boolean;
   enableExec: boolean;
   network: boolean;
+  /** Flags of containers. They act on functions that name their own image. */
+  containerFlags: readonly string[];
   /** Whether files may be outside of the folder of their kustomization. */
   anyFile: boolean;
 }
 
 /** Flags that this command acts on; it passes some of them on when a function needs them. */
 const OWN_FLAGS = new Set(['--enable-alpha-plugins', '--enable-exec', '--enable-star', '--network']);
+
+/** What functions of catalogs get is said by their catalog and by the options of krmhub. */
+const CONTAINER_FLAGS = new Set(['--as-current-user', '--env', '-e', '--mount', '--network-name']);
 
 /** Flags that take their value from the next argument; kustomize v5 and kubectl v1.32. */
 const WITH_VALUE = new Set([
@@ -32,6 +37,7 @@ const WITH_VALUE = new Set([
 /** Reads the arguments after `--`, as the flag library of kustomize does. */
 export function readKustomizeArguments(args: readonly string[]): KustomizeArguments {
   const forwarded: string[] = [];
+  const containerFlags: string[] = [];
   const booleans = new Map<string, boolean>();
   let anyFile = false;
   for (let at = 0; at < args.length; at++) {
@@ -47,6 +53,7 @@ export function readKustomizeArguments(args: readonly string[]): KustomizeArgume
       continue;
     }
     forwarded.push(argument);
+    if (CONTAINER_FLAGS.has(name)) containerFlags.push(name);
     let given = value;
     if (given === undefined && WITH_VALUE.has(name)) {
       given = args[++at];
@@ -61,6 +68,7 @@ export function readKustomizeArguments(args: readonly string[]): KustomizeArgume
     enableAlphaPlugins: isSet('--enable-alpha-plugins'),
     enableExec: isSet('--enable-exec'),
     network: isSet('--network'),
+    containerFlags,
     anyFile,
   };
 }

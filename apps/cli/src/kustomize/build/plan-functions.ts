@@ -24,6 +24,9 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
   const inline = listed.flatMap((one) => (one.request.inline === undefined ? [] : [one]));
   // Before anything is fetched.
   for (const one of inline) requireInlineAllowed(whereOf(io, one), one.request.inline!, context.args);
+  const [flag] = context.args.containerFlags;
+  if (flag !== undefined && inline.length < listed.length)
+    await printWarning(io, `${flag} after -- acts only on functions that name their own image`);
   const prepared = new Map<string, PreparedFunction>();
   const warned = new Set<string>();
   const planned: PlannedFunction[] = [];
@@ -60,6 +63,7 @@ async function planInline(io: Io, planning: Planning, context: PlanContext): Pro
     network,
     annotation: containerAnnotation(image, network),
     keepsAnnotation: isContainer,
+    notes: [],
     run: validating(listed, inlineRun(io, runtime, listed.layer, context)),
   };
 }
@@ -87,6 +91,7 @@ async function planResolved(io: Io, planning: Planning, context: PlanContext): P
     network,
     annotation: containerAnnotation(image, network),
     keepsAnnotation: false,
+    notes: ready.notes,
     run: validating(listed, ({ input }, signal) => ready.run(input, { folder: listed.layer, signal })),
   };
 }

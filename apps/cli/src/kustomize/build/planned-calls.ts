@@ -58,12 +58,12 @@ export class PlannedCalls {
   }
 }
 
-function failed({ where }: PlannedFunction, { exitCode, results }: RunResult): KrmhubError {
+function failed({ where, notes }: PlannedFunction, { exitCode, results }: RunResult): KrmhubError {
   const shown = results.slice(0, MAX_RESULTS).map(resultLine);
   const more = results.length > shown.length ? [`and ${results.length - shown.length} more`] : [];
   return new KrmhubError(
     'function-failed',
-    [`${where}: the function failed with exit code ${exitCode}`, ...shown, ...more].join('\n'),
+    [`${where}: the function failed with exit code ${exitCode}`, ...notes, ...shown, ...more].join('\n'),
   );
 }
 

@@ -14,6 +14,8 @@ export interface PlannedFunction {
   image: string;
   /** Whether kustomize has to be told that the network is allowed. */
   network: boolean;
+  /** Why it has less access than the user allowed: for the message if it fails. */
+  notes: readonly string[];
   /** Runs it. `args` are those of `docker`. */
   run(call: { args: readonly string[]; input: Uint8Array }, signal: AbortSignal): Promise<RunResult>;
 }

@@ -111,12 +111,12 @@ describe('the copy', () => {
 
   it('is refused if it is too large', async () => {
     await write({ 'app/a.yaml': 'a', 'app/b.yaml': 'b'.repeat(2_000_000), 'app/sub/c.yaml': 'c' });
-    const few = new TreeCopy(copied, { maxFiles: 2, maxBytes: 10_485_760 });
+    const few = new TreeCopy(copied, { maxCopiedFiles: 2, maxCopiedBytes: 10_485_760 });
     await expect(few.addFolder(user('app'))).rejects.toMatchObject({
       code: 'too-large',
       message: `cannot copy ${user('app')}: more than 2 files`,
     });
-    const small = new TreeCopy(copied, { maxFiles: 10, maxBytes: 1_048_576 });
+    const small = new TreeCopy(copied, { maxCopiedFiles: 10, maxCopiedBytes: 1_048_576 });
     await expect(small.addFolder(user('app'))).rejects.toThrow('more than 1 MiB');
     expect(await readdir(copied)).toEqual([]);
   });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../../files/read-file.js';
 import { escapeControls } from '../../io/text.js';
+import { BUILD_LIMITS, type CopyLimits } from './limits.js';
 
 /**
  * The copy of the user's files that kustomize reads. It has the same absolute paths below its root, so that relative paths
@@ -12,13 +13,6 @@ import { escapeControls } from '../../io/text.js';
  * target, or to the target itself where that is not copied: kustomize then refuses or reads it as it would without us.
  * Everything is planned first, so that nothing is ever written through a link.
  */
-
-export interface CopyLimits {
-  /** Files and links. A large repository of manifests has some thousands. */
-  maxFiles: number;
-  maxBytes: number;
-}
-export const COPY_LIMITS: CopyLimits = { maxFiles: 20_000, maxBytes: 268_435_456 };
 
 const SKIPPED = new Set(['.git']);
 const PARALLEL = 8;
@@ -35,7 +29,7 @@ export class TreeCopy {
   readonly #texts = new Map<string, string>();
   #bytes = 0;
 
-  constructor(root: string, limits = COPY_LIMITS) {
+  constructor(root: string, limits: CopyLimits = BUILD_LIMITS) {
     this.#root = root;
     this.#limits = limits;
   }
@@ -139,7 +133,7 @@ export class TreeCopy {
 
   #count(region: string, bytes: number): void {
     this.#bytes += bytes;
-    const { maxFiles, maxBytes } = this.#limits;
+    const { maxCopiedFiles: maxFiles, maxCopiedBytes: maxBytes } = this.#limits;
     const tooMany = this.#files.size + this.#links.size >= maxFiles || this.#folders.size >= maxFiles;
     if (!tooMany && this.#bytes <= maxBytes) return;
     const most = tooMany ? `${maxFiles} files` : `${maxBytes / 1_048_576} MiB`;
