@@ -64,8 +64,9 @@ export class BuildUser {
     return this.run(program, [verb, folder, ...flags]);
   }
 
-  start(program: string, args: readonly string[]) {
+  start(program: string, args: readonly string[], options: { detached?: boolean } = {}) {
     const child = spawn(program, args, {
+      ...options,
       cwd: this.folder,
       env: this.env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,22 +8,23 @@ const ARCHITECTURE = arch() === 'arm64' ? 'arm64' : 'amd64';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-interface EntryOptions {
+export interface EntryOptions {
   group?: string;
-  network?: boolean;
+  version?: string;
 }
 
 /** An entry whose function is an image. */
 export function imageEntry(
   kind: string,
   { tagged, sha256: digest }: Pick<FunctionImage, 'tagged' | 'sha256'>,
-  { group = 'example.com', network }: EntryOptions = {},
+  { network, storage, ...options }: EntryOptions & { network?: boolean; storage?: boolean } = {},
 ): string {
-  return entry(group, kind, [
+  return entry(kind, options, [
     'container:',
     `  image: ${tagged}`,
     `  sha256: ${digest}`,
     ...(network === undefined ? [] : [`  requireNetwork: ${network}`]),
+    ...(storage === undefined ? [] : [`  requireStorageMount: ${storage}`]),
   ]);
 }
 
@@ -32,9 +33,9 @@ export function scriptEntry(
   kind: string,
   uri: string,
   script: string,
-  { group = 'example.com', bin }: { group?: string; bin: string },
+  { bin, ...options }: EntryOptions & { bin: string },
 ): string {
-  return entry(group, kind, [
+  return entry(kind, options, [
     'exec:',
     '  platforms:',
     `  - os: ${platform()}`,
@@ -45,14 +46,18 @@ export function scriptEntry(
   ]);
 }
 
-function entry(group: string, kind: string, runtime: readonly string[]): string {
+function entry(
+  kind: string,
+  { group = 'example.com', version = 'v1' }: EntryOptions,
+  runtime: readonly string[],
+): string {
   const lines = [
     `- group: ${group}`,
     `  names: {kind: ${kind}}`,
     `  description: What ${kind} does.`,
     `  publisher: ${group}`,
     '  versions:',
-    '  - name: v1',
+    `  - name: ${version}`,
     '    runtime:',
     ...runtime.map((line) => `      ${line}`),
   ];

@@ -23,7 +23,8 @@ export class ImageBuilder {
   readonly #engine: ContainerEngine;
   readonly #registry: RunningRegistry;
   #token: string | undefined;
-  #root: string | undefined;
+  /** What the images have besides their script. */
+  readonly #roots = new Set<string>();
 
   constructor(engine: ContainerEngine, registry: RunningRegistry) {
     this.#engine = engine;
@@ -31,11 +32,21 @@ export class ImageBuilder {
   }
 
   /** Pushes an image whose entry point is a shell script; it has `cat`, `sed` and `sleep`. */
-  async push(name: string, script: string): Promise<FunctionImage> {
-    const root = await this.#baseFolder();
+  push(name: string, script: string): Promise<FunctionImage> {
+    const programs = ['sh', 'cat', 'sed', 'sleep'].map((program) => [`/bin/${program}`, `/bin/${program}`]);
+    return this.#push(name, `#!/bin/sh\nset -eu\n${script}`, Object.fromEntries(programs));
+  }
+
+  /** Pushes an image whose entry point is a script of Node.js. */
+  pushNode(name: string, script: string): Promise<FunctionImage> {
+    return this.#push(name, script, { '/bin/node': process.execPath, '/usr/bin/env': '/usr/bin/env' });
+  }
+
+  async #push(name: string, script: string, programs: Record<string, string>): Promise<FunctionImage> {
+    const root = await this.#baseFolder(programs);
     const folder = path.join(this.#engine.folder, `image-${name}`);
     mkdirSync(folder);
-    writeFileSync(path.join(folder, 'function'), `#!/bin/sh\nset -eu\n${script}`, { mode: 0o755 });
+    writeFileSync(path.join(folder, 'function'), script, { mode: 0o755 });
     const container = await this.#buildah('from', 'scratch');
     await this.#buildah('copy', '--quiet', container, root, '/');
     await this.#buildah('copy', '--quiet', container, folder, '/');
@@ -62,15 +73,19 @@ export class ImageBuilder {
     };
   }
 
-  async #baseFolder(): Promise<string> {
-    if (this.#root !== undefined) return this.#root;
-    const root = path.join(this.#engine.folder, 'image-root');
-    const programs = ['sh', 'cat', 'sed', 'sleep'].map((name) => [`/bin/${name}`, `/bin/${name}`]);
-    await copyPrograms(root, Object.fromEntries(programs));
+  async #baseFolder(programs: Record<string, string>): Promise<string> {
+    const root = path.join(
+      this.#engine.folder,
+      `root-${Object.keys(programs)
+        .map((file) => path.basename(file))
+        .join('-')}`,
+    );
+    if (this.#roots.has(root)) return root;
+    await copyPrograms(root, programs);
     mkdirSync(path.join(root, 'etc'), { recursive: true });
     // kustomize runs functions as the user of this name.
     writeFileSync(path.join(root, 'etc/passwd'), 'nobody:x:65534:65534:nobody:/:/bin/sh\n');
-    this.#root = root;
+    this.#roots.add(root);
     return root;
   }
 

@@ -3,7 +3,7 @@ import { arch, platform } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { krmhub, type RunningRegistry, startRegistry } from '../running.js';
-import { scriptEntry, sha256 } from './function-catalog.js';
+import { type EntryOptions, scriptEntry, sha256 } from './function-catalog.js';
 import { registryHost } from './oci-tools.js';
 
 const PLATFORM = `${platform()}/${arch() === 'arm64' ? 'arm64' : 'amd64'}`;
@@ -28,11 +28,8 @@ export class ScriptRegistry {
   }
 
   /** The entry of a catalog whose function is a script that was pushed. */
-  entry(kind: string, name: string, text: string, group?: string): string {
-    return scriptEntry(kind, `oci://${this.#reference(name)}`, text, {
-      bin: name,
-      ...(group === undefined ? {} : { group }),
-    });
+  entry(kind: string, name: string, text: string, options: EntryOptions = {}): string {
+    return scriptEntry(kind, `oci://${this.#reference(name)}`, text, { bin: name, ...options });
   }
 
   /** The platforms of a definition whose function is a script that was pushed. */

@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { root } from '../running.js';
+import { BuildUser, missingOracles, ORACLES, type Oracle } from './build-user.js';
+import { CONFIG_MAP, catalogText, configText, setting } from './function-catalog.js';
+import { KRM_FUNCTIONS, type KrmFunction, krmFunctionText } from './krm-functions.js';
+import { titleWithReason } from './oci-tools.js';
+import { PLUGIN_APPS, pluginConfig } from './plugin-apps.js';
+import { ScriptRegistry } from './script-registry.js';
+
+/**
+ * `krmhub plugins` with real kustomize and kubectl, against the same kustomizations with the runtimes written by hand. The
+ * functions are executables; containers are in plugins-containers.test.ts.
+ */
+
+const why = missingOracles();
+const KINDS = Object.keys(KRM_FUNCTIONS) as KrmFunction[];
+const SCRIPTS = {
+  'set.sh': setting('set', 'it'),
+  'reset.sh': setting('set', 'again'),
+  'hang.sh': '#!/bin/sh\nwhile :; do sleep 1; done\n',
+};
+const PLUGINS = ['--enable-alpha-plugins'];
+
+describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () => {
+  let folder: string;
+  let user: BuildUser;
+  let scripts: ScriptRegistry;
+
+  beforeAll(async () => {
+    folder = realpathSync(await mkdtemp(path.join(tmpdir(), 'krmhub-plugins-test-')));
+    user = new BuildUser(folder);
+    const functions = new Map<KrmFunction, string>();
+    for (const kind of KINDS) functions.set(kind, await krmFunctionText(kind));
+    const named = Object.fromEntries(KINDS.map((kind) => [KRM_FUNCTIONS[kind].file, functions.get(kind)!]));
+    scripts = await ScriptRegistry.start(path.join(folder, 'registry'), { ...named, ...SCRIPTS });
+    user.write(Object.fromEntries(KINDS.map((kind) => [`by-hand/${kind}`, functions.get(kind)!])));
+    await user.run('chmod', ['-R', '+x', 'by-hand']);
+    const entries = KINDS.map((kind) => {
+      const { file, group, version } = KRM_FUNCTIONS[kind];
+      return scripts.entry(kind, file, functions.get(kind)!, { group, version });
+    });
+    user.write({ 'kep.yaml': catalogText(...entries) });
+    const runtime = Object.fromEntries(
+      KINDS.map((kind) => [kind, `exec:\n  path: ${folder}/by-hand/${kind}\n`]),
+    );
+    for (const [name, files] of Object.entries(PLUGIN_APPS)) {
+      write(`plugin/${name}`, files(pluginConfig(), './chart'));
+      write(`hand/${name}`, files(pluginConfig(runtime), './chart'));
+    }
+    await done('plugins', 'install', '-c', 'kep.yaml', '--allow-exec');
+  });
+  afterAll(async () => {
+    await scripts?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function write(folder: string, files: Record<string, string>): void {
+    user.write(Object.fromEntries(Object.entries(files).map(([name, text]) => [`${folder}/${name}`, text])));
+  }
+  async function done(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await user.krmhub(...args);
+    expect([args, code], stderr).toEqual([args, 0]);
+    return stdout + stderr;
+  }
+  /** Without the files of kustomize itself, which leaves them when a plugin fails. */
+  const leftovers = () => user.leftovers().filter((name) => !name.startsWith('kust-plugin-config-'));
+  const build = (oracle: Oracle, app: string) => user.byHand(oracle, app, ...PLUGINS);
+  const entries = (set: keyof typeof SCRIPTS, other: keyof typeof SCRIPTS = 'hang.sh') =>
+    catalogText(
+      scripts.entry('SetLabels', set, SCRIPTS[set]),
+      scripts.entry('Logger', other, SCRIPTS[other]),
+    );
+
+  describe.each(ORACLES)('of $program', (oracle) => {
+    it.each(Object.keys(PLUGIN_APPS))('give the bytes of the function itself: %s', async (name) => {
+      const hand = await user.byHand(ORACLES[0], `hand/${name}`, ...PLUGINS, '--enable-exec');
+      expect(hand).toMatchObject({ code: 0 });
+      const before = user.snapshot(`plugin/${name}`);
+      const built = await build(oracle, `plugin/${name}`);
+      expect([built.code, built.stderr]).toEqual([0, '']);
+      expect(built.stdout).toBe(hand.stdout);
+      expect(user.snapshot(`plugin/${name}`)).toEqual(before);
+      expect(leftovers()).toEqual([]);
+    });
+
+    it('fail as the function does, with its messages', async () => {
+      write('failing', PLUGIN_APPS.layers!(pluginConfig(), './chart'));
+      user.write({
+        'failing/check.yaml': pluginConfig()('RequireLabels', 'check', 'labels: [team, owner]\n'),
+      });
+      const { code, stdout, stderr } = await build(oracle, 'failing');
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toContain('foo-settings metadata.labels.owner: the label owner is missing');
+      expect(stderr).toContain('team.example.com/v1beta1/RequireLabels failed with exit code 1');
+    });
+
+    it('are not run without --enable-alpha-plugins', async () => {
+      const { code } = await user.byHand(oracle, 'plugin/abstraction');
+      expect(code).toBe(1);
+    });
+  });
+
+  it('run without the registry and without the catalog', async () => {
+    const other = new BuildUser(path.join(folder, 'offline'));
+    const own = await ScriptRegistry.start(path.join(folder, 'offline-registry'), SCRIPTS);
+    other.write({
+      'catalog.yaml': catalogText(own.entry('SetLabels', 'set.sh', SCRIPTS['set.sh'])),
+      'app/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [set.yaml]\n',
+      'app/settings.yaml': CONFIG_MAP,
+      'app/set.yaml': configText('SetLabels'),
+    });
+    const installed = await other.krmhub('plugins', 'install', '-c', 'catalog.yaml', '--allow-exec');
+    expect(installed).toMatchObject({ code: 0 });
+    await own.stop();
+    await rm(path.join(other.folder, 'catalog.yaml'));
+    const built = await other.byHand(ORACLES[0], 'app', ...PLUGINS);
+    expect(built).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('  set: it\n') });
+  });
+
+  it('run what a lock file names, if it is installed', async () => {
+    const app = {
+      'kustomization.yaml':
+        'catalogs: [../lock.yaml]\nresources: [settings.yaml]\ntransformers: [set.yaml]\n',
+      'settings.yaml': CONFIG_MAP,
+      'set.yaml': configText('SetLabels'),
+    };
+    write('locked', app);
+    // kustomize itself refuses the field `catalogs`.
+    write('plain', { ...app, 'kustomization.yaml': app['kustomization.yaml'].replace(/^.*\n/, '') });
+    user.write({ 'lock.yaml': entries('set.sh') });
+    await done('lock', 'locked', '-c', 'lock.yaml');
+    user.write({ 'plain/krmhub.lock': readFileSync(path.join(folder, 'locked/krmhub.lock'), 'utf8') });
+    user.write({ 'lock.yaml': entries('reset.sh') });
+    const install = ['plugins', 'install', '-c', 'lock.yaml', '--allow-exec', '--kind', 'SetLabels'];
+    try {
+      await done(...install);
+      const refused = await build(ORACLES[0], 'plain');
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain('krmhub.lock locks another release, which is not installed');
+      expect(refused.stderr).toMatch(/hint: Install it too: krmhub plugins install .*--lock /);
+      user.write({ 'lock.yaml': entries('set.sh') });
+      await done(...install, '--lock', 'plain/krmhub.lock');
+      expect((await build(ORACLES[0], 'plain')).stdout).toContain('  set: it\n');
+      await rm(path.join(folder, 'plain/krmhub.lock'));
+      expect((await build(ORACLES[0], 'plain')).stdout).toContain('  set: again\n');
+    } finally {
+      await done('plugins', 'remove', 'example.com/v1/SetLabels');
+    }
+  });
+
+  describe('whose function does not end', () => {
+    beforeEach(async () => {
+      user.write({
+        'hang.yaml': entries('set.sh'),
+        'hang/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [hang.yaml]\n',
+        'hang/settings.yaml': CONFIG_MAP,
+        'hang/hang.yaml': configText('Logger'),
+      });
+      const options = ['--allow-exec', '--kind', 'Logger', '--timeout', '3s'];
+      await done('plugins', 'install', '-c', 'hang.yaml', ...options);
+    });
+    afterEach(() => done('plugins', 'remove', 'Logger'));
+    const running = () =>
+      readdirSync('/proc').filter((pid) => {
+        try {
+          const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+          return /^\d+$/.test(pid) && args.includes(folder) && args.includes('hang.sh');
+        } catch {
+          return false;
+        }
+      });
+
+    it('end it', async () => {
+      const { code, stdout, stderr } = await build(ORACLES[0], 'hang');
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        '',
+        expect.stringContaining('did not end within 3 seconds'),
+      ]);
+      expect([leftovers(), running()]).toEqual([[], []]);
+    });
+
+    it.each(['SIGINT', 'SIGTERM'] as const)('end it on %s', async (signal) => {
+      const child = user.start('kustomize', ['build', 'hang', ...PLUGINS], { detached: true });
+      const closed = once(child, 'close');
+      await expect.poll(running).not.toEqual([]);
+      // As the terminal does.
+      process.kill(-child.pid!, signal);
+      await closed;
+      await expect.poll(() => [leftovers(), running()]).toEqual([[], []]);
+    });
+  });
+
+  describe('the examples of the help', () => {
+    const examples = readFileSync(path.join(root, 'docs/commands.md'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('  krmhub plugins '))
+      .map((line) => line.trim());
+    beforeEach(async () => {
+      user.write({ 'catalog.yaml': entries('set.sh') });
+      await done('plugins', 'install', '-c', 'catalog.yaml', '--allow-exec', '--force');
+    });
+
+    it('are found', () => expect(examples.length).toBeGreaterThan(10));
+
+    it.each(examples)('%s', async (example) => {
+      const [, ...args] = example
+        .replace('https://krm.example.com/catalogs/default', 'catalog.yaml')
+        .split(' ');
+      // The functions of the test are executables.
+      if (args[1] === 'install') args.push('--allow-exec');
+      await done(...args);
+    });
+  });
+
+  it('are removed without a trace', async () => {
+    await done('plugins', 'install', '-c', 'kep.yaml', '--allow-exec');
+    await done('plugins', 'remove', '--all');
+    expect(existsSync(path.join(folder, '.config/kustomize/plugin/team.example.com'))).toBe(false);
+    expect(await done('plugins', 'list')).toContain('krmhub installed no plugins');
+  });
+});
