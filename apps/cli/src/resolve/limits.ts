@@ -4,6 +4,8 @@ import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 export const RESOLVE_LIMITS = {
   /** Size of a whole catalog. One of 100,000 functions with large schemas has 340 MB. */
   maxCatalogBytes: 536_870_912,
+  /** Entries of a whole catalog: their places are in memory while it is indexed. */
+  maxEntries: 250_000,
   /** Size of a catalog in another layout than krmhub writes: it is parsed as a whole, which needs much memory. */
   maxParsedBytes: DOCUMENT_LIMITS.maxCatalogBytes,
   /** Size of one entry of a registry, as a catalog or with its releases. */

@@ -145,10 +145,17 @@ async function buildIndex(
   const { splitEntries } = await import('@krmhub/catalog/resolve/entries/split-entries');
   const { writeEntryIndex } = await import('@krmhub/catalog/resolve/entries/entry-index');
   const bytes = await document.read();
-  const split = splitEntries(bytes);
+  const { maxEntries } = RESOLVE_LIMITS;
+  const split = splitEntries(bytes, { maxEntries });
   const normal = split === undefined ? await normalized(bytes, document.name) : undefined;
   const source = normal ?? bytes;
-  const { form, entries } = split ?? splitEntries(source) ?? { form: 'json' as const, entries: [] };
+  const { form, entries, hasMore } = split ??
+    splitEntries(source, { maxEntries }) ?? { form: 'json' as const, entries: [], hasMore: undefined };
+  if (hasMore === true) {
+    throw new KrmhubError('too-large', `${document.name} has more than ${maxEntries} entries`, {
+      hint: 'Use a catalog in a registry, of which only the needed entries are read.',
+    });
+  }
   const rows = entries.map((entry) => ({
     ...entry,
     digest: sha256(source.subarray(entry.offset, entry.offset + entry.length)),

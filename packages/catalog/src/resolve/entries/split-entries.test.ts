@@ -147,6 +147,15 @@ describe('splitEntries', () => {
     expect(splitEntries(Buffer.from(text))).toBeUndefined();
   });
 
+  it.each(RENDITIONS)('stops in %s after as many entries as are allowed', (rendition) => {
+    const definitions = ['A', 'B', 'C'].map((kind) => functionDefinition({ names: { kind } }));
+    const bytes = rendered(rendition, definitions);
+    expect(splitEntries(bytes, { maxEntries: 3 })).toEqual(splitEntries(bytes));
+    const some = splitEntries(bytes, { maxEntries: 2 });
+    expect(some).toMatchObject({ hasMore: true, entries: [{ kind: 'A' }, { kind: 'B' }] });
+    expect(some!.entries).toEqual(splitEntries(bytes)!.entries.slice(0, 2));
+  });
+
   it('is linear in the size of hostile text', () => {
     for (const line of ['  - group: a\n', '    \n', ' ', '\n', '  - ', '{"group":"', '"']) {
       const head = canonical.slice(0, canonical.indexOf('  - group'));

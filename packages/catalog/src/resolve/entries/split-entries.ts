@@ -14,6 +14,8 @@ export interface SplitDocument {
   form: EntryForm;
   /** In the order of the document; a function may be there twice. */
   entries: EntryRange[];
+  /** Set if the document has more entries than `maxEntries`; then the others are missing. */
+  hasMore?: true;
 }
 
 const LINE_FEED = 0x0a;
@@ -41,16 +43,21 @@ const MAX_NAME_BYTES = 1_024;
  * constant memory besides the ranges. Undefined for any other layout, which has to be parsed. Entries are checked when they
  * are read.
  */
-export function splitEntries(bytes: Uint8Array): SplitDocument | undefined {
+export function splitEntries(
+  bytes: Uint8Array,
+  { maxEntries = Number.POSITIVE_INFINITY } = {},
+): SplitDocument | undefined {
   const document = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const head = document.subarray(0, MAX_HEAD_BYTES).toString('latin1');
   const yaml = YAML_HEAD.exec(head)?.[0];
-  if (yaml !== undefined) return splitYaml(document, yaml.length);
+  if (yaml !== undefined) return splitYaml(document, yaml.length, maxEntries);
   const json = JSON_HEAD.exec(head)?.[0];
   if (json !== undefined && isEmptyList(`${json}]}}`))
-    return splitJson(document, json.length, JSON_NAME, ']}}');
+    return splitJson(document, json.length, { names: JSON_NAME, last: ']}}', maxEntries });
   const snapshot = SNAPSHOT_HEAD.exec(head)?.[0];
-  return snapshot === undefined ? undefined : splitJson(document, snapshot.length, SNAPSHOT_NAME, ']}');
+  return snapshot === undefined
+    ? undefined
+    : splitJson(document, snapshot.length, { names: SNAPSHOT_NAME, last: ']}', maxEntries });
 }
 
 /** Reports whether the text before the entries is all that the document has besides them. */
@@ -64,7 +71,7 @@ function isEmptyList(text: string): boolean {
 }
 
 /** Each line after the first of an entry is empty or further in than its dash. */
-function splitYaml(document: Buffer, start: number): SplitDocument | undefined {
+function splitYaml(document: Buffer, start: number, maxEntries: number): SplitDocument | undefined {
   const entries: EntryRange[] = [];
   let from = start;
   let name: FunctionName | undefined;
@@ -78,6 +85,7 @@ function splitYaml(document: Buffer, start: number): SplitDocument | undefined {
       document[at + 3] === SPACE
     ) {
       if (name !== undefined) entries.push({ ...name, offset: from, length: at - from });
+      if (entries.length >= maxEntries) return { form: 'yaml', entries, hasMore: true };
       const found = YAML_NAME.exec(
         document.toString('latin1', at, Math.min(at + MAX_NAME_BYTES, document.length)),
       );
@@ -109,7 +117,11 @@ function plainText(scalar: string): string | undefined {
 }
 
 /** Each entry is one line. */
-function splitJson(document: Buffer, start: number, names: RegExp, last: string): SplitDocument | undefined {
+function splitJson(
+  document: Buffer,
+  start: number,
+  { names, last, maxEntries }: { names: RegExp; last: string; maxEntries: number },
+): SplitDocument | undefined {
   const entries: EntryRange[] = [];
   for (let at = start; at < document.length; ) {
     const found = document.indexOf(LINE_FEED, at);
@@ -122,6 +134,7 @@ function splitJson(document: Buffer, start: number, names: RegExp, last: string)
     const match = names.exec(document.toString('latin1', at, Math.min(at + MAX_NAME_BYTES, end)));
     const name = match === null ? undefined : readName(match[1], match[2]);
     if (name === undefined) return undefined;
+    if (entries.length >= maxEntries) return { form: 'json', entries, hasMore: true };
     entries.push({ ...name, offset: at, length });
     at = end + 1;
   }
