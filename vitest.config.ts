@@ -12,7 +12,7 @@ const INTEROP = [
   'test/conformance/sigstore/*.test.ts',
   'test/conformance/command.test.ts',
   'test/browser/!(pages).test.ts',
-  'test/pipelines/pre-commit.test.ts',
+  'test/pipelines/{pre-commit,build-action,gitlab}.test.ts',
 ];
 /** An integration test, of which one case needs cosign. */
 const COSIGN_CASE = 'test/end-to-end/signed-snapshots.test.ts';

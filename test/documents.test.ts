@@ -46,7 +46,7 @@ const runByOthers: Record<string, string> = {
   porch: 'test/interop/porch.test.ts',
   kpt: 'test/interop/kpt.test.ts',
   flux: 'test/interop/flux.test.ts',
-  argocd: 'test/interop/argocd.test.ts',
+  argocd: 'test/interop/argocd-steps.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

@@ -1,0 +1,103 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { missingReason, titleWithReason } from '../interop/oci-tools.js';
+import { type SampleShop, startShop } from '../interop/sample-shop.js';
+import { cleanEnvironment, krmhub, root, temporaryFolder } from '../running.js';
+
+/** Runs the jobs of action/gitlab-ci.yml as a runner of GitLab does, for an application of a real registry. */
+
+interface Job {
+  extends?: string;
+  needs?: string[];
+  image?: string;
+  variables?: Record<string, string>;
+  cache?: { key: { files: string[]; prefix: string }; paths: string[] };
+  script?: string[];
+  artifacts?: { paths: string[] };
+}
+
+const jobs = parse(readFileSync(path.join(root, 'action/gitlab-ci.yml'), 'utf8')) as Record<string, Job>;
+const why = missingReason('kubectl');
+const { folder, remove } = temporaryFolder();
+afterAll(remove);
+
+const job = (name: string): Job => {
+  const { extends: parent, ...own } = jobs[name]!;
+  return parent === undefined ? own : { ...job(parent), ...own };
+};
+const visible = Object.keys(jobs).filter((name) => !name.startsWith('.'));
+
+describe('the jobs for GitLab', () => {
+  it('extend and need jobs that exist, and cache the folder that krmhub uses', () => {
+    expect(visible).toEqual(['krmhub-check', 'krmhub-build']);
+    for (const name of visible) {
+      const { image, needs = [], cache, variables } = job(name);
+      expect([image, needs.filter((needed) => !visible.includes(needed))]).toEqual(['$KRMHUB_IMAGE', []]);
+      expect(cache!.paths.map((one) => `$CI_PROJECT_DIR/${one.replace(/\/$/, '')}`)).toEqual([
+        variables!.KRMHUB_CACHE,
+      ]);
+    }
+    expect(job('krmhub-build').artifacts!.paths).toEqual(['$KRMHUB_OUTPUT']);
+  });
+});
+
+describe.skipIf(why !== undefined)(titleWithReason('the jobs for GitLab, run,', why), () => {
+  let shop: SampleShop;
+  const project = path.join(folder, 'project');
+
+  beforeAll(async () => {
+    shop = await startShop(folder);
+    shop.write(path.join(project, 'apps/shop'));
+    const args = ['lock', 'apps/shop', '--trusted-catalog', shop.catalog];
+    const { code, stderr } = await krmhub(args, { cwd: project });
+    expect(code, stderr).toBe(0);
+  }, 120_000);
+  afterAll(() => shop?.registry.stop());
+
+  /** Runs a job in a copy of the project, with variables of the pipeline. */
+  function run(
+    name: string,
+    given: Record<string, string>,
+  ): { status: number | null; log: string; at: string } {
+    const at = path.join(folder, `run-${name}`);
+    rmSync(at, { recursive: true, force: true });
+    cpSync(project, at, { recursive: true });
+    const { variables = {}, script = [] } = job(name);
+    const values: Record<string, string> = { ...variables, ...given, CI_PROJECT_DIR: at };
+    const expanded = Object.entries(values).map(([key, text]) => [
+      key,
+      text.replace(/\$(\w+)/g, (_, other: string) => values[other] ?? ''),
+    ]);
+    const env = cleanEnvironment(folder, {
+      ...Object.fromEntries(expanded),
+      PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+    });
+    // Each line is a command of one shell.
+    const shell = ['--norc', '-eo', 'pipefail', '-c', script.join('\n')];
+    const { status, stdout, stderr } = spawnSync('bash', shell, { cwd: at, env, encoding: 'utf8' });
+    return { status, log: stdout + stderr, at };
+  }
+  const variables = () => ({
+    KRMHUB_FOLDER: 'apps/shop',
+    KRMHUB_OPTIONS: `--trusted-catalog ${shop.catalog}`,
+    KRMHUB_BUILD_OPTIONS: '--allow-exec',
+  });
+
+  it('check the lock, explain and build', () => {
+    const checked = run('krmhub-check', variables());
+    expect(checked.status, checked.log).toBe(0);
+    expect(checked.log).toContain('SetOwner');
+    const built = run('krmhub-build', variables());
+    expect(built.status, built.log).toBe(0);
+    expect(readFileSync(path.join(built.at, 'rendered.yaml'), 'utf8')).toContain('owner: shop');
+    expect(existsSync(path.join(built.at, '.krmhub-cache/blobs'))).toBe(true);
+  });
+
+  it('fail for a catalog that is not trusted', () => {
+    expect(run('krmhub-check', { ...variables(), KRMHUB_OPTIONS: '' }).status).toBe(4);
+    expect(run('krmhub-build', { ...variables(), KRMHUB_OPTIONS: '' }).status).toBe(4);
+  });
+});
