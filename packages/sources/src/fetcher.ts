@@ -1,4 +1,4 @@
-import type { SourceAddress } from '@krmhub/catalog';
+import { formatSourceAddress, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
@@ -136,18 +136,7 @@ function getHost(url: string): string {
 
 /** Identifies what is fetched: of one address, a folder may be read in several ways. */
 function formatAddress({ address, folder }: FetchRequest): string {
-  return folder === undefined ? addressText(address) : `${folder.releases} ${addressText(address)}`;
-}
-
-function addressText(address: SourceAddress): string {
-  switch (address.type) {
-    case 'http':
-      return address.url;
-    case 'git':
-      return `git::${address.repository}//${address.path}?ref=${address.ref ?? ''}`;
-    case 'oci':
-      return `oci://${address.reference}`;
-    case 'file':
-      return `file:${address.path}`;
-  }
+  return folder === undefined
+    ? formatSourceAddress(address)
+    : `${folder.releases} ${formatSourceAddress(address)}`;
 }

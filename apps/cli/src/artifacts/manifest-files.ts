@@ -1,9 +1,8 @@
-import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArchiveFile } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError, readFileUpTo, readStdin } from '../files/read-file.js';
+import { diskError, readFileUpTo, readFolder, readStdin } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 
 /** Bytes of all files of an artifact: Flux unpacks no more by default. */
@@ -19,6 +18,8 @@ export interface ManifestFiles {
   files: ArchiveFile[];
   /** Files and folders whose name begins with a dot; they are left out. */
   hidden: number;
+  /** Bytes of all files. */
+  size: number;
 }
 
 /**
@@ -26,7 +27,7 @@ export interface ManifestFiles {
  * artifact does not have, so empty input and files that cannot be packed are errors.
  */
 export async function readManifestFiles(io: Io, name: string): Promise<ManifestFiles> {
-  const found: ManifestFiles = { files: [], hidden: 0 };
+  const found: ManifestFiles = { files: [], hidden: 0, size: 0 };
   if (name === '-') {
     add(found, name, STDIN_TITLE, await readStdin(io, MAX_TOTAL_BYTES));
   } else {
@@ -56,14 +57,7 @@ async function addFolder(
   if (depth > MAX_FOLDER_DEPTH) {
     throw new KrmhubError('usage', `cannot push ${root}: more than ${MAX_FOLDER_DEPTH} nested folders`);
   }
-  let entries: Dirent[];
-  try {
-    entries = await readdir(path.resolve(io.cwd, folder), { withFileTypes: true });
-  } catch (error) {
-    throw diskError(error, `cannot read ${folder}`);
-  }
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  for (const entry of entries) {
+  for (const entry of await readFolder(io, folder)) {
     const inner = below === '' ? entry.name : `${below}/${entry.name}`;
     if (entry.name.startsWith('.')) found.hidden++;
     else if (entry.isDirectory()) await addFolder(io, root, inner, found, depth + 1);
@@ -77,16 +71,16 @@ async function addFolder(
   }
 }
 
-function add({ files }: ManifestFiles, root: string, name: string, bytes: Uint8Array): void {
+function add(found: ManifestFiles, root: string, name: string, bytes: Uint8Array): void {
   if (/[\\\x00-\x1f\x7f]/.test(name)) {
     throw new KrmhubError('usage', `cannot push ${root}: a file name has a character that Flux refuses`, {
       hint: `Rename the file: ${JSON.stringify(name)}`,
     });
   }
-  files.push({ name, bytes });
-  const total = files.reduce((sum, file) => sum + file.bytes.byteLength, 0);
-  if (files.length > MAX_FILES || total > MAX_TOTAL_BYTES) {
-    const reason = files.length > MAX_FILES ? `${MAX_FILES} files` : `${MAX_TOTAL_BYTES} bytes`;
+  found.files.push({ name, bytes });
+  found.size += bytes.byteLength;
+  if (found.files.length > MAX_FILES || found.size > MAX_TOTAL_BYTES) {
+    const reason = found.files.length > MAX_FILES ? `${MAX_FILES} files` : `${MAX_TOTAL_BYTES} bytes`;
     throw new KrmhubError('too-large', `cannot push ${root}: more than ${reason}`, {
       hint: 'Push the folder of the rendered manifests only.',
     });

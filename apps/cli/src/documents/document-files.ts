@@ -1,9 +1,8 @@
-import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../files/read-file.js';
+import { diskError, readFileUpTo, readFolder, readStdin, STDIN_NAME } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 
 /** A file that the user named, or that is in a folder that the user named. */
@@ -116,13 +115,7 @@ async function walk(
 ): Promise<void> {
   if (depth > MAX_FOLDER_DEPTH)
     throw new KrmhubError('usage', `cannot read ${folder}: more than ${MAX_FOLDER_DEPTH} nested folders`);
-  let entries: Dirent[];
-  try {
-    entries = await readdir(path.resolve(io.cwd, folder), { withFileTypes: true });
-  } catch (error) {
-    throw diskError(error, `cannot read ${folder}`);
-  }
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const entries = await readFolder(io, folder);
   const isChart = entries.some((entry) => entry.isFile() && entry.name === 'Chart.yaml');
   for (const entry of entries) {
     const name = path.join(folder, entry.name);

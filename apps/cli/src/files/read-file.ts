@@ -1,4 +1,5 @@
-import { open } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
@@ -25,6 +26,16 @@ export async function readFileUpTo(
     } finally {
       await file.close();
     }
+  } catch (error) {
+    throw diskError(error, `cannot read ${name}`);
+  }
+}
+
+/** Lists a folder in the order of the names. */
+export async function readFolder(io: Pick<Io, 'cwd'>, name: string): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(path.resolve(io.cwd, name), { withFileTypes: true });
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     throw diskError(error, `cannot read ${name}`);
   }

@@ -50,6 +50,20 @@ export function readSourceAddress(text: string, { folders = false } = {}): ReadA
   return readPath(text);
 }
 
+/** Returns a text that identifies what an address names: equal addresses have equal texts. */
+export function formatSourceAddress(address: SourceAddress): string {
+  switch (address.type) {
+    case 'http':
+      return address.url;
+    case 'git':
+      return `git::${address.repository}//${address.path}?ref=${address.ref ?? ''}`;
+    case 'oci':
+      return `oci://${address.reference}`;
+    case 'file':
+      return `file:${address.path}`;
+  }
+}
+
 /** Parses a relative path. It rejects text that looks like a URL without a scheme. */
 function readPath(text: string): ReadAddress {
   const path = text.replace(/^(?:\.\/+)+/, '');

@@ -1,6 +1,10 @@
 import path from 'node:path';
 import { canonicalCatalogUrl } from '@krmhub/catalog/policy/catalog-url';
-import { readSourceAddress, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
+import {
+  formatSourceAddress,
+  readSourceAddress,
+  type SourceAddress,
+} from '@krmhub/catalog/recipe/source-address';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
@@ -73,16 +77,8 @@ function absolute(address: SourceAddress, folder: string): SourceAddress {
 }
 
 function identityOf(address: SourceAddress): string {
-  switch (address.type) {
-    case 'http':
-      return canonicalCatalogUrl(address.url) ?? address.url;
-    case 'git':
-      return `git::${address.repository}//${address.path}?ref=${address.ref ?? ''}`;
-    case 'oci':
-      return `oci://${address.reference}`;
-    case 'file':
-      return `file:${address.path}`;
-  }
+  const url = address.type === 'http' ? canonicalCatalogUrl(address.url) : undefined;
+  return url ?? formatSourceAddress(address);
 }
 
 function registryCatalog(text: string): RegistryCatalog | undefined {
