@@ -64,7 +64,7 @@ export class ImageBuilder {
       `docker://${host}/${repository}:v1.0.0`,
     );
     const { digest } = await manifestAt(this.#registry.url, repository, 'v1.0.0');
-    // Whoever runs it has to pull it.
+    // A user who runs it has to pull it.
     await this.#engine.podman('rmi', '--force', `localhost/${name}`);
     return {
       tagged: `${host}/${repository}:v1.0.0`,

@@ -6,7 +6,7 @@ import { catalogText, definitionText } from '../testing/catalog-build.js';
 import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../testing/package-files.js';
 
-/** A lock file that somebody changed must not choose what runs where its catalog is trusted. */
+/** A lock file that an attacker changed must not choose what runs where its catalog is trusted. */
 
 let pack: TestPackage;
 afterEach(() => pack.remove());

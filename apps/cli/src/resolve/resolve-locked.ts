@@ -81,7 +81,7 @@ function locate(
   return undefined;
 }
 
-/** Nothing but the lock and the cache is used; whoever wants that reviews the lock file. */
+/** Uses only the lock and the cache. A user who sets --frozen reviews the lock file. */
 async function useFrozen(
   context: SearchContext,
   trust: OptionTrust,

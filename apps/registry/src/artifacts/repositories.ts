@@ -2,7 +2,7 @@ import type { FunctionName } from '@krmhub/schema';
 
 /**
  * What a repository is: of a function, whose tags are its releases; of a catalog, whose tags are the serials of its
- * snapshots; or of whoever may push to it.
+ * snapshots; or of users who may push to it.
  */
 export type RepositoryKind =
   | { of: 'function'; group: string; kindFolded: string }

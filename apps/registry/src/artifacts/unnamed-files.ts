@@ -7,7 +7,7 @@ import { SERVER_LIMITS } from '../limits.js';
 interface Deps {
   store: Pick<ManifestStore, 'findUnreferencedFiles'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
-  /** Held for reading by whoever stores a file, until its row is there; `held` for a caller that has it for writing. */
+  /** Held for reading while a file is stored, until its row is there; `held` for a caller that has it for writing. */
   bytesLock: Pick<RwLock, 'write'> | 'held';
 }
 

@@ -109,7 +109,7 @@ async function pushTag(release: string, key?: TestKey): Promise<Response> {
   return client.put(REPOSITORY, release, manifest);
 }
 
-/** Only the owner can publish 2.0.0, whoever tries. */
+/** Only the owner can publish 2.0.0. */
 async function expectOnlyOwner(): Promise<void> {
   for (const key of [undefined, thief]) {
     const { status, detail } = await publish('2.0.0', key);

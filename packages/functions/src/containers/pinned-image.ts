@@ -3,7 +3,7 @@ import { parseImageReference } from '@krmhub/schema/image-reference';
 
 /**
  * Returns `NAME@sha256:…` without a tag, which some engines refuse beside a digest. Throws `untrusted` for an image
- * without a digest, because whoever can push to its registry could change what runs.
+ * without a digest, because a user who can push to its registry could change what runs.
  */
 export function pinnedImage(image: string): string {
   const reference = parseImageReference(image);

@@ -2,7 +2,7 @@ import { isGroup, isKind } from '@krmhub/schema/gvk';
 import { readCatalog } from '@krmhub/schema/read-catalog';
 import { catalogPieces, orderDefinition } from '../../render/render.js';
 
-/** An entry that cannot be used, in the place of the entry: whoever needs it has to learn why. */
+/** Replaces an entry that cannot be used, with the reason for the users who need it. */
 export interface UnusableEntry {
   group: string;
   names: { kind: string };
