@@ -136,6 +136,13 @@ describe('a catalog with a pinned key', () => {
     },
   );
 
+  it('is the same as an artifact of its registry', async () => {
+    const { serial } = (await client.catalog('default')).newest!;
+    const text = `oci://${new URL(proxy.url).host}/catalogs/default:latest`;
+    expect((await resolve({ text })).catalog).toMatchObject({ name: 'default', serial });
+    expect((await resolve({ text, offline: true })).catalog).toMatchObject({ name: 'default', serial });
+  });
+
   it('is refused where the options trust only other content', async () => {
     const option = `${url()}@sha256:${'b'.repeat(64)}`;
     await expect(resolve({ trustedCatalogs: [option] })).rejects.toMatchObject(

@@ -4,6 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { SourceFetcher } from '@krmhub/sources';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
+import { RESOLVE_LIMITS } from '../limits.js';
 
 /** A remote document, fetched now or unchanged since it was cached. None of it is verified but its digest. */
 export interface RemoteDocument {
@@ -29,6 +30,9 @@ export class DocumentFetcher {
   readonly #offline: boolean;
   readonly #openFetcher: () => Promise<SourceFetcher>;
   #fetcher: Promise<SourceFetcher> | undefined;
+  /** Fetches that run, and those that wait for one to end. */
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(
     cache: Cache,
@@ -57,12 +61,14 @@ export class DocumentFetcher {
         hint: 'Run the command once without --offline.',
       });
     }
-    this.#fetcher ??= this.#openFetcher();
-    const fetched = await (await this.#fetcher).fetch({
-      address,
-      maxBytes,
-      bundles,
-      ...(known === undefined ? {} : { validators: known.validators }),
+    const fetched = await this.#limited(async () => {
+      this.#fetcher ??= this.#openFetcher();
+      return (await this.#fetcher).fetch({
+        address,
+        maxBytes,
+        bundles,
+        ...(known === undefined ? {} : { validators: known.validators }),
+      });
     });
     if (fetched.bytes === undefined && known === undefined) {
       throw new TypeError('without validators there is always a document');
@@ -90,6 +96,20 @@ export class DocumentFetcher {
     throw new KrmhubError('unavailable', `cannot read ${recordName(request.address)} from the cache`, {
       hint: this.#offline ? 'Run the command once without --offline.' : 'Try again.',
     });
+  }
+
+  /** A package may use hundreds of functions, each of which is a request. */
+  async #limited<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#running >= RESOLVE_LIMITS.maxParallelFetches) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
   }
 
   async #known(

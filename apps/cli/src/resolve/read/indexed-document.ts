@@ -12,6 +12,7 @@ import type { EntryForm } from '@krmhub/catalog/resolve/entries/split-entries';
 import type { FunctionName } from '@krmhub/schema/definition';
 import { type Digest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { VERSION } from '../../io/version.js';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
 import { RESOLVE_LIMITS } from '../limits.js';
@@ -112,7 +113,7 @@ async function openIndex(document: WholeDocument, cache: Cache): Promise<Indexed
   if (index === undefined) return undefined;
   const found = await readHeader(index);
   const entries =
-    found?.header.document === document.digest
+    found?.header.document === document.digest && found.header.program === VERSION
       ? await fileSource(
           found.header.entries === document.digest && document.file !== undefined
             ? document.file
@@ -161,7 +162,7 @@ async function buildIndex(
     digest: sha256(source.subarray(entry.offset, entry.offset + entry.length)),
   }));
   const digest = normal === undefined ? document.digest : sha256(normal);
-  const index = writeEntryIndex({ document: document.digest, entries: digest, form }, rows);
+  const index = writeEntryIndex({ program: VERSION, document: document.digest, entries: digest, form }, rows);
   await writer.write(async () => {
     if (normal !== undefined) await cache.writeBlob(normal);
     await cache.writeIndex(document.digest, index);

@@ -11,7 +11,12 @@ import {
   writeEntryIndex,
 } from './entry-index.js';
 
-const source = { document: sha256('document'), entries: sha256('entries'), form: 'yaml' as const };
+const source = {
+  program: '1.2.3',
+  document: sha256('document'),
+  entries: sha256('entries'),
+  form: 'yaml' as const,
+};
 const entriesOf = (count: number): IndexedEntry[] =>
   Array.from({ length: count }, (_, at) => ({
     group: `g${at % 100}.example.com`,

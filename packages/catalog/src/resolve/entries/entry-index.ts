@@ -17,6 +17,8 @@ export interface IndexedEntry extends EntryRange {
 }
 
 export interface IndexHeader {
+  /** Version of the program that wrote it: another one may read documents in another way. */
+  program: string;
   /** Digest of the document that the index belongs to. */
   document: Digest;
   /** Digest of the document that has the entries' bytes: the same, or its entries in normal form. */
@@ -46,7 +48,7 @@ export const HEADER_BYTES = 65_536;
 
 /** The index of a document whose entries are these, in its order. */
 export function writeEntryIndex(
-  source: Pick<IndexHeader, 'document' | 'entries' | 'form'>,
+  source: Pick<IndexHeader, 'program' | 'document' | 'entries' | 'form'>,
   entries: readonly IndexedEntry[],
 ): Uint8Array {
   const groups: IndexedEntry[][] = Array.from(
