@@ -179,6 +179,31 @@ describe('krmhub kpt sync', () => {
     ]);
   });
 
+  it('fills in the image that a functionConfig names itself, whatever the catalog has', async () => {
+    const entry = (image: string) => `  mutators:\n    - ${image}configPath: owner.yaml # pinned\n`;
+    const own = (runtime: string) => `${config('SetOwner')}runtime: ${runtime}\n`;
+    await open({
+      'app/Kptfile': kptfile(entry(`image: ${image('set-owner', 'a')}\n      `)),
+      'app/owner.yaml': own('{container: {image: registry.example.com/fn/set-owner:v0.9.0}}'),
+    });
+    const pinned = kptfile(entry('image: registry.example.com/fn/set-owner:v0.9.0\n      '));
+    for (const said of [/1 function/, /1 function is up to date/]) {
+      const io = await sync('app', '-c', 'catalog.yaml');
+      expect([io.exitCode, io.err()]).toEqual([0, expect.stringMatching(said)]);
+      expect(read('app/Kptfile')).toBe(pinned);
+    }
+    await pack.write({ 'app/Kptfile': kptfile(entry('')), 'app/owner.yaml': own('{exec: {path: ./run}}') });
+    const io = await sync('app', '-c', 'catalog.yaml');
+    expect([io.exitCode, io.err()]).toEqual([
+      3,
+      expect.stringContaining('names its own runtime, which is not an image'),
+    ]);
+    // A field of the function itself.
+    await pack.write({ 'app/owner.yaml': own('java') });
+    expect((await sync('app', '-c', 'catalog.yaml')).exitCode).toBe(0);
+    expect(read('app/Kptfile')).toContain(image('set-owner', 'a'));
+  });
+
   it.each<[string, Record<string, string>, string[], number, RegExp]>([
     [
       'a kind that no catalog has, without an image',

@@ -48,6 +48,17 @@ export function readInlineRuntime(config: JsonObject): InlineReading {
   return runtime === undefined ? { problems } : { runtime, problems };
 }
 
+/**
+ * Reads only the field `runtime`, for kpt: it does not read the annotations. A field that is not the one of KEP-2906 belongs to the
+ * function.
+ */
+export function readRuntimeField(config: JsonObject): InlineReading {
+  const problems: InlineProblem[] = [];
+  const value = field(config, 'runtime');
+  const runtime = isObject(value) ? readSpec(value, ['runtime'], problems) : undefined;
+  return runtime === undefined || problems.length > 0 ? { problems: [] } : { runtime, problems };
+}
+
 function readAnnotation(config: JsonObject, problems: InlineProblem[]): InlineRuntime | undefined {
   const metadata = field(config, 'metadata');
   const annotations = field(metadata, 'annotations');

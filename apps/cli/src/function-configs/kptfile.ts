@@ -20,7 +20,7 @@ const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
 
 /**
  * Reads the pipeline of a Kptfile and of the packages below it, in the order in which kpt runs them: subpackages first. A
- * functionConfig names no runtime there; the Kptfile does.
+ * functionConfig names a runtime there only with the field of KEP-2906.
  */
 export async function readKptfile(
   context: LayerContext,
@@ -130,7 +130,7 @@ function stepWithoutFile(
   read: LayerFile,
   at: Path,
   { name, written }: Step,
-  { catalogs, ...use }: Required<Omit<ConfigUse, 'ignoresRuntime'>>,
+  { catalogs, ...use }: Required<Omit<ConfigUse, 'ignoresAnnotations'>>,
 ): ListedFunction | undefined {
   const place = read.place(at);
   if (!reader.countFunction(place)) return undefined;
@@ -164,7 +164,7 @@ async function readConfigFile(
   }
   const bytes = await reader.readFile(local.path);
   if (bytes === undefined) return undefined;
-  const listed = listConfigs(reader, { bytes, file: local.path }, { ...use, ignoresRuntime: true });
+  const listed = listConfigs(reader, { bytes, file: local.path }, { ...use, ignoresAnnotations: true });
   if (listed.length > 1) {
     const message = `${configPath} has ${listed.length} functionConfigs, expected one`;
     reader.report('layer/pipeline', message, place, 'Write each functionConfig into a file of its own.');

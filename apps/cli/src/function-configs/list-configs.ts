@@ -3,7 +3,7 @@ import { field, isObject } from '@krmhub/schema/json/access';
 import type { YamlDocument } from '@krmhub/schema/yaml';
 import type { CatalogReference } from '../resolve/resolution.js';
 import { configValues, isBuiltin, isReadOfConfig, readDocuments } from './config-documents.js';
-import { readInlineRuntime } from './inline-runtime.js';
+import { readInlineRuntime, readRuntimeField } from './inline-runtime.js';
 import type { LayerReader } from './layer-reader.js';
 import type { FunctionField, ListedFunction } from './layers.js';
 
@@ -14,8 +14,8 @@ export interface ConfigUse {
   catalogs: readonly CatalogReference[];
   field: FunctionField;
   entry?: { index: number; text: string };
-  /** The orchestrator does not read the runtime that a functionConfig names itself. */
-  ignoresRuntime?: boolean;
+  /** The orchestrator does not read the annotations that name a runtime. */
+  ignoresAnnotations?: boolean;
 }
 
 /** Where the text of functionConfigs is. */
@@ -49,7 +49,7 @@ export function listDocument(
   reader: LayerReader,
   document: YamlDocument,
   { file, inline }: { file: string; inline: boolean },
-  { layer, catalogs, field: used, entry, ignoresRuntime = false }: ConfigUse,
+  { layer, catalogs, field: used, entry, ignoresAnnotations = false }: ConfigUse,
 ): ListedFunction[] {
   return configValues(document).flatMap(({ value, path }): ListedFunction[] => {
     const range = document.locate(path);
@@ -66,7 +66,7 @@ export function listDocument(
       return [];
     }
     if (!reader.countFunction(place)) return [];
-    const { runtime, problems } = ignoresRuntime ? { problems: [] } : readInlineRuntime(value);
+    const { runtime, problems } = ignoresAnnotations ? readRuntimeField(value) : readInlineRuntime(value);
     for (const { code, message, at } of problems) {
       const full = [...path, ...at];
       reader.report(code, message, { file, range: document.locate(full), path: formatPath(full) });

@@ -33,7 +33,7 @@ export function entryRuntime({ apiVersion, kind, runtime, warnings }: Resolution
 }
 
 /** kpt looks for an image without a slash in its own registry, container engines in that of Docker. */
-function qualified(image: string): string {
+export function qualified(image: string): string {
   const reference = parseImageReference(image);
   if (!reference.ok || reference.host !== undefined) return image;
   return reference.repository.includes('/') ? image : `docker.io/library/${image}`;

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { InlineRuntime } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
@@ -7,7 +8,7 @@ import type { Io } from '../io/io.js';
 import type { Resolution, Resolver } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
 import { editKptfile } from './edit-kptfile.js';
-import { entryRuntime, type FilledRuntime } from './entry-runtime.js';
+import { entryRuntime, type FilledRuntime, qualified } from './entry-runtime.js';
 import { type Kptfile, type PipelineEntry, readKptfile } from './kptfile.js';
 import type { TextEdit } from './text-edits.js';
 
@@ -98,7 +99,9 @@ async function planEntry(
     const reason = 'it has no configPath, so that its kind is unknown';
     return { plan: { entry: name, outcome: 'left', ...runtimeFields(entry), reason, warnings: [] } };
   }
-  const { apiVersion, kind, catalogs } = listed.request;
+  const { apiVersion, kind, catalogs, inline } = listed.request;
+  // The field `runtime` of KEP-2906 comes before all catalogs.
+  if (inline !== undefined) return planInline(entry, name, { apiVersion, kind, inline });
   if (catalogs.length === 0 && !context.hasCatalogs) {
     const reason = 'its Kptfile names no catalog';
     if (written === undefined) {
@@ -111,7 +114,6 @@ async function planEntry(
   }
   let resolution: Resolution;
   try {
-    // kpt does not read the runtime that a functionConfig names itself.
     resolution = await context.resolver.resolve({ apiVersion, kind, catalogs });
   } catch (error) {
     if (written === undefined || !isUnresolved(error)) throw error;
@@ -133,6 +135,28 @@ async function planEntry(
     warnings,
   };
   return { plan, runtime };
+}
+
+/** kpt does not read the runtime that a functionConfig names itself: an image is filled in as it is written there. */
+function planInline(
+  entry: PipelineEntry,
+  name: string,
+  { apiVersion, kind, inline }: { apiVersion: string; kind: string; inline: InlineRuntime },
+): { plan: EntryPlan; runtime?: FilledRuntime } {
+  const written = entry.image ?? entry.exec ?? undefined;
+  const plan = { entry: name, apiVersion, kind, warnings: [] };
+  if (inline.type !== 'container') {
+    const reason = 'its functionConfig names its own runtime';
+    if (written !== undefined) return { plan: { ...plan, outcome: 'left', ...runtimeFields(entry), reason } };
+    throw new KrmhubError('unsupported', `${reason}, which is not an image`, {
+      hint: 'Write `exec` or `image` into the entry of the Kptfile yourself.',
+    });
+  }
+  const runtime: FilledRuntime = { field: 'image', value: qualified(inline.image), warnings: [] };
+  const isUnchanged = entry.image === runtime.value;
+  const outcome = isUnchanged ? 'unchanged' : written === undefined ? 'filled' : 'replaced';
+  const before = isUnchanged || written === undefined ? {} : { before: written };
+  return { plan: { ...plan, outcome, image: runtime.value, ...before }, runtime };
 }
 
 function runtimeFields({ image, exec }: PipelineEntry): Pick<EntryPlan, 'image' | 'exec'> {
