@@ -11,6 +11,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const outdir = path.join(root, 'apps/cli/dist/bundle');
 
 const workspaces = [
+  'packages/starlark',
   'packages/schema',
   'packages/catalog',
   'packages/api',

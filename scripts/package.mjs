@@ -31,6 +31,7 @@ if (output.startsWith('-') || rest.length > 0) {
   process.exit(2);
 }
 const workspaces = [
+  'packages/starlark',
   'packages/schema',
   'packages/catalog',
   'packages/api',

@@ -22,11 +22,12 @@ interface Workspace {
 
 const workspaces: Record<string, Workspace> = {
   'packages/schema': { below: [], pure: true },
+  'packages/starlark': { below: [], pure: true },
   'packages/catalog': { below: ['@krmhub/schema'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
   'packages/oci': { below: ['@krmhub/schema'], pure: false },
   'packages/signing': { below: ['@krmhub/schema'], pure: false },
-  'packages/functions': { below: ['@krmhub/schema'], pure: false },
+  'packages/functions': { below: ['@krmhub/schema', '@krmhub/starlark'], pure: false },
   'packages/sources': { below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/oci'], pure: false },
   'apps/registry': {
     below: [
@@ -47,6 +48,7 @@ const workspaces: Record<string, Workspace> = {
       '@krmhub/oci',
       '@krmhub/signing',
       '@krmhub/functions',
+      '@krmhub/starlark',
       '@krmhub/sources',
       '@krmhub/registry',
     ],

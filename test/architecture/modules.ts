@@ -47,6 +47,10 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'lint',
     ],
   },
+  'packages/starlark': {
+    values: [],
+    index: ['values'],
+  },
   'packages/catalog': {
     ports: [],
     compare: ['ports'],

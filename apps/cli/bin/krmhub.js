@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 
 const built = (file) => statSync(new URL(`../${file}`, import.meta.url), { throwIfNoEntry: false })?.mtimeMs;
-const parts = ['schema', 'catalog', 'api', 'oci', 'signing', 'functions', 'sources'].map(
+const parts = ['starlark', 'schema', 'catalog', 'api', 'oci', 'signing', 'functions', 'sources'].map(
   (name) => `../../packages/${name}`,
 );
 

@@ -1,0 +1,94 @@
+import { compositeKey } from './key-text.js';
+import type { Thread } from './thread.js';
+import { typeName } from './type-name.js';
+import { HeapValue, type Key, type Kwargs, type ReprWriter, type Value } from './value.js';
+
+/** The code of a built-in function. It may keep neither `args` nor `kwargs`. Errors are `EvaluationError`s. */
+export type BuiltinBody = (thread: Thread, args: readonly Value[], kwargs: Kwargs) => Value;
+
+/** The code of a built-in method. `name` is the method's, for messages. */
+export type MethodBody<Receiver extends Value = Value> = (
+  thread: Thread,
+  receiver: Receiver,
+  args: readonly Value[],
+  kwargs: Kwargs,
+) => Value;
+
+/** The methods of a type, by name. */
+export type MethodTable = ReadonlyMap<string, MethodBody>;
+
+/** Returns a method table; the methods are only called with receivers of their type. */
+export function methodTable<Receiver extends Value>(
+  methods: readonly (readonly [string, MethodBody<Receiver>])[],
+): MethodTable {
+  return new Map(methods as unknown as readonly (readonly [string, MethodBody])[]);
+}
+
+/** A built-in function: `len`. */
+export class Builtin extends HeapValue {
+  constructor(
+    readonly name: string,
+    readonly body: BuiltinBody,
+  ) {
+    super();
+  }
+
+  override get typeName(): string {
+    return 'builtin_function_or_method';
+  }
+
+  override hashKey(): Key {
+    return this;
+  }
+
+  override writeRepr(writer: ReprWriter): void {
+    writer.write(`<built-in function ${this.name}>`);
+  }
+
+  override call(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+    return this.body(thread, args, kwargs);
+  }
+
+  override get callable(): boolean {
+    return true;
+  }
+}
+
+/** A method bound to its receiver: `x.append`. */
+export class BoundMethod extends HeapValue {
+  constructor(
+    readonly name: string,
+    readonly receiver: Value,
+    readonly body: MethodBody,
+  ) {
+    super();
+  }
+
+  override get typeName(): string {
+    return 'builtin_function_or_method';
+  }
+
+  override hashKey(): Key {
+    return compositeKey(`m${this.name}:`, [this.receiver]);
+  }
+
+  override equalTo(other: HeapValue): boolean {
+    return this.name === (other as BoundMethod).name && this.receiver === (other as BoundMethod).receiver;
+  }
+
+  override writeRepr(writer: ReprWriter): void {
+    writer.write(`<built-in method ${this.name} of ${typeName(this.receiver)} value>`);
+  }
+
+  override call(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+    return this.body(thread, this.receiver, args, kwargs);
+  }
+
+  override get callable(): boolean {
+    return true;
+  }
+
+  override freezeInto(queue: Value[]): void {
+    queue.push(this.receiver);
+  }
+}

@@ -1,0 +1,129 @@
+import { equals } from './equality.js';
+import { EvaluationError } from './evaluation-error.js';
+import { keyOf } from './key.js';
+import type { Thread } from './thread.js';
+import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+
+/** A dict in insertion order. Keys are compared by value: `1` and `1.0` are the same key. */
+export class Dict extends HeapValue {
+  frozen = false;
+  /** Iterations that run now; the dict cannot be changed meanwhile. */
+  iterators = 0;
+  readonly #values = new Map<Key, Value>();
+  /** The keys as inserted, where they are not their own map key: floats, tuples, bytes. */
+  #originals: Map<Key, Value> | undefined;
+
+  override get typeName(): string {
+    return 'dict';
+  }
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  /** Returns the value of a key or `undefined`. Throws if the key is not hashable. */
+  get(key: Value): Value | undefined {
+    return this.#values.get(keyOf(key));
+  }
+
+  has(key: Value): boolean {
+    return this.#values.has(keyOf(key));
+  }
+
+  /** Sets without the check for frozen and iterated dicts. An existing key keeps its place. */
+  set(key: Value, value: Value): void {
+    const mapKey = keyOf(key);
+    if (mapKey !== key && !this.#values.has(mapKey)) {
+      this.#originals ??= new Map();
+      this.#originals.set(mapKey, key);
+    }
+    this.#values.set(mapKey, value);
+  }
+
+  /** Deletes without the check for frozen and iterated dicts. Returns the value that the key had. */
+  delete(key: Value): Value | undefined {
+    const mapKey = keyOf(key);
+    const value = this.#values.get(mapKey);
+    if (value === undefined) return undefined;
+    this.#values.delete(mapKey);
+    this.#originals?.delete(mapKey);
+    return value;
+  }
+
+  clear(): void {
+    this.#values.clear();
+    this.#originals = undefined;
+  }
+
+  /** Throws if the dict is frozen or iterated; `verb` is for the message: `insert into`. */
+  checkMutable(verb: string): void {
+    if (this.frozen) throw new EvaluationError(`cannot ${verb} frozen hash table`);
+    if (this.iterators > 0) throw new EvaluationError(`cannot ${verb} hash table during iteration`);
+  }
+
+  /** Returns the keys as inserted. */
+  keys(): Value[] {
+    const keys = [...this.#values.keys()];
+    if (this.#originals === undefined) return keys;
+    for (let i = 0; i < keys.length; i++) keys[i] = this.#originals.get(keys[i]!) ?? keys[i]!;
+    return keys;
+  }
+
+  values(): Value[] {
+    return [...this.#values.values()];
+  }
+
+  /** Calls `visit` with each entry in order. */
+  forEach(visit: (key: Value, value: Value) => void): void {
+    for (const [mapKey, value] of this.#values) visit(this.#originals?.get(mapKey) ?? mapKey, value);
+  }
+
+  override truth(): boolean {
+    return this.#values.size > 0;
+  }
+
+  override length(): number {
+    return this.#values.size;
+  }
+
+  override elements(): readonly Value[] {
+    return this.keys();
+  }
+
+  override countIterators(change: 1 | -1): void {
+    this.iterators += change;
+  }
+
+  override writeRepr(writer: ReprWriter): void {
+    writer.write('{');
+    writer.writeInside(this, () => {
+      let first = true;
+      this.forEach((key, value) => {
+        if (!first) writer.write(', ');
+        first = false;
+        writer.writeValue(key);
+        writer.write(': ');
+        writer.writeValue(value);
+      });
+    });
+    writer.write('}');
+  }
+
+  override equalTo(other: HeapValue, thread: Thread | undefined, depth: number): boolean {
+    const otherValues = (other as Dict).#values;
+    if (this.#values.size !== otherValues.size) return false;
+    thread?.step(this.#values.size);
+    for (const [key, value] of this.#values) {
+      const otherValue = otherValues.get(key);
+      if (otherValue === undefined || !equals(value, otherValue, thread, depth)) return false;
+    }
+    return true;
+  }
+
+  override freezeInto(queue: Value[]): void {
+    if (this.frozen) return;
+    this.frozen = true;
+    for (const value of this.#values.values()) if (value instanceof HeapValue) queue.push(value);
+    for (const key of this.keys()) if (key instanceof HeapValue) queue.push(key);
+  }
+}

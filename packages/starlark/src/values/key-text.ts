@@ -1,0 +1,53 @@
+import { EvaluationError } from './evaluation-error.js';
+import { keyOf } from './key.js';
+import { HeapValue, type Value } from './value.js';
+
+/** No Starlark string contains this lone surrogate, so the key of a composite value never equals a string's. */
+const MARK = '\ud800';
+const MAX_KEY_LENGTH = 1024 * 1024;
+const MAX_KEY_DEPTH = 200;
+
+let identities = 0;
+const identityNumbers = new WeakMap<HeapValue, number>();
+let depth = 0;
+
+/** Returns a number that only this object has. */
+function identityNumber(value: HeapValue): number {
+  let number = identityNumbers.get(value);
+  if (number === undefined) {
+    number = ++identities;
+    identityNumbers.set(value, number);
+  }
+  return number;
+}
+
+/** Returns the key of a composite value: equal kinds and equal parts give the same text, and only these. */
+export function compositeKey(kind: string, parts: readonly Value[]): string {
+  depth++;
+  try {
+    if (depth > MAX_KEY_DEPTH) throw new EvaluationError('value is nested too deeply to hash');
+    let text = `${MARK}${kind}${parts.length}:`;
+    for (const part of parts) {
+      text += partText(part);
+      if (text.length > MAX_KEY_LENGTH) throw new EvaluationError('value is too large to hash');
+    }
+    return text;
+  } finally {
+    depth--;
+  }
+}
+
+/** Returns the key of a sequence of bytes. */
+export function bytesKey(latin1: string): string {
+  return `${MARK}b${latin1}`;
+}
+
+function partText(part: Value): string {
+  if (typeof part === 'string') return `s${part.length}:${part}`;
+  if (typeof part === 'number') return `n${part};`;
+  const key = keyOf(part);
+  if (typeof key === 'string') return `c${key.length}:${key}`;
+  if (typeof key === 'number' || typeof key === 'bigint') return `n${key};`;
+  if (key instanceof HeapValue) return `o${identityNumber(key)};`;
+  return `${key};`;
+}

@@ -1,0 +1,123 @@
+import { EvaluationError } from './evaluation-error.js';
+import { decodeString } from './string.js';
+import type { Thread } from './thread.js';
+import { HeapValue, type ReprWriter, type Value } from './value.js';
+
+/** Deeper values are errors, far below the depth at which JavaScript's own stack ends. */
+export const MAX_REPR_DEPTH = 500;
+
+const PLAIN = /^[ !#-[\]-~]*$/;
+const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S}]/u;
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+  ['\x07', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+]);
+
+/** Writes the text of values: nested, shared and cyclic ones too. */
+class TextWriter implements ReprWriter {
+  #text = '';
+  #depth = 0;
+  readonly #path = new Set<HeapValue>();
+
+  constructor(readonly thread: Thread | undefined) {}
+
+  get text(): string {
+    return this.#text;
+  }
+
+  write(text: string): void {
+    this.thread?.allocate(text.length);
+    this.#text += text;
+  }
+
+  writeValue(value: Value): void {
+    if (value instanceof HeapValue) {
+      if (++this.#depth > MAX_REPR_DEPTH) throw new EvaluationError('value is nested too deeply to print');
+      this.thread?.step(1);
+      value.writeRepr(this);
+      this.#depth--;
+    } else if (typeof value === 'string') {
+      this.write(quoteString(value));
+    } else if (value === null) {
+      this.write('None');
+    } else if (typeof value === 'boolean') {
+      this.write(value ? 'True' : 'False');
+    } else {
+      this.write(String(value));
+    }
+  }
+
+  /** Runs `write`, but writes `...` if the value contains itself and is already being written. */
+  writeInside(value: HeapValue, write: () => void): void {
+    if (this.#path.has(value)) {
+      this.write('...');
+      return;
+    }
+    this.#path.add(value);
+    write();
+    this.#path.delete(value);
+  }
+
+  /** Writes values separated by commas. */
+  writeValues(values: Iterable<Value>): void {
+    let first = true;
+    for (const value of values) {
+      if (!first) this.write(', ');
+      first = false;
+      this.writeValue(value);
+    }
+  }
+}
+
+/** Returns `repr(value)`. */
+export function repr(value: Value, thread?: Thread): string {
+  if (typeof value === 'string') return quoteString(value);
+  const writer = new TextWriter(thread);
+  writer.writeValue(value);
+  return writer.text;
+}
+
+/** Returns `str(value)`: a string itself, else its `repr`. Bytes are decoded as UTF-8. */
+export function str(value: Value, thread?: Thread): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  return repr(value, thread);
+}
+
+/** Returns a literal of a string, in double quotes. Bytes that are not UTF-8 are written as `\xff`. */
+export function quoteString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
+  let result = '"';
+  for (const character of text) {
+    const code = character.codePointAt(0)!;
+    if (code >= 0x20 && code < 0x7f) {
+      result += SHORT_ESCAPES.get(character) ?? character;
+    } else if (code >= 0xdc80 && code <= 0xdcff) {
+      result += `\\x${hex(code & 0xff, 2)}`;
+    } else if (code > 0x7f && PRINTABLE.test(character)) {
+      result += character;
+    } else {
+      result += SHORT_ESCAPES.get(character) ?? escapeCode(code);
+    }
+  }
+  return `${result}"`;
+}
+
+function escapeCode(code: number): string {
+  if (code < 0x80) return `\\x${hex(code, 2)}`;
+  return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`;
+}
+
+const hex = (value: number, width: number) => value.toString(16).padStart(width, '0');
+
+/** Returns a literal of bytes: `b"a\xff"`. */
+export function quoteBytes(bytes: Uint8Array): string {
+  return `b${quoteString(decodeString(bytes))}`;
+}

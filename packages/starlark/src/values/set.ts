@@ -1,0 +1,98 @@
+import { EvaluationError } from './evaluation-error.js';
+import { keyOf } from './key.js';
+import type { Thread } from './thread.js';
+import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+
+/** A set in insertion order. */
+export class StarlarkSet extends HeapValue {
+  frozen = false;
+  /** Iterations that run now; the set cannot be changed meanwhile. */
+  iterators = 0;
+  /** The elements as inserted, by map key. */
+  readonly #items = new Map<Key, Value>();
+
+  /** Returns a set of the elements. */
+  static of(elements: Iterable<Value>): StarlarkSet {
+    const set = new StarlarkSet();
+    for (const element of elements) set.add(element);
+    return set;
+  }
+
+  override get typeName(): string {
+    return 'set';
+  }
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  has(value: Value): boolean {
+    return this.#items.has(keyOf(value));
+  }
+
+  /** Adds without the check for frozen and iterated sets. An existing equal element stays. */
+  add(value: Value): void {
+    const key = keyOf(value);
+    if (!this.#items.has(key)) this.#items.set(key, value);
+  }
+
+  /** Deletes without the check for frozen and iterated sets. Reports whether it was there. */
+  delete(value: Value): boolean {
+    return this.#items.delete(keyOf(value));
+  }
+
+  clear(): void {
+    this.#items.clear();
+  }
+
+  /** Throws if the set is frozen or iterated; `verb` is for the message: `insert into`. */
+  checkMutable(verb: string): void {
+    if (this.frozen) throw new EvaluationError(`cannot ${verb} frozen hash table`);
+    if (this.iterators > 0) throw new EvaluationError(`cannot ${verb} hash table during iteration`);
+  }
+
+  /** Returns the elements as inserted. */
+  items(): Value[] {
+    return [...this.#items.values()];
+  }
+
+  /** Reports whether each element is in `other`. */
+  isSubsetOf(other: StarlarkSet): boolean {
+    if (this.size > other.size) return false;
+    for (const key of this.#items.keys()) if (!other.#items.has(key)) return false;
+    return true;
+  }
+
+  override truth(): boolean {
+    return this.#items.size > 0;
+  }
+
+  override length(): number {
+    return this.#items.size;
+  }
+
+  override elements(): readonly Value[] {
+    return this.items();
+  }
+
+  override countIterators(change: 1 | -1): void {
+    this.iterators += change;
+  }
+
+  override writeRepr(writer: ReprWriter): void {
+    writer.write('set([');
+    writer.writeValues(this.#items.values());
+    writer.write('])');
+  }
+
+  override equalTo(other: HeapValue, thread: Thread | undefined): boolean {
+    thread?.step(this.size);
+    return this.size === (other as StarlarkSet).size && this.isSubsetOf(other as StarlarkSet);
+  }
+
+  override freezeInto(queue: Value[]): void {
+    if (this.frozen) return;
+    this.frozen = true;
+    for (const item of this.#items.values()) if (item instanceof HeapValue) queue.push(item);
+  }
+}

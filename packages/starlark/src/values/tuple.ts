@@ -1,0 +1,56 @@
+import { compositeKey } from './key-text.js';
+import { compareSequences, equalSequences } from './sequence.js';
+import type { Thread } from './thread.js';
+import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+
+/** A tuple: immutable, but its elements may be mutable. */
+export class Tuple extends HeapValue {
+  #frozen = false;
+
+  /** Takes the array over, without copying. */
+  constructor(readonly items: readonly Value[]) {
+    super();
+  }
+
+  override get typeName(): string {
+    return 'tuple';
+  }
+
+  override truth(): boolean {
+    return this.items.length > 0;
+  }
+
+  override length(): number {
+    return this.items.length;
+  }
+
+  override elements(): readonly Value[] {
+    return this.items;
+  }
+
+  override hashKey(): Key {
+    return compositeKey('t', this.items);
+  }
+
+  override writeRepr(writer: ReprWriter): void {
+    writer.write('(');
+    writer.writeValues(this.items);
+    writer.write(this.items.length === 1 ? ',)' : ')');
+  }
+
+  override equalTo(other: HeapValue, thread: Thread | undefined, depth: number): boolean {
+    return equalSequences(this.items, (other as Tuple).items, thread, depth);
+  }
+
+  override compareTo(other: HeapValue, thread: Thread | undefined, depth: number): number {
+    return compareSequences(this.items, (other as Tuple).items, thread, depth);
+  }
+
+  override freezeInto(queue: Value[]): void {
+    if (this.#frozen) return;
+    this.#frozen = true;
+    for (const item of this.items) if (item instanceof HeapValue) queue.push(item);
+  }
+}
+
+export const EMPTY_TUPLE = new Tuple([]);

@@ -1,0 +1,114 @@
+import { EvaluationError } from './evaluation-error.js';
+import type { Thread } from './thread.js';
+
+/**
+ * A Starlark value.
+ *
+ * - None is `null`; `undefined` is never a value.
+ * - An int is a `number` when it is a safe integer (never `-0`), else a `bigint`. `normalizeInt` keeps this.
+ * - A float is a `StarlarkFloat`, so that a `number` is always an int.
+ * - A string is a JavaScript string whose elements are UTF-8 bytes, see `string.ts`.
+ * - All other values are subclasses of `HeapValue`.
+ *
+ * No value is a plain JavaScript object: scripts cannot reach a JavaScript property or prototype by name.
+ */
+export type Value = null | boolean | number | bigint | string | HeapValue;
+
+/** Keyword arguments of a call, in order. */
+export type Kwargs = readonly (readonly [string, Value])[];
+
+export const NO_KWARGS: Kwargs = Object.freeze([]) as Kwargs;
+
+/** A value as key of a JavaScript Map. Two hashable values are equal if and only if their keys are the same. */
+export type Key = null | boolean | number | bigint | string | HeapValue;
+
+/** Binary operators, as written. */
+export type BinaryOperator = '+' | '-' | '*' | '/' | '//' | '%' | '&' | '|' | '^' | '<<' | '>>' | 'in';
+
+/** Where a value writes its `repr`. */
+export interface ReprWriter {
+  write(text: string): void;
+  writeValue(value: Value): void;
+  /** Writes values separated by commas. */
+  writeValues(values: Iterable<Value>): void;
+  /** Runs `write`, but writes `...` if the value contains itself and is already being written. */
+  writeInside(value: HeapValue, write: () => void): void;
+}
+
+/** A value that is not None, a bool, an int or a string. A subclass overrides what its type can do. */
+export abstract class HeapValue {
+  /** The result of `type(x)`. */
+  abstract get typeName(): string;
+
+  /** Writes `repr(x)`. */
+  abstract writeRepr(writer: ReprWriter): void;
+
+  truth(): boolean {
+    return true;
+  }
+
+  /** Returns the key for a dict or set; the default is an error: only some types are hashable. */
+  hashKey(): Key {
+    throw new EvaluationError(`unhashable type: ${this.typeName}`);
+  }
+
+  /** Reports whether this equals `other`, another value of the same type. `depth` counts down to 0. */
+  equalTo(other: HeapValue, _thread: Thread | undefined, _depth: number): boolean {
+    return this === other;
+  }
+
+  /** Orders this and `other`, a value of the same type: negative, 0 or positive. `undefined`: not ordered. */
+  compareTo(_other: HeapValue, _thread: Thread | undefined, _depth: number): number | undefined {
+    return undefined;
+  }
+
+  /** Makes this value immutable and appends the values that it contains to `queue`. */
+  freezeInto(_queue: Value[]): void {}
+
+  /** Returns the number of elements, or `undefined` for a value without length. */
+  length(): number | undefined {
+    return undefined;
+  }
+
+  /** Returns the elements without copying where possible, or `undefined` if the value is not iterable. */
+  elements(_thread: Thread | undefined): readonly Value[] | undefined {
+    return undefined;
+  }
+
+  /** Forbids (+1) or allows (-1) mutation while an iteration runs. */
+  countIterators(_change: 1 | -1): void {}
+
+  /** Returns a field that is not a method of the type, or `undefined`. */
+  attribute(_name: string): Value | undefined {
+    return undefined;
+  }
+
+  /** Returns the names of the fields, without methods. */
+  attributeNames(): readonly string[] {
+    return [];
+  }
+
+  /** Returns `this op other`, or `other op this` if `reversed`; `undefined` if the type does not support it. */
+  binary(
+    _operator: BinaryOperator,
+    _other: Value,
+    _reversed: boolean,
+    _thread: Thread | undefined,
+  ): Value | undefined {
+    return undefined;
+  }
+
+  /** Returns `-x`, `+x` or `~x`, or `undefined`. */
+  unary(_operator: '-' | '+' | '~'): Value | undefined {
+    return undefined;
+  }
+
+  /** Calls the value, or returns `undefined` if it is not callable. */
+  call(_thread: Thread, _args: readonly Value[], _kwargs: Kwargs): Value | undefined {
+    return undefined;
+  }
+
+  get callable(): boolean {
+    return false;
+  }
+}
