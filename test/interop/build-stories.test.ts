@@ -1,106 +1,51 @@
-import { writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { krmhub, type RunningRegistry, startRegistry } from '../running.js';
-import { BuildUser, missingOracles, ORACLES } from './build-user.js';
-import { type ContainerEngine, openContainerEngine, whyNoContainers } from './container-engine.js';
-import { configText, definitionText } from './function-catalog.js';
-import { adding, annotating, type FunctionImage, ImageBuilder } from './function-images.js';
-import { registryHost, titleWithReason } from './oci-tools.js';
+import { missingOracles, ORACLES } from './build-user.js';
+import { whyNoContainers } from './container-engine.js';
+import { DEPLOYMENT, ExampleCo, JAVA, SECRETS, succeeded } from './example-co.js';
+import { configText } from './function-catalog.js';
+import { titleWithReason } from './oci-tools.js';
 
 /**
- * Stories of KEP-2906 end to end: functions are images in a registry of ours, published and put into catalogs by it; podman runs
- * them by digest, for unmodified kustomize and kubectl.
+ * Stories of the KEPs end to end: functions are images in registries of ours, podman runs them by digest, and kustomize, kubectl and
+ * kpt are those that people have. What they print is compared with what they print where the images are written in by hand.
+ *
+ * | story | kustomize and kubectl, through `krmhub build` | kpt, after `krmhub kpt sync` |
+ * |---|---|---|
+ * | KEP-2906, 1: publish a catalog | here: "1 and 2", as a file on a web server and in a registry | kpt-stories: "1 and 2" |
+ * | KEP-2906, 2: build a Kustomization with it | here: "1 and 2" | kpt-stories: "1 and 2", as a package |
+ * | KEP-2906, 3: a Composition that pins one module | here: "3" | kpt-stories: "3", as a pipeline |
+ * | KEP-2906, 4: an official catalog | here: "4" | |
+ * | KEP-2906, 7: an aggregated catalog | here: "7"; its sources: end-to-end/kep-story-seven | kpt-stories: "7" |
+ *
+ * | example of KEP-993 | unmodified `kustomize build` and `kubectl kustomize`, after `krmhub plugins install` |
+ * |---|---|
+ * | Declarative Ecosystem Solution Plugins: a generator | plugins, plugins-containers: "chart" |
+ * | Bespoke Abstractions for Organizations: a generator among the transformers | the same: "abstraction" |
+ * | Bespoke Configuration for Organizations: a transformer | the same: "configuration" |
  */
 
 const why = whyNoContainers() ?? missingOracles();
 const minutes = 60_000;
-
-const DEPLOYMENT = `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: my-app
-  annotations:
-    made-by: java
-spec:
-  replicas: 2
-`;
-
-let engine: ContainerEngine;
-let org: RunningRegistry;
-let banana: RunningRegistry;
-let user: BuildUser;
-const images: Record<'java' | 'logger' | 'secrets' | 'secrets-old' | 'split', FunctionImage> = {} as never;
-const catalog = () => `${org.url}/catalogs/platform/catalog.yaml`;
-
-async function publish(
-  registry: RunningRegistry,
-  kind: string,
-  image: FunctionImage,
-  group: string,
-  access: { requireNetwork?: boolean } = {},
-): Promise<void> {
-  const file = path.join(engine.folder, `${kind}.json`);
-  const { tagged, sha256 } = image;
-  writeFileSync(file, definitionText(kind, { container: { image: tagged, sha256, ...access } }, group));
-  await done(krmhub(['publish', file, '--release', '1.0.0'], { env: registry.env }));
-}
-
-async function done(finished: ReturnType<typeof krmhub>): Promise<string> {
-  const { code, stdout, stderr } = await finished;
-  expect(code, stderr).toBe(0);
-  return stdout;
-}
-
-beforeAll(async () => {
-  if (why !== undefined) return;
-  engine = await openContainerEngine({ withBase: false });
-  org = await startRegistry(path.join(engine.folder, 'org'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
-  banana = await startRegistry(path.join(engine.folder, 'banana'));
-  user = new BuildUser(path.join(engine.folder, 'user'), engine);
-  const ours = new ImageBuilder(engine, org);
-  images.java = await ours.push('java', adding(DEPLOYMENT));
-  images.logger = await ours.push('logger', annotating('logger', 'v1'));
-  images.secrets = await ours.push('secrets', annotating('secrets', 'v1'));
-  images['secrets-old'] = await ours.push('secrets-old', annotating('secrets', 'v0.9'));
-  images.split = await new ImageBuilder(engine, banana).push('split', annotating('split', 'v1'));
-  for (const [kind, name] of [
-    ['JavaApplication', 'java'],
-    ['Logger', 'logger'],
-    ['SecretSidecar', 'secrets'],
-  ] as const)
-    await publish(org, kind, images[name], 'example.com');
-  await publish(org, 'Fetch', images.logger, 'example.com', { requireNetwork: true });
-  await publish(banana, 'Split', images.split, 'banana.co');
-  const recipe = path.join(engine.folder, 'recipe.yaml');
-  writeFileSync(
-    recipe,
-    `apiVersion: krmhub.dev/v1alpha1
-kind: CatalogRecipe
-metadata: {name: platform}
-spec:
-  sources:
-  - name: ours
-    functions: {}
-    match: [{group: example.com}]
-  - name: banana
-    catalog: {url: "${banana.url}/catalogs/default/catalog.yaml", refresh: 1h}
-    match: [{group: banana.co}]
-`,
-  );
-  await done(krmhub(['catalog', 'apply', recipe], { env: org.env }));
-}, 10 * minutes);
-afterAll(async () => {
-  await Promise.all([org?.stop(), banana?.stop()]);
-  await engine?.remove();
-}, 2 * minutes);
-
-const hand = (name: keyof typeof images) => ({ runtime: `container:\n  image: ${images[name].pinned}\n` });
+const ALPHA = '--enable-alpha-plugins';
 
 describe.skipIf(why !== undefined)(titleWithReason('the stories of KEP-2906', why), () => {
-  it(
-    '1 and 2: a catalog that is published, copied, and named on the command line',
-    async () => {
+  let company: ExampleCo;
+  beforeAll(async () => {
+    company = await ExampleCo.open();
+  }, 10 * minutes);
+  afterAll(() => company?.close(), 2 * minutes);
+
+  const hand = (name: keyof ExampleCo['images'], more = '') => ({
+    runtime: `container:\n  image: ${company.images[name].pinned}\n${more}`,
+  });
+
+  it.each([
+    ['a file on a web server', () => company.catalogUrl],
+    ['a catalog of a registry', () => company.platform],
+  ])(
+    '1 and 2: %s, copied and named on the command line',
+    async (_, url) => {
+      const { user } = company;
       user.write({
         'app/kustomization.yaml': `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
@@ -110,26 +55,25 @@ transformers:
 - java.yaml
 - secrets.yaml
 `,
-        // As in the KEP, which gives them no name.
-        'app/java.yaml':
-          'apiVersion: example.com/v1\nkind: JavaApplication\nspec:\n  application: team/my-app\n  version: v1.0\n',
-        'app/secrets.yaml':
-          'apiVersion: example.com/v1\nkind: SecretSidecar\nspec:\n  key: my.secret.value\n  path: /etc/secrets\n',
+        'app/catalog.yaml': company.catalogText,
+        'app/java.yaml': JAVA,
+        'app/secrets.yaml': SECRETS,
         'hand/kustomization.yaml': 'transformers: [java.yaml, secrets.yaml]\n',
         'hand/java.yaml': configText('JavaApplication', { ...hand('java'), name: 'java-application' }),
         'hand/secrets.yaml': configText('SecretSidecar', { ...hand('secrets'), name: 'secret-sidecar' }),
       });
-      await done(
-        user.krmhub('catalog', 'pull', 'platform', '--registry', org.url, '--out', 'app/catalog.yaml'),
-      );
-      const refused = await user.krmhub('build', 'app');
+      const refused = await user.krmhub('build', 'app/');
       expect([refused.code, refused.stdout]).toEqual([4, '']);
       expect(refused.stderr).toContain('--trusted-catalog');
       const before = user.snapshot('app');
       for (const oracle of ORACLES) {
-        const built = await user.krmhub('build', 'app', '-c', catalog(), '--kustomize', oracle.program);
-        const byHand = await user.byHand(oracle, 'hand', '--enable-alpha-plugins');
-        expect([built.code, built.stderr]).toEqual([0, '']);
+        const built = await user.krmhub('build', 'app/', `--catalog=${url()}`, '--kustomize', oracle.program);
+        const byHand = await user.byHand(oracle, 'hand', ALPHA);
+        // The KEP's own catalog names images by their tags.
+        expect([built.code, built.stderr.replaceAll(/^warning: .* has no digest; .*\n/gm, '')]).toEqual([
+          0,
+          '',
+        ]);
         expect(byHand.stdout).toContain('secrets: v1');
         expect([oracle, built.stdout]).toEqual([oracle, byHand.stdout]);
       }
@@ -142,14 +86,11 @@ transformers:
   it(
     '3: a Composition that pins one module itself',
     async () => {
-      writeFileSync(
-        path.join(engine.folder, 'registries.conf'),
-        `unqualified-search-registries = []\n[[registry]]\nlocation = "${registryHost(org)}"\ninsecure = true\n`,
-      );
+      const { user, images } = company;
       user.write({
         'composition/composition.yaml': `kind: Composition
 catalogs:
-  - ${catalog()}
+  - ${company.catalogUrl}
 modules:
 # generate resources for a Java application
 - apiVersion: example.com/v1
@@ -173,12 +114,12 @@ modules:
     path: /etc/secrets
 `,
       });
-      const trusted = ['build', 'composition', '--trusted-catalog', catalog()];
+      const trusted = ['build', 'composition', '--trusted-catalog', company.catalogUrl];
       const refused = await user.krmhub(...trusted);
       expect([refused.code, refused.stdout]).toEqual([4, '']);
-      expect(refused.stderr).toContain('hint: If you trust it, allow it: -- --enable-alpha-plugins');
+      expect(refused.stderr).toContain(`hint: If you trust it, allow it: -- ${ALPHA}`);
       for (const { program } of ORACLES) {
-        const built = await user.krmhub(...trusted, '--kustomize', program, '--', '--enable-alpha-plugins');
+        const built = await user.krmhub(...trusted, '--kustomize', program, '--', ALPHA);
         // The engine says what it pulls for an image that has no digest.
         expect([built.code, built.stderr]).toEqual([0, expect.not.stringContaining('error')]);
         expect(built.stdout).toBe(
@@ -196,16 +137,9 @@ modules:
   it(
     '4: a Composition that names no catalog, with an official one',
     async () => {
-      user.write({
-        'official/composition.yaml': `kind: Composition
-modules:
-- apiVersion: example.com/v1
-  kind: JavaApplication
-- apiVersion: example.com/v1
-  kind: SecretSidecar
-`,
-      });
-      const built = await user.krmhub('build', 'official', '--official', catalog());
+      const { user } = company;
+      user.write({ 'official/composition.yaml': `kind: Composition\nmodules:\n${listed(JAVA, SECRETS)}` });
+      const built = await user.krmhub('build', 'official', '--official', company.platform);
       expect([built.code, built.stderr]).toEqual([0, '']);
       expect(built.stdout).toContain('secrets: v1');
       const unresolved = await user.krmhub('build', 'official');
@@ -215,53 +149,45 @@ modules:
   );
 
   it(
-    'runs a function that declares network access, if the user allows it',
+    '7: functions of three publishers, from one catalog',
     async () => {
+      const { user, mount } = company;
+      const of = (text: string, group: string) => text.replace('example.com/v1', `${group}/v1`);
       user.write({
-        'network/kustomization.yaml': `catalogs: ["${catalog()}"]\ntransformers: [java.yaml, fetch.yaml]\n`,
-        'network/java.yaml': configText('JavaApplication'),
-        'network/fetch.yaml': configText('Fetch'),
-        'network-by-hand/kustomization.yaml': 'transformers: [java.yaml, fetch.yaml]\n',
-        'network-by-hand/java.yaml': configText('JavaApplication', hand('java')),
-        'network-by-hand/fetch.yaml': configText('Fetch', {
-          runtime: `${hand('logger').runtime}  network: true\n`,
-        }),
-      });
-      const trusted = ['build', 'network', '--trusted-catalog', catalog()];
-      const refused = await user.krmhub(...trusted);
-      expect([refused.code, refused.stdout]).toEqual([4, '']);
-      expect(refused.stderr).toContain('--network');
-      for (const oracle of ORACLES) {
-        const built = await user.krmhub(...trusted, '--network', '--kustomize', oracle.program);
-        const byHand = await user.byHand(oracle, 'network-by-hand', '--enable-alpha-plugins', '--network');
-        expect([built.code, built.stderr]).toEqual([0, '']);
-        expect(byHand.stdout).toContain('logger: v1');
-        expect([oracle, built.stdout]).toEqual([oracle, byHand.stdout]);
-      }
-    },
-    5 * minutes,
-  );
-
-  it(
-    '7: functions of several publishers, from one aggregated catalog',
-    async () => {
-      user.write({
-        'aggregated/kustomization.yaml': `catalogs: ["${catalog()}"]\ngenerators: [java.yaml]\ntransformers: [split.yaml]\n`,
+        'aggregated/kustomization.yaml': `catalogs: ["${company.aggregated}"]\ngenerators: [java.yaml]\ntransformers: [split.yaml, salt.yaml]\n`,
         'aggregated/java.yaml': configText('JavaApplication'),
-        'aggregated/split.yaml': configText('Split').replace('example.com/v1', 'banana.co/v1'),
-        'by-hand/kustomization.yaml': 'generators: [java.yaml]\ntransformers: [split.yaml]\n',
-        'by-hand/java.yaml': configText('JavaApplication', hand('java')),
-        'by-hand/split.yaml': configText('Split', hand('split')).replace('example.com/v1', 'banana.co/v1'),
+        'aggregated/split.yaml': of(configText('Split'), 'banana.co'),
+        'aggregated/salt.yaml': of(configText('Salt'), 'watermelon.co'),
+        'by-hand/kustomization.yaml': 'generators: [java.yaml]\ntransformers: [split.yaml, salt.yaml]\n',
+        'by-hand/java.yaml': configText('JavaApplication', hand('java-with-access', '  network: true\n')),
+        'by-hand/split.yaml': of(configText('Split', hand('split')), 'banana.co'),
+        'by-hand/salt.yaml': of(configText('Salt', hand('salt')), 'watermelon.co'),
       });
+      const build = (...more: string[]) =>
+        user.krmhub('build', 'aggregated', '--trusted-catalog', company.aggregated, ...more);
+      for (const [allowed, missing] of [
+        [['--mount', mount], '--network'],
+        [['--network'], '--mount'],
+      ] as const) {
+        const refused = await build(...allowed);
+        expect([refused.code, refused.stdout]).toEqual([4, '']);
+        expect(refused.stderr).toContain(missing);
+      }
+      const access = ['--network', '--mount', mount];
       for (const oracle of ORACLES) {
-        const options = ['--trusted-catalog', catalog(), '--kustomize', oracle.program];
-        const built = await user.krmhub('build', 'aggregated', ...options);
-        const byHand = await user.byHand(oracle, 'by-hand', '--enable-alpha-plugins');
+        const built = await build(...access, '--kustomize', oracle.program);
+        const byHand = await succeeded(user.byHand(oracle, 'by-hand', ALPHA, ...access));
         expect([built.code, built.stderr]).toEqual([0, '']);
-        expect(byHand.stdout).toContain('split: v1');
         expect([oracle, built.stdout]).toEqual([oracle, byHand.stdout]);
       }
+      const built = await succeeded(build(...access));
+      for (const text of ['replicas: 5', 'split: v1', 'salt: v1']) expect(built.stdout).toContain(text);
+      expect(user.leftovers()).toEqual([]);
     },
     5 * minutes,
   );
 });
+
+/** Documents as entries of a YAML list. */
+const listed = (...documents: string[]): string =>
+  documents.map((text) => text.replace(/^(?=.)/gm, '  ').replace(/^ {2}/, '- ')).join('');

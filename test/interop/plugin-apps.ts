@@ -1,6 +1,11 @@
 import { KRM_FUNCTIONS, type KrmFunction } from './krm-functions.js';
 
-/** The examples of KEP-993 and a validator, each as a kustomization whose functions are plugins. */
+/**
+ * The examples of KEP-993 and a validator, each as a kustomization whose functions are plugins. The documents are those of the KEP but
+ * for `groupVersion` and the missing names: kustomize reads `apiVersion` and wants `metadata.name`.
+ */
+
+const KUSTOMIZATION = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n';
 
 const RESOURCES = `apiVersion: v1
 kind: ConfigMap
@@ -47,33 +52,34 @@ export function pluginConfig(runtime?: Partial<Record<KrmFunction, string>>): Co
 }
 
 const generateApp = (config: Config) => config('CommonApp', 'app', 'generate:\n  image: foo\n  size: big\n');
-const transformApp = (config: Config) =>
+const transformApp = (config: Config, more = '') =>
   config(
     'CommonApp',
     'common',
-    'transform:\n  namePrefix: foo-\n  commonLabels: {team: web}\n  commonAnnotations:\n    foo: bar\n',
+    `transform:\n  namePrefix: foo-\n${more}  commonAnnotations:\n    foo: bar\n`,
   );
 
 /** The kustomizations, by their folder: their files for a way to write functionConfigs. */
 export const PLUGIN_APPS: Record<string, (config: Config, charts: string) => Record<string, string>> = {
   // "Declarative Ecosystem Solution Plugins"
   chart: (config, charts) => ({
-    'kustomization.yaml': 'generators:\n- chart.yaml\nnamePrefix: prod-\n',
+    // With a "cross cutting transformation".
+    'kustomization.yaml': `${KUSTOMIZATION}\ngenerators:\n- chart.yaml\nnamePrefix: prod-\n`,
     'chart.yaml': config(
       'Chart',
       'shop',
-      `generate:\n  chart: ${charts}/shop\n  values:\n    k1: nginx:1.27\n    k2: shop-web\n`,
+      `generate:\n  chart: ${charts}/shop\n  values:\n    k1: v1\n    k2: v2\n`,
     ),
     ...CHART,
   }),
   // "Bespoke Abstractions for Organizations"
   abstraction: (config) => ({
-    'kustomization.yaml': 'transformers:\n- app.yaml\n',
+    'kustomization.yaml': `${KUSTOMIZATION}\ntransformers:\n- app.yaml\n`,
     'app.yaml': generateApp(config),
   }),
   // "Bespoke Configuration for Organizations"
   configuration: (config) => ({
-    'kustomization.yaml': 'resources: [resources.yaml]\ntransformers:\n- transform.yaml\n',
+    'kustomization.yaml': `${KUSTOMIZATION}resources: [resources.yaml]\n\ntransformers:\n- transform.yaml\n`,
     'transform.yaml': transformApp(config),
     'resources.yaml': RESOURCES,
   }),
@@ -84,7 +90,7 @@ export const PLUGIN_APPS: Record<string, (config: Config, charts: string) => Rec
     'base/kustomization.yaml':
       'resources: [resources.yaml]\ngenerators: [app.yaml]\ntransformers: [transform.yaml]\n',
     'base/app.yaml': generateApp(config),
-    'base/transform.yaml': transformApp(config),
+    'base/transform.yaml': transformApp(config, '  commonLabels: {team: web}\n'),
     'base/resources.yaml': RESOURCES,
   }),
 };
