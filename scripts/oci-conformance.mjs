@@ -167,7 +167,7 @@ function endSuite() {
 
 function report(code) {
   if (code === undefined) {
-    console.error(`The suite did not end within ${seconds} seconds.`);
+    console.error(`The suite did not exit within ${seconds} seconds.`);
     return 1;
   }
   const missing = ['results.yaml', 'junit.xml'].filter((name) => read(name) === undefined);

@@ -180,7 +180,7 @@ describe('npm run oci-conformance', { timeout: 120_000 }, () => {
     const { program, seen } = standIn('setInterval(() => undefined, 1000);');
     const finished = await run({ OCI_CONFORMANCE: program }, '--seconds', '2');
     expect(finished).toMatchObject({ code: 1, stdout: '' });
-    expect(finished.stderr).toContain('did not end within 2 seconds');
+    expect(finished.stderr).toContain('did not exit within 2 seconds');
     expect(await isStopped(seen())).toBe(true);
   });
 

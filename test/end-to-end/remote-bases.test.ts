@@ -96,7 +96,7 @@ describe('a remote base', () => {
     [
       'a catalog outside of its repository',
       'away',
-      /^layer\/outside .* the catalog ..\/..\/catalog.yaml is outside of the repository/,
+      /^layer\/outside .* the catalog ..\/..\/catalog.yaml is outside the repository of /,
     ],
     ['no kustomization', 'none', /^layer\/remote .*cannot read/],
   ])('cannot have %s', async (_, folder, problem) => {
@@ -117,7 +117,7 @@ describe('a remote base', () => {
     const before = repositories.server.asked.length;
     const offline = await openRemoteBases(testIo(), { offline: true });
     const { problems } = await read(`resources: ["${at('base')}"]\n`, {}, offline);
-    expect(problems).toEqual([expect.stringMatching(/^layer\/remote .* no network may be used/)]);
+    expect(problems).toEqual([expect.stringMatching(/^layer\/remote .* network access is disabled/)]);
     expect(repositories.server.asked).toHaveLength(before);
   });
 });

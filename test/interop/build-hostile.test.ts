@@ -143,7 +143,7 @@ esac
     const { code, stdout, stderr } = await build('Hang', '--timeout', '1s');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^error: Hang\/fn\.yaml:1: example\.com\/v1 Hang: function \S+ did not end within 1 second$/m,
+      /^error: Hang\/fn\.yaml:1: example\.com\/v1 Hang: function \S+ did not exit within 1 second$/m,
     );
     expect(runningFunctions()).toEqual([]);
     expect(user.leftovers()).toEqual([]);
@@ -264,7 +264,7 @@ esac
     const { code, stdout, stderr } = await build('hidden', '--kustomize', 'hidden/kustomize');
     expect([code, stdout]).toEqual([4, '']);
     expect(stderr).toContain(
-      `error: cannot build hidden: something asked for ${what}, which no functionConfig names`,
+      `error: cannot build hidden: kustomize tried to run ${what}, which is not in a functionConfig`,
     );
     expect(user.leftovers()).toEqual([]);
   });

@@ -117,7 +117,7 @@ modules:
       const trusted = ['build', 'composition', '--trusted-catalog', company.catalogUrl];
       const refused = await user.krmhub(...trusted);
       expect([refused.code, refused.stdout]).toEqual([4, '']);
-      expect(refused.stderr).toContain(`hint: If you trust it, allow it: -- ${ALPHA}`);
+      expect(refused.stderr).toContain(`hint: If you trust it, allow it with: -- ${ALPHA}`);
       for (const { program } of ORACLES) {
         const built = await user.krmhub(...trusted, '--kustomize', program, '--', ALPHA);
         // The engine says what it pulls for an image that has no digest.

@@ -180,7 +180,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
       expect([code, stdout, stderr]).toEqual([
         1,
         '',
-        expect.stringContaining('did not end within 3 seconds'),
+        expect.stringContaining('did not exit within 3 seconds'),
       ]);
       expect([leftovers(), running()]).toEqual([[], []]);
     });

@@ -223,7 +223,7 @@ describe.skipIf(noContainers !== undefined)(`a container${title}`, () => {
     const tagged = `${host}/images/sample:1.0.0`;
     await expect(run('echo', {}, { image: tagged })).rejects.toMatchObject({
       code: 'untrusted',
-      message: `the image ${tagged} is not pinned by a digest`,
+      message: `the image ${tagged} is not pinned by digest`,
     });
     const missing = `${image.split('@')[0]}@sha256:${'0'.repeat(64)}`;
     await expect(pullImage(engine, missing)).rejects.toMatchObject({ code: 'unavailable' });

@@ -88,7 +88,7 @@ async function readLocalFile<Result>(
   if (options.fileFolder === undefined) {
     throw new SourceFailure(
       'forbidden-address',
-      `a catalog on another machine names the file ${printable(name)}`,
+      `a catalog from another machine refers to the file ${printable(name)}`,
     );
   }
   const file = path.resolve(options.fileFolder, name);

@@ -67,7 +67,7 @@ export async function documentLayer(
       'usage',
       `cannot push ${name}: it contains ${plural(documents.length, 'document')}, expected one`,
       {
-        hint: 'Write each document to a separate file.',
+        hint: 'Move each document to a separate file.',
       },
     );
   }

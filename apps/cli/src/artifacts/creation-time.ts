@@ -11,9 +11,9 @@ export function creationTime(io: Pick<Io, 'env'>): string {
   if (epoch !== '' && !/^\d{1,11}$/.test(epoch)) {
     throw new KrmhubError(
       'usage',
-      `SOURCE_DATE_EPOCH is not a number of seconds: "${escapeControls(epoch)}"`,
+      `SOURCE_DATE_EPOCH is not a Unix time in seconds: "${escapeControls(epoch)}"`,
       {
-        hint: 'Unset it, or set a Unix time, for example: SOURCE_DATE_EPOCH=1893456000',
+        hint: 'Unset it, or set it to a Unix time, for example: SOURCE_DATE_EPOCH=1893456000',
       },
     );
   }

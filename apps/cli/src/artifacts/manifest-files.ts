@@ -40,7 +40,7 @@ export async function readManifestFiles(io: Io, name: string): Promise<ManifestF
   }
   if (found.files.every(({ bytes }) => isBlank(bytes))) {
     throw new KrmhubError('usage', `cannot push ${name}: it has no manifests`, {
-      hint: 'Check that the command that renders them succeeds. In a shell pipeline, use: set -o pipefail',
+      hint: 'Check that the render command succeeds. In a shell pipeline, use: set -o pipefail',
     });
   }
   return found;
@@ -73,7 +73,7 @@ async function addFolder(
 
 function add(found: ManifestFiles, root: string, name: string, bytes: Uint8Array): void {
   if (/[\\\x00-\x1f\x7f]/.test(name)) {
-    throw new KrmhubError('usage', `cannot push ${root}: a file name has a character that Flux refuses`, {
+    throw new KrmhubError('usage', `cannot push ${root}: a file name has a character that Flux rejects`, {
       hint: `Rename the file: ${JSON.stringify(name)}`,
     });
   }
@@ -82,7 +82,7 @@ function add(found: ManifestFiles, root: string, name: string, bytes: Uint8Array
   if (found.files.length > MAX_FILES || found.size > MAX_TOTAL_BYTES) {
     const reason = found.files.length > MAX_FILES ? `${MAX_FILES} files` : `${MAX_TOTAL_BYTES} bytes`;
     throw new KrmhubError('too-large', `cannot push ${root}: more than ${reason}`, {
-      hint: 'Push the folder of the rendered manifests only.',
+      hint: 'Push only the folder with the rendered manifests.',
     });
   }
 }

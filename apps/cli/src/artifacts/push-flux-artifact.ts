@@ -37,7 +37,7 @@ export async function pushFluxArtifact(
   ];
   const result = await uploadArtifact(client, reference, { blobs, manifests: [root] }, progress);
   if (hidden > 0)
-    await printLine(io, `left out ${plural(hidden, 'hidden file or folder', 'hidden files and folders')}`);
+    await printLine(io, `skipped ${plural(hidden, 'hidden file or folder', 'hidden files and folders')}`);
   const pushed = {
     reference: formatReference(reference),
     digest: root.digest,

@@ -63,7 +63,7 @@ describe('krmhub push --flux', () => {
     const reference = `${host}/flux/folder:v1`;
     const io = await push(['--flux', 'rendered', reference, '--revision', 'main@sha1:0f'], cwd);
     expect(io.exitCode, io.err()).toBe(0);
-    expect(io.err()).toContain('left out 2 hidden files and folders');
+    expect(io.err()).toContain('skipped 2 hidden files and folders');
     expect(io.err()).toMatch(/pushed .*\/flux\/folder:v1 \(manifests for Flux, 2 files, /);
     const manifest = await read('flux/folder', 'manifests/v1');
     expect(io.err()).toContain(`digest: ${computeDigest(manifest)}`);

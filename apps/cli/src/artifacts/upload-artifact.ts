@@ -133,7 +133,7 @@ export async function printPushed(io: Io, format: OutputFormat, pushed: Pushed, 
     await printLine(io, escapeControls(`${verb} ${reference} (${what}, ${size})`));
     if (before !== undefined) await printLine(io, `moved the tag from ${before}`);
     if (stays !== undefined) {
-      await printLine(io, `kept the tag: it names an equivalent artifact; pushed ${digest} without a tag`);
+      await printLine(io, `kept the tag on an equivalent artifact; pushed ${digest} without a tag`);
     }
     if (published !== undefined && stays === undefined)
       await printLine(io, escapeControls(`published ${published}`));

@@ -68,7 +68,7 @@ describe('krmhub explain', () => {
         field: 'generators',
         layer: 'base',
         state: 'resolved',
-        reason: 'the only catalog, named at base/kustomization.yaml:1:12; trusted by --trusted-catalog',
+        reason: 'the only catalog, from base/kustomization.yaml:1:12; trusted by --trusted-catalog',
         catalog: {
           reference: '../other.yaml',
           digest: expect.stringMatching(/^sha256:/),
@@ -101,11 +101,11 @@ describe('krmhub explain', () => {
         field: 'transformers',
         layer: 'app',
         state: 'inline',
-        reason: 'the functionConfig names it itself, so no catalog is searched',
+        reason: 'it is from the functionConfig, so no catalog was searched',
         searched: [],
         runtime: { type: 'container', image: 'example.com/own:v1', network: false, mounts: 0, envs: 0 },
         isLocked: false,
-        warnings: ['the image example.com/own:v1 is not pinned by a digest'],
+        warnings: ['the image example.com/own:v1 is not pinned by digest'],
       },
     ]);
   });
@@ -161,7 +161,7 @@ describe('krmhub explain', () => {
     const [names, labels] = json(all).functions;
     expect([names.searched.length, names.reason]).toEqual([
       1,
-      'catalog 2 of 2, named at base/kustomization.yaml:1:12; trusted by --trusted-catalog',
+      'catalog 2 of 2, from base/kustomization.yaml:1:12; trusted by --trusted-catalog',
     ]);
     expect(labels.reason).toBe('catalog 1 of 2; trusted by --catalog');
   });
@@ -270,9 +270,9 @@ pipeline:
     ]);
     const [labels, other] = json(kpt).functions;
     expect(labels.warnings).toEqual([
-      'the Kptfile runs gcr.io/example/old:v1; write what is resolved into it with `krmhub kpt sync`',
+      'the Kptfile runs gcr.io/example/old:v1; update it with `krmhub kpt sync`',
     ]);
-    expect(other.reason).toBe('no catalog has it; the Kptfile names it');
+    expect(other.reason).toBe('no catalog contains it; the image is from the Kptfile');
     expect(kinds(await run('plain', ['-c', 'catalog.yaml', '-o', 'json']))).toEqual([]);
     expect(kinds(await run('plain', ['-c', 'catalog.yaml', '--all', '-o', 'json']))).toEqual([
       'SetLabels resolved',

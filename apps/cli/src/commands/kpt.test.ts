@@ -75,7 +75,7 @@ describe('krmhub kpt sync', () => {
     );
     expect(io.err()).toContain('updated 2 functions in 2 Kptfiles');
     expect(io.err()).toContain(
-      'Kptfile: pipeline.mutators[1]: left as it is (mine:v1): it has no configPath, so that its kind is unknown',
+      'Kptfile: pipeline.mutators[1]: unchanged (mine:v1): it has no configPath, so its kind is unknown',
     );
     const before = statSync(path.join(pack.folder, 'app/Kptfile'));
     const again = await sync('app', '-c', 'catalog.yaml');
@@ -160,7 +160,7 @@ describe('krmhub kpt sync', () => {
     ]);
     const warnings = packages[0].functions[0].warnings.join('\n');
     expect(warnings).toContain('run kpt fn render with --allow-network');
-    expect(warnings).toContain('needs mounts, which kpt fn render does not support');
+    expect(warnings).toContain('requires mounts, which kpt fn render does not support');
   });
 
   it('leaves an image alone whose kind no catalog has', async () => {
@@ -169,13 +169,13 @@ describe('krmhub kpt sync', () => {
     const io = await sync('app', '-c', 'catalog.yaml');
     expect(io.exitCode).toBe(0);
     expect(io.err()).toContain(
-      'pipeline.mutators[0]: left as it is (mine:v1): no catalog has example.com/v1 Mine',
+      'pipeline.mutators[0]: unchanged (mine:v1): no catalog has example.com/v1 Mine',
     );
     expect(read('app/Kptfile')).toBe(text);
     const without = await sync('app');
     expect([without.exitCode, without.err()]).toEqual([
       0,
-      expect.stringContaining('left as it is (mine:v1): its Kptfile names no catalog'),
+      expect.stringContaining('unchanged (mine:v1): its Kptfile has no catalog'),
     ]);
   });
 
@@ -217,7 +217,7 @@ describe('krmhub kpt sync', () => {
       { 'app/Kptfile': kptfile('  mutators:\n    - configPath: mine.yaml\n') },
       [],
       3,
-      /its Kptfile names no catalog\n.*krmhub\.dev\/catalogs/,
+      /its Kptfile has no catalog\n.*krmhub\.dev\/catalogs/,
     ],
     [
       'a catalog that does not exist, also with an image',
@@ -245,7 +245,7 @@ describe('krmhub kpt sync', () => {
       { 'app/Kptfile': kptfile('  mutators:\n    - ? configPath\n      : owner.yaml\n') },
       ['-c', 'catalog.yaml'],
       1,
-      /its notation is not supported/,
+      /its layout is not supported/,
     ],
     ['no Kptfile', { 'app/kustomization.yaml': 'resources: []\n' }, [], 3, /it has no Kptfile/],
   ])('refuses %s, and writes nothing', async (_, files, args, code, message) => {

@@ -62,7 +62,7 @@ describe('krmhub lock', () => {
     ]);
     expect(
       (await lockText()).replace(/sha256:[0-9a-f]{64}/g, 'sha256:…'),
-    ).toBe(`# \`krmhub lock\` writes this file. To change what is locked: krmhub lock --upgrade
+    ).toBe(`# \`krmhub lock\` writes this file. To upgrade functions: krmhub lock --upgrade
 apiVersion: krmhub.dev/v1alpha1
 kind: Lock
 catalogs:
@@ -272,7 +272,7 @@ describe('a locked package', () => {
         [`localhost:9/setnames@sha256:${'a'.repeat(64)}`, `localhost:9/setlabels@sha256:${'a'.repeat(64)}`],
       ]);
       expect(locked[1].reason).toMatch(
-        /^locked; catalog 2 of 2, named at app\/kustomization.yaml:1:27; trusted by/,
+        /^locked; catalog 2 of 2, from app\/kustomization.yaml:1:27; trusted by/,
       );
     }
   });
@@ -291,7 +291,7 @@ describe('a locked package', () => {
     const none = await run(['explain', 'app', '--frozen', ...trusted]);
     expect([none.exitCode, none.err()]).toEqual([
       3,
-      'error: there is no lock file app/krmhub.lock, and --frozen uses nothing else\n  hint: Write it: krmhub lock app\n',
+      'error: there is no lock file app/krmhub.lock, and --frozen uses nothing else\n  hint: Create it: krmhub lock app\n',
     ]);
     await lock(...trusted);
     await pack.write({ 'app/labels.yaml': config('Another') });
@@ -399,7 +399,7 @@ describe('a locked snapshot of a registry', () => {
     proxy.intercept = () => false;
     expect(rows(io).map((row) => row[6])).toEqual(['upgraded']);
     expect(io.err()).toContain(
-      'warning: the locked definition of example.com/v1 SetNames is not available: its schema was not compared\n',
+      'warning: the locked definition of example.com/v1 SetNames is not available, so its schema was not compared\n',
     );
   });
 

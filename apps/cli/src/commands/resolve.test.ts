@@ -307,7 +307,7 @@ describe('the cache', () => {
     await mkdir(path.join(folder, 'cache'), { mode: 0o777 });
     await import('node:fs/promises').then(({ chmod }) => chmod(path.join(folder, 'cache'), 0o777));
     const io = await resolve('SetLabels', '-c', catalogUrl());
-    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('can be changed by other users')]);
+    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('is writable by other users')]);
   });
 
   it('is shared by commands that run at once', async () => {
@@ -335,6 +335,6 @@ describe('what the user types', () => {
 
   it('is not found without any catalog', async () => {
     const io = await resolve('SetLabels');
-    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('no catalog is named')]);
+    expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('no catalog is set')]);
   });
 });

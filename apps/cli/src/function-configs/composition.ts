@@ -92,7 +92,7 @@ function isComposition({ reader }: LayerContext, read: LayerFile): boolean {
   const apiVersion = read.text('apiVersion');
   if (kind === 'Composition' && (apiVersion === undefined || apiVersion === API_VERSION)) return true;
   const what = kind === 'Composition' ? `apiVersion is ${apiVersion}` : `kind is ${kind ?? 'missing'}`;
-  const hint = `Write \`kind: Composition\`, and \`apiVersion: ${API_VERSION}\` or none.`;
+  const hint = `Use \`kind: Composition\`, and \`apiVersion: ${API_VERSION}\` or no apiVersion.`;
   const at = kind === 'Composition' ? ['apiVersion'] : ['kind'];
   reader.report('layer/kind', `the ${what}, expected a Composition`, read.place(at), hint);
   return false;
@@ -144,7 +144,7 @@ async function findImport(
     return undefined;
   }
   if (clone !== undefined && !isInOrBelow(local.path, clone.root)) {
-    reader.report('layer/outside', `the import is outside of the repository of ${remote}`, place);
+    reader.report('layer/outside', `the import is outside the repository of ${remote}`, place);
     return undefined;
   }
   if (local.type !== 'folder') return local.path;
@@ -163,7 +163,7 @@ function isAllowed(
   const circle = chain.indexOf(target);
   if (circle >= 0) {
     const names = [...chain.slice(circle), target].map((one) => reader.displayName(one));
-    reader.report('layer/circle', `the imports form a circle: ${names.join(' → ')}`, place);
+    reader.report('layer/circle', `the imports form a cycle: ${names.join(' → ')}`, place);
     return false;
   }
   if (chain.length <= LAYER_LIMITS.maxLayerDepth) return reader.countLayer(place);

@@ -58,7 +58,7 @@ function reportChanges({ reader }: LayerContext, read: LayerFile): void {
     if (Array.isArray(found.value) && found.value.length === 0) continue;
     reader.report(
       'layer/changed-config',
-      `\`${name}\` changes or makes functionConfigs`,
+      `\`${name}\` changes or generates functionConfigs`,
       read.place(found.at),
     );
   }

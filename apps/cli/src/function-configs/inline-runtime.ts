@@ -40,7 +40,7 @@ export function readInlineRuntime(config: JsonObject): InlineReading {
   if (annotated !== undefined && own !== undefined) {
     problems.push({
       code: 'layer/two-runtimes',
-      message: 'the functionConfig has a `runtime` field and the annotation of a function',
+      message: 'the functionConfig has both a `runtime` field and a function annotation',
       at,
     });
   }
@@ -87,7 +87,7 @@ function annotationText(
   if (isAbsent(value) || value === '') return undefined;
   if (typeof value === 'string') return value;
   const at = ['metadata', 'annotations', name];
-  problems.push({ code: 'layer/wrong-type', message: `the annotation ${name} is not text`, at });
+  problems.push({ code: 'layer/wrong-type', message: `the annotation ${name} is not a string`, at });
   return undefined;
 }
 
@@ -137,7 +137,7 @@ function readSpec(
   if (problems.length > before) return undefined;
   const runtime = readContainer(spec, report) ?? readExec(spec, report) ?? readStarlark(spec, report);
   if (problems.length > before) return undefined;
-  if (runtime === undefined) report('the runtime names no image, executable or script');
+  if (runtime === undefined) report('the runtime has no image, executable, or script');
   return runtime;
 }
 
@@ -179,7 +179,7 @@ function text(holder: JsonValue | undefined, name: string, report: Report): stri
   const value = field(holder, name);
   if (isAbsent(value) || value === '') return undefined;
   if (typeof value === 'string') return value;
-  report(`\`${name}\` is not text`);
+  report(`\`${name}\` is not a string`);
   return undefined;
 }
 

@@ -78,7 +78,7 @@ describe('a Kptfile', () => {
     [
       'an image and an executable',
       { 'app/Kptfile': kptfile('  mutators: [{image: a, exec: b}]\n') },
-      /^layer\/pipeline app\/Kptfile:6:14 the entry has `image` and `exec`/,
+      /^layer\/pipeline app\/Kptfile:6:14 the entry has both `image` and `exec`/,
     ],
     [
       'two configurations',
@@ -88,7 +88,7 @@ describe('a Kptfile', () => {
     [
       'an image that is no text',
       { 'app/Kptfile': kptfile('  mutators: [{image: 1}]\n') },
-      /`image` is not text/,
+      /`image` is not a string/,
     ],
     [
       'an entry that is no mapping',

@@ -52,7 +52,7 @@ function annotatedCatalogs(context: LayerContext, read: LayerFile, folder: strin
   if (value === undefined || value === null) return [];
   const place = read.place(['metadata', 'annotations', CATALOGS_ANNOTATION]);
   if (typeof value !== 'string') {
-    context.reader.report('layer/wrong-type', `the annotation ${CATALOGS_ANNOTATION} is not text`, place);
+    context.reader.report('layer/wrong-type', `the annotation ${CATALOGS_ANNOTATION} is not a string`, place);
     return [];
   }
   const lines = value.split('\n').map((line) => line.trim());
@@ -105,11 +105,12 @@ interface Step {
 function readStep(item: JsonValue): Step | string {
   if (!isObject(item)) return 'the entry is not a mapping';
   const { configPath, configMap, image, exec, name } = item;
-  if (image !== undefined && exec !== undefined) return 'the entry has `image` and `exec`';
+  if (image !== undefined && exec !== undefined) return 'the entry has both `image` and `exec`';
   if (configPath !== undefined && configMap !== undefined)
-    return 'the entry has `configPath` and `configMap`';
+    return 'the entry has both `configPath` and `configMap`';
   for (const [field, value] of Object.entries({ configPath, image, exec })) {
-    if (value !== undefined && (typeof value !== 'string' || value === '')) return `\`${field}\` is not text`;
+    if (value !== undefined && (typeof value !== 'string' || value === ''))
+      return `\`${field}\` is not a string`;
   }
   const written: InlineRuntime | undefined =
     typeof image === 'string'
@@ -156,7 +157,7 @@ async function readConfigFile(
 ): Promise<ListedFunction | undefined> {
   const local = await findLocal(use.layer, configPath);
   if (local.type !== 'file') {
-    const reasons = { folder: 'it is a folder', outside: 'it is outside of the package' };
+    const reasons = { folder: 'it is a folder', outside: 'it is outside the package' };
     const reason = local.type === 'missing' ? local.reason : reasons[local.type];
     const code = local.type === 'outside' ? 'layer/outside' : 'layer/not-found';
     reader.report(code, `cannot read ${configPath}: ${reason}`, place);
@@ -167,7 +168,7 @@ async function readConfigFile(
   const listed = listConfigs(reader, { bytes, file: local.path }, { ...use, ignoresAnnotations: true });
   if (listed.length > 1) {
     const message = `${configPath} has ${listed.length} functionConfigs, expected one`;
-    reader.report('layer/pipeline', message, place, 'Write each functionConfig into a file of its own.');
+    reader.report('layer/pipeline', message, place, 'Move each functionConfig to a separate file.');
   }
   return listed[0];
 }

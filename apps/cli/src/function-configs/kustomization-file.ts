@@ -93,7 +93,7 @@ export class LayerFile {
       const place = this.place(at);
       if (typeof value === 'string' && value !== '')
         return [{ index, text: value, place, range: place.range }];
-      this.#reader.report('layer/wrong-type', `an item of \`${name}\` is not text`, place);
+      this.#reader.report('layer/wrong-type', `an item of \`${name}\` is not a string`, place);
       return [];
     });
   }
@@ -130,7 +130,12 @@ export async function readLayerFile(
   if (problems.length > 0) return undefined;
   const [document] = documents;
   if (document === undefined) {
-    reader.report('layer/not-found', 'the file is empty', { file }, 'Write the file, or remove its folder.');
+    reader.report(
+      'layer/not-found',
+      'the file is empty',
+      { file },
+      'Add the kustomization, or remove its folder.',
+    );
     return undefined;
   }
   if (!isObject(document.value)) {

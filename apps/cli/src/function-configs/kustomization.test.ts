@@ -202,17 +202,17 @@ describe('a problem of a kustomization', () => {
     [
       'a file that a link leads out with',
       { ...base, 'app/a.yaml': '→ ../b.yaml', 'b.yaml': config('B') },
-      'layer/outside app/kustomization.yaml:1:16 the file a.yaml is outside of app',
+      'layer/outside app/kustomization.yaml:1:16 the file a.yaml is outside app',
     ],
     [
       'a file above',
       { 'app/kustomization.yaml': 'generators: [../b.yaml]', 'b.yaml': config('B') },
-      'layer/outside app/kustomization.yaml:1:14 the file ../b.yaml is outside of app',
+      'layer/outside app/kustomization.yaml:1:14 the file ../b.yaml is outside app',
     ],
     [
       'a resource above',
       { 'app/kustomization.yaml': 'resources: [../b.yaml]', 'b.yaml': config('B') },
-      'layer/outside app/kustomization.yaml:1:13 the file ../b.yaml is outside of app',
+      'layer/outside app/kustomization.yaml:1:13 the file ../b.yaml is outside app',
     ],
     [
       'a base without a kustomization',
@@ -231,12 +231,12 @@ describe('a problem of a kustomization', () => {
         'b/kustomization.yaml': 'resources: [../c]',
         'c/kustomization.yaml': 'resources: [../b]',
       },
-      'layer/circle c/kustomization.yaml:1:13 the bases form a circle: b → c → b',
+      'layer/circle c/kustomization.yaml:1:13 the bases form a cycle: b → c → b',
     ],
     [
       'a base above, as in kustomize',
       { 'kustomization.yaml': '', 'app/kustomization.yaml': 'resources: [..]' },
-      'layer/circle app/kustomization.yaml:1:13 the bases form a circle: app → .',
+      'layer/circle app/kustomization.yaml:1:13 the bases form a cycle: app → .',
     ],
     [
       'a component as a base',
@@ -266,7 +266,7 @@ describe('a problem of a kustomization', () => {
     [
       'an item that is no text',
       { 'app/kustomization.yaml': 'transformers:\n- apiVersion: example.com/v1\n  kind: A\n' },
-      'layer/wrong-type app/kustomization.yaml:2:3 an item of `transformers` is not text',
+      'layer/wrong-type app/kustomization.yaml:2:3 an item of `transformers` is not a string',
     ],
     [
       'a field in two cases',
@@ -326,7 +326,7 @@ describe('a problem of a kustomization', () => {
     [
       'a remote base that is not read',
       { 'app/kustomization.yaml': 'resources: ["https://github.com/org/repo//base?ref=v1"]\n' },
-      'layer/remote app/kustomization.yaml:1:13 the remote base https://github.com/org/repo//base?ref=v1 was not read',
+      'layer/remote app/kustomization.yaml:1:13 the remote base https://github.com/org/repo//base?ref=v1 could not be read',
     ],
     [
       'an absolute path of a base',

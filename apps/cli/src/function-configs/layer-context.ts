@@ -37,11 +37,11 @@ export function contextBelow(
   const circle = ancestors.findIndex((one) => isInOrBelow(one, target));
   if (circle >= 0) {
     const names = [...ancestors.slice(circle), target].map((one) => reader.displayName(one));
-    reader.report('layer/circle', `the bases form a circle: ${names.join(' → ')}`, place);
+    reader.report('layer/circle', `the bases form a cycle: ${names.join(' → ')}`, place);
     return undefined;
   }
   if (clone !== undefined && !isInOrBelow(target, clone.root)) {
-    reader.report('layer/outside', `the base is outside of the repository of ${context.remote}`, place);
+    reader.report('layer/outside', `the base is outside the repository of ${context.remote}`, place);
     return undefined;
   }
   if (ancestors.length > LAYER_LIMITS.maxLayerDepth) {
@@ -81,7 +81,7 @@ export function catalogReferences(
       return [{ text, folder, at }];
     const file = path.resolve(folder, text.replace(/^file:/, ''));
     if (clone === undefined || !isInOrBelow(file, clone.root)) {
-      reader.report('layer/outside', `the catalog ${text} is outside of the repository of ${remote}`, place);
+      reader.report('layer/outside', `the catalog ${text} is outside the repository of ${remote}`, place);
       return [];
     }
     const { url } = clone;

@@ -95,9 +95,9 @@ export class LayerReader {
 
 const LIMIT_TEXTS: Record<keyof typeof LAYER_LIMITS, string> = {
   maxLayerDepth: 'the bases are nested too deeply',
-  maxLayers: 'there are too many kustomizations, components and bases',
+  maxLayers: 'there are too many kustomizations, components, and bases',
   maxConfigFiles: 'there are too many files',
-  maxConfigBytes: 'the files have too many bytes together',
+  maxConfigBytes: 'the files are too large together',
   maxListedFunctions: 'there are too many functionConfigs',
   maxConfigAliases: 'the aliases expand to too many values',
 };
@@ -131,7 +131,7 @@ const REASONS: Record<string, string> = {
   ENOENT: 'no such file or folder',
   ENOTDIR: 'a part of the path is not a folder',
   EACCES: 'permission denied',
-  ELOOP: 'its links form a circle',
+  ELOOP: 'its links form a cycle',
   ENAMETOOLONG: 'the name is too long',
 };
 

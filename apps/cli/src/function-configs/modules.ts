@@ -43,7 +43,7 @@ async function readModuleFile(
   if (local.type !== 'file') {
     const [code, reason] =
       local.type === 'outside'
-        ? (['layer/outside', 'it is outside of the folder of the Composition'] as const)
+        ? (['layer/outside', 'it is outside the folder of the Composition'] as const)
         : (['layer/not-found', local.type === 'missing' ? local.reason : 'it is a folder'] as const);
     reader.report(code, `cannot read ${text}: ${reason}`, place);
     return [];
@@ -106,7 +106,7 @@ export function applyOverrides(
     const found = imported.filter((one) => isSameModule(moduleName(one.value), wanted));
     if (isObject(value) && found.length > 0) {
       for (const one of found) one.value = mergePatch(one.value, value) as JsonObject;
-    } else reader.report('layer/module', 'the override names no imported module', read.place(at));
+    } else reader.report('layer/module', 'the override does not match an imported module', read.place(at));
   }
 }
 
@@ -127,7 +127,7 @@ export function checkNames(reader: LayerReader, modules: readonly Module[]): voi
     const name = moduleName(value);
     const first = modules.findIndex((one) => isSameModule(moduleName(one.value), name));
     if (first === index) continue;
-    const message = `another module of ${String(name.apiVersion)} ${String(name.kind)} is also named "${String(name.name)}"`;
+    const message = `another module of ${String(name.apiVersion)} ${String(name.kind)} has the same name, "${String(name.name)}"`;
     reader.report('layer/module', message, written.place);
   }
 }
@@ -148,13 +148,13 @@ export function orderModules(
     if (module !== undefined && matching.length === 1 && !sorted.includes(module)) sorted.push(module);
     else {
       const why =
-        matching.length === 0 ? 'no module' : matching.length > 1 ? 'several modules' : 'a module again';
-      reader.report('layer/module', `the entry names ${why}`, read.place(at));
+        matching.length === 0 ? 'no module' : matching.length > 1 ? 'several modules' : 'a module twice';
+      reader.report('layer/module', `the entry matches ${why}`, read.place(at));
     }
   }
   const left = modules.find((one) => !sorted.includes(one));
   if (left !== undefined && sorted.length === order.length) {
-    const message = `the order does not name the module "${String(moduleName(left.value).name)}"`;
+    const message = `the order does not contain the module "${String(moduleName(left.value).name)}"`;
     reader.report('layer/module', message, read.place([name]));
   }
   return sorted;

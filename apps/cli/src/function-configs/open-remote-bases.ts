@@ -33,8 +33,8 @@ export async function openRemoteBases(
   let folder: Promise<string> | undefined;
   const fetch = async (url: string, name: string): Promise<string> => {
     if (offline) {
-      throw new KrmhubError('unavailable', 'remote bases are not cached, and no network may be used', {
-        hint: 'Copy the base into the package, or use the network.',
+      throw new KrmhubError('unavailable', 'remote bases are not cached, and network access is disabled', {
+        hint: 'Copy the base to the package, or run the command without --offline and --frozen.',
       });
     }
     folder ??= mkdtemp(path.join(temporaryFolder, 'krmhub-bases-'));

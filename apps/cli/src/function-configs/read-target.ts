@@ -29,7 +29,7 @@ export async function readTarget(
   const isAllowed = reader.options.anyFile === true && context.clone === undefined;
   if (allowFile && isAllowed && local.type === 'outside') return { type: 'file', path: local.path };
   if (local.type === 'outside') {
-    const message = `the file ${text} is outside of ${reader.displayName(folder)}`;
+    const message = `the file ${text} is outside ${reader.displayName(folder)}`;
     reader.report('layer/outside', message, place);
     return undefined;
   }
@@ -42,7 +42,7 @@ export async function readTarget(
     return undefined;
   }
   if (path.isAbsolute(text)) {
-    const hint = 'Write a path relative to the folder of the kustomization.';
+    const hint = 'Use a path relative to the folder of the kustomization.';
     reader.report('layer/outside', `the path of the base ${text} is absolute`, place, hint);
     return undefined;
   }
@@ -58,7 +58,7 @@ async function readRemote(
   const { reader } = context;
   const { fetchRemote } = reader.options;
   if (fetchRemote === undefined) {
-    reader.report('layer/remote', `the remote base ${text} was not read`, place);
+    reader.report('layer/remote', `the remote base ${text} could not be read`, place);
     return undefined;
   }
   let fetched: string;

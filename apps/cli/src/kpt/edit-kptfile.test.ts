@@ -81,7 +81,7 @@ describe('editing a Kptfile', () => {
     ['an alias', 'x: &fn {configPath: fn.yaml}\npipeline:\n  mutators: [*fn]\n  validators: [*fn]\n'],
   ])('refuses %s instead of breaking it', (_, pipeline) => {
     expect(() => edit(head + pipeline)).toThrow(KrmhubError);
-    expect(() => edit(head + pipeline)).toThrow('notation is not supported');
+    expect(() => edit(head + pipeline)).toThrow('layout is not supported');
   });
 });
 

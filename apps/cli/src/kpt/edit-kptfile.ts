@@ -104,8 +104,8 @@ function checkResult(
   const lines = [...runtimes].map(
     ([{ field, index }, { field: key, value }]) => `pipeline.${field}[${index}].${key}: ${value}`,
   );
-  throw new KrmhubError('invalid-document', `cannot edit ${kptfile.file}: its notation is not supported`, {
-    hint: `Write each function of the pipeline in block style, or set it by hand: ${lines.join(', ')}`,
+  throw new KrmhubError('invalid-document', `cannot edit ${kptfile.file}: its layout is not supported`, {
+    hint: `Use block style for each function of the pipeline, or set it manually: ${lines.join(', ')}`,
   });
 }
 

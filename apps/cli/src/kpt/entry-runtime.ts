@@ -15,8 +15,8 @@ export function entryRuntime({ apiVersion, kind, runtime, warnings }: Resolution
   const pinned = runtime as PinnedRuntime;
   if (pinned.type === 'container') {
     const more = [
-      ...(pinned.network ? ['it needs the network: run kpt fn render with --allow-network'] : []),
-      ...(pinned.storage ? ['it needs mounts, which kpt fn render does not support'] : []),
+      ...(pinned.network ? ['it requires network access: run kpt fn render with --allow-network'] : []),
+      ...(pinned.storage ? ['it requires mounts, which kpt fn render does not support'] : []),
     ];
     return { field: 'image', value: qualified(pinned.image), warnings: [...warnings, ...more] };
   }

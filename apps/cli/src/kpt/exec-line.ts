@@ -45,11 +45,11 @@ export function parseExecutable(text: string): PinnedExecutable {
   const [, os, arch, uri, digits, bin] = ARGUMENT.exec(text) ?? [];
   if (os === undefined || arch === undefined || uri === undefined || digits === undefined) {
     throw new KrmhubError('usage', `cannot read the executable "${text}"`, {
-      hint: 'Write OS/ARCH=URI#sha256=DIGITS, as `krmhub kpt sync` does.',
+      hint: 'Use OS/ARCH=URI#sha256=DIGITS, as in the output of `krmhub kpt sync`.',
     });
   }
   if (!isOneOf(OPERATING_SYSTEMS, os) || !isOneOf(ARCHITECTURES, arch)) {
-    throw new KrmhubError('usage', `the platform ${os}/${arch} is unknown`, {
+    throw new KrmhubError('usage', `unknown platform ${os}/${arch}`, {
       hint: `Use one of ${OPERATING_SYSTEMS.join(', ')} and one of ${ARCHITECTURES.join(', ')}.`,
     });
   }

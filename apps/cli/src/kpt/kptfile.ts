@@ -105,6 +105,6 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
 
 function invalid(file: string, reason: string): KrmhubError {
   return new KrmhubError('invalid-document', `cannot read ${file}: ${reason}`, {
-    hint: 'The fields of a Kptfile are described at https://kpt.dev/reference/schema/kptfile/',
+    hint: 'See the fields of a Kptfile at https://kpt.dev/reference/schema/kptfile/',
   });
 }

@@ -93,17 +93,17 @@ async function planEntry(
   if (entry.configPath === undefined || listed === undefined) {
     if (written === undefined) {
       throw new KrmhubError('invalid-document', 'it has no image and no configPath', {
-        hint: 'Name the file of a functionConfig in configPath, or an image.',
+        hint: 'Set configPath to the file of a functionConfig, or set an image.',
       });
     }
-    const reason = 'it has no configPath, so that its kind is unknown';
+    const reason = 'it has no configPath, so its kind is unknown';
     return { plan: { entry: name, outcome: 'left', ...runtimeFields(entry), reason, warnings: [] } };
   }
   const { apiVersion, kind, catalogs, inline } = listed.request;
   // The field `runtime` of KEP-2906 comes before all catalogs.
   if (inline !== undefined) return planInline(entry, name, { apiVersion, kind, inline });
   if (catalogs.length === 0 && !context.hasCatalogs) {
-    const reason = 'its Kptfile names no catalog';
+    const reason = 'its Kptfile has no catalog';
     if (written === undefined) {
       throw new KrmhubError('not-found', `cannot find ${apiVersion} ${kind}: ${reason}`, {
         hint: 'Add the annotation krmhub.dev/catalogs to the Kptfile, or use --catalog URL.',

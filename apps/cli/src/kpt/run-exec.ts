@@ -22,7 +22,7 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
   const stop = new AbortController();
   void io
     .waitForStop()
-    .then(() => stop.abort(new KrmhubError('unavailable', 'stopped before the function ended')));
+    .then(() => stop.abort(new KrmhubError('unavailable', 'interrupted before the function ended')));
   const runner = await openRunner(io, { allowExec: true, network: false, mounts: [] });
   try {
     const kind = platforms[0]!.bin;

@@ -60,7 +60,7 @@ async function requireKptfile(root: string, folder: string): Promise<void> {
   });
   if (status?.isFile() === true) return;
   throw new KrmhubError('not-found', `cannot synchronize ${folder}: it has no Kptfile`, {
-    hint: 'Give the folder of a kpt package, or make it one: kpt pkg init FOLDER',
+    hint: 'Use the folder of a kpt package, or create one: kpt pkg init FOLDER',
   });
 }
 
@@ -113,7 +113,7 @@ async function printPlans(
           : ` (${apiVersion} ${kind}${release === undefined ? '' : ` ${release}`})`;
       for (const warning of warnings) await printWarning(io, escapeControls(`${place}${what}: ${warning}`));
       if (outcome === 'left') {
-        await printWarning(io, escapeControls(`${place}: left as it is (${image ?? exec}): ${reason}`));
+        await printWarning(io, escapeControls(`${place}: unchanged (${image ?? exec}): ${reason}`));
       } else if (outcome !== 'unchanged' && !isCheck) {
         await printLine(io, escapeControls(`${place}${what}: ${image ?? exec}`));
       }

@@ -118,10 +118,10 @@ function errorState({ code }: KrmhubError): Explanation['state'] {
 function inlineReason({ request, written, isCandidate }: ListedFunction): string {
   if (written !== undefined && isCandidate !== true) {
     return request.inline === undefined
-      ? 'no catalog has it; the Kptfile names it'
-      : 'the Kptfile names it; without a functionConfig of its own kind, no catalog is searched';
+      ? 'no catalog contains it; the image is from the Kptfile'
+      : 'it is from the Kptfile; no catalog was searched, because it has no functionConfig of its own kind';
   }
-  return 'the functionConfig names it itself, so no catalog is searched';
+  return 'it is from the functionConfig, so no catalog was searched';
 }
 
 function resolvedReason(
@@ -132,7 +132,7 @@ function resolvedReason(
   const { catalog, searched, entry } = resolution;
   const order = searchOrder(io, options, listed.request);
   const at = order[searched.length]?.at;
-  const named = at === undefined ? '' : `, named at ${at.file}:${at.line}:${at.column}`;
+  const named = at === undefined ? '' : `, from ${at.file}:${at.line}:${at.column}`;
   const place = order.length === 1 ? 'the only catalog' : `catalog ${searched.length + 1} of ${order.length}`;
   const locked = entry === undefined ? 'locked; ' : '';
   return `${locked}${place}${named}; trusted by ${catalog?.trustedBy ?? 'nothing'}`;
@@ -141,11 +141,11 @@ function resolvedReason(
 function runtimeWarnings({ written }: ListedFunction, runtime: PinnedRuntime | InlineRuntime): string[] {
   const warnings: string[] = [];
   if (runtime.type === 'container' && !runtime.image.includes('@sha256:')) {
-    warnings.push(`the image ${runtime.image} is not pinned by a digest`);
+    warnings.push(`the image ${runtime.image} is not pinned by digest`);
   }
   const now = written?.type === 'container' ? written.image : undefined;
   if (now !== undefined && runtime.type === 'container' && runtime.image !== now) {
-    warnings.push(`the Kptfile runs ${now}; write what is resolved into it with \`krmhub kpt sync\``);
+    warnings.push(`the Kptfile runs ${now}; update it with \`krmhub kpt sync\``);
   }
   return warnings;
 }

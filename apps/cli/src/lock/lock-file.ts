@@ -44,6 +44,6 @@ export async function readLockFile(io: Pick<Io, 'cwd'>, file: string): Promise<S
   if (lock !== undefined) return { lock, text: new TextDecoder().decode(bytes) };
   throw new KrmhubError('invalid-document', `cannot read the lock file ${name}`, {
     diagnostics,
-    hint: `Fix it, or remove it and lock again: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
+    hint: `Fix or remove the file, and run: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
   });
 }

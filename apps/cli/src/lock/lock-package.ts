@@ -98,7 +98,7 @@ function upgradedKinds(
     'usage',
     `cannot upgrade ${unknown}: the package has no functionConfig of this kind`,
     {
-      hint: kinds.length === 0 ? 'It has no functionConfigs.' : `It has: ${kinds.sort().join(', ')}`,
+      hint: kinds.length === 0 ? 'The package has no functionConfigs.' : `It has: ${kinds.sort().join(', ')}`,
     },
   );
 }
@@ -108,12 +108,8 @@ function checkedText(lock: Lock): string {
   const text = writeLock(lock);
   const { diagnostics } = readLock(new TextEncoder().encode(text), 'krmhub.lock');
   if (diagnostics.length === 0) return text;
-  throw new KrmhubError(
-    'invalid-document',
-    'cannot lock what a catalog says: the lock file would not be valid',
-    {
-      diagnostics,
-      hint: 'Ask the publisher of the catalog to correct the entry.',
-    },
-  );
+  throw new KrmhubError('invalid-document', 'cannot lock an invalid catalog entry', {
+    diagnostics,
+    hint: 'Ask the publisher of the catalog to correct the entry.',
+  });
 }

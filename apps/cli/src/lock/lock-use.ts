@@ -23,7 +23,7 @@ export function freshUse(
   if (catalog === undefined || name === undefined || definition === undefined || isInline(runtime)) {
     throw new KrmhubError(
       'invalid-document',
-      `cannot lock ${apiVersion} ${kind}: its catalog does not pin it`,
+      `cannot lock ${apiVersion} ${kind}: its catalog does not pin it by digest`,
     );
   }
   const states = [...searched, catalog].map((state, at) => lockedState(state, names[at]!));

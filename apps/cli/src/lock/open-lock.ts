@@ -27,6 +27,6 @@ export async function openLock(io: Io, options: OpenLockOptions): Promise<Locked
   const name = path.relative(io.cwd, file);
   const why = frozen ? ', and --frozen uses nothing else' : '';
   throw new KrmhubError('not-found', `there is no lock file ${name}${why}`, {
-    hint: `Write it: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
+    hint: `Create it: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
   });
 }

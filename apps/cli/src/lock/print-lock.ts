@@ -33,7 +33,10 @@ export async function printLockReport(
   for (const { isPartial, apiVersion, kind } of report.changes) {
     if (!isPartial) continue;
     const name = escapeControls(`${apiVersion} ${kind}`);
-    await printWarning(io, `the locked definition of ${name} is not available: its schema was not compared`);
+    await printWarning(
+      io,
+      `the locked definition of ${name} is not available, so its schema was not compared`,
+    );
   }
   const size = `${plural(report.functions, 'function')} of ${plural(report.catalogs, 'catalog')}`;
   const file = escapeControls(report.file);

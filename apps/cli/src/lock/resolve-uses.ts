@@ -157,7 +157,7 @@ function failure(io: Io, failed: readonly ResolvedFunction[]): KrmhubError {
     return `${displayPath(io, listed.file)}:${line}:${column}: ${error?.message}`;
   });
   const hint =
-    first.hint ?? `Find out why: krmhub explain ${shellWord(displayPath(io, failed[0]!.listed.layer))}`;
+    first.hint ?? `Show the reasons: krmhub explain ${shellWord(displayPath(io, failed[0]!.listed.layer))}`;
   if (errors.length === 1) return new KrmhubError(only!.code, places[0]!, { hint, cause: only });
   const what = `cannot lock ${plural(errors.length, 'function')}; nothing was written`;
   return new KrmhubError(first.code, [what, ...places].join('\n'), { hint, cause: first });

@@ -137,7 +137,7 @@ describe('a tag', () => {
       network: false,
       storage: false,
     });
-    expect(found.warnings).toEqual([`the image ${image} has no digest; ${image} is ${index} now`]);
+    expect(found.warnings).toEqual([`the image ${image} has no digest; ${image} is now ${index}`]);
   });
 
   it('becomes the digest of a single image and its platform', async () => {

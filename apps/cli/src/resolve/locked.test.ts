@@ -140,9 +140,9 @@ describe('a locked function', () => {
     [
       'another snapshot of the same serial',
       { digest: `sha256:${'b'.repeat(64)}` as const },
-      'differs from the locked one',
+      'differs from the locked snapshot',
     ],
-    ['another catalog', { name: 'other' }, 'locked is other'],
+    ['another catalog', { name: 'other' }, 'but other is locked'],
   ])('is refused from %s, but not if the lock is frozen', async (_, change, message) => {
     const kind = await published('1.0.0');
     const lock = await locked(kind);

@@ -165,14 +165,14 @@ describe('an entry of a group that a policy covers', () => {
     await expect(resolve('Unsigned')).rejects.toMatchObject({ code: 'untrusted' });
   });
 
-  it('is refused if it does not say its release: from a file', async () => {
+  it('is refused if its catalog does not specify its release: from a file', async () => {
     await writeFile(path.join(folder, 'theirs.yaml'), catalogText(GROUP, ['Theirs']));
     await expect(resolve('Theirs', { catalogs: ['theirs.yaml'] })).rejects.toMatchObject(
-      untrusted('the catalog does not say its release'),
+      untrusted('the catalog does not specify its release'),
     );
   });
 
-  it('is refused if it does not say its release: from an upstream catalog', async () => {
+  it('is refused if its catalog does not specify its release: from an upstream catalog', async () => {
     const group = 'banana.example.com';
     await trust('add', 'banana', '--group', group, '--key', path.join(root, 'good.pub'));
     proxy.intercept = (request, response) => {
@@ -191,7 +191,7 @@ describe('an entry of a group that a policy covers', () => {
     });
     await expect(
       resolver.resolve({ apiVersion: `${group}/v1`, kind: 'Theirs', catalogs: [] }),
-    ).rejects.toMatchObject(untrusted('the catalog does not say its release'));
+    ).rejects.toMatchObject(untrusted('the catalog does not specify its release'));
     await resolver.close();
   });
 

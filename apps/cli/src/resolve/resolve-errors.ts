@@ -8,13 +8,13 @@ export class UnresolvedFunction extends KrmhubError {
     plan: { searched: string[]; near: string[] },
   ) {
     const { searched, near } = plan;
-    const where = searched.length === 0 ? 'no catalog is named' : `not found in ${searched.join(', ')}`;
+    const where = searched.length === 0 ? 'no catalog is set' : `not found in ${searched.join(', ')}`;
     const hint =
       near.length > 0
         ? `Did you mean ${near.join(', ')}?`
         : searched.length === 0
-          ? 'Name a catalog, for example: --catalog https://krm.example.com/catalogs/default'
-          : 'Check apiVersion and kind, or name another catalog with --catalog.';
+          ? 'Set a catalog, for example: --catalog https://krm.example.com/catalogs/default'
+          : 'Check apiVersion and kind, or set another catalog with --catalog.';
     super('not-found', escapeControls(`cannot resolve ${apiVersion} ${kind}: ${where}`), {
       hint: escapeControls(hint),
     });

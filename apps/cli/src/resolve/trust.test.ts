@@ -81,7 +81,7 @@ describe('a catalog that a kustomization names', () => {
     ).rejects.toMatchObject({
       code: 'untrusted',
       message:
-        'catalog catalog.yaml (app/kustomization.yaml:3:5) is not trusted: no option trusts it, and no key is pinned for it',
+        'catalog catalog.yaml (app/kustomization.yaml:3:5) is not trusted: no option trusts it, and no key is pinned',
       hint: `Review it. To trust exactly this content, add --trusted-catalog ./app/catalog.yaml@${DIGEST}`,
     });
     await expect(resolve(named(`${proxy.url}/catalogs/default`))).rejects.toMatchObject(
@@ -170,7 +170,7 @@ describe('a catalog that a kustomization names', () => {
     const option = trusting('./app/catalog.yaml');
     expect((await resolve({ ...named(`catalog.yaml@${DIGEST}`), ...option })).catalog!.digest).toBe(DIGEST);
     await expect(resolve({ ...named(`catalog.yaml@${OTHER}`), ...option })).rejects.toMatchObject(
-      untrusted(`./app/catalog.yaml@${DIGEST}`, 'but the reference names another'),
+      untrusted(`./app/catalog.yaml@${DIGEST}`, 'but the reference has another'),
     );
   });
 
@@ -194,7 +194,7 @@ describe('a catalog that a kustomization names', () => {
   it('that cannot be read either is not trusted in the first place', async () => {
     await expect(resolve(named('http://127.0.0.1:1/catalog.yaml'))).rejects.toMatchObject(
       untrusted(
-        'To trust it whatever it contains, add --trusted-catalog http://127.0.0.1:1/catalog.yaml',
+        'To trust any content of it, add --trusted-catalog http://127.0.0.1:1/catalog.yaml',
         'connection refused',
       ),
     );
@@ -204,7 +204,7 @@ describe('a catalog that a kustomization names', () => {
   it('is seen by its own layer only', async () => {
     await expect(resolve({ options: { trustedCatalogs: ['./app/catalog.yaml'] } })).rejects.toMatchObject({
       code: 'not-found',
-      message: expect.stringContaining('no catalog is named'),
+      message: expect.stringContaining('no catalog is set'),
     });
   });
 });

@@ -120,9 +120,9 @@ function explain(error: unknown, { name, platform: { uri, sha256 } }: Executable
     return new KrmhubError(
       'digest-mismatch',
       escapeControls(
-        `cannot run ${name}: ${uri} is not what its catalog names (${sha256}): ${error.message}`,
+        `cannot run ${name}: ${uri} does not match the digest in its catalog (${sha256}): ${error.message}`,
       ),
-      { hint: 'Nothing ran. Do not run it until its publisher says why it was changed.', cause: error },
+      { hint: 'Nothing was run. Do not run it until its publisher explains the change.', cause: error },
     );
   }
   const message = escapeControls(`cannot run ${name}: cannot fetch ${uri}: ${error.message}`);

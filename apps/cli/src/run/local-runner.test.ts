@@ -144,7 +144,7 @@ describe('an executable', () => {
     const error = await failure(runner.prepare(named(runtime)));
     expect(error.code).toBe('digest-mismatch');
     expect(error.message).toContain(
-      `cannot run example.com/v1 Logger: ${origin}/fn is not what its catalog names`,
+      `cannot run example.com/v1 Logger: ${origin}/fn does not match the digest in its catalog`,
     );
     await runner.close();
     expect(existsSync(path.join(cwd, 'hacked'))).toBe(false);
@@ -203,7 +203,7 @@ describe('an executable', () => {
     const of = (reference: string) => named(runtime, { catalog: { reference, trustedBy: '--catalog' } });
     const runner = await open();
     const error = await failure(runner.prepare(of('https://krm.example.com/catalogs/default')));
-    expect(error.message).toContain('a catalog on another machine names the file fn.sh');
+    expect(error.message).toContain('a catalog from another machine refers to the file fn.sh');
     expect((await (await runner.prepare(of('team/catalog.yaml'))).run(INPUT)).exitCode).toBe(0);
     await runner.close();
   });
@@ -266,7 +266,7 @@ describe('a container', () => {
     const error = await failure(runner.prepare(named(runtime)));
     expect(error).toMatchObject({ code: 'untrusted', hint: expect.stringContaining(flag) });
     expect(error.message).toBe(
-      `cannot run example.com/v1 Logger: its catalog declares that it needs ${what}, and you did not allow it`,
+      `cannot run example.com/v1 Logger: it requires ${what}, and you did not allow it`,
     );
   });
 
@@ -291,8 +291,8 @@ describe('a container', () => {
       const none = await runner.prepare(named(container(false, false)));
       expect(none.annotation()).toEqual({ container: { image } });
       expect(none.notes).toEqual([
-        expect.stringContaining('does not declare requireNetwork'),
-        expect.stringContaining('does not declare requireStorageMount'),
+        expect.stringContaining('does not have requireNetwork'),
+        expect.stringContaining('does not have requireStorageMount'),
       ]);
       await none.run(INPUT);
       const [first, second] = arguments_();

@@ -80,9 +80,9 @@ export class LocalRunner implements Runner {
     }
     throw new KrmhubError(
       'unsupported',
-      `cannot run ${name}: its configuration names a runtime without a digest`,
+      `cannot run ${name}: its functionConfig has its own runtime without a digest`,
       {
-        hint: 'Let kustomize or kpt run it, or remove the runtime to run the function of a catalog.',
+        hint: 'Run it with kustomize or kpt, or remove the runtime to use a catalog.',
       },
     );
   }

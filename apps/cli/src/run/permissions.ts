@@ -26,13 +26,9 @@ export function containerAccess(
   ];
   if (missing.length > 0) {
     const whats = missing.map(({ what }) => what).join(' and ');
-    throw new KrmhubError(
-      'untrusted',
-      `cannot run ${name}: its catalog declares that it needs ${whats}, and you did not allow it`,
-      {
-        hint: `Allow it, if you trust the function: ${missing.map(({ flag }) => flag).join(' ')}`,
-      },
-    );
+    throw new KrmhubError('untrusted', `cannot run ${name}: it requires ${whats}, and you did not allow it`, {
+      hint: `If you trust the function, add: ${missing.map(({ flag }) => flag).join(' ')}`,
+    });
   }
   return {
     network: declared.network,
@@ -40,12 +36,12 @@ export function containerAccess(
     notes: [
       ...(allowed.network && !declared.network
         ? [
-            'it ran without network access: you allowed it (--network), but its catalog does not declare requireNetwork',
+            'it ran without network access: you allowed it (--network), but the catalog entry does not have requireNetwork',
           ]
         : []),
       ...(allowed.mounts.length > 0 && !declared.storage
         ? [
-            'it ran without mounts: you allowed them (--mount), but its catalog does not declare requireStorageMount',
+            'it ran without mounts: you allowed them (--mount), but the catalog entry does not have requireStorageMount',
           ]
         : []),
     ],
@@ -59,7 +55,7 @@ export function requireExecAllowed(name: string, permissions: Pick<RunPermission
     'untrusted',
     `cannot run ${name}: it is an executable, and you did not allow executables`,
     {
-      hint: 'An executable runs on this machine with your rights. If you trust its publisher, use --allow-exec.',
+      hint: 'An executable runs on this machine with your permissions. If you trust its publisher, use --allow-exec.',
     },
   );
 }

@@ -25,7 +25,7 @@ export function executableFor(
     'unsupported',
     `cannot run ${name}: it has no executable for ${platform}, only for ${known || 'no platform'}`,
     {
-      hint: 'If it also has a container, use --runtime container. Otherwise ask its publisher for this platform.',
+      hint: 'If it also has a container, use --runtime container. Otherwise, ask its publisher for this platform.',
     },
   );
 }

@@ -9,7 +9,7 @@ export interface LockRefusal {
 
 /**
  * Decides whether a catalog that was read now may be used where another state of it is locked. Refuses an older snapshot, another
- * snapshot with the same serial, and a catalog that no longer says which snapshot it is. A catalog without snapshots may change.
+ * snapshot with the same serial, and a catalog that no longer has a serial. A catalog without snapshots may change.
  * Where a digest is unknown, because only one entry was read, `judgeLockedEntry` compares that.
  */
 export function judgeLockedCatalog(
@@ -18,12 +18,12 @@ export function judgeLockedCatalog(
 ): LockRefusal | undefined {
   const { reference } = locked;
   if (locked.name !== undefined && read.name !== undefined && locked.name !== read.name) {
-    return refusal(`catalog ${reference}: it is now the catalog ${read.name}, locked is ${locked.name}`);
+    return refusal(`catalog ${reference}: it is now the catalog ${read.name}, but ${locked.name} is locked`);
   }
   if (locked.serial === undefined) return undefined;
   if (read.serial === undefined) {
     return refusal(
-      `catalog ${reference}: it no longer says which snapshot it is, locked is snapshot ${locked.serial}`,
+      `catalog ${reference}: it no longer has a serial, but snapshot ${locked.serial} is locked`,
     );
   }
   if (read.serial < locked.serial) {
@@ -35,7 +35,7 @@ export function judgeLockedCatalog(
     return undefined;
   if (read.digest === locked.digest) return undefined;
   return refusal(
-    `catalog ${reference}: snapshot ${read.serial} differs from the locked one: got ${read.digest}, locked is ${locked.digest}`,
+    `catalog ${reference}: snapshot ${read.serial} differs from the locked snapshot: got ${read.digest}, expected ${locked.digest}`,
   );
 }
 
@@ -49,13 +49,13 @@ export function judgeLockedEntry(
   if (serial === undefined || read.serial !== serial) return undefined;
   if (read.definition === locked.definition) return undefined;
   return refusal(
-    `catalog ${catalog.reference}: ${locked.apiVersion} ${locked.kind} in snapshot ${read.serial} differs from the locked one: got ${read.definition}, locked is ${locked.definition}`,
+    `catalog ${catalog.reference}: ${locked.apiVersion} ${locked.kind} in snapshot ${read.serial} differs from the locked definition: got ${read.definition}, expected ${locked.definition}`,
   );
 }
 
 function refusal(message: string): LockRefusal {
   return {
     message,
-    hint: 'Ask the operator of the catalog. If the change is intended, remove the catalog and its functions from krmhub.lock, then lock again.',
+    hint: 'Ask the operator of the catalog. To accept the change, remove the catalog and its functions from krmhub.lock, and run: krmhub lock',
   };
 }

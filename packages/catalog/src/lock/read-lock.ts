@@ -102,7 +102,7 @@ function reportDuplicates<Item>(
   for (const [index, item] of items.entries()) {
     if (item === undefined) continue;
     const key = name(item);
-    if (seen.has(key)) fields.report('lock/duplicate', [list, index], `${key} is listed twice`);
+    if (seen.has(key)) fields.report('lock/duplicate', [list, index], `${key} appears twice`);
     seen.add(key);
   }
 }
@@ -164,7 +164,7 @@ function readReference(value: JsonValue, at: Path, fields: LockFields): string |
 function readSerial(value: JsonValue | undefined, at: Path, fields: LockFields): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-  fields.report('lock/serial', at, 'the serial is not a whole number from 1');
+  fields.report('lock/serial', at, 'the serial is not an integer from 1');
   return undefined;
 }
 

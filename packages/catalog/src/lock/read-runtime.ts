@@ -84,12 +84,12 @@ function readExec(value: JsonValue, at: Path, fields: LockFields): PinnedRuntime
   const path = [...at, 'platforms'];
   const list = fields.list(item.platforms, path, LOCK_LIMITS.maxPlatforms);
   if (list === undefined) return undefined;
-  if (list.length === 0) fields.report('lock/runtime', path, 'there is no platform');
+  if (list.length === 0) fields.report('lock/runtime', path, 'the list of platforms is empty');
   const platforms = list.flatMap((one, index) => readExecPlatform(one, [...path, index], fields) ?? []);
   const seen = new Set<string>();
   for (const [index, { os, arch }] of platforms.entries()) {
     const name = `${os}/${arch}`;
-    if (seen.has(name)) fields.report('lock/duplicate', [...path, index], `${name} is listed twice`);
+    if (seen.has(name)) fields.report('lock/duplicate', [...path, index], `${name} appears twice`);
     seen.add(name);
   }
   return { type: 'exec', platforms };
@@ -104,7 +104,7 @@ function readExecPlatform(value: JsonValue, at: Path, fields: LockFields): Pinne
   if (os === undefined) fields.report('lock/runtime', [...at, 'os'], 'not a known operating system');
   if (arch === undefined) fields.report('lock/runtime', [...at, 'arch'], 'not a known architecture');
   const bin = readMatch(item.bin!, [...at, 'bin'], BIN, 'a path inside the archive', fields);
-  const uri = readMatch(item.uri!, [...at, 'uri'], ADDRESS, 'an address', fields);
+  const uri = readMatch(item.uri!, [...at, 'uri'], ADDRESS, 'a URL', fields);
   const sha256 = readDigest(item.sha256!, [...at, 'sha256'], fields);
   if (os === undefined || arch === undefined || bin === undefined) return undefined;
   return uri === undefined || sha256 === undefined ? undefined : { os, arch, bin, uri, sha256 };
@@ -113,7 +113,7 @@ function readExecPlatform(value: JsonValue, at: Path, fields: LockFields): Pinne
 function readStarlark(value: JsonValue, at: Path, fields: LockFields): PinnedRuntime | undefined {
   const item = fields.mapping(value, at, { required: ['reference'], optional: ['sha256'] });
   if (item?.reference === undefined) return undefined;
-  const what = 'an address';
+  const what = 'a URL';
   const reference = readMatch(item.reference, [...at, 'reference'], ADDRESS, what, fields);
   const sha256 = item.sha256 === undefined ? undefined : readDigest(item.sha256, [...at, 'sha256'], fields);
   if (reference === undefined) return undefined;

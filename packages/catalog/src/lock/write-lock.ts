@@ -10,7 +10,7 @@ import {
   sortLock,
 } from './lock.js';
 
-const HEADER = '# `krmhub lock` writes this file. To change what is locked: krmhub lock --upgrade\n';
+const HEADER = '# `krmhub lock` writes this file. To upgrade functions: krmhub lock --upgrade\n';
 
 /**
  * Renders a lock file. The bytes depend on nothing but the lock, and each fact is on a line of its own, so that a change of one

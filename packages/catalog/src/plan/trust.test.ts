@@ -99,7 +99,7 @@ describe('without a policy, the first signer of a function', () => {
     const before = `previous releases are signed by the key ${digest('a')}`;
     expect(plan([[OWNER]], [])).toContain(`${before}, and this one is not`);
     expect(plan([[OWNER], []], [])).toContain(before);
-    expect(plan([[OWNER]], [], { problems: ['it is damaged'] })).toContain('it is damaged');
+    expect(plan([[OWNER]], [], { problems: ['it is corrupt'] })).toContain('it is corrupt');
     expect(plan([[OWNER]], [OTHER])).toContain(`it is signed by the key ${digest('b')}, and ${before}`);
   });
 

@@ -52,7 +52,7 @@ export interface BlobWriter {
   sync(): Promise<void>;
   /** Returns the bytes written so far, before the end. */
   pieces(): AsyncIterable<Uint8Array>;
-  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
+  /** Completes the blob. Resolves when the bytes survive a power failure. */
   commit(): Promise<Digest>;
   discard(): Promise<void>;
 }

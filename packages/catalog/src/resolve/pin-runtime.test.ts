@@ -38,7 +38,7 @@ describe('a container', () => {
     expect(pin(container(`${NAME}:v1`), { image: { digest: A, platforms } })).toEqual({
       type: 'pinned',
       runtime: { type: 'container', image: `${NAME}@${A}`, platforms, network: false, storage: false },
-      warnings: [`the image ${NAME}:v1 has no digest; ${NAME}:v1 is ${A} now`],
+      warnings: [`the image ${NAME}:v1 has no digest; ${NAME}:v1 is now ${A}`],
     });
   });
 
@@ -61,7 +61,7 @@ describe('a container', () => {
     expect(plan).toMatchObject({ type: 'pinned', runtime: { image: `${name}@${A}` } });
     const guessed = !/^(docker\.io|localhost)/.test(image);
     expect(plan.type === 'pinned' && plan.warnings).toEqual(
-      guessed ? [`the image ${image} names no registry; it is read as ${name}, as docker does`] : [],
+      guessed ? [`the image ${image} has no registry; krmhub uses ${name}, as Docker does`] : [],
     );
   });
 

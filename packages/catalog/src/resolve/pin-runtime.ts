@@ -68,7 +68,7 @@ function pinContainer(container: ContainerRuntime, served: ServedImage | undefin
   if (inside !== undefined && beside !== undefined && inside !== beside) {
     return refused(
       'digest-mismatch',
-      `the image ${image} has another digest than its sha256, ${beside}`,
+      `the digest of the image ${image} differs from its sha256, ${beside}`,
       CATALOG_HINT,
     );
   }
@@ -82,12 +82,12 @@ function pinContainer(container: ContainerRuntime, served: ServedImage | undefin
   }
   const warnings: string[] = [];
   if (parsed.host === undefined) {
-    warnings.push(`the image ${image} names no registry; it is read as ${name}, as docker does`);
+    warnings.push(`the image ${image} has no registry; krmhub uses ${name}, as Docker does`);
   }
   if (known === undefined) {
     const reference = `${name}:${tag ?? 'latest'}`;
     if (served === undefined) return { type: 'ask', reference };
-    warnings.push(`the image ${image} has no digest; ${reference} is ${served.digest} now`);
+    warnings.push(`the image ${image} has no digest; ${reference} is now ${served.digest}`);
   }
   const digest = known ?? served!.digest;
   const runtime: PinnedContainer = {
@@ -120,7 +120,7 @@ function pinStarlark(reference: string): PinnedStarlark {
 
 const CATALOG_HINT = 'Ask the publisher of the catalog to correct its entry.';
 const SERVED_HINT =
-  'Nothing runs. Ask the operator of the registry: it, or a proxy, serves another image than the catalog names.';
+  'Nothing was run. Ask the operator of the registry: the registry or a proxy serves another image.';
 
 function pinned(runtime: PinnedRuntime, warnings: string[] = []): PinPlan {
   return { type: 'pinned', runtime, warnings };

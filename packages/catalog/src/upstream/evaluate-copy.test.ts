@@ -92,8 +92,8 @@ describe('a copy', () => {
     expect(judge(record, [])).toEqual({
       refused: { problem: 'signature', message: `${was}, but is no longer signed` },
     });
-    expect(judge(record, [], { problems: ['it is damaged', 'other'] })).toMatchObject({
-      refused: { message: `${was}, but its signature is no longer valid: it is damaged` },
+    expect(judge(record, [], { problems: ['it is corrupt', 'other'] })).toMatchObject({
+      refused: { message: `${was}, but its signature is no longer valid: it is corrupt` },
     });
     expect(judge(record, [{ signer: ROBOT }])).toMatchObject({
       refused: { problem: 'signature', message: expect.stringContaining('robot@example.com') },

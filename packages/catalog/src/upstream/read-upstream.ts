@@ -43,7 +43,7 @@ export interface ReadUpstream {
   /** The first invalid entries. */
   invalid: InvalidEntry[];
   invalidEntries: number;
-  /** The first invalid entries. */
+  /** The first completed entries, and the number of all. Absent if there are none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
 }
@@ -162,7 +162,7 @@ function readEntry(definition: FunctionDefinition): ReadEntry | string {
   return { definition, rendered, facts: entryFacts(definition, rendered.digest) };
 }
 
-/** The facts for selectors and policies. */
+/** Returns the facts of an entry. `digest` is the digest of its normal form. */
 export function entryFacts(definition: FunctionDefinition, digest: Digest): ReadEntry['facts'] {
   return {
     group: definition.group,

@@ -13,8 +13,7 @@ export function entryPath(name: string): string {
     throw badArchive(`it has the path ${shown(name)} with a control character`);
   if (/^[/\\]|^[A-Za-z]:/.test(name)) throw badArchive(`it has the absolute path ${shown(name)}`);
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
-  if (name.split(/[/\\]/).includes('..'))
-    throw badArchive(`it has the path ${shown(name)}, which leaves its folder`);
+  if (name.split(/[/\\]/).includes('..')) throw badArchive(`the path ${shown(name)} is outside the archive`);
   return parts.join('/');
 }
 
@@ -29,12 +28,12 @@ export function checkLink(name: string, target: string): void {
       return part === '..' ? depth - 1 : depth + 1;
     }, from.length) < 0;
   if (isOutside)
-    throw badArchive(`it has the link ${shown(name)} to ${shown(target)}, which leaves its folder`);
+    throw badArchive(`it has the link ${shown(name)} to ${shown(target)}, which is outside the archive`);
 }
 
 /** The error for an archive that is not unpacked. */
 export function badArchive(reason: string, cause?: unknown): KrmhubError {
-  return new KrmhubError('invalid-document', `the archive cannot be unpacked: ${reason}`, {
+  return new KrmhubError('invalid-document', `cannot unpack the archive: ${reason}`, {
     hint: 'Ask the publisher of the function for an archive with only its program.',
     cause,
   });

@@ -14,7 +14,7 @@ export async function readTar(stream: Readable, reading: ArchiveReading): Promis
   let failure: unknown;
   let found: Promise<void> | undefined;
   const fail = (error: unknown) => {
-    failure ??= error instanceof KrmhubError ? error : badArchive('it is damaged', error);
+    failure ??= error instanceof KrmhubError ? error : badArchive('it is corrupt', error);
     stream.destroy();
   };
   const parser = new Parser({

@@ -68,7 +68,7 @@ function gunzip(archive: FileHandle, budget: ArchiveBudget): Readable {
   const content = new GunzippedTar(budget);
   // Errors of each stream reach the reader of the last one.
   pipeline(readFile(archive), createGunzip(), content).catch((error: unknown) => {
-    content.destroy(error instanceof KrmhubError ? error : badArchive('it is damaged', error));
+    content.destroy(error instanceof KrmhubError ? error : badArchive('it is corrupt', error));
   });
   return content;
 }
@@ -99,13 +99,13 @@ class GunzippedTar extends Transform {
 function unsupported(format: FileFormat, subject = 'The file'): KrmhubError {
   const is =
     format === 'unsupported-archive'
-      ? 'is an archive of another kind'
+      ? 'is an unsupported type of archive'
       : 'is neither a program nor an archive';
   return new KrmhubError(
     'unsupported-media-type',
     `cannot install the executable: ${subject.toLowerCase()} ${is}`,
     {
-      hint: 'Publish the program itself, or a tar.gz, tar, or zip archive that contains it.',
+      hint: 'Publish the program itself, or a tar.gz, tar, or zip archive with it.',
     },
   );
 }

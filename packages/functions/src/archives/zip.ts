@@ -23,7 +23,7 @@ export async function readZip(archive: FileHandle, reading: ArchiveReading): Pro
     if (found === undefined || isFolder(found)) throw missingEntry(reading.bin);
     await writeEntry(zip, found, reading);
   } catch (error) {
-    throw error instanceof KrmhubError ? error : badArchive('it is damaged', error);
+    throw error instanceof KrmhubError ? error : badArchive('it is corrupt', error);
   }
 }
 

@@ -19,10 +19,10 @@ const MAX_LENGTH = 500;
 
 const START: Readonly<Record<EngineName, string>> = {
   docker:
-    'Start Docker, for example with `sudo systemctl start docker`, or choose an engine with `--engine`.',
-  podman: 'Start podman, for example with `podman machine start`, or choose an engine with `--engine`.',
+    'Start Docker, for example with `sudo systemctl start docker`, or use another engine with `--engine`.',
+  podman: 'Start podman, for example with `podman machine start`, or use another engine with `--engine`.',
   nerdctl:
-    'Start containerd, for example with `sudo systemctl start containerd`, or choose an engine with `--engine`.',
+    'Start containerd, for example with `sudo systemctl start containerd`, or use another engine with `--engine`.',
 };
 
 /** The error if it was the engine that failed, and not the function; undefined otherwise. */
@@ -50,12 +50,12 @@ export function describeFailure(engine: EngineName, action: string, stderr: stri
     });
   }
   if (WRONG_DIGEST.test(stderr)) {
-    return new KrmhubError('digest-mismatch', `${action}: the registry sent other content: ${reason}`, {
-      hint: 'Do not use this image until you know why its registry sends other content.',
+    return new KrmhubError('digest-mismatch', `${action}: the registry sent the wrong content: ${reason}`, {
+      hint: 'Do not use this image. Ask the operator of the registry why the content is wrong.',
     });
   }
   return new KrmhubError('unavailable', `${action}: ${engine} failed: ${reason}`, {
-    hint: 'Check that the registry of the image can be reached, and that you are logged in to it.',
+    hint: 'Check that the registry of the image is reachable, and that you are logged in.',
   });
 }
 
@@ -65,7 +65,7 @@ function failureReason(stderr: string): string {
     const text = line.trim();
     return text === '' || PROGRESS.test(text) || /^(?:See|Run) '/.test(text) ? [] : [text];
   });
-  const last = lines.at(-1) ?? 'it gave no reason';
+  const last = lines.at(-1) ?? 'no error message';
   const message = /\bmsg="((?:[^"\\]|\\.)*)"/.exec(last)?.[1] ?? last;
   return message.replace(/^(?:docker: |Error: )+/i, '').slice(0, MAX_LENGTH);
 }

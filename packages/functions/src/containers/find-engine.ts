@@ -54,7 +54,7 @@ async function tryEngine(
   if (end.type === 'timeout') {
     return new KrmhubError(
       'unavailable',
-      `${action}: \`${name} version\` did not answer within ${VERSION_LIMITS.timeout / 1_000} seconds`,
+      `${action}: \`${name} version\` did not respond within ${VERSION_LIMITS.timeout / 1_000} seconds`,
     );
   }
   if (end.type !== 'exited' || end.exitCode !== 0) {
@@ -68,7 +68,7 @@ async function tryEngine(
 function notInstalled(engine: EngineName | undefined): KrmhubError {
   if (engine !== undefined) {
     return new KrmhubError('unavailable', `cannot run containers: ${engine} is not installed`, {
-      hint: `Install ${engine}, or choose another engine with \`--engine\`.`,
+      hint: `Install ${engine}, or use another engine with \`--engine\`.`,
     });
   }
   return new KrmhubError(

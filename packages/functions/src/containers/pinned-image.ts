@@ -9,12 +9,12 @@ export function pinnedImage(image: string): string {
   const reference = parseImageReference(image);
   if (!reference.ok) {
     throw new KrmhubError('invalid-request', `the image "${image}" ${reference.reason}`, {
-      hint: 'Name an image as HOST/NAME@sha256:DIGEST.',
+      hint: 'Use HOST/NAME@sha256:DIGEST.',
     });
   }
   const { host, repository, digest } = reference;
   if (digest === undefined) {
-    throw new KrmhubError('untrusted', `the image ${image} is not pinned by a digest`, {
+    throw new KrmhubError('untrusted', `the image ${image} is not pinned by digest`, {
       hint: `Pin the image by digest: ${image}@sha256:DIGEST.`,
     });
   }

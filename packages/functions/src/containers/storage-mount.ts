@@ -34,7 +34,7 @@ export function mountArgument(text: string): string {
     throw refuse(text, '`source` is not the name of a volume');
   }
   if (type === 'tmpfs') {
-    if (source !== undefined) throw refuse(text, 'a tmpfs has no `source`');
+    if (source !== undefined) throw refuse(text, 'a tmpfs cannot have a `source`');
     // A folder in memory that cannot be written has no use, and engines refuse `readonly` for it.
     return `type=tmpfs,target=${target}`;
   }
@@ -50,7 +50,7 @@ function readFields(text: string): { [Name in 'type' | 'source' | 'target' | 'rw
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(option) ?? [];
     const key = Object.hasOwn(KEYS, name) ? KEYS[name] : undefined;
     if (key === undefined) throw refuse(text, `"${option}" is not type, source, target, or rw`);
-    if (fields[key] !== undefined) throw refuse(text, `it has \`${key}\` twice`);
+    if (fields[key] !== undefined) throw refuse(text, `\`${key}\` appears twice`);
     if (value === '') throw refuse(text, `\`${key}\` is empty`);
     fields[key] = value;
   }
@@ -59,6 +59,6 @@ function readFields(text: string): { [Name in 'type' | 'source' | 'target' | 'rw
 
 function refuse(text: string, reason: string): KrmhubError {
   return new KrmhubError('invalid-request', `cannot mount "${text}": ${reason}`, {
-    hint: 'Write a mount as type=bind,source=/folder,target=/folder; add rw=true to allow changes.',
+    hint: 'Use type=bind,source=/FOLDER,target=/FOLDER. To allow changes, add rw=true.',
   });
 }

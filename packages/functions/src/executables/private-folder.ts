@@ -18,6 +18,6 @@ export async function makePrivateFolder(folder: string): Promise<void> {
 
 function refuse(folder: string, reason: string): KrmhubError {
   return new KrmhubError('untrusted', `cannot install executables in ${folder}: ${reason}`, {
-    hint: `Use a folder of your own: chmod 700 ${folder}`,
+    hint: `Use your own folder, and run: chmod 700 ${folder}`,
   });
 }

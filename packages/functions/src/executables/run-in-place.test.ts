@@ -37,7 +37,7 @@ describe('runInPlace', () => {
     });
     await expect(run).rejects.toMatchObject({
       code: 'function-failed',
-      message: 'function function.sh did not end within 0.2 seconds',
+      message: 'function function.sh did not exit within 0.2 seconds',
     });
   });
 

@@ -71,7 +71,7 @@ async function copyPieces(
 function mismatch(name: string, expected: Digest, actual: Digest): KrmhubError {
   return new KrmhubError(
     'digest-mismatch',
-    `the content of ${name} does not match: expected ${expected}, found ${actual}`,
-    { hint: 'Do not run it. Ask its publisher why the content was changed.' },
+    `the digest of ${name} does not match: expected ${expected}, got ${actual}`,
+    { hint: 'Do not run it. Ask its publisher why the content changed.' },
   );
 }

@@ -31,8 +31,8 @@ export function finishRun(
     case 'aborted':
       throw signal?.reason;
     case 'timeout':
-      throw new FunctionFailure(`function ${name} did not end within ${seconds(limits.timeout)}`, run, {
-        hint: 'If the function needs more time, allow it with `--timeout`.',
+      throw new FunctionFailure(`function ${name} did not exit within ${seconds(limits.timeout)}`, run, {
+        hint: 'To allow more time, use `--timeout`.',
       });
     case 'too-large':
       throw new FunctionFailure(
@@ -41,7 +41,7 @@ export function finishRun(
       );
     case 'left-open':
       throw new FunctionFailure(
-        `function ${name} ended and left behind a process that still has its standard output open`,
+        `function ${name} exited, but one of its processes still has the standard output open`,
         run,
       );
     case 'killed':
@@ -93,7 +93,7 @@ function killed(name: string, signal: string, run: FailedRun): FunctionFailure {
 const KILL_REASONS: Readonly<Record<string, string>> = {
   SIGKILL: 'it may have used too much memory',
   SIGXFSZ: 'it wrote a file that is too large',
-  SIGXCPU: 'it used too much processor time',
+  SIGXCPU: 'it used too much CPU time',
 };
 
 function signalName(exitCode: number): string | undefined {

@@ -37,7 +37,7 @@ export function readResultsText(text: string, maxBytes: number): ReadResults {
     limits: { maxCatalogBytes: maxBytes },
   });
   const problem = diagnostics.find(({ severity }) => severity === 'error');
-  if (problem !== undefined) return { ok: false, reason: `\`results\` cannot be read: ${problem.message}` };
+  if (problem !== undefined) return { ok: false, reason: `cannot read \`results\`: ${problem.message}` };
   const [document] = documents;
   return readResults(isMapping(document) ? document.results : undefined);
 }

@@ -83,7 +83,7 @@ describe('output that is a ResourceList', () => {
   it.each([
     ['results: text', '`results` is not a list'],
     ['results: [text]', '`results[0]` is not a mapping'],
-    ['results: [{]', /^`results` cannot be read: /],
+    ['results: [{]', /^cannot read `results`: /],
   ])('cannot have %j', (text, reason) => {
     expect(read(`${HEAD}items: []\n${text}\n`)).toEqual({
       type: 'resource-list',

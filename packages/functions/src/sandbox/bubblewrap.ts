@@ -69,7 +69,7 @@ export async function findSandbox(env: Environment, signal?: AbortSignal): Promi
   signal?.throwIfAborted();
   if (tried.end.type === 'exited' && tried.end.exitCode === 0) return { ok: true, sandbox };
   const [why = ''] = Buffer.from(tried.stderr).toString().trim().split('\n');
-  return { ok: false, reason: `bubblewrap cannot make a sandbox here: ${why === '' ? tried.end.type : why}` };
+  return { ok: false, reason: `bubblewrap cannot create a sandbox: ${why === '' ? tried.end.type : why}` };
 }
 
 /** The arguments of `bwrap` that run a command in the sandbox. Mounts apply in this order. */

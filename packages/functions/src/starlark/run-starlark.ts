@@ -10,6 +10,6 @@ export async function runStarlark({ reference }: StarlarkRun): Promise<never> {
   throw new KrmhubError(
     'unsupported',
     `cannot run the function ${reference}: krmhub does not run Starlark functions yet`,
-    { hint: 'Use a version of the function with a container image or an executable.' },
+    { hint: 'Use a release of the function with a container or an executable.' },
   );
 }

@@ -134,7 +134,7 @@ export function testRuntime(name: string, open: () => Promise<TestedRuntime>, re
 
     it.each(['hang', 'fork'])('ends a function that ignores SIGTERM at its timeout: %s', async (action) => {
       const error = await failure(run(action, { limits: { timeout: 3_000 } }));
-      expect(error.message).toMatch(/did not end within 3 seconds$/);
+      expect(error.message).toMatch(/did not exit within 3 seconds$/);
       await expectNothingLeft();
     });
 
@@ -152,7 +152,7 @@ export function testRuntime(name: string, open: () => Promise<TestedRuntime>, re
         await expectNothingLeft();
       } else {
         expect((await failure(run('keep'))).message).toMatch(
-          /left behind a process that still has its standard output open$/,
+          /exited, but one of its processes still has the standard output open$/,
         );
         runtime.endEscaped();
         await expectNothingLeft();

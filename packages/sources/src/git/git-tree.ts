@@ -24,7 +24,9 @@ export async function fetchGitTree(
     const all = await repository.listFiles(commit, '');
     if (all.length > limits.maxTreeFiles) {
       const message = `the repository of ${host} has ${all.length} files; the limit is ${limits.maxTreeFiles}`;
-      throw new SourceFailure('too-large', message, { hint: 'Copy the files that you need.' });
+      throw new SourceFailure('too-large', message, {
+        hint: 'Copy the required files to a smaller repository.',
+      });
     }
     const files = all.filter(({ size }) => size <= limits.maxTreeFileBytes);
     const size = files.reduce((sum, one) => sum + one.size, 0);
@@ -34,7 +36,7 @@ export async function fetchGitTree(
     for (const { path: name } of files) {
       if (name.split('/').every((part) => PART.test(part))) continue;
       throw new SourceFailure('bad-answer', `the repository of ${host} has the file "${printable(name)}"`, {
-        hint: 'Its name is not allowed. Use another repository.',
+        hint: 'Use another repository: this file name is not allowed.',
       });
     }
     // What an interrupted attempt has written.

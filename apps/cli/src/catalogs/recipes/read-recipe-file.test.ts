@@ -88,7 +88,7 @@ describe('key files next to a recipe', () => {
     ['a large file', 'large.pub', 'is too long'],
     ['a pipe', 'pipe', 'is not a regular file'],
     ['a name that is too long', 'a'.repeat(2_000), 'ENAMETOOLONG'],
-    ['an address', 'https://banana.co/banana.pub', 'no such file'],
+    ['a URL', 'https://banana.co/banana.pub', 'no such file'],
   ])('that are %s are refused where they are named', async (_, name, message) => {
     await writeFile(path.join(above, 'above.pub'), PUBLIC);
     await symlink('../above.pub', path.join(folder, 'link.pub'));

@@ -130,7 +130,7 @@ function requireBuildable(name: string, { type }: Layer): void {
   throw new KrmhubError('usage', escapeControls(`cannot build ${name}: it is ${what}`), {
     hint:
       type === 'component'
-        ? 'Name it under `components` of a kustomization, and build that.'
-        : 'Give a folder with a kustomization.yaml or a composition.yaml.',
+        ? 'Add it to `components` of a kustomization, and build the kustomization.'
+        : 'Use a folder with a kustomization.yaml or a composition.yaml.',
   });
 }

@@ -146,7 +146,7 @@ describe('edited layers', () => {
     const root = layer('app', { functions: [outer], layers: [layer('app/sub', { functions: [inner] })] });
     await expect(editLayers(root, [planned(outer), planned(inner, 'b@sha256:2')])).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining('their catalogs name different runtimes'),
+      message: expect.stringContaining('their catalogs have different runtimes'),
     });
     const same = await editLayers(root, [planned(outer), planned(inner)]);
     expect(same.texts.get(at('app/sub/fn.yaml'))!.match(/sha256:1/g)).toHaveLength(1);

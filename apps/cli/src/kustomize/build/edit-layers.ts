@@ -71,7 +71,7 @@ class LayerEditor {
       'unsupported',
       escapeControls(`${root.file}: ${field} with a remote base that uses catalogs`),
       {
-        hint: 'Remove it from buildMetadata, or copy the base into the repository.',
+        hint: 'Remove it from buildMetadata, or copy the base to the repository.',
       },
     );
   }
@@ -92,9 +92,9 @@ class LayerEditor {
       throw new KrmhubError(
         'conflict',
         escapeControls(
-          `${one.where}: two kustomizations use this file, and their catalogs name different runtimes`,
+          `${one.where}: two kustomizations use this file, but their catalogs have different runtimes`,
         ),
-        { hint: 'Give each kustomization a file of its own, or the same catalogs.' },
+        { hint: 'Use a separate file for each kustomization, or the same catalogs.' },
       );
     }
   }

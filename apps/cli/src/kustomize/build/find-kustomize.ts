@@ -23,10 +23,10 @@ export async function findKustomize(
   }
   throw given === undefined
     ? new KrmhubError('not-found', 'neither kustomize nor kubectl is on PATH', {
-        hint: 'Install one of them, or give its path: --kustomize PROGRAM',
+        hint: 'Install one of them, or set its path: --kustomize PROGRAM',
       })
     : new KrmhubError('not-found', `the program ${given} is not on PATH`, {
-        hint: 'Give the path of kustomize or of kubectl: --kustomize PROGRAM',
+        hint: 'Set the path of kustomize or kubectl: --kustomize PROGRAM',
       });
 }
 

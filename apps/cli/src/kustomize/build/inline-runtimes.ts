@@ -10,7 +10,7 @@ import type { KustomizeArguments } from './kustomize-arguments.js';
 export function requireInlineAllowed(where: string, runtime: InlineRuntime, args: KustomizeArguments): void {
   if (runtime.type === 'starlark') {
     throw new KrmhubError('unsupported', `${where}: cannot run its Starlark script`, {
-      hint: 'kustomize runs no Starlark since version 5.5. Use a container, an executable, or a function of a catalog.',
+      hint: 'kustomize does not run Starlark since version 5.5. Use a container, an executable, or a function from a catalog.',
     });
   }
   const needed = [
@@ -22,7 +22,7 @@ export function requireInlineAllowed(where: string, runtime: InlineRuntime, args
   const what = runtime.type === 'exec' ? `the executable ${runtime.path}` : `the image ${runtime.image}`;
   throw new KrmhubError(
     'untrusted',
-    `${where}: it names ${what} itself, and you did not allow runtimes that no catalog names`,
-    { hint: `If you trust it, allow it: -- ${needed.join(' ')}` },
+    `${where}: it has its own runtime, ${what}, and you did not allow runtimes outside catalogs`,
+    { hint: `If you trust it, allow it with: -- ${needed.join(' ')}` },
   );
 }

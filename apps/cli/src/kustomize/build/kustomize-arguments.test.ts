@@ -49,7 +49,7 @@ describe('an inline runtime', () => {
     [exec, [], '--enable-alpha-plugins --enable-exec'],
   ])('%j with %j needs its own flags', (runtime, flags, missing) => {
     expect(() => allowed(flags)(runtime)).toThrow(
-      expect.objectContaining({ code: 'untrusted', hint: `If you trust it, allow it: -- ${missing}` }),
+      expect.objectContaining({ code: 'untrusted', hint: `If you trust it, allow it with: -- ${missing}` }),
     );
     expect(() => allowed([...flags, ...missing.split(' ')])(runtime)).not.toThrow();
   });

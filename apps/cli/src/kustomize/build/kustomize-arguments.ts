@@ -57,7 +57,7 @@ export function readKustomizeArguments(args: readonly string[]): KustomizeArgume
     let given = value;
     if (given === undefined && WITH_VALUE.has(name)) {
       given = args[++at];
-      if (given === undefined) throw new KrmhubError('usage', `${name} needs a value`);
+      if (given === undefined) throw new KrmhubError('usage', `${name} requires a value`);
       forwarded.push(given);
     }
     if (name === '--load-restrictor') anyFile = given === 'LoadRestrictionsNone';

@@ -47,9 +47,9 @@ export class PlannedCalls {
       const what = args[0] === 'run' ? `the image ${image}` : `docker ${args[0]}`;
       throw new KrmhubError(
         'untrusted',
-        `cannot build ${this.#name}: something asked for ${what}, which no functionConfig names`,
+        `cannot build ${this.#name}: kustomize tried to run ${what}, which is not in a functionConfig`,
         {
-          hint: `See what may run: krmhub explain ${this.#name}`,
+          hint: `List the functions: krmhub explain ${this.#name}`,
         },
       );
     }

@@ -46,6 +46,6 @@ async function executable({ env }: Pick<Io, 'env'>, name: string, folder: string
   const found = await findProgram(name, env);
   if (found !== undefined) return found;
   throw new KrmhubError('not-found', `the executable ${name} is not on PATH`, {
-    hint: `Write the path of a file in ${folder} with a slash: ./${name}`,
+    hint: `Use a path with a slash for a file in ${folder}: ./${name}`,
   });
 }

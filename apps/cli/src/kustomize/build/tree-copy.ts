@@ -138,7 +138,7 @@ export class TreeCopy {
     if (!tooMany && this.#bytes <= maxBytes) return;
     const most = tooMany ? `${maxFiles} files` : `${maxBytes / 1_048_576} MiB`;
     throw new KrmhubError('too-large', escapeControls(`cannot copy ${region}: more than ${most}`), {
-      hint: 'Put the kustomization into a folder that holds only what it needs.',
+      hint: 'Move the kustomization to a folder with only the required files.',
     });
   }
 

@@ -37,7 +37,7 @@ export class YamlFile {
     try {
       this.#expected = this.#documents.map(plainData);
     } catch {
-      throw this.#uneditable('its aliases name too much, or themselves');
+      throw this.#uneditable('its aliases are too large or recursive');
     }
   }
 
@@ -114,7 +114,7 @@ export class YamlFile {
     const isExpected =
       documents.every(({ errors }) => errors.length === 0) &&
       isDeepStrictEqual(documents.map(plainData), this.#expected);
-    if (!isExpected) throw this.#uneditable('an anchor, an alias or an unusual layout is in the way');
+    if (!isExpected) throw this.#uneditable('an anchor, an alias, or an unusual layout prevents the edit');
     return text;
   }
 
@@ -148,7 +148,7 @@ export class YamlFile {
     }
     const at = startOf(first);
     if (first.srcToken?.start?.some(({ type }) => /^(?:explicit-key-ind|anchor|tag)$/.test(type)) === true)
-      throw this.#uneditable('its first key has an anchor, a tag or a question mark', at);
+      throw this.#uneditable('its first key has an anchor, a tag, or a question mark', at);
     const lineBreak = `${this.#text.includes('\r\n') ? '\r\n' : '\n'}${' '.repeat(this.#column(at))}`;
     this.#change(at, at, entries.map((entry) => entry + lineBreak).join(''));
   }
@@ -192,7 +192,7 @@ export class YamlFile {
   #uneditable(reason: string, offset?: number): KrmhubError {
     const line = offset === undefined ? '' : `:${this.#text.slice(0, offset).split('\n').length}`;
     return new KrmhubError('invalid-document', `cannot edit a copy of ${this.#name}${line}: ${reason}`, {
-      hint: 'Write it as plain block YAML.',
+      hint: 'Use plain block YAML.',
     });
   }
 }

@@ -38,8 +38,8 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
   const { search, permissions, kinds, output } = request;
   const source = pluginSource(io, search);
   if (source.catalogs.length === 0 && source.official === undefined) {
-    throw new KrmhubError('usage', 'cannot install plugins: no catalog is named', {
-      hint: 'Name one, for example: krmhub plugins install -c catalog.yaml',
+    throw new KrmhubError('usage', 'cannot install plugins: no catalog is set', {
+      hint: 'Set one, for example: krmhub plugins install -c catalog.yaml',
     });
   }
   const folder = await findPluginFolder(io, request.dir);

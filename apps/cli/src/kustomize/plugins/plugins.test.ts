@@ -158,7 +158,7 @@ describe('plugins install', () => {
     expect(io.exitCode).toBe(1);
     expect(io.err()).toContain('not installed: team.example.com/v1/Script: ');
     expect(io.err()).toMatch(
-      /not installed: team\.example\.com\/v1\/Network: .*needs network access.*\n.*--network/,
+      /not installed: team\.example\.com\/v1\/Network: .*requires network access.*\n.*--network/,
     );
     expect(io.err()).toContain(`installed 1 of 3 plugins in ${folder()}`);
     expect(readdirSync(path.join(folder(), 'team.example.com/v1'))).toEqual(['addlabel']);
@@ -183,7 +183,7 @@ describe('plugins install', () => {
   });
 
   it.each([
-    [['--allow-exec'], 2, 'no catalog is named'],
+    [['--allow-exec'], 2, 'no catalog is set'],
     [['-c', 'catalog.yaml'], 4, '--allow-exec'],
     [['-c', 'missing.yaml', '--allow-exec'], 3, 'missing.yaml'],
     [

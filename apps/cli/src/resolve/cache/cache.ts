@@ -209,7 +209,7 @@ async function checkOwner(folder: string): Promise<void> {
   const { uid } = userInfo();
   const isOthers = uid !== 0 && status.uid !== uid && status.uid !== 0;
   if ((status.mode & 0o022) === 0 && !isOthers) return;
-  throw new KrmhubError('unavailable', escapeControls(`the cache ${folder} can be changed by other users`), {
+  throw new KrmhubError('unavailable', escapeControls(`the cache ${folder} is writable by other users`), {
     hint: isOthers
       ? 'Use another folder: set KRMHUB_CACHE.'
       : escapeControls(`Review it, then run: chmod 700 ${folder}`),

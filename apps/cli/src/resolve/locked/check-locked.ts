@@ -93,7 +93,7 @@ async function checkEarlier(
   }
 }
 
-/** A snapshot that is not signed does not say its releases: the definition of the locked release must declare what runs, too. */
+/** A snapshot that is not signed does not specify its releases: the definition of the locked release must declare what runs, too. */
 async function checkRelease(
   context: SearchContext,
   request: SearchedFunction,

@@ -62,7 +62,7 @@ export function requireTrust(
     throw untrusted(
       io,
       catalog,
-      `it has the digest ${actual ?? '(unknown)'}, but the reference names another`,
+      `it has the digest ${actual ?? '(unknown)'}, but the reference has another`,
       actual,
     );
   }
@@ -97,7 +97,7 @@ export function unknownDigest(io: Pick<Io, 'cwd'>, catalog: NamedCatalog, cause:
   return untrusted(io, catalog, reason, undefined, cause);
 }
 
-const NOT_TRUSTED = 'no option trusts it, and no key is pinned for it';
+const NOT_TRUSTED = 'no option trusts it, and no key is pinned';
 
 function untrusted(
   io: Pick<Io, 'cwd'>,
@@ -106,7 +106,7 @@ function untrusted(
   digest: Digest | undefined,
   cause?: unknown,
 ): KrmhubError {
-  const exactly = digest === undefined ? 'To trust it whatever it contains' : 'To trust exactly this content';
+  const exactly = digest === undefined ? 'To trust any content of it' : 'To trust exactly this content';
   return new KrmhubError(
     'untrusted',
     `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`,

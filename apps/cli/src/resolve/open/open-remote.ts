@@ -124,6 +124,6 @@ function transportWarnings(address: SourceAddress, signed: PinnedSnapshot | unde
   const url = address.type === 'http' ? address.url : address.type === 'git' ? address.repository : '';
   const isPlain = /^http:\/\/(?!(?:localhost|127(?:\.\d+){3}|\[::1\])(?:[:/]|$))/i.test(url);
   return isPlain && signed === undefined
-    ? [`${url} is read without encryption, so others may change it`]
+    ? [`${url} is read over http, so an attacker on the network can change it`]
     : [];
 }

@@ -64,7 +64,7 @@ export async function openPinnedSnapshot(
     },
     digest: digests.get(registry.file) as Digest,
     warnings: isExpired
-      ? [`the signature of ${url} expired at ${claim.expires}; with --offline it is used`]
+      ? [`the signature of ${url} expired at ${claim.expires}; with --offline, krmhub still accepts it`]
       : [],
   };
 }
@@ -118,9 +118,9 @@ function signedDocument(
       if (fetched.digest !== digest) {
         throw new KrmhubError(
           'untrusted',
-          `${host + path} is not trusted: got ${fetched.digest}, signed is ${digest}`,
+          `${host + path} is not trusted: got ${fetched.digest}, expected the signed digest ${digest}`,
           {
-            hint: 'Ask the operator of the registry: it, or a proxy, serves other bytes than the signed ones.',
+            hint: 'Ask the operator of the registry: the registry or a proxy serves bytes that are not signed.',
           },
         );
       }
@@ -133,5 +133,5 @@ function signedDocument(
 function requireDigest({ digests }: SignedSnapshot, file: string, url: string): Digest {
   const digest = digests.get(file);
   if (digest !== undefined && isDigest(digest)) return digest;
-  throw untrustedCatalog(url, `its signature does not name ${file}`, 'Ask the operator of the registry.');
+  throw untrustedCatalog(url, `its signature does not cover ${file}`, 'Ask the operator of the registry.');
 }

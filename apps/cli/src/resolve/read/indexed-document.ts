@@ -176,14 +176,14 @@ async function normalized(bytes: Uint8Array, name: string): Promise<Uint8Array> 
   if (bytes.byteLength > RESOLVE_LIMITS.maxParsedBytes) {
     throw new KrmhubError(
       'too-large',
-      `${name} has ${bytes.byteLength} bytes; the limit is ${RESOLVE_LIMITS.maxParsedBytes} for a catalog that krmhub did not write`,
-      { hint: 'Serve it from a krmhub registry, or write it with `krmhub catalog build`.' },
+      `${name} has ${bytes.byteLength} bytes; the limit is ${RESOLVE_LIMITS.maxParsedBytes} for catalogs that krmhub did not build`,
+      { hint: 'Serve it from a krmhub registry, or build it with `krmhub catalog build`.' },
     );
   }
   const { normalizeCatalog } = await import('@krmhub/catalog/resolve/entries/normalize-catalog');
   const read = normalizeCatalog(bytes, name);
   if ('bytes' in read) return read.bytes;
   throw new KrmhubError('invalid-document', `${name} is not a catalog: ${read.problem}`, {
-    hint: `Find all problems: krmhub lint ${name}`,
+    hint: `List all problems: krmhub lint ${name}`,
   });
 }

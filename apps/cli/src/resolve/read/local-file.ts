@@ -113,7 +113,7 @@ async function openRegular(file: string): Promise<FileHandle> {
   throw new KrmhubError(
     'unavailable',
     escapeControls(`cannot read ${file}: it is ${status.isDirectory() ? 'a folder' : 'not a regular file'}`),
-    { hint: 'Name the file of the catalog.' },
+    { hint: 'Use the path of the catalog file.' },
   );
 }
 

@@ -102,7 +102,7 @@ export class WholeCatalog implements CatalogReader {
     });
     const { group, names } = definition;
     if (group === name.group && names.kind === name.kind) return definition;
-    throw entryError(name, 'it names another function');
+    throw entryError(name, 'it contains another function');
   }
 
   async #read<Result>(work: (opened: OpenCatalog) => Promise<Result>): Promise<Result> {

@@ -109,7 +109,7 @@ function invalidReference(
     {
       hint:
         hint ??
-        'Write a path, https://host/catalog.yaml, git::https://host/repository.git//path or oci://host/repository:tag.',
+        'Use a path, https://HOST/catalog.yaml, git::https://HOST/REPOSITORY.git//PATH, or oci://HOST/REPOSITORY:TAG.',
     },
   );
 }

@@ -41,7 +41,7 @@ export interface JudgedEntry {
   locked?: PinnedRuntime;
 }
 
-const HINT = 'Nothing runs. List the trusted signers: krmhub trust list';
+const HINT = 'Nothing was run. List the trusted signers: krmhub trust list';
 
 /**
  * Judges an entry by the signing policies of this user. Returns who signed its release, in words; undefined if no policy covers it.
@@ -65,7 +65,7 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
     throw untrusted(
       what,
       release === undefined
-        ? `a policy covers it, but the catalog does not say its release: ${reason}`
+        ? `a policy covers it, but the catalog does not specify its release: ${reason}`
         : reason,
     );
   }
@@ -169,12 +169,12 @@ export async function readSignedVersion(
   if (sha256(bytes) !== release.definition) {
     throw untrusted(
       formatRelease(release),
-      `got the definition ${sha256(bytes)}, signed is ${release.definition}`,
+      `got the definition ${sha256(bytes)}, expected the signed definition ${release.definition}`,
     );
   }
   const entry = readPublishedDefinition(bytes);
   if ('problem' in entry) {
-    throw untrusted(formatRelease(release), `its signed definition cannot be read: ${entry.problem}`);
+    throw untrusted(formatRelease(release), `cannot read its signed definition: ${entry.problem}`);
   }
   return entry.definition.versions.find((version) => version.name === name);
 }

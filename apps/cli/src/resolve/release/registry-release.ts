@@ -40,7 +40,7 @@ export async function readReleaseState(
   } catch (error) {
     if (error instanceof SourceFailure && error.responseCode === 'gone') {
       throw new KrmhubError('gone', `${name} was taken down by its registry`, {
-        hint: 'Use another release. The registry says why: krmhub show GROUP/KIND'.replace(
+        hint: 'Use another release. Show the reason: krmhub show GROUP/KIND'.replace(
           'GROUP/KIND',
           `${release.group}/${release.kind}`,
         ),

@@ -12,7 +12,7 @@ export function readEntryBytes(bytes: Uint8Array, form: EntryForm, file: string)
   if ('problem' in read) return { problem: read.problem };
   const [entry] = read.entries;
   if (entry !== undefined && read.entries.length === 1) return entry;
-  return { problem: `it has ${read.entries.length} entries in place of one` };
+  return { problem: `it has ${read.entries.length} entries, expected one` };
 }
 
 /** Of an UnusableEntry. */
