@@ -31,11 +31,10 @@ const SKIPPED: Record<string, string> = {
   'krmhub serve --host 0.0.0.0': 'would open a port of the test machine to its network',
 };
 
+const commands = readFileSync(path.join(root, 'docs/commands.md'), 'utf8');
 const examples = [
   ...new Set(
-    [
-      ...readFileSync(path.join(root, 'docs/commands.md'), 'utf8').matchAll(/^Examples:\n((?: {2}.*\n)+)/gm),
-    ].flatMap(([, lines]) =>
+    [...commands.matchAll(/^Examples:\n((?: {2}.*\n)+)/gm)].flatMap(([, lines]) =>
       lines!
         .trimEnd()
         .split('\n')
@@ -197,6 +196,16 @@ function wordsOf(script: string): { args: string[]; stdin?: string } | undefined
 
 /** Most run in the process of this test, which takes a tenth of the time; these as users run them, besides all that need a shell. */
 const realProcesses = new Set(examples.filter((_, at) => at % 8 === 0));
+
+describe('the help', () => {
+  it('fits a terminal of 80 columns, besides examples', () => {
+    const wide = commands
+      .replace(/^Examples:\n((?: {2}.*\n)+)/gm, '')
+      .split('\n')
+      .filter((line) => line.length > 80);
+    expect(wide).toEqual([]);
+  });
+});
 
 describe('the examples of the help', () => {
   it('are found', () => {

@@ -18,7 +18,7 @@ const SCRIPTS = { 'set.sh': setting('set', 'it') };
 const examples = readFileSync(path.join(root, 'docs/commands.md'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('  krmhub build '))
-  .map((line) => line.trim());
+  .map((line) => line.trim().replace(/ {2,}\S.*$/, ''));
 
 describe.skipIf(why !== undefined)(titleWithReason('docs/build.md', why), () => {
   const document = 'docs/build.md';

@@ -263,14 +263,14 @@ ${pipeline}`;
         .join('\n')
         .replaceAll('http://localhost:8080', registry.url);
       writeFileSync(path.join(cwd, 'session.sh'), script);
-      mkdirSync(path.join(cwd, 'app'));
+      mkdirSync(path.join(cwd, 'package'));
       writeFileSync(
-        path.join(cwd, 'app/settings.yaml'),
+        path.join(cwd, 'package/settings.yaml'),
         'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: "1"\n',
       );
       await done('bash', ['--norc', '-euo', 'pipefail', 'session.sh'], cwd);
-      expect(readFileSync(path.join(cwd, 'app/settings.yaml'), 'utf8')).toContain('owner: "container"');
-      expect(readFileSync(path.join(cwd, 'app/Kptfile'), 'utf8')).toContain(
+      expect(readFileSync(path.join(cwd, 'package/settings.yaml'), 'utf8')).toContain('owner: "container"');
+      expect(readFileSync(path.join(cwd, 'package/Kptfile'), 'utf8')).toContain(
         `- image: ${image}\n      configPath: labels.yaml # the team\n`,
       );
     }, 300_000);

@@ -20,6 +20,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     diff: async () => (await import('./commands/diff.js')).registerDiff,
   },
   'Use functions:': {
+    build: async () => (await import('./commands/build.js')).registerBuild,
     resolve: async () => (await import('./commands/resolve.js')).registerResolve,
     explain: async () => (await import('./commands/explain.js')).registerExplain,
     lock: async () => (await import('./commands/lock.js')).registerLock,
@@ -48,9 +49,6 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     catalog: async () => (await import('./commands/catalog.js')).registerCatalog,
     source: async () => (await import('./commands/source.js')).registerSource,
   },
-  'Run functions:': {
-    build: async () => (await import('./commands/build.js')).registerBuild,
-  },
   'Registry and access:': {
     serve: async () => (await import('./commands/serve.js')).registerServe,
     login: async () => (await import('./commands/login.js')).registerLogin,
@@ -78,7 +76,7 @@ const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 /** Returns the program with all commands, or with the named ones. Nothing runs before it parses arguments. */
 export async function buildProgram(io: Io, names: readonly string[] = NAMES): Promise<Command> {
   const program = new Command('krmhub')
-    .description('Lint, publish, find, and sign KRM functions, and serve them as catalogs.')
+    .description('Publish, find, verify, and run KRM functions, and serve them as catalogs.')
     .version(VERSION, '--version', 'Print the version.')
     .helpOption('-h, --help', 'Show help.')
     .helpCommand('help [command]', 'Show help for a command.')
@@ -89,6 +87,8 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
       sortSubcommands: false,
       showGlobalOptions: false,
       helpWidth: Math.min(terminalWidth(io.stdout), 100),
+      // The descriptions of commands have less than the default on a terminal of 80 columns.
+      minWidthToWrap: 30,
     })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
@@ -107,6 +107,7 @@ Examples:
   krmhub publish definition.yaml --release 1.0.0
   krmhub search --tag mutator
   krmhub show example.com/SetLabels
+  krmhub build app -c catalog.yaml              run functions of a catalog
 
 Exit codes: 0 success, 1 problems found or request rejected, 2 usage error, 3
 not found, 4 not trusted or digest mismatch, 5 token, registry, network, or

@@ -25,18 +25,21 @@ export function registerBuild(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-kustomize builds a temporary copy, so your files do not change. The output is the
-same as that of kustomize with the runtimes written into the files by hand.
+To see what would run, use \`krmhub explain\` first. A catalog that the
+kustomization names runs nothing until you trust it with --trusted-catalog.
 
-A function that names its own runtime still needs the flags of kustomize after --.
-Executables also run where kubectl builds.
+kustomize builds a temporary copy, so your files do not change. The output is
+that of kustomize with the runtimes written into the files by hand.
+
+A function that names its own runtime still needs the flags of kustomize after
+--, as in the last example. Executables also run where kubectl builds.
 
 Examples:
   krmhub build app --trusted-catalog https://krm.example.com/catalogs/default
   krmhub build app -c catalog.yaml --kustomize kubectl
   krmhub build app -c catalog.yaml --network --engine podman
   krmhub build app -c catalog.yaml --allow-exec --timeout 1m
-  krmhub build app --trusted-catalog https://krm.example.com/catalogs/default --frozen
+  krmhub build app -c catalog.yaml --frozen
   krmhub build app -c catalog.yaml -- --enable-alpha-plugins --enable-exec`,
     )
     .action(async (folder: string, args: string[], options: BuildCommandOptions) => {

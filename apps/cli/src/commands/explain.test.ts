@@ -138,6 +138,11 @@ describe('krmhub explain', () => {
     ]);
   });
 
+  it('prints the option that would trust a catalog on one line of the terminal', async () => {
+    const io = await explain(files, [], { tty: true, columns: 80 });
+    expect(io.out()).toMatch(/ {2}hint {8}.*--trusted-catalog \.\/other\.yaml@sha256:[0-9a-f]{64}\n/);
+  });
+
   it('lets a layer see only the catalogs that it names, and those of the command line', async () => {
     const swapped = {
       ...files,

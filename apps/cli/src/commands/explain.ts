@@ -22,9 +22,10 @@ export function registerExplain(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command runs nothing. It reads bases, components and remote bases. Each layer
-sees only the catalogs that it names itself, and those of --catalog and --official.
-Every problem is reported, not only the first. docs/explain.md explains the output.
+The command runs nothing. It reads bases, components and remote bases. Each
+layer sees only the catalogs that it names itself, and those of --catalog and
+--official. Every problem is reported, not only the first. docs/explain.md
+explains the output.
 
 Exit codes: 0 everything is resolved, else the first of these that occurs: 4 a
 catalog or signer is not trusted, 3 a function is not found, 1 a file has a

@@ -29,10 +29,11 @@ function registerSync(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-A function gets \`image: NAME@sha256:…\`, or for an executable an \`exec:\` that runs
-\`krmhub kpt exec\`. Everything else in the Kptfile stays as it is. A Kptfile names
-its catalogs in the annotation krmhub.dev/catalogs, one in each line; without it,
-those of krmhub.lock are used. An image of a function that no catalog has stays.
+A function gets \`image: NAME@sha256:…\`, or for an executable an \`exec:\` that
+runs \`krmhub kpt exec\`. Everything else in the Kptfile stays as it is. A Kptfile
+names its catalogs in the annotation krmhub.dev/catalogs, one in each line;
+without it, those of krmhub.lock are used. An image of a function that no
+catalog has stays.
 
 Examples:
   krmhub kpt sync package --catalog default

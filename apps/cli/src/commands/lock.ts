@@ -29,8 +29,8 @@ resolved, the command writes nothing. Commit krmhub.lock with the package.
 An upgrade is shown in the classes of \`krmhub catalog diff\`. docs/lock.md
 explains the file.
 
-Exit codes: 0 done, 1 out of date (--check) or a file has a problem, 3 a function
-is not found, 4 a catalog or signer is not trusted.
+Exit codes: 0 done, 1 out of date (--check) or a file has a problem, 3 a
+function is not found, 4 a catalog or signer is not trusted.
 
 Examples:
   krmhub lock app --trusted-catalog https://krm.example.com/catalogs/default

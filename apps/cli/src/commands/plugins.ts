@@ -58,16 +58,17 @@ function registerInstall(parent: Command, io: Io): void {
       'after',
       `
 The command resolves each kind, verifies what it runs, and pulls the image or
-fetches the executable, so that plugins need no network. What you allow here, the
-plugin may do later: --allow-exec, --network and --mount. It records all of this
-in a file beside the plugin.
+fetches the executable, so that plugins need no network. What you allow here,
+the plugin may do later: --allow-exec, --network and --mount. It records all of
+this in a file beside the plugin. docs/plugins.md tells more.
 
-If a kustomization has a krmhub.lock, a plugin runs the release in it, and nothing
-if that release is not installed: install it too, with --lock.
+If a kustomization has a krmhub.lock, a plugin runs the release in it, and
+nothing if that release is not installed: install it too, with --lock.
 
 Examples:
   krmhub plugins install -c catalog.yaml
-  krmhub plugins install -c https://krm.example.com/catalogs/default --kind SetLabels
+  krmhub plugins install -c https://krm.example.com/catalogs/default
+  krmhub plugins install -c catalog.yaml --kind SetLabels
   krmhub plugins install -c catalog.yaml --kind example.com/v1/Logger --network
   krmhub plugins install -c catalog.yaml --allow-exec --dir plugins`,
     )
@@ -110,9 +111,9 @@ function registerUpdate(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command prints what changes for each plugin, and asks at a terminal before it
-changes anything. What you allowed at the installation stays allowed; a function
-that needs more stays as it is until you allow that too.
+The command prints what changes for each plugin, and asks at a terminal before
+it changes anything. What you allowed at the installation stays allowed; a
+function that needs more stays as it is until you allow that too.
 
 Examples:
   krmhub plugins update --dry-run

@@ -97,6 +97,16 @@ describe('a catalog in a registry', () => {
     }
   });
 
+  it('shows digests in full on a terminal', async () => {
+    const io = await runTest(['resolve', `${GROUP}/v1`, 'SetLabels', '-c', catalogUrl()], {
+      cwd: folder,
+      env: { HOME: folder },
+      tty: true,
+      columns: 80,
+    });
+    expect(io.out()).toMatch(new RegExp(`^image +registry.example.com/setlabels@sha256:${HEX}$`, 'm'));
+  });
+
   it('is asked whether the entry changed, and offline not at all', async () => {
     const first = await resolve('SetLabels', '-c', catalogUrl());
     const second = await resolve('SetLabels', '-c', catalogUrl());

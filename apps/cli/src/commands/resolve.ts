@@ -13,14 +13,15 @@ export function registerResolve(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-Catalogs are searched in order; the first entry with this API version and kind wins.
-A catalog that is not needed is not read. Tags become digests.
+Catalogs are searched in order; the first entry with this API version and kind
+wins. A catalog that is not needed is not read. Tags become digests.
 
-What was read is stored in KRMHUB_CACHE, else in ~/.cache/krmhub; --offline uses only that.
+What was read is stored in KRMHUB_CACHE, else in ~/.cache/krmhub; --offline uses
+only that.
 
 Examples:
-  krmhub resolve example.com/v1alpha1 SetLabels -c https://krm.example.com/catalogs/default
-  krmhub resolve example.com/v1alpha1 SetLabels -c catalog.yaml -c default -o json`,
+  krmhub resolve example.com/v1alpha1 SetLabels -c default
+  krmhub resolve example.com/v1alpha1 SetLabels -c catalog.yaml -c default`,
     )
     .action(
       async (

@@ -59,7 +59,9 @@ function block(io: Io, one: Explanation): string {
   ];
   const width = terminalWidth(io.stdout) - LABEL_COLUMNS - 2;
   for (const [label, value] of facts(one)) {
-    const [first = '', ...more] = wrap(escapeControls(value), width);
+    const text = escapeControls(value);
+    // A line break inside of the command of a hint would end the command where it is pasted.
+    const [first = '', ...more] = label === 'hint' ? [text] : wrap(text, width);
     lines.push(`  ${pad(label, LABEL_COLUMNS)}${first}`);
     lines.push(...more.map((text) => `  ${' '.repeat(LABEL_COLUMNS)}${text}`));
   }

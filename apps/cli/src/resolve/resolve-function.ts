@@ -24,7 +24,7 @@ async function printResolution(io: Io, resolution: Resolution, output: OutputFor
   // The entry is what `show` prints; here it would hide what runs.
   const { entry: _, ...data } = resolution;
   await printData(io, output, data, () =>
-    printTable(io, [{ header: 'FIELD' }, { header: 'VALUE', min: 20 }], resolutionRows(resolution), {
+    printTable(io, [{ header: 'FIELD' }, { header: 'VALUE' }], resolutionRows(resolution), {
       terminal: (row) => row,
       pipe: (row) => row,
     }),

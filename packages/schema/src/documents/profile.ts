@@ -6,7 +6,7 @@ export type Profile = (typeof PROFILES)[number];
 
 /** Short descriptions of the profiles. */
 export const PROFILE_SUMMARIES: Record<Profile, string> = {
-  kep: 'kind Catalog, runtime next to versions, as in the text of KEP-2906',
+  kep: 'kind Catalog, runtime next to versions (text of KEP-2906)',
   'kep-schema': 'kind KRMFunctionCatalog, as in the schema of KEP-2906',
   'kustomize-prototype': 'the fields that the catalog prototype in kustomize reads',
   porch: 'FunctionConfig objects of Porch',
