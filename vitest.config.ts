@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { defaultServerConditions } from 'vite';
+import { fileURLToPath } from 'node:url';
+import { defaultServerConditions, type Plugin } from 'vite';
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 // Tests see the sources of the workspace packages; only the command line is run as it was built.
@@ -34,6 +35,16 @@ const FULL_SIZE = [
 /** Much of the time is waiting: for other processes, and for disks. */
 const maxWorkers = Math.max(2, availableParallelism());
 
+/** Threads and processes of the registry start from the bundle. */
+const bundledEntries: Plugin = {
+  name: 'bundled-entries',
+  enforce: 'pre',
+  resolveId: (source, importer) =>
+    source.endsWith('/built-entry.js') && /\/apps\/registry\/src\/.*(?<!\.test)\.ts$/.test(importer ?? '')
+      ? fileURLToPath(new URL('test/setup/bundled-entry.ts', import.meta.url))
+      : undefined,
+};
+
 const project = (
   name: string,
   include: string[],
@@ -41,6 +52,7 @@ const project = (
 ): TestProjectInlineConfiguration => ({ extends: true, test: { name, include, maxWorkers, ...options } });
 
 export default defineConfig({
+  plugins: [bundledEntries],
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
@@ -10,6 +10,8 @@ let data: string;
 let number = 0;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-key-'));
+  data = path.join(folder, 'started');
+  await (await start()).close();
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -25,7 +27,7 @@ const json = async (...args: string[]) => {
 
 beforeEach(async () => {
   data = path.join(folder, `data-${number++}`);
-  await (await start()).close();
+  await cp(path.join(folder, 'started'), data, { recursive: true });
 });
 
 describe('key', () => {

@@ -2,25 +2,39 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { writeKeyFiles } from '../testing/key-files.js';
 
-const definition = fileURLToPath(
-  new URL('../../../../test/fixtures/functions/set-labels/2.0.0.yaml', import.meta.url),
-);
-const GROUP = 'functions.example.com';
-const NAME = `${GROUP}/SetLabels@2.0.0`;
+const functions = fileURLToPath(new URL('../../../../test/fixtures/functions/set-labels', import.meta.url));
 
+let root: string;
 let registry: TestRegistry;
+/** Of the running test: its folder, and the domain of its group, from which no other test publishes. */
 let folder: string;
-beforeEach(async () => {
+let domain: string;
+let NAME: string;
+let number = 0;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'krmhub-policy-'));
   registry = await testRegistry();
-  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-policy-'));
-  for (const name of ['team', 'other']) expect((await run(['keygen', '--out', name])).exitCode).toBe(0);
 });
-afterEach(async () => {
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(root, 'test-'));
+  domain = `test-${number++}.example.com`;
+  NAME = `functions.${domain}/SetLabels@2.0.0`;
+  await writeKeyFiles(folder, 'team', 'other');
+  for (const release of ['1.0.0', '2.0.0']) {
+    const text = await readFile(path.join(functions, `${release}.yaml`), 'utf8');
+    await put(`${release}.yaml`, text.replaceAll('functions.example.com', `functions.${domain}`));
+  }
+  const none = await run(['policy', 'apply', await put('none.yaml', '# nothing\n'), '--remove']);
+  expect(none.exitCode, none.err()).toBe(0);
+});
+afterAll(async () => {
   await registry.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(root, { recursive: true, force: true });
 });
 
 const run = (args: readonly string[], env: Record<string, string> = {}) =>
@@ -39,7 +53,7 @@ async function policyFor(key: string, more = ''): Promise<string> {
 kind: SigningPolicy
 metadata: {name: team}
 spec:
-  groups: ["*.example.com"]
+  groups: ["*.${domain}"]
   signers:
   - key: |
 ${pem.trimEnd().replace(/^/gm, '      ')}
@@ -51,7 +65,7 @@ ${more}`,
 const answer = (stdin: string, args: readonly string[]) =>
   runTest(args, { cwd: folder, env: registry.env, tty: true, stdin, columns: 200 });
 
-const publish = (...args: string[]) => run(['publish', definition, '--release', '2.0.0', ...args]);
+const publish = (...args: string[]) => run(['publish', '2.0.0.yaml', '--release', '2.0.0', ...args]);
 
 describe('policy apply and publish', () => {
   it('accepts the right key, and rejects another or no signature with exit code 4', async () => {
@@ -71,9 +85,10 @@ describe('policy apply and publish', () => {
     expect(io.err()).toContain('signed 1 release');
     const shown = await run(['show', NAME]);
     expect(shown.out()).toMatch(/^signature +verified as the key sha256:\w{64} by the registry policy team/m);
-    expect(JSON.parse((await run(['search', '-o', 'json'])).out()).items[0].signedBy[0]).toContain(
-      '(policy team)',
-    );
+    expect(
+      JSON.parse((await run(['search', '-o', 'json', '--group', `functions.${domain}`])).out()).items[0]
+        .signedBy[0],
+    ).toContain('(policy team)');
   });
 
   it('shows who signed a release, and whether that covers the README, without any policy', async () => {
@@ -84,8 +99,15 @@ describe('policy apply and publish', () => {
       /^signature +signed by the key sha256:\w{64}; no registry policy covers the release$/m,
     );
     expect(signed).toMatch(/^readme +\S+readme\.md$/m);
-    const next = definition.replace('2.0.0', '1.0.0');
-    const unsigned = ['publish', next, '--release', '1.0.0', '--allow-breaking', '--readme', 'README.md'];
+    const unsigned = [
+      'publish',
+      '1.0.0.yaml',
+      '--release',
+      '1.0.0',
+      '--allow-breaking',
+      '--readme',
+      'README.md',
+    ];
     const refused = await run(unsigned);
     expect(refused.exitCode).toBe(4);
     expect(refused.err()).toContain('previous releases are signed by the key');
@@ -135,13 +157,13 @@ describe('policy apply and publish', () => {
 
   it('publishes with a bundle from `sign --release`, and adds attestations later', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
-    await run(['sign', definition, '--key', 'team.key', '--release', '2.0.0', '--output', 'release.json']);
+    await run(['sign', '2.0.0.yaml', '--key', 'team.key', '--release', '2.0.0', '--output', 'release.json']);
     expect((await publish('--bundle', 'release.json')).exitCode).toBe(0);
     await put('tests.json', '{"passed": true}');
     const type = 'https://example.com/tests/v1';
     await run([
       'sign',
-      definition,
+      '2.0.0.yaml',
       '--key',
       'team.key',
       '--predicate',
@@ -209,21 +231,21 @@ describe('policy apply and publish', () => {
 
   it('prints the added and removed signers of each group, also as JSON', async () => {
     const first = await run(['policy', 'apply', await policyFor('team'), '--dry-run']);
-    expect(first.err()).toMatch(
+    expect(first.err().replaceAll(domain, 'example.com')).toMatch(
       /^group \*\.example\.com: releases now require a signature\n {2}now trusted: the key sha256:\w{64}\n/m,
     );
     expect(first.err()).not.toContain('no longer trusted');
     await run(['policy', 'apply', 'policies.yaml']);
     const exchanged = await run(['policy', 'apply', await policyFor('other'), '-o', 'json']);
-    expect(exchanged.err()).toMatch(
+    expect(exchanged.err().replaceAll(domain, 'example.com')).toMatch(
       /^group \*\.example\.com\n {2}now trusted: the key (sha256:\w{64})\n {2}no longer trusted: the key (?!\1)sha256:/m,
     );
     expect(JSON.parse(exchanged.out()).trust).toMatchObject([
-      { group: '*.example.com', trusted: [expect.anything()], distrusted: [expect.anything()] },
+      { group: `*.${domain}`, trusted: [expect.anything()], distrusted: [expect.anything()] },
     ]);
     const none = await run(['policy', 'apply', await put('none.yaml', '# nothing\n'), '--remove']);
     expect(none.err()).toContain(
-      'group *.example.com: releases no longer require a signature\n  no longer trusted: ',
+      `group *.${domain}: releases no longer require a signature\n  no longer trusted: `,
     );
   });
 
@@ -315,7 +337,7 @@ spec:
     await publish();
     for (const args of [
       ['attach', 'team.key', NAME],
-      ['publish', definition, '--bundle', 'team.key'],
+      ['publish', '2.0.0.yaml', '--bundle', 'team.key'],
     ]) {
       const io = await run(args);
       expect(io.exitCode).toBe(4);

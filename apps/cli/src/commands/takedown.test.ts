@@ -1,19 +1,42 @@
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TakedownResult } from '@krmhub/api/model';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
-const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
-const NAME = 'functions.example.com/SetLabels';
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/set-labels', import.meta.url));
 
+let root: string;
 let registry: TestRegistry;
-beforeEach(async () => {
+/** Of the running test: a group from which no other test publishes, its function, and the files of its releases. */
+let group: string;
+let NAME: string;
+let functions: string;
+let number = 0;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'krmhub-takedown-'));
   registry = await testRegistry();
-  const io = await run(['publish', path.join(fixtures, 'set-labels'), '--allow-breaking']);
+});
+beforeEach(async () => {
+  group = `test-${number++}.example.com`;
+  NAME = `${group}/SetLabels`;
+  functions = path.join(root, group);
+  await cp(fixtures, functions, { recursive: true });
+  for (const name of await readdir(functions)) {
+    const file = path.join(functions, name);
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replaceAll('functions.example.com', group));
+  }
+  const io = await run(['publish', functions, '--allow-breaking']);
   expect(io.exitCode, io.err()).toBe(0);
 });
-afterEach(() => registry.close());
+afterAll(async () => {
+  await registry.close();
+  await rm(root, { recursive: true, force: true });
+});
 
 const run = (args: readonly string[], options: TestIoOptions = {}) =>
   runTest(args, { env: registry.env, ...options });
@@ -61,7 +84,7 @@ describe('takedown', () => {
     const serial = String(before.snapshots[0]!.serial);
     const pulled = await run(['catalog', 'pull', 'default', '--snapshot', serial, '--out', '-']);
     expect([pulled.exitCode, pulled.out()]).toEqual([3, '']);
-    const publish = ['publish', path.join(fixtures, 'set-labels/2.0.0.yaml'), '--allow-breaking'];
+    const publish = ['publish', path.join(functions, '2.0.0.yaml'), '--allow-breaking'];
     const refused = await run(publish);
     expect(refused.exitCode).toBe(1);
     expect(refused.err()).toContain('its name cannot be used again');
@@ -74,19 +97,20 @@ describe('takedown', () => {
     const page = await run(['show', NAME]);
     expect([page.exitCode, page.out()]).toEqual([3, '']);
     expect(page.err()).toContain('malware');
-    expect((await run(['search', 'labels'])).out()).toBe('');
-    const refused = await run(['publish', path.join(fixtures, 'set-labels'), '--allow-breaking']);
+    expect((await run(['search', 'labels', '--group', group])).out()).toBe('');
+    const refused = await run(['publish', functions, '--allow-breaking']);
     expect(refused.exitCode).toBe(1);
     expect(refused.err()).toContain('cannot publish 3 of 3 releases');
   });
 
   it.each([
-    [[`${NAME}@2.0.0`]],
-    [[`${NAME}@2.0.0`, '--reason', ' ']],
-    [[NAME, '--reason', 'x']],
+    [['FUNCTION@2.0.0']],
+    [['FUNCTION@2.0.0', '--reason', ' ']],
+    [['FUNCTION', '--reason', 'x']],
     [['SetLabels@2.0.0', '--reason', 'x']],
   ])('is refused as %j', async (args) => {
-    expect((await run(['takedown', ...args])).exitCode).toBe(2);
+    const given = args.map((word) => word.replace('FUNCTION', NAME));
+    expect((await run(['takedown', ...given])).exitCode).toBe(2);
     expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
   });
 
