@@ -22,8 +22,12 @@ import { registryHost, titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
 /**
- * Functions of an aggregated catalog are locked: an image that podman runs, and an executable. Then the registry of the user is rolled
- * back, rewritten and taken away in turn. With --frozen the build has the same bytes as before; without, nothing is built.
+ * Functions of an aggregated catalog are locked: an image that podman runs, and an executable. Then what is upstream is attacked:
+ *
+ * | | the registry of the user | the vendor, whose catalog it aggregates |
+ * |---|---|---|
+ * | rolled back, rewritten, taken away | nothing is built, and the error says why | the registry refuses it, and says why; the build has the same bytes |
+ * | the same, with --frozen | the build has the same bytes | the build has the same bytes |
  */
 
 const why = whyNoContainers() ?? (isInstalled('kubectl') ? undefined : 'kubectl not installed');
@@ -35,11 +39,15 @@ describe.skipIf(why !== undefined)(titleWithReason('a locked package', why), () 
   let vendor: RunningRegistry;
   let org: RunningRegistry;
   let scripts: ScriptRegistry;
+  /** Between the user and the registry, and between that and the vendor. */
   let proxy: RecordingProxy;
+  let vendorProxy: RecordingProxy;
   let user: BuildUser;
   let images: FunctionImage[];
   let old: RecordedResponses;
   let now: RecordedResponses;
+  let vendorOld: RecordedResponses;
+  let vendorNow: RecordedResponses;
   let built: string;
 
   beforeAll(async () => {
@@ -54,9 +62,15 @@ describe.skipIf(why !== undefined)(titleWithReason('a locked package', why), () 
       await builder.push('peel-2', annotating('peeled', 'v2')),
     ];
     await publish('1.0.0', images[0]!, 'one.sh');
+    vendorProxy = await recordingProxy(vendor.url);
+    const keys = await fetch(`${vendor.url}/.well-known/krmhub-keys.json`);
+    const { publicKey } = ((await keys.json()) as { keys: { publicKey: string }[] }).keys[0]!;
+    writeFileSync(path.join(engine.folder, 'vendor.pub'), publicKey);
     const recipe = path.join(engine.folder, 'recipe.yaml');
-    writeFileSync(recipe, aggregating(`${vendor.url}/catalogs/default/catalog.yaml`));
+    writeFileSync(recipe, aggregating(`${vendorProxy.url}/catalogs/default/catalog.yaml`));
     await done(krmhub(['catalog', 'apply', recipe], { env: org.env }));
+    vendorOld = await recordResponses(vendorProxy, vendor.url);
+    vendorProxy.requests.length = 0;
     proxy = await recordingProxy(org.url);
     user.write({
       'app/kustomization.yaml': `resources: [settings.yaml]
@@ -71,7 +85,8 @@ transformers: [peel.yaml, set.yaml]
     old = await recordResponses(proxy, org.url);
     // The vendor's next release is the one that is locked.
     await publish('1.1.0', images[1]!, 'two.sh');
-    await done(krmhub(['source', 'refresh', 'platform'], { env: org.env }));
+    await done(refresh());
+    vendorNow = await recordResponses(vendorProxy, vendor.url);
     await done(user.krmhub('lock', 'app', ...trust()));
     await forget();
     const { code, stdout, stderr } = await build();
@@ -81,13 +96,16 @@ transformers: [peel.yaml, set.yaml]
   }, 10 * minutes);
   afterAll(async () => {
     proxy?.close();
+    vendorProxy?.close();
     await Promise.all([vendor?.stop(), org?.stop(), scripts?.stop()]);
     await engine?.remove();
   }, 2 * minutes);
   afterEach(() => {
     proxy.intercept = () => false;
+    vendorProxy.intercept = () => false;
   });
 
+  const refresh = () => krmhub(['source', 'refresh', 'platform'], { env: org.env });
   const trust = () => ['--trusted-catalog', `${proxy.url}/catalogs/platform`];
   const build = (...more: string[]) =>
     user.krmhub('build', 'app', ...trust(), '--allow-exec', '--kustomize', 'kubectl', ...more);
@@ -123,53 +141,65 @@ transformers: [peel.yaml, set.yaml]
     expect(registryHost(vendor)).not.toBe(registryHost(org));
   });
 
-  it(
-    'is not built where the registry is rolled back, and frozen as before',
-    async () => {
-      replayResponses(proxy, old);
+  it.each<[string, () => void, RegExp]>([
+    ['rolled back', () => replayResponses(vendorProxy, vendorOld), /rollback|older|serial/],
+    ['rewritten', () => replayResponses(vendorProxy, vendorNow, rewritten), /signature|signed/],
+    ['taken away', () => takeAway(vendorProxy), /the connection was closed/],
+  ])(
+    'is built as before, frozen or not, where the vendor is %s: the registry refuses that',
+    async (_, attack, reason) => {
+      attack();
+      const { code, stdout, stderr } = await refresh();
+      expect(code).not.toBe(0);
+      expect(stdout + stderr).toMatch(reason);
+      expect(await build()).toMatchObject({ code: 0, stdout: built });
+      await buildsFrozen();
+    },
+    5 * minutes,
+  );
+
+  it.each<[string, () => void, number, RegExp]>([
+    ['rolled back', () => replayResponses(proxy, old), 4, /is older than the locked snapshot/],
+    [
+      'rewritten',
+      () => replayResponses(proxy, now, rewritten),
+      4,
+      /differs from the locked (?:definition|snapshot)/,
+    ],
+    ['taken away', () => takeAway(proxy), 5, /the connection was closed/],
+  ])(
+    'is not built where the registry is %s, and frozen as before',
+    async (_, attack, exitCode, reason) => {
+      attack();
       const { code, stdout, stderr } = await build();
-      expect([code, stdout, stderr]).toEqual([
-        4,
-        '',
-        expect.stringContaining('is older than the locked snapshot'),
-      ]);
+      expect([code, stdout, stderr]).toEqual([exitCode, '', expect.stringMatching(reason)]);
       await buildsFrozen();
     },
     5 * minutes,
   );
 
   it(
-    'is not built where the snapshot is rewritten, and frozen as before',
+    'is built frozen where nothing of all this runs',
     async () => {
-      replayResponses(proxy, now, (body) =>
-        body.replaceAll(/"definition": ?"sha256:[0-9a-f]{64}"/g, `"definition":"sha256:${'b'.repeat(64)}"`),
-      );
-      const { code, stdout, stderr } = await build();
-      expect([code, stdout, stderr]).toEqual([
-        4,
-        '',
-        expect.stringMatching(/differs from the locked (?:definition|snapshot)/),
-      ]);
-      await buildsFrozen();
-    },
-    5 * minutes,
-  );
-
-  it(
-    'is not built where the registry is taken away, and frozen as before',
-    async () => {
-      proxy.intercept = (request) => {
-        request.socket.destroy();
-        return true;
-      };
-      const { code, stdout, stderr } = await build();
-      expect([code, stdout, stderr]).toEqual([5, '', expect.stringContaining('the connection was closed')]);
       await Promise.all([org.stop(), vendor.stop(), scripts.stop()]);
       await buildsFrozen();
     },
     5 * minutes,
   );
 });
+
+/** The same snapshot with other definitions. */
+const rewritten = (body: string) =>
+  body
+    .replaceAll(/"definition": ?"sha256:[0-9a-f]{64}"/g, `"definition":"sha256:${'b'.repeat(64)}"`)
+    .replaceAll(/^( *sha256: )[0-9a-f]{64}$/gm, `$1${'b'.repeat(64)}`);
+
+function takeAway(proxy: RecordingProxy): void {
+  proxy.intercept = (request) => {
+    request.socket.destroy();
+    return true;
+  };
+}
 
 async function done(finished: ReturnType<typeof krmhub>): Promise<void> {
   const { code, stderr } = await finished;
@@ -183,4 +213,8 @@ spec:
   sources:
   - name: vendor
     catalog: {url: "${url}", refresh: 1h}
+  policy:
+    requireSignature:
+    - groups: [example.com]
+      key: vendor.pub
 `;
