@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
@@ -23,21 +23,8 @@ beforeAll(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-'));
   registry = await testRegistry();
   client = new RegistryClient(registry);
-  for (const [kind, release] of [
-    ['SetLabels', '1.0.0'],
-    ['SetLabels', '1.1.0'],
-    ['SetNames', '2.0.0'],
-  ] as const) {
-    const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
-    await client.publish({
-      group: GROUP,
-      kind,
-      release,
-      definition,
-      mediaType: 'application/yaml',
-      wait: true,
-    });
-  }
+  await publishAll('SetLabels', '1.0.0', '1.1.0');
+  await publishAll('SetNames', '2.0.0');
   proxy = await recordingProxy(registry.url);
 });
 afterAll(async () => {
@@ -52,6 +39,14 @@ beforeEach(async () => {
 afterEach(() => {
   proxy.intercept = () => false;
 });
+
+async function publishAll(kind: string, ...releases: string[]): Promise<void> {
+  for (const release of releases) {
+    const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
+    const mediaType = 'application/yaml' as const;
+    await client.publish({ group: GROUP, kind, release, definition, mediaType, wait: true });
+  }
+}
 
 const run = (...args: string[]): Promise<TestIo> =>
   runTest(['resolve', ...args], {
@@ -346,5 +341,60 @@ describe('what the user types', () => {
   it('is not found without any catalog', async () => {
     const io = await resolve('SetLabels');
     expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('no catalog is set')]);
+  });
+});
+
+describe('with a lock file', () => {
+  const lockOf = async (kind: string) => {
+    const io = await resolve(kind, '-c', catalogUrl(), '-o', 'json');
+    expect(io.exitCode, io.err()).toBe(0);
+    const { catalog, definition, runtime } = json(io);
+    const { name, serial, digest } = catalog;
+    await writeFile(
+      path.join(folder, 'app.lock'),
+      `apiVersion: krmhub.dev/v1alpha1
+kind: Lock
+catalogs:
+- {reference: "${catalogUrl()}", name: ${name}, serial: ${serial}, digest: "${digest}"}
+functions:
+- catalog: ${catalogUrl()}
+  apiVersion: ${GROUP}/v1
+  kind: ${kind}
+  release: "1.0.0"
+  definition: ${definition}
+  container: {image: "${runtime.image}"}
+`,
+    );
+    return { definition, image: runtime.image };
+  };
+
+  it('is what is locked, with --frozen without a request, and found in this folder', async () => {
+    await publishAll('Locked', '1.0.0');
+    const { definition, image } = await lockOf('Locked');
+    await publishAll('Locked', '1.1.0');
+    expect(json(await resolve('Locked', '-c', catalogUrl(), '-o', 'json')).release).toBe('1.1.0');
+    const lock = ['-c', catalogUrl(), '-o', 'json', '--lock', 'app.lock'];
+    for (const more of [[], ['--frozen']]) {
+      proxy.requests.length = 0;
+      const io = await resolve('Locked', ...lock, ...more);
+      expect([io.exitCode, json(io)]).toMatchObject([
+        0,
+        { release: '1.0.0', definition, runtime: { image } },
+      ]);
+      expect(paths().length > 0).toBe(more.length === 0);
+    }
+    await rename(path.join(folder, 'app.lock'), path.join(folder, 'krmhub.lock'));
+    const here = await resolve('Locked', '-c', catalogUrl(), '-o', 'json');
+    expect(json(here).release).toBe('1.0.0');
+  });
+
+  it('frozen is not found if it is not locked, or if there is no lock file', async () => {
+    const missing = await resolve('SetNames', '-c', catalogUrl(), '--frozen');
+    expect([missing.exitCode, missing.err()]).toEqual([3, expect.stringContaining('there is no lock file')]);
+    await lockOf('SetLabels');
+    const frozen = await resolve('SetNames', '-c', catalogUrl(), '--lock', 'app.lock', '--frozen');
+    expect([frozen.exitCode, frozen.err()]).toEqual([3, expect.stringContaining('it is not locked')]);
+    const read = await resolve('SetNames', '-c', catalogUrl(), '--lock', 'app.lock');
+    expect([read.exitCode, read.err()]).toEqual([0, expect.stringContaining('is not locked; lock it')]);
   });
 });

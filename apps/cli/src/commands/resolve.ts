@@ -18,6 +18,8 @@ wins. A catalog that is not needed is not read. Tags become digests.
 
 What was read is stored in KRMHUB_CACHE, else in ~/.cache/krmhub; --offline uses
 only that.
+A function that is locked for these catalogs, in --lock or in the krmhub.lock of
+this folder, is resolved as in \`krmhub build\`; --frozen uses nothing else.
 
 Examples:
   krmhub resolve example.com/v1alpha1 SetLabels -c default
@@ -30,8 +32,14 @@ Examples:
         options: ResolutionOptions & { output: OutputFormat; platforms?: boolean },
       ) => {
         const { resolveFunction } = await import('../resolve/resolve-function.js');
-        const { output, platforms = false } = options;
-        await resolveFunction(io, { apiVersion, kind }, { ...readResolution(options), output, platforms });
+        const { openLock } = await import('../lock/open-lock.js');
+        const { output, platforms = false, frozen = false } = options;
+        const lock = await openLock(io, { folder: '.', lock: options.lock, frozen });
+        await resolveFunction(
+          io,
+          { apiVersion, kind },
+          { ...readResolution(options), ...(lock === undefined ? {} : { lock }), output, platforms },
+        );
       },
     );
 }
