@@ -42,3 +42,18 @@ export function documentBlocks(document: string, needs: string): string[] {
   if (found.length === 0) throw new Error(`${document} has no block that needs ${needs}`);
   return found.map(({ script }) => script);
 }
+
+/** Matches the output that a page shows: its lines, in that order, where `…` matches anything. */
+export function promised(output: string): RegExp {
+  const lines = output
+    .trimEnd()
+    .split('\n')
+    .map((line) =>
+      line.trim() === '…' ? '[\\s\\S]*?' : `${line.trimEnd().split('…').map(literal).join('.*')}[ \\t]*`,
+    );
+  return new RegExp(lines.join('\n'));
+}
+
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

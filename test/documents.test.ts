@@ -6,7 +6,7 @@ import { createLog, readConfig, startRegistry as startRegistryInProcess } from '
 import { describe, expect, it, vi } from 'vitest';
 import { benchCommands } from './bench-commands.js';
 import { serveCommandFunction } from './command-function.js';
-import { type Block, blocks } from './document-blocks.js';
+import { type Block, blocks, promised } from './document-blocks.js';
 import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
 
 /**
@@ -82,20 +82,6 @@ async function session(
   });
   const [code] = await once(child, 'close');
   return { blocks: stdout.split(`\n${marker}\n`), finished: { code, stdout, stderr } };
-}
-
-function promised(output: string): RegExp {
-  const lines = output
-    .trimEnd()
-    .split('\n')
-    .map((line) =>
-      line.trim() === '…' ? '[\\s\\S]*?' : `${line.trimEnd().split('…').map(literal).join('.*')}[ \\t]*`,
-    );
-  return new RegExp(lines.join('\n'));
-}
-
-function literal(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /** A folder that looks like a checkout to the commands in it, with its own data. */

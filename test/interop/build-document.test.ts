@@ -3,15 +3,15 @@ import { readFileSync, realpathSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { blocks, documentBlocks } from '../document-blocks.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Block, blocks, documentBlocks, promised } from '../document-blocks.js';
 import { cleanEnvironment, type RunningRegistry, root, startRegistry } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
 import { CONFIG_MAP, catalogText, configText, setting } from './function-catalog.js';
 import { registryHost, titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
-/** The page about builds, and the examples of `krmhub build --help`; the functions are executables. */
+/** The pages about builds and plugins, and the examples of `krmhub build --help`; the functions are executables. */
 
 const why = missingOracles();
 const SCRIPTS = { 'set.sh': setting('set', 'it') };
@@ -20,46 +20,60 @@ const examples = readFileSync(path.join(root, 'docs/commands.md'), 'utf8')
   .filter((line) => line.startsWith('  krmhub build '))
   .map((line) => line.trim().replace(/ {2,}\S.*$/, ''));
 
-describe.skipIf(why !== undefined)(titleWithReason('docs/build.md', why), () => {
-  const document = 'docs/build.md';
-  const found = blocks(readFileSync(path.join(root, document), 'utf8')).filter(
-    ({ needs }) => needs === 'kustomize',
-  );
+function kustomizeBlocks(document: string): Block[] {
+  return blocks(readFileSync(path.join(root, document), 'utf8')).filter(({ needs }) => needs === 'kustomize');
+}
+
+/** The sections of docs/build.md that the page about plugins begins with. */
+const prepared = kustomizeBlocks('docs/build.md').filter(({ script }) =>
+  /krmhub (push|publish|catalog apply) /.test(script),
+);
+
+describe.skipIf(why !== undefined)(titleWithReason('the pages that need kustomize', why), () => {
   let folder: string;
   let registry: RunningRegistry;
-  beforeAll(async () => {
+  beforeEach(async () => {
     folder = realpathSync(await mkdtemp(path.join(tmpdir(), 'krmhub-build-document-')));
     registry = await startRegistry(path.join(folder, 'data'));
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await registry?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('works as written', () => {
-    expect(documentBlocks('docs/build.md', 'kustomize')).toEqual(found.map(({ script }) => script));
+  it.each([
+    { document: 'docs/build.md', scripts: documentBlocks('docs/build.md', 'kustomize'), before: [] },
+    {
+      document: 'docs/plugins.md',
+      scripts: documentBlocks('docs/plugins.md', 'kustomize'),
+      before: prepared,
+    },
+  ])('$document works as written', ({ document, scripts, before }) => {
+    const own = kustomizeBlocks(document);
+    expect(own.map(({ script }) => script)).toEqual(scripts);
+    const found = [...before, ...own];
     const host = registryHost(registry);
     const end = '--end-of-block--';
-    const scripts = found.map(
+    const session = found.map(
       ({ script }) => `${script.replaceAll('localhost:8080', host)}\necho; echo ${end}\n`,
     );
     const { status, stdout, stderr } = spawnSync(
       'bash',
-      ['--norc', '-euo', 'pipefail', '-c', scripts.join('')],
+      ['--norc', '-euo', 'pipefail', '-c', session.join('')],
       {
         cwd: folder,
         encoding: 'utf8',
         env: cleanEnvironment(folder, {
+          HOME: folder,
           KRMHUB_REGISTRY: registry.url,
           PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
         }),
       },
     );
     expect(status, stderr).toBe(0);
-    const outputs = stdout.split(`\n${end}\n`);
+    const outputs = stdout.replaceAll(host, 'localhost:8080').split(`\n${end}\n`);
     for (const [index, { line, output }] of found.entries()) {
-      const promised = output?.trimEnd().split('\n…')[0];
-      if (promised !== undefined) expect(outputs[index], `${document}:${line}`).toContain(promised);
+      if (output !== undefined) expect(outputs[index], `${document}:${line}`).toMatch(promised(output));
     }
   });
 });

@@ -98,7 +98,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins with containe
     const install = ['plugins', 'install', '-c', 'network.yaml'];
     const refused = await user.krmhub(...install);
     expect(refused.code).toBe(4);
-    expect(refused.stderr).toMatch(/needs network access.*\n.*--network/);
+    expect(refused.stderr).toMatch(/requires network access.*\n.*--network/);
     expect(await user.krmhub(...install, '--network')).toMatchObject({ code: 0 });
     const built = await user.byHand(ORACLES[0], 'network', '--enable-alpha-plugins');
     expect(built).toMatchObject({ code: 0, stdout: expect.stringContaining('network: v1') });

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openResolver } from '../resolve/open-resolver.js';
 import { catalogText, definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { runTest, type TestIo, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
 import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
 
 /** `krmhub resolve` with a real registry, behind a server that records the requests. */
@@ -89,6 +90,21 @@ describe('a catalog in a registry', () => {
         warnings: [],
       });
       expect(paths()).toEqual([`/api/v1/catalogs/default/functions/${GROUP}/SetLabels`]);
+    }
+  });
+
+  it('says the release and the snapshot also after all kinds were listed', async () => {
+    const { newest } = await client.catalog('default');
+    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+    const options = { catalogs: [catalogUrl()], trustedCatalogs: [], offline: false };
+    const resolver = await openResolver(io, options);
+    try {
+      const kinds = await resolver.list();
+      expect(kinds.map(({ kind }) => kind)).toEqual(['SetLabels', 'SetNames']);
+      const found = await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [] });
+      expect(found).toMatchObject({ release: '1.1.0', catalog: { serial: newest!.serial } });
+    } finally {
+      await resolver.close();
     }
   });
 

@@ -133,7 +133,7 @@ describe('plugins install', () => {
     const io = await run('install', '-c', 'catalog.yaml', '--allow-exec');
     expect([io.exitCode, io.err()]).toEqual([0, `installed 2 plugins in ${folder()}\n`]);
     expect(io.out().split('\n')[0]).toMatch(
-      /^team\.example\.com\/v1\tAddLabel\tunknown\tfn@sha256:[0-9a-f]{64}\texec\t.*\/catalog\.yaml\tinstalled$/,
+      /^team\.example\.com\/v1\/AddLabel\tunknown\tfn@sha256:[0-9a-f]{64}\texec\tinstalled\t.*\/catalog\.yaml$/,
     );
     expect(statSync(plugin()).mode & 0o777).toBe(0o755);
     expect(readFileSync(plugin(), 'utf8')).toMatch(/^#!\/bin\/sh\n# Runs team\.example\.com\/v1\/AddLabel /);
@@ -169,7 +169,7 @@ describe('plugins install', () => {
     const options = ['-c', 'catalog.yaml', '--allow-exec'];
     for (const kind of ['AddLabel', 'team.example.com/AddLabel', 'team.example.com/v1/AddLabel']) {
       const io = await run('install', ...options, '--kind', kind);
-      expect([io.exitCode, io.out().split('\t')[1]]).toEqual([0, 'AddLabel']);
+      expect([io.exitCode, io.out().split('\t')[0]]).toEqual([0, 'team.example.com/v1/AddLabel']);
     }
     expect(existsSync(plugin('team.example.com/v1/echo/Echo'))).toBe(false);
     const failing = await run('install', ...options, '--kind', 'Echo,Script');

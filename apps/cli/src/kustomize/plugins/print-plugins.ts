@@ -1,40 +1,41 @@
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printTable } from '../../io/print.js';
 import type { InstalledPlugin } from './installed-plugins.js';
+import { formatPlugin } from './plugin-folder.js';
 import type { PluginPin, PluginRecord } from './plugin-record.js';
 
 const COLUMNS = [
-  { header: 'API VERSION' },
-  { header: 'KIND' },
+  { header: 'PLUGIN', min: 20 },
   { header: 'RELEASE' },
-  { header: 'RUNS', min: 20 },
+  { header: 'RUNS', min: 16 },
   { header: 'ALLOWED' },
-  { header: 'CATALOG', min: 16 },
   { header: 'STATE' },
 ];
 
-/** Prints plugins with what they run and what the user allowed. */
+/** Prints plugins with what they run and what the user allowed. A terminal has no room for the catalog. */
 export async function printPlugins(
   io: Io,
   format: OutputFormat,
   folder: string,
   plugins: readonly InstalledPlugin[],
 ): Promise<void> {
-  const cells = ({ record, state }: InstalledPlugin): string[] => [
-    record.function.apiVersion,
-    record.function.kind,
+  const terminal = ({ record, state }: InstalledPlugin): string[] => [
+    formatPlugin(record.function),
     record.pins[0].release ?? 'unknown',
     runtimeText(record.pins[0]),
     permissionText(record),
-    record.pins[0].catalog.reference,
     state,
+  ];
+  const pipe = (plugin: InstalledPlugin): string[] => [
+    ...terminal(plugin),
+    plugin.record.pins[0].catalog.reference,
   ];
   const data = plugins.map(({ file, record, state }) => {
     const { apiVersion: _, kind: __, plugin: ___, ...fields } = record;
     return { file, state, ...fields };
   });
   await printData(io, format, { folder, plugins: data }, () =>
-    printTable(io, COLUMNS, plugins, { terminal: cells, pipe: cells }),
+    printTable(io, COLUMNS, plugins, { terminal, pipe }),
   );
 }
 

@@ -25,6 +25,8 @@ export class SparseCatalog implements CatalogReader {
   readonly #store: EntryStore;
   readonly #openWhole: () => Promise<CatalogReader>;
   #whole: Promise<CatalogReader> | undefined;
+  /** Whether the server responds to no request for an entry. */
+  #isWholeOnly = false;
   #detail: Promise<Pick<ReadState, 'serial' | 'digest'>> | undefined;
 
   constructor(
@@ -39,9 +41,12 @@ export class SparseCatalog implements CatalogReader {
   }
 
   async find(name: FunctionName): Promise<FoundFunction> {
-    if (this.#whole !== undefined) return (await this.#whole).find(name);
+    // A list of the whole catalog does not say the snapshot and the releases, which entries do.
+    if (this.#isWholeOnly) return (await this.#readWhole()).find(name);
     const found = (await this.#findByApi(name)) ?? (await this.#findFile(name));
-    return found ?? (await this.#readWhole()).find(name);
+    if (found !== undefined) return found;
+    this.#isWholeOnly = true;
+    return (await this.#readWhole()).find(name);
   }
 
   async near(name: FunctionName): Promise<NearFunction[]> {
