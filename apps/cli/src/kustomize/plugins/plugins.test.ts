@@ -265,6 +265,14 @@ describe('an installed plugin', () => {
     expect(existsSync(path.join(cwd, 'hacked'))).toBe(false);
   });
 
+  it('runs nothing that its record does not allow', async () => {
+    const file = `${plugin()}.krmhub.json`;
+    const permissions = { allowExec: false, network: false, mounts: [] };
+    writeFileSync(file, JSON.stringify({ ...record(), permissions }));
+    const { out, error } = await build(RESOURCE);
+    expect([out, error]).toEqual(['', expect.objectContaining({ code: 'untrusted' })]);
+  });
+
   it('fails with the messages of the function, and prints nothing', async () => {
     const { out, err, code } = await build(RESOURCE, { kind: 'Fail' });
     expect([out, code]).toEqual(['', 1]);
@@ -346,6 +354,33 @@ describe('plugins update', () => {
     const yes = await runTest(['plugins', 'update', '--yes'], { cwd, env, tty: true });
     expect(yes.exitCode).toBe(0);
     expect(record()).not.toEqual(before);
+  });
+
+  it('leaves plugins that require more than was allowed, and updates the others', async () => {
+    const needy = { container: { image: `${host}/team/fn`, sha256: 'a'.repeat(64), requireNetwork: true } };
+    writeCatalog({ AddLabel: needy, Echo: addLabel('c: d') });
+    const before = record();
+    const io = await run('update');
+    expect([io.exitCode, io.err()]).toEqual([
+      1,
+      expect.stringMatching(
+        /not updated: team\.example\.com\/v1\/AddLabel: .*requires network access, and you did not allow it\n.*--network\nupdated 1 of 2 plugins\n$/,
+      ),
+    ]);
+    expect(record()).toEqual(before);
+    expect((await build(RESOURCE)).out).toContain('    a: b\n');
+    expect((await build(RESOURCE, { kind: 'Echo' })).out).toContain('    c: d\n');
+  });
+
+  it('leaves containers that become executables, if executables were not allowed', async () => {
+    const file = `${plugin()}.krmhub.json`;
+    const permissions = { allowExec: false, network: false, mounts: [] };
+    writeFileSync(file, JSON.stringify({ ...record(), permissions }));
+    writeCatalog({ AddLabel: addLabel('c: d'), Echo: echo() });
+    const io = await run('update', 'AddLabel');
+    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('you did not allow executables')]);
+    expect((await run('update', 'AddLabel', '--allow-exec')).exitCode).toBe(0);
+    expect((await build(RESOURCE)).out).toContain('    c: d\n');
   });
 
   it('leaves plugins that are no longer in the catalog, and says so', async () => {

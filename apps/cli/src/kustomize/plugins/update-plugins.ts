@@ -59,13 +59,30 @@ export async function updatePlugins(io: Io, names: readonly string[], options: U
     await printLine(io, `would update ${changed.length} of ${selected.length} plugins`);
     return;
   }
-  for (const update of updates) await applyUpdate(io, update, options);
+  let count = 0;
+  for (const update of updates) {
+    try {
+      await applyUpdate(io, update, options);
+      if (update.changes.length > 0) count++;
+    } catch (error) {
+      await printFailure(io, update.plugin, error);
+      io.exitCode = FINDINGS;
+    }
+  }
   await removeUnusedExecutables(
     io,
     folder,
     updates.map(({ plugin }) => plugin.record),
   );
-  await printLine(io, `updated ${changed.length} of ${selected.length} plugins`);
+  await printLine(io, `updated ${count} of ${selected.length} plugins`);
+}
+
+/** Prints why a plugin stays as it is. Throws what is a defect of krmhub. */
+async function printFailure(io: Io, { record }: InstalledPlugin, error: unknown): Promise<void> {
+  if (!(error instanceof KrmhubError)) throw error;
+  const { message, hint } = error;
+  await printLine(io, escapeControls(`not updated: ${formatPlugin(record.function)}: ${message}`));
+  if (hint !== undefined) await printLine(io, escapeControls(`  hint: ${hint}`));
 }
 
 /** Resolves the plugins again, with the catalogs that they were installed from. */
@@ -95,10 +112,8 @@ async function planUpdates(
         const resolution = await resolver.resolve({ ...name, catalogs: [] });
         updates.push({ plugin, resolution, changes: describeUpdate(plugin.record.pins[0], resolution) });
       } catch (error) {
-        if (!(error instanceof KrmhubError)) throw error;
+        await printFailure(io, plugin, error);
         failed++;
-        await printLine(io, escapeControls(`not updated: ${formatPlugin(name)}: ${error.message}`));
-        if (error.hint !== undefined) await printLine(io, escapeControls(`  hint: ${error.hint}`));
       }
     }
   } finally {
