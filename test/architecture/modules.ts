@@ -49,7 +49,9 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
   },
   'packages/starlark': {
     values: [],
-    index: ['values'],
+    syntax: ['values'],
+    resolve: ['values', 'syntax'],
+    index: ['values', 'syntax', 'resolve'],
   },
   'packages/catalog': {
     ports: [],

@@ -1,3 +1,10 @@
+export type { Dialect } from './resolve/dialect.js';
+export { DEFAULT_DIALECT, PERMISSIVE_DIALECT } from './resolve/dialect.js';
+export { findProblems, resolve } from './resolve/resolve.js';
+export { parse } from './syntax/parse.js';
+export type { SyntaxProblem } from './syntax/syntax-error.js';
+export { StarlarkSyntaxError } from './syntax/syntax-error.js';
+export type { Statement, SyntaxTree } from './syntax/tree.js';
 export type { BuiltinBody, MethodBody, MethodTable } from './values/builtin.js';
 export { BoundMethod, Builtin, methodTable } from './values/builtin.js';
 export { Bytes } from './values/bytes.js';

@@ -1,7 +1,10 @@
+import { EvaluationError } from './evaluation-error.js';
 import { bytesKey } from './key-text.js';
 import { quoteBytes } from './repr.js';
 import { compareBytes } from './string.js';
-import { HeapValue, type Key, type ReprWriter } from './value.js';
+import type { Thread } from './thread.js';
+import { typeName } from './type-name.js';
+import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** Immutable bytes. */
 export class Bytes extends HeapValue {
@@ -22,10 +25,31 @@ export class Bytes extends HeapValue {
     return this.value.length;
   }
 
+  override at(index: number): Value | undefined {
+    return this.value[index];
+  }
+
+  override slice(start: number, end: number, step: number, thread: Thread | undefined): Bytes {
+    if (step === 1) return new Bytes(this.value.slice(start, end));
+    const result: number[] = [];
+    for (let i = start; step > 0 ? i < end : i > end; i += step) result.push(this.value[i]!);
+    thread?.allocate(result.length * 8);
+    return new Bytes(Uint8Array.from(result));
+  }
+
+  override contains(element: Value, thread: Thread | undefined): boolean {
+    thread?.step(this.value.length);
+    if (element instanceof Bytes) return indexOfBytes(this.value, element.value) >= 0;
+    if (typeof element === 'number') {
+      if (element >= 0 && element <= 255) return this.value.includes(element);
+      throw new EvaluationError(`int in bytes: ${element} out of range`);
+    }
+    const type = typeName(element);
+    throw new EvaluationError(`'in bytes' requires bytes or int as left operand, not ${type}`);
+  }
+
   override hashKey(): Key {
-    let text = '';
-    for (const byte of this.value) text += String.fromCharCode(byte);
-    return bytesKey(text);
+    return bytesKey(latin1(this.value));
   }
 
   override writeRepr(writer: ReprWriter): void {
@@ -39,4 +63,18 @@ export class Bytes extends HeapValue {
   override compareTo(other: HeapValue): number {
     return compareBytes(this.value, (other as Bytes).value);
   }
+}
+
+/** Returns where `part` first occurs in `bytes`, or -1. */
+export function indexOfBytes(bytes: Uint8Array, part: Uint8Array): number {
+  // One character for each byte: the engine's own search is faster than a loop.
+  return latin1(bytes).indexOf(latin1(part));
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = '';
+  for (let i = 0; i < bytes.length; i += 8192) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
+  return text;
 }

@@ -94,6 +94,10 @@ export class Dict extends HeapValue {
     this.iterators += change;
   }
 
+  override contains(element: Value): boolean {
+    return this.has(element);
+  }
+
   override writeRepr(writer: ReprWriter): void {
     writer.write('{');
     writer.writeInside(this, () => {

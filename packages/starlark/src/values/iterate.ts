@@ -16,7 +16,7 @@ export function elementsOf(value: Value, thread?: Thread): readonly Value[] {
 
 /** Reports whether a `for` loop accepts the value. */
 export function isIterable(value: Value): value is HeapValue {
-  return value instanceof HeapValue && value.elements(undefined) !== undefined;
+  return value instanceof HeapValue && (value.elements(undefined) ?? value.iterator()) !== undefined;
 }
 
 /** Calls `visit` with each element, while the value cannot be mutated. `visit` returns `false` to stop. */

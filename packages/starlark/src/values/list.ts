@@ -1,5 +1,5 @@
 import { EvaluationError } from './evaluation-error.js';
-import { compareSequences, equalSequences } from './sequence.js';
+import { compareSequences, equalSequences, sequenceContains, sliceSequence } from './sequence.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type ReprWriter, type Value } from './value.js';
 
@@ -38,6 +38,21 @@ export class List extends HeapValue {
 
   override countIterators(change: 1 | -1): void {
     this.iterators += change;
+  }
+
+  override at(index: number): Value | undefined {
+    return this.items[index];
+  }
+
+  override slice(start: number, end: number, step: number, thread: Thread | undefined): List {
+    const items = sliceSequence(this.items as Value[], start, end, step);
+    thread?.allocate(items.length * 8);
+    thread?.step(items.length);
+    return new List(items);
+  }
+
+  override contains(element: Value, thread: Thread | undefined): boolean {
+    return sequenceContains(this.items, element, thread);
   }
 
   override writeRepr(writer: ReprWriter): void {

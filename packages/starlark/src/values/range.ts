@@ -1,6 +1,5 @@
-import { compositeKey } from './key-text.js';
 import type { Thread } from './thread.js';
-import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+import { HeapValue, type ReprWriter, type Value } from './value.js';
 
 /** The result of `range`: an immutable sequence of ints that is not stored. */
 export class Range extends HeapValue {
@@ -28,15 +27,8 @@ export class Range extends HeapValue {
     return this.size;
   }
 
-  /** Returns the element at an index in range. */
-  at(index: number): number {
+  override at(index: number): number {
     return this.start + index * this.step;
-  }
-
-  has(value: Value): boolean {
-    if (typeof value !== 'number') return false;
-    const index = (value - this.start) / this.step;
-    return index >= 0 && index < this.size && Number.isInteger(index);
   }
 
   override elements(thread: Thread | undefined): readonly Value[] {
@@ -48,18 +40,25 @@ export class Range extends HeapValue {
     return items;
   }
 
-  override hashKey(): Key {
-    return this.size === 0
-      ? compositeKey('r', [])
-      : compositeKey('r', [this.start, this.size, this.size === 1 ? 1 : this.step]);
+  override equalTo(other: HeapValue): boolean {
+    const { size, start, step } = other as Range;
+    if (this.size !== size) return false;
+    return size === 0 || (this.start === start && (size === 1 || this.step === step));
   }
 
-  override equalTo(other: HeapValue): boolean {
-    return this.hashKey() === (other as Range).hashKey();
+  override slice(start: number, end: number, step: number): Range {
+    return new Range(this.at(start), this.at(end), this.step * step);
+  }
+
+  override contains(element: Value): boolean {
+    if (typeof element !== 'number') return false;
+    const index = (element - this.start) / this.step;
+    return index >= 0 && index < this.size && Number.isInteger(index);
   }
 
   override writeRepr(writer: ReprWriter): void {
-    if (this.step !== 1) writer.write(`range(${this.start}, ${this.stop}, ${this.step})`);
+    if (this.start === 0 && this.step === 1) writer.write(`range(${this.stop})`);
+    else if (this.step !== 1) writer.write(`range(${this.start}, ${this.stop}, ${this.step})`);
     else writer.write(`range(${this.start}, ${this.stop})`);
   }
 }

@@ -30,3 +30,27 @@ export function compareSequences(
   }
   return x.length - y.length;
 }
+
+/** Reports whether a sequence has an element that equals `wanted`. */
+export function sequenceContains(
+  items: readonly Value[],
+  wanted: Value,
+  thread: Thread | undefined,
+): boolean {
+  thread?.step(items.length);
+  for (const item of items) if (item === wanted || equals(item, wanted, thread)) return true;
+  return false;
+}
+
+/** Returns every `step`th element from `start` to before `end`, all in range. */
+export function sliceSequence<T>(
+  items: { readonly [index: number]: T; slice(start: number, end: number): T[] },
+  start: number,
+  end: number,
+  step: number,
+): T[] {
+  if (step === 1) return items.slice(start, end);
+  const result: T[] = [];
+  for (let i = start; step > 0 ? i < end : i > end; i += step) result.push(items[i]!);
+  return result;
+}

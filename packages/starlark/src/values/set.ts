@@ -79,6 +79,10 @@ export class StarlarkSet extends HeapValue {
     this.iterators += change;
   }
 
+  override contains(element: Value): boolean {
+    return this.has(element);
+  }
+
   override writeRepr(writer: ReprWriter): void {
     writer.write('set([');
     writer.writeValues(this.#items.values());

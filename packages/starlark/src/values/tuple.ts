@@ -1,5 +1,5 @@
 import { compositeKey } from './key-text.js';
-import { compareSequences, equalSequences } from './sequence.js';
+import { compareSequences, equalSequences, sequenceContains, sliceSequence } from './sequence.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
@@ -30,6 +30,21 @@ export class Tuple extends HeapValue {
 
   override hashKey(): Key {
     return compositeKey('t', this.items);
+  }
+
+  override at(index: number): Value | undefined {
+    return this.items[index];
+  }
+
+  override slice(start: number, end: number, step: number, thread: Thread | undefined): Tuple {
+    const items = sliceSequence(this.items as Value[], start, end, step);
+    thread?.allocate(items.length * 8);
+    thread?.step(items.length);
+    return new Tuple(items);
+  }
+
+  override contains(element: Value, thread: Thread | undefined): boolean {
+    return sequenceContains(this.items, element, thread);
   }
 
   override writeRepr(writer: ReprWriter): void {

@@ -75,12 +75,37 @@ export abstract class HeapValue {
     return undefined;
   }
 
+  /** Returns an iterator for a value whose elements are not stored; `for` loops prefer it to `elements`. */
+  iterator(): Iterator<Value> | undefined {
+    return undefined;
+  }
+
+  /** Returns the element at an index from 0 to length - 1, or `undefined` for a value without index. */
+  at(_index: number): Value | undefined {
+    return undefined;
+  }
+
+  /** Returns the elements from `start` to before `end` by `step`, all in range; `undefined` if not supported. */
+  slice(_start: number, _end: number, _step: number, _thread: Thread | undefined): Value | undefined {
+    return undefined;
+  }
+
+  /** Returns `element in this`, or `undefined` if not supported. */
+  contains(_element: Value, _thread: Thread | undefined): boolean | undefined {
+    return undefined;
+  }
+
   /** Forbids (+1) or allows (-1) mutation while an iteration runs. */
   countIterators(_change: 1 | -1): void {}
 
   /** Returns a field that is not a method of the type, or `undefined`. */
   attribute(_name: string): Value | undefined {
     return undefined;
+  }
+
+  /** Sets a field. Returns `false` if the value has no fields that can be set. */
+  setAttribute(_name: string, _value: Value): boolean {
+    return false;
   }
 
   /** Returns the names of the fields, without methods. */
