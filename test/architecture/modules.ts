@@ -48,10 +48,13 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     ],
   },
   'packages/starlark': {
-    values: [],
+    text: [],
+    values: ['text'],
     syntax: ['values'],
     resolve: ['values', 'syntax'],
-    index: ['values', 'syntax', 'resolve'],
+    regexp: ['text'],
+    builtins: ['text', 'values'],
+    index: ['text', 'values', 'syntax', 'resolve', 'regexp', 'builtins'],
   },
   'packages/catalog': {
     ports: [],

@@ -1,3 +1,6 @@
+export { formatPercent } from './builtins/percent-format.js';
+export { UNIVERSE } from './builtins/universe.js';
+export { Pattern } from './regexp/pattern.js';
 export type { Dialect } from './resolve/dialect.js';
 export { DEFAULT_DIALECT, PERMISSIVE_DIALECT } from './resolve/dialect.js';
 export { findProblems, resolve } from './resolve/resolve.js';

@@ -1,5 +1,6 @@
 import { equals } from './equality.js';
 import { EvaluationError } from './evaluation-error.js';
+import { FirstKey } from './first-key.js';
 import { keyOf } from './key.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
@@ -12,6 +13,7 @@ export class Dict extends HeapValue {
   readonly #values = new Map<Key, Value>();
   /** The keys as inserted, where they are not their own map key: floats, tuples, bytes. */
   #originals: Map<Key, Value> | undefined;
+  #first: FirstKey<Key> | undefined;
 
   override get typeName(): string {
     return 'dict';
@@ -47,12 +49,21 @@ export class Dict extends HeapValue {
     if (value === undefined) return undefined;
     this.#values.delete(mapKey);
     this.#originals?.delete(mapKey);
+    this.#first?.deleted(mapKey);
     return value;
   }
 
   clear(): void {
     this.#values.clear();
     this.#originals = undefined;
+    this.#first?.cleared();
+  }
+
+  /** Returns the first key as inserted, or undefined for an empty dict. */
+  firstKey(): Value | undefined {
+    this.#first ??= new FirstKey();
+    const found = this.#first.of(this.#values);
+    return found === undefined ? undefined : (this.#originals?.get(found.key) ?? found.key);
   }
 
   /** Throws if the dict is frozen or iterated; `verb` is for the message: `insert into`. */

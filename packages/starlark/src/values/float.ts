@@ -1,3 +1,4 @@
+import { printFloat } from '../text/float.js';
 import { intFromDouble } from './integer.js';
 import { HeapValue, type Key, type ReprWriter } from './value.js';
 
@@ -12,7 +13,7 @@ export class StarlarkFloat extends HeapValue {
   }
 
   override writeRepr(writer: ReprWriter): void {
-    writer.write(formatFloat(this.value));
+    writer.write(printFloat(this.value));
   }
 
   override truth(): boolean {
@@ -44,22 +45,4 @@ export function compareDoubles(x: number, y: number): number {
   if (x > y) return 1;
   if (x === y) return 0;
   return (Number.isNaN(x) ? 1 : 0) - (Number.isNaN(y) ? 1 : 0);
-}
-
-/** Returns the shortest text that reads back as this float: `1.0`, `1e+100`, `+inf`, `nan`. */
-export function formatFloat(value: number): string {
-  if (Number.isNaN(value)) return 'nan';
-  if (!Number.isFinite(value)) return value > 0 ? '+inf' : '-inf';
-  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
-  const [mantissa, exponentText] = value.toExponential().split('e') as [string, string];
-  const exponent = Number(exponentText);
-  if (exponent < -4 || exponent >= 6) {
-    const digits = String(Math.abs(exponent)).padStart(2, '0');
-    return `${mantissa}e${exponent < 0 ? '-' : '+'}${digits}`;
-  }
-  const sign = value < 0 ? '-' : '';
-  const figures = mantissa.replace(/[-.]/g, '');
-  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${figures}`;
-  const whole = figures.padEnd(exponent + 1, '0');
-  return `${sign}${whole.slice(0, exponent + 1)}.${whole.slice(exponent + 1) || '0'}`;
 }

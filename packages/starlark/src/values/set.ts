@@ -1,4 +1,5 @@
 import { EvaluationError } from './evaluation-error.js';
+import { FirstKey } from './first-key.js';
 import { keyOf } from './key.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
@@ -10,6 +11,7 @@ export class StarlarkSet extends HeapValue {
   iterators = 0;
   /** The elements as inserted, by map key. */
   readonly #items = new Map<Key, Value>();
+  #first: FirstKey<Key> | undefined;
 
   /** Returns a set of the elements. */
   static of(elements: Iterable<Value>): StarlarkSet {
@@ -38,11 +40,21 @@ export class StarlarkSet extends HeapValue {
 
   /** Deletes without the check for frozen and iterated sets. Reports whether it was there. */
   delete(value: Value): boolean {
-    return this.#items.delete(keyOf(value));
+    const key = keyOf(value);
+    this.#first?.deleted(key);
+    return this.#items.delete(key);
   }
 
   clear(): void {
     this.#items.clear();
+    this.#first?.cleared();
+  }
+
+  /** Returns the first element, or undefined for an empty set. */
+  first(): Value | undefined {
+    this.#first ??= new FirstKey();
+    const found = this.#first.of(this.#items);
+    return found === undefined ? undefined : this.#items.get(found.key);
   }
 
   /** Throws if the set is frozen or iterated; `verb` is for the message: `insert into`. */

@@ -1,0 +1,172 @@
+import { compare } from '../values/comparison.js';
+import { EvaluationError } from '../values/evaluation-error.js';
+import { type Int, normalizeInt } from '../values/integer.js';
+import { List } from '../values/list.js';
+import { Range } from '../values/range.js';
+import type { Thread } from '../values/thread.js';
+import { isTrue } from '../values/truth.js';
+import { EMPTY_TUPLE, Tuple } from '../values/tuple.js';
+import { typeName } from '../values/type-name.js';
+import { checkPositional, unpackArguments, wantBool, wantCallable } from '../values/unpack-arguments.js';
+import { HeapValue, type Kwargs, NO_KWARGS, type Value } from '../values/value.js';
+import { elementsOrUndefined, named, wantInt, wantInt64, wantIterable } from './arguments.js';
+import { lengthOf } from './length.js';
+
+/** Bytes that an element takes in a list or tuple. */
+const ELEMENT_BYTES = 16;
+
+export function all(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  checkPositional('all', args, kwargs, 1, 1);
+  return wantIterable('all', 1, args[0] as Value, thread).every(isTrue);
+}
+
+export function any(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  checkPositional('any', args, kwargs, 1, 1);
+  return wantIterable('any', 1, args[0] as Value, thread).some(isTrue);
+}
+
+export function enumerate(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  checkPositional('enumerate', args, kwargs, 1, 2);
+  const elements = wantIterable('enumerate', 1, args[0] as Value, thread);
+  const start = args.length > 1 ? wantInt64('enumerate', 2, args[1] as Value) : 0;
+  thread.allocate(elements.length * ELEMENT_BYTES * 4);
+  return new List(elements.map((element, index) => new Tuple([plus(start, index), element])));
+}
+
+function plus(start: Int, index: number): Int {
+  return normalizeInt(BigInt.asIntN(64, BigInt(start) + BigInt(index)));
+}
+
+export function len(_thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  checkPositional('len', args, kwargs, 1, 1);
+  const length = lengthOf(args[0] as Value);
+  if (length === undefined) {
+    throw new EvaluationError(`len: value of type ${typeName(args[0] as Value)} has no len`);
+  }
+  return length;
+}
+
+export function list(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  return new List(copyOf('list', thread, args, kwargs));
+}
+
+export function tuple(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  if (args.length === 1 && args[0] instanceof Tuple && kwargs.length === 0) return args[0];
+  const items = copyOf('tuple', thread, args, kwargs);
+  return items.length === 0 ? EMPTY_TUPLE : new Tuple(items);
+}
+
+export function reversed(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  checkPositional('reversed', args, kwargs, 1, 1);
+  return new List(copyOf('reversed', thread, args, kwargs).reverse());
+}
+
+function copyOf(name: string, thread: Thread, args: readonly Value[], kwargs: Kwargs): Value[] {
+  checkPositional(name, args, kwargs, 0, 1);
+  if (args.length === 0) return [];
+  const elements = wantIterable(name, 1, args[0] as Value, thread);
+  thread.allocate(elements.length * ELEMENT_BYTES);
+  return elements.slice();
+}
+
+export const max = (thread: Thread, args: readonly Value[], kwargs: Kwargs) =>
+  extremum('max', thread, args, kwargs);
+export const min = (thread: Thread, args: readonly Value[], kwargs: Kwargs) =>
+  extremum('min', thread, args, kwargs);
+
+function extremum(name: 'max' | 'min', thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  if (args.length === 0) throw new EvaluationError(`${name} requires at least one positional argument`);
+  const [keyArgument] = unpackArguments(name, [], kwargs, ['key?']);
+  const key = keyArgument === undefined ? undefined : wantCallable(name, 'key', keyArgument);
+  const iterable = args.length === 1 ? (args[0] as Value) : new Tuple([...args]);
+  const elements = elementsOrUndefined(iterable, thread);
+  if (elements === undefined)
+    throw new EvaluationError(`${name}: ${typeName(iterable)} value is not iterable`);
+  if (elements.length === 0) throw new EvaluationError(`${name}: argument is an empty sequence`);
+  return whileIterating(iterable, () => {
+    let best = elements[0] as Value;
+    let bestKey = keyOf(best, key, thread);
+    for (let index = 1; index < elements.length; index++) {
+      const element = elements[index] as Value;
+      const elementKey = keyOf(element, key, thread);
+      const order = named(name, () => compare(elementKey, bestKey, thread, name === 'max' ? '>' : '<'));
+      if (name === 'max' ? order > 0 : order < 0) {
+        best = element;
+        bestKey = elementKey;
+      }
+    }
+    return best;
+  });
+}
+
+export function range(_thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  checkPositional('range', args, kwargs, 1, 3);
+  const numbers = args.map((value, index) => {
+    const number = wantInt('range', index + 1, value);
+    if (Number.isSafeInteger(number)) return number;
+    throw new EvaluationError(`range: for parameter ${index + 1}: ${value} out of range`);
+  });
+  const step = numbers[2] ?? 1;
+  if (step === 0) throw new EvaluationError('range: step argument must not be zero');
+  const [first = 0, second] = numbers;
+  return second === undefined ? new Range(0, first, 1) : new Range(first, second, step);
+}
+
+/** Sorts stably; `reverse` keeps the order of equal elements too. */
+export function sorted(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  const parameters = ['iterable', 'key?', 'reverse?'];
+  const [iterable = null, keyArgument, reverseArgument] = unpackArguments('sorted', args, kwargs, parameters);
+  const elements = wantIterable('sorted', 'iterable', iterable, thread);
+  const key = keyArgument === undefined ? undefined : wantCallable('sorted', 'key', keyArgument);
+  const reverse = reverseArgument !== undefined && wantBool('sorted', 'reverse', reverseArgument);
+  thread.allocate(elements.length * ELEMENT_BYTES * 3);
+  const items = elements.slice();
+  const keys =
+    key === undefined ? items : whileIterating(iterable, () => items.map((item) => keyOf(item, key, thread)));
+  thread.step(items.length * Math.ceil(Math.log2(items.length + 1)));
+  return new List(sortByKeys(items, keys, reverse, thread));
+}
+
+function sortByKeys(
+  items: readonly Value[],
+  keys: readonly Value[],
+  reverse: boolean,
+  thread: Thread,
+): Value[] {
+  const sign = reverse ? -1 : 1;
+  if (keys.every((key) => typeof key === 'number')) {
+    const order = items.map((item, index) => [keys[index] as number, item] as const);
+    return order.sort(([x], [y]) => sign * (x - y)).map(([, item]) => item);
+  }
+  const order = items.map((item, index) => [keys[index] as Value, item] as const);
+  return order.sort(([x], [y]) => sign * compare(x, y, thread)).map(([, item]) => item);
+}
+
+function keyOf(value: Value, key: HeapValue | undefined, thread: Thread): Value {
+  return key === undefined ? value : (key.call(thread, [value], NO_KWARGS) as Value);
+}
+
+/** Runs code that calls functions of the script; they cannot change the iterable meanwhile. */
+function whileIterating<Result>(iterable: Value, run: () => Result): Result {
+  if (!(iterable instanceof HeapValue)) return run();
+  iterable.countIterators(1);
+  try {
+    return run();
+  } finally {
+    iterable.countIterators(-1);
+  }
+}
+
+export function zip(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+  if (kwargs.length > 0) throw new EvaluationError('zip does not accept keyword arguments');
+  const columns = args.map((value, index) => {
+    const elements = elementsOrUndefined(value, thread);
+    if (elements !== undefined) return elements;
+    throw new EvaluationError(`zip: argument #${index + 1} is not iterable: ${typeName(value)}`);
+  });
+  const rows = columns.reduce((least, { length }) => Math.min(least, length), columns[0]?.length ?? 0);
+  thread.allocate(rows * (columns.length + 2) * ELEMENT_BYTES);
+  return new List(
+    Array.from({ length: rows }, (_, row) => new Tuple(columns.map((column) => column[row] as Value))),
+  );
+}
