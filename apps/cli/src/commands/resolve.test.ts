@@ -1,72 +1,47 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openResolver } from '../resolve/open-resolver.js';
 import { catalogText, definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestIo, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
-import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { runTest, type TestIo, testIo } from '../testing/command-line.js';
+import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
 
 /** `krmhub resolve` with a real registry, behind a server that records the requests. */
 
-const GROUP = 'functions.example.com';
 const HEX = 'a'.repeat(64);
 
-let root: string;
-let folder: string;
-let registry: TestRegistry;
-let client: RegistryClient;
-let proxy: RecordingProxy;
+const opened = proxiedRegistry();
 
 beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-'));
-  registry = await testRegistry();
-  client = new RegistryClient(registry);
   await publishAll('SetLabels', '1.0.0', '1.1.0');
   await publishAll('SetNames', '2.0.0');
-  proxy = await recordingProxy(registry.url);
-});
-afterAll(async () => {
-  proxy.close();
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
-});
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(root, 'user-'));
-  proxy.requests.length = 0;
-});
-afterEach(() => {
-  proxy.intercept = () => false;
 });
 
 async function publishAll(kind: string, ...releases: string[]): Promise<void> {
-  for (const release of releases) {
-    const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
-    const mediaType = 'application/yaml' as const;
-    await client.publish({ group: GROUP, kind, release, definition, mediaType, wait: true });
-  }
+  for (const release of releases) await opened.publish(kind, release);
 }
 
 const run = (...args: string[]): Promise<TestIo> =>
   runTest(['resolve', ...args], {
-    cwd: folder,
-    env: { HOME: folder, KRMHUB_REGISTRY: registry.url, KRMHUB_CACHE: path.join(folder, 'cache') },
+    cwd: opened.folder,
+    env: { ...opened.env(), KRMHUB_REGISTRY: opened.registry.url },
   });
 const resolve = (kind: string, ...args: string[]) => run(`${GROUP}/v1`, kind, ...args);
 const json = (io: TestIo) => JSON.parse(io.out());
-const paths = () => proxy.requests.map(({ path }) => path);
-const catalogUrl = () => `${proxy.url}/catalogs/default`;
 
 describe('a catalog in a registry', () => {
   it('gives one function with one small request, with its release, snapshot and digest', async () => {
-    const { newest } = await client.catalog('default');
-    for (const url of [catalogUrl(), `${catalogUrl()}/`, `${catalogUrl()}/catalog.yaml`]) {
-      proxy.requests.length = 0;
+    const { newest } = await opened.client.catalog('default');
+    for (const url of [
+      opened.catalogUrl(),
+      `${opened.catalogUrl()}/`,
+      `${opened.catalogUrl()}/catalog.yaml`,
+    ]) {
+      opened.proxy.requests.length = 0;
       const io = await resolve('SetLabels', '-c', url, '-o', 'json');
       expect([io.exitCode, io.err()]).toEqual([0, '']);
-      const { digest } = await client.release(GROUP, 'SetLabels', '1.1.0');
+      const { digest } = await opened.client.release(GROUP, 'SetLabels', '1.1.0');
       expect(json(io)).toEqual({
         apiVersion: `${GROUP}/v1`,
         kind: 'SetLabels',
@@ -89,14 +64,17 @@ describe('a catalog in a registry', () => {
         inline: false,
         warnings: [],
       });
-      expect(paths()).toEqual([`/api/v1/catalogs/default/functions/${GROUP}/SetLabels`]);
+      expect(opened.paths()).toEqual([`/api/v1/catalogs/default/functions/${GROUP}/SetLabels`]);
     }
   });
 
   it('says the release and the snapshot also after all kinds were listed', async () => {
-    const { newest } = await client.catalog('default');
-    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
-    const options = { catalogs: [catalogUrl()], trustedCatalogs: [], offline: false };
+    const { newest } = await opened.client.catalog('default');
+    const io = testIo({
+      cwd: opened.folder,
+      env: opened.env(),
+    });
+    const options = { catalogs: [opened.catalogUrl()], trustedCatalogs: [], offline: false };
     const resolver = await openResolver(io, options);
     try {
       const kinds = await resolver.list();
@@ -109,9 +87,9 @@ describe('a catalog in a registry', () => {
   });
 
   it('shows digests in full on a terminal', async () => {
-    const io = await runTest(['resolve', `${GROUP}/v1`, 'SetLabels', '-c', catalogUrl()], {
-      cwd: folder,
-      env: { HOME: folder },
+    const io = await runTest(['resolve', `${GROUP}/v1`, 'SetLabels', '-c', opened.catalogUrl()], {
+      cwd: opened.folder,
+      env: { HOME: opened.folder },
       tty: true,
       columns: 80,
     });
@@ -119,15 +97,15 @@ describe('a catalog in a registry', () => {
   });
 
   it('is asked whether the entry changed, and offline not at all', async () => {
-    const first = await resolve('SetLabels', '-c', catalogUrl());
-    const second = await resolve('SetLabels', '-c', catalogUrl());
-    expect(proxy.requests.map(({ status }) => status)).toEqual([200, 304]);
-    proxy.requests.length = 0;
-    const offline = await resolve('SetLabels', '-c', catalogUrl(), '--offline');
+    const first = await resolve('SetLabels', '-c', opened.catalogUrl());
+    const second = await resolve('SetLabels', '-c', opened.catalogUrl());
+    expect(opened.proxy.requests.map(({ status }) => status)).toEqual([200, 304]);
+    opened.proxy.requests.length = 0;
+    const offline = await resolve('SetLabels', '-c', opened.catalogUrl(), '--offline');
     expect([second.out(), offline.out()]).toEqual([first.out(), first.out()]);
     expect(first.out()).toContain(`registry.example.com/setlabels@sha256:${HEX}`);
-    expect(proxy.requests).toEqual([]);
-    const other = await resolve('SetNames', '-c', catalogUrl(), '--offline');
+    expect(opened.proxy.requests).toEqual([]);
+    const other = await resolve('SetNames', '-c', opened.catalogUrl(), '--offline');
     expect([other.exitCode, other.err()]).toEqual([5, expect.stringContaining('--offline is set')]);
   });
 
@@ -137,12 +115,12 @@ describe('a catalog in a registry', () => {
   });
 
   it('names what it has instead of a function that it has not', async () => {
-    const io = await resolve('SetLabel', '-c', catalogUrl());
+    const io = await resolve('SetLabel', '-c', opened.catalogUrl());
     expect([io.exitCode, io.err()]).toEqual([
       3,
-      `error: cannot resolve ${GROUP}/v1 SetLabel: not found in ${catalogUrl()}\n  hint: Did you mean ${GROUP}/v1 SetLabels?\n`,
+      `error: cannot resolve ${GROUP}/v1 SetLabel: not found in ${opened.catalogUrl()}\n  hint: Did you mean ${GROUP}/v1 SetLabels?\n`,
     ]);
-    const version = await run(`${GROUP}/v2`, 'SetLabels', '-c', catalogUrl());
+    const version = await run(`${GROUP}/v2`, 'SetLabels', '-c', opened.catalogUrl());
     expect([version.exitCode, version.err()]).toEqual([
       3,
       expect.stringContaining(`mean ${GROUP}/v1 SetLabels?`),
@@ -150,15 +128,21 @@ describe('a catalog in a registry', () => {
   });
 
   it('must exist: it is not skipped', async () => {
-    const io = await resolve('SetLabels', '-c', `${proxy.url}/catalogs/nothing`, '-c', catalogUrl());
+    const io = await resolve(
+      'SetLabels',
+      '-c',
+      `${opened.proxy.url}/catalogs/nothing`,
+      '-c',
+      opened.catalogUrl(),
+    );
     expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('/catalogs/nothing: ')]);
   });
 
   it('may be an old snapshot', async () => {
-    const { snapshots } = await client.snapshots('default');
+    const { snapshots } = await opened.client.snapshots('default');
     const { serial, digest } = snapshots.find(({ functions }) => functions === 1)!;
     for (const name of [String(serial), digest]) {
-      const url = `${catalogUrl()}/snapshots/${name}`;
+      const url = `${opened.catalogUrl()}/snapshots/${name}`;
       const io = await resolve('SetLabels', '-c', url, '-o', 'json');
       expect([io.exitCode, json(io).catalog.digest]).toEqual([0, digest]);
       expect((await resolve('SetNames', '-c', url)).exitCode).toBe(3);
@@ -169,7 +153,7 @@ describe('a catalog in a registry', () => {
     const kind = 'SetOwners';
     for (const release of ['1.0.0', '1.1.0']) {
       const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
-      await client.publish({
+      await opened.client.publish({
         group: GROUP,
         kind,
         release,
@@ -178,8 +162,8 @@ describe('a catalog in a registry', () => {
         wait: true,
       });
     }
-    await client.deprecate(GROUP, kind, '1.1.0', 'use SetLabels');
-    const deprecated = await resolve(kind, '-c', catalogUrl());
+    await opened.client.deprecate(GROUP, kind, '1.1.0', 'use SetLabels');
+    const deprecated = await resolve(kind, '-c', opened.catalogUrl());
     expect(deprecated.err()).toContain(`warning: ${GROUP}/${kind}@1.1.0 is deprecated: use SetLabels`);
     expect(deprecated.exitCode).toBe(0);
   });
@@ -187,27 +171,27 @@ describe('a catalog in a registry', () => {
 
 describe('another web server', () => {
   it('may have a file for each entry', async () => {
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (request.url?.startsWith('/catalogs/')) return false;
       response.writeHead(404).end('<h1>not here</h1>');
       return true;
     };
-    const io = await resolve('SetLabels', '-c', catalogUrl(), '-o', 'json');
+    const io = await resolve('SetLabels', '-c', opened.catalogUrl(), '-o', 'json');
     expect([io.exitCode, json(io).catalog]).toEqual([
       0,
-      { reference: catalogUrl(), name: 'default', trustedBy: '--catalog' },
+      { reference: opened.catalogUrl(), name: 'default', trustedBy: '--catalog' },
     ]);
-    expect(paths().at(-1)).toBe(`/catalogs/default/functions/${GROUP}/SetLabels.yaml`);
+    expect(opened.paths().at(-1)).toBe(`/catalogs/default/functions/${GROUP}/SetLabels.yaml`);
   });
 
   it.each(['', '/catalog.yaml'])('may have only the whole catalog, named with %j', async (suffix) => {
     const text = catalogText(GROUP, ['SetLabels']);
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (request.url === `/catalogs/default${suffix}`) response.end(text);
       else response.writeHead(404, { 'content-type': 'text/html' }).end();
       return true;
     };
-    const io = await resolve('SetLabels', '-c', `${catalogUrl()}${suffix}`, '-o', 'json');
+    const io = await resolve('SetLabels', '-c', `${opened.catalogUrl()}${suffix}`, '-o', 'json');
     expect([io.exitCode, json(io).catalog.digest]).toEqual([0, sha256(text)]);
   });
 });
@@ -215,11 +199,11 @@ describe('another web server', () => {
 describe('the order of catalogs', () => {
   beforeEach(async () => {
     await writeFile(
-      path.join(folder, 'a.yaml'),
+      path.join(opened.folder, 'a.yaml'),
       catalogText(GROUP, ['SetLabels'], { description: 'from a' }),
     );
     await writeFile(
-      path.join(folder, 'b.yaml'),
+      path.join(opened.folder, 'b.yaml'),
       catalogText(GROUP, ['SetLabels', 'OnlyB'], { description: 'from b' }),
     );
   });
@@ -237,7 +221,7 @@ describe('the order of catalogs', () => {
 
   it('names the catalogs that were searched before', async () => {
     const io = await resolve('OnlyB', '-c', 'a.yaml', '-c', 'b.yaml', '-o', 'json');
-    const text = await readFile(path.join(folder, 'a.yaml'));
+    const text = await readFile(path.join(opened.folder, 'a.yaml'));
     expect(json(io).searched).toEqual([{ reference: 'a.yaml', digest: sha256(text) }]);
   });
 
@@ -265,7 +249,7 @@ describe('the order of catalogs', () => {
 describe('a digest', () => {
   it('allows only these bytes', async () => {
     const text = catalogText(GROUP, ['SetLabels']);
-    await writeFile(path.join(folder, 'a.yaml'), text);
+    await writeFile(path.join(opened.folder, 'a.yaml'), text);
     expect((await resolve('SetLabels', '-c', `a.yaml@${sha256(text)}`)).exitCode).toBe(0);
     const io = await resolve('SetLabels', '-c', `a.yaml@sha256:${HEX}`);
     expect([io.exitCode, io.err()]).toEqual([
@@ -275,28 +259,29 @@ describe('a digest', () => {
   });
 
   it('of a registry is that of catalog.yaml', async () => {
-    const { newest } = await client.catalog('default');
-    expect((await resolve('SetLabels', '-c', `${catalogUrl()}@${newest!.digest}`)).exitCode).toBe(0);
-    const io = await resolve('SetLabels', '-c', `${catalogUrl()}@sha256:${HEX}`);
+    const { newest } = await opened.client.catalog('default');
+    expect((await resolve('SetLabels', '-c', `${opened.catalogUrl()}@${newest!.digest}`)).exitCode).toBe(0);
+    const io = await resolve('SetLabels', '-c', `${opened.catalogUrl()}@sha256:${HEX}`);
     expect([io.exitCode, io.err()]).toEqual([
       4,
-      expect.stringContaining(`${catalogUrl()}@${newest!.digest}`),
+      expect.stringContaining(`${opened.catalogUrl()}@${newest!.digest}`),
     ]);
   });
 });
 
 describe('the cache', () => {
   const cached = async (kind: string) =>
-    (await readdir(path.join(folder, 'cache', kind), { recursive: true, withFileTypes: true }))
+    (await readdir(path.join(opened.folder, 'cache', kind), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
       .map((entry) => path.join(entry.parentPath, entry.name));
 
   it.each(['blobs', 'index', 'catalogs', 'files'])('is written again where %s are damaged', async (kind) => {
     const text = catalogText(GROUP, ['SetLabels', 'SetNames']);
-    await writeFile(path.join(folder, 'a.yaml'), text);
-    const { serial } = (await client.catalog('default')).newest!;
-    const both = () => resolve('SetLabels', '-c', 'a.yaml', '-c', catalogUrl(), '-o', 'json');
-    const remote = () => resolve('SetLabels', '-c', `${catalogUrl()}/snapshots/${serial}`, '-o', 'json');
+    await writeFile(path.join(opened.folder, 'a.yaml'), text);
+    const { serial } = (await opened.client.catalog('default')).newest!;
+    const both = () => resolve('SetLabels', '-c', 'a.yaml', '-c', opened.catalogUrl(), '-o', 'json');
+    const remote = () =>
+      resolve('SetLabels', '-c', `${opened.catalogUrl()}/snapshots/${serial}`, '-o', 'json');
     const before = [(await both()).out(), (await remote()).out()];
     for (const damage of [
       async (file: string) => writeFile(file, ''),
@@ -316,26 +301,26 @@ describe('the cache', () => {
   });
 
   it('that cannot be written does not stop the command', async () => {
-    await writeFile(path.join(folder, 'cache'), 'a file');
-    await writeFile(path.join(folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
-    for (const catalog of ['a.yaml', catalogUrl()]) {
+    await writeFile(path.join(opened.folder, 'cache'), 'a file');
+    await writeFile(path.join(opened.folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
+    for (const catalog of ['a.yaml', opened.catalogUrl()]) {
       const io = await resolve('SetLabels', '-c', catalog, '-o', 'json');
       expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining('warning: nothing was cached')]);
     }
   });
 
   it('of other users is refused', async () => {
-    await mkdir(path.join(folder, 'cache'), { mode: 0o777 });
-    await import('node:fs/promises').then(({ chmod }) => chmod(path.join(folder, 'cache'), 0o777));
-    const io = await resolve('SetLabels', '-c', catalogUrl());
+    await mkdir(path.join(opened.folder, 'cache'), { mode: 0o777 });
+    await import('node:fs/promises').then(({ chmod }) => chmod(path.join(opened.folder, 'cache'), 0o777));
+    const io = await resolve('SetLabels', '-c', opened.catalogUrl());
     expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('is writable by other users')]);
   });
 
   it('is shared by commands that run at once', async () => {
-    await writeFile(path.join(folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
+    await writeFile(path.join(opened.folder, 'a.yaml'), catalogText(GROUP, ['SetLabels']));
     const ios = await Promise.all(
       Array.from({ length: 12 }, (_, at) =>
-        resolve('SetLabels', '-c', at % 2 === 0 ? 'a.yaml' : catalogUrl()),
+        resolve('SetLabels', '-c', at % 2 === 0 ? 'a.yaml' : opened.catalogUrl()),
       ),
     );
     expect(ios.map((io) => io.exitCode)).toEqual(ios.map(() => 0));
@@ -362,18 +347,18 @@ describe('what the user types', () => {
 
 describe('with a lock file', () => {
   const lockOf = async (kind: string) => {
-    const io = await resolve(kind, '-c', catalogUrl(), '-o', 'json');
+    const io = await resolve(kind, '-c', opened.catalogUrl(), '-o', 'json');
     expect(io.exitCode, io.err()).toBe(0);
     const { catalog, definition, runtime } = json(io);
     const { name, serial, digest } = catalog;
     await writeFile(
-      path.join(folder, 'app.lock'),
+      path.join(opened.folder, 'app.lock'),
       `apiVersion: krmhub.dev/v1alpha1
 kind: Lock
 catalogs:
-- {reference: "${catalogUrl()}", name: ${name}, serial: ${serial}, digest: "${digest}"}
+- {reference: "${opened.catalogUrl()}", name: ${name}, serial: ${serial}, digest: "${digest}"}
 functions:
-- catalog: ${catalogUrl()}
+- catalog: ${opened.catalogUrl()}
   apiVersion: ${GROUP}/v1
   kind: ${kind}
   release: "1.0.0"
@@ -388,29 +373,29 @@ functions:
     await publishAll('Locked', '1.0.0');
     const { definition, image } = await lockOf('Locked');
     await publishAll('Locked', '1.1.0');
-    expect(json(await resolve('Locked', '-c', catalogUrl(), '-o', 'json')).release).toBe('1.1.0');
-    const lock = ['-c', catalogUrl(), '-o', 'json', '--lock', 'app.lock'];
+    expect(json(await resolve('Locked', '-c', opened.catalogUrl(), '-o', 'json')).release).toBe('1.1.0');
+    const lock = ['-c', opened.catalogUrl(), '-o', 'json', '--lock', 'app.lock'];
     for (const more of [[], ['--frozen']]) {
-      proxy.requests.length = 0;
+      opened.proxy.requests.length = 0;
       const io = await resolve('Locked', ...lock, ...more);
       expect([io.exitCode, json(io)]).toMatchObject([
         0,
         { release: '1.0.0', definition, runtime: { image } },
       ]);
-      expect(paths().length > 0).toBe(more.length === 0);
+      expect(opened.paths().length > 0).toBe(more.length === 0);
     }
-    await rename(path.join(folder, 'app.lock'), path.join(folder, 'krmhub.lock'));
-    const here = await resolve('Locked', '-c', catalogUrl(), '-o', 'json');
+    await rename(path.join(opened.folder, 'app.lock'), path.join(opened.folder, 'krmhub.lock'));
+    const here = await resolve('Locked', '-c', opened.catalogUrl(), '-o', 'json');
     expect(json(here).release).toBe('1.0.0');
   });
 
   it('frozen is not found if it is not locked, or if there is no lock file', async () => {
-    const missing = await resolve('SetNames', '-c', catalogUrl(), '--frozen');
+    const missing = await resolve('SetNames', '-c', opened.catalogUrl(), '--frozen');
     expect([missing.exitCode, missing.err()]).toEqual([3, expect.stringContaining('there is no lock file')]);
     await lockOf('SetLabels');
-    const frozen = await resolve('SetNames', '-c', catalogUrl(), '--lock', 'app.lock', '--frozen');
+    const frozen = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'app.lock', '--frozen');
     expect([frozen.exitCode, frozen.err()]).toEqual([3, expect.stringContaining('it is not locked')]);
-    const read = await resolve('SetNames', '-c', catalogUrl(), '--lock', 'app.lock');
+    const read = await resolve('SetNames', '-c', opened.catalogUrl(), '--lock', 'app.lock');
     expect([read.exitCode, read.err()]).toEqual([0, expect.stringContaining('is not locked; lock it')]);
   });
 });

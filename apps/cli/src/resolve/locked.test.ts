@@ -1,69 +1,30 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { RegistryClient } from '@krmhub/api/client';
 import type { Lock, LockedFunction, PinnedRuntime } from '@krmhub/catalog';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { lockedFunctions } from '../lock/locked-functions.js';
 import { catalogText, definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
-import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { runTest, testIo } from '../testing/command-line.js';
+import { writeKeyFiles } from '../testing/key-files.js';
+import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
 import { openResolver } from './open-resolver.js';
 import type { Resolution, ResolverOptions } from './resolution.js';
 
 /** Functions of a lock file: they stay what they were, and no lock file chooses what runs. */
 
-const GROUP = 'functions.example.com';
-
-let root: string;
-let folder: string;
-let registry: TestRegistry;
-let client: RegistryClient;
-let proxy: RecordingProxy;
-
-beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-locked-'));
-  registry = await testRegistry();
-  client = new RegistryClient(registry);
-  proxy = await recordingProxy(registry.url);
-});
-afterAll(async () => {
-  proxy.close();
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
-});
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(root, 'user-'));
-});
-afterEach(() => {
-  proxy.intercept = () => false;
-});
+const opened = proxiedRegistry();
 
 let kinds = 0;
 /** Publishes a new function and returns its kind. */
 async function published(...releases: string[]): Promise<string> {
   const kind = `Function${kinds++}`;
-  for (const release of releases) await publish(kind, release);
+  for (const release of releases) await opened.publish(kind, release);
   return kind;
 }
-async function publish(kind: string, release: string): Promise<void> {
-  const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
-  await client.publish({
-    group: GROUP,
-    kind,
-    release,
-    definition,
-    mediaType: 'application/yaml',
-    wait: true,
-  });
-}
-
-const url = () => `${proxy.url}/catalogs/default`;
-
 async function resolve(kind: string, options: Partial<ResolverOptions> = {}): Promise<Resolution> {
-  const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+  const io = testIo({ cwd: opened.folder, env: opened.env() });
   const resolver = await openResolver(io, {
-    catalogs: [url()],
+    catalogs: [opened.catalogUrl()],
     trustedCatalogs: [],
     offline: false,
     ...options,
@@ -96,7 +57,7 @@ async function locked(kind: string, change: Partial<LockedFunction> = {}): Promi
 }
 
 function withLock(lock: Lock, frozen = false): Pick<ResolverOptions, 'lock'> {
-  return { lock: lockedFunctions({ env: {} }, lock, { folder, frozen }) };
+  return { lock: lockedFunctions({ env: {} }, lock, { folder: opened.folder, frozen }) };
 }
 
 const untrusted = (message: string) => ({ code: 'untrusted', message: expect.stringContaining(message) });
@@ -106,19 +67,19 @@ describe('a locked function', () => {
     const kind = await published('1.0.0');
     const before = await resolve(kind);
     const lock = await locked(kind);
-    await publish(kind, '2.0.0');
+    await opened.publish(kind, '2.0.0');
     expect((await resolve(kind)).release).toBe('2.0.0');
     const { entry: _, ...same } = before;
     expect(await resolve(kind, withLock(lock))).toEqual(same);
-    proxy.requests.length = 0;
+    opened.proxy.requests.length = 0;
     expect(await resolve(kind, withLock(lock, true))).toEqual(same);
-    expect(proxy.requests).toEqual([]);
+    expect(opened.proxy.requests).toEqual([]);
   });
 
   it('needs a trusted catalog all the same', async () => {
     const kind = await published('1.0.0');
     const lock = await locked(kind);
-    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+    const io = testIo({ cwd: opened.folder, env: opened.env() });
     for (const frozen of [true, false]) {
       const resolver = await openResolver(io, {
         catalogs: [],
@@ -126,10 +87,14 @@ describe('a locked function', () => {
         offline: false,
         ...withLock(lock, frozen),
       });
-      const request = { apiVersion: `${GROUP}/v1`, kind, catalogs: [{ text: url(), folder }] };
+      const request = {
+        apiVersion: `${GROUP}/v1`,
+        kind,
+        catalogs: [{ text: opened.catalogUrl(), folder: opened.folder }],
+      };
       await expect(resolver.resolve(request)).rejects.toMatchObject({
         ...untrusted('no option trusts it'),
-        hint: expect.stringContaining(`--trusted-catalog ${url()}@${lock.catalogs[0]!.digest}`),
+        hint: expect.stringContaining(`--trusted-catalog ${opened.catalogUrl()}@${lock.catalogs[0]!.digest}`),
       });
       await resolver.close();
     }
@@ -158,7 +123,7 @@ describe('a locked function', () => {
   it('is refused if its catalog was taken away, but not if the lock is frozen', async () => {
     const kind = await published('1.0.0');
     const lock = await locked(kind);
-    proxy.intercept = (_, response) => {
+    opened.proxy.intercept = (_, response) => {
       response.destroy();
       return true;
     };
@@ -169,11 +134,11 @@ describe('a locked function', () => {
   it('runs with a warning if it was yanked, and not if it was taken down', async () => {
     const kind = await published('1.0.0', '1.1.0');
     const lock = await locked(kind);
-    await client.yank(GROUP, kind, '1.1.0', 'it is wrong');
+    await opened.client.yank(GROUP, kind, '1.1.0', 'it is wrong');
     expect((await resolve(kind, withLock(lock))).warnings).toEqual([
       `${GROUP}/${kind}@1.1.0 was yanked: it is wrong`,
     ]);
-    await client.takedown(GROUP, kind, '1.1.0', 'a secret');
+    await opened.client.takedown(GROUP, kind, '1.1.0', 'a secret');
     await expect(resolve(kind, withLock(lock))).rejects.toMatchObject({
       code: 'gone',
       message: expect.stringContaining(`${GROUP}/${kind}@1.1.0 was taken down`),
@@ -183,8 +148,8 @@ describe('a locked function', () => {
   it('says that it is no longer in the catalog', async () => {
     const kind = await published('1.0.0');
     const lock = await locked(kind);
-    await client.yank(GROUP, kind, '1.0.0', 'it is wrong');
-    await publish(await published('1.0.0'), '2.0.0');
+    await opened.client.yank(GROUP, kind, '1.0.0', 'it is wrong');
+    await opened.publish(await published('1.0.0'), '2.0.0');
     expect((await resolve(kind, withLock(lock))).warnings).toContain(
       `${GROUP}/v1 ${kind} is no longer in the catalog`,
     );
@@ -193,12 +158,12 @@ describe('a locked function', () => {
   it('does not run if its signer was revoked', async () => {
     const run = (...args: string[]) =>
       runTest(args, {
-        cwd: folder,
-        env: { ...registry.env, HOME: folder, KRMHUB_KEY_PASSWORD: 'a password' },
+        cwd: opened.folder,
+        env: { ...opened.registry.env, HOME: opened.folder },
       });
-    expect((await run('keygen', '--out', 'ours')).exitCode).toBe(0);
+    await writeKeyFiles(opened.folder, 'ours');
     const kind = `Function${kinds++}`;
-    await writeFile(path.join(folder, 'definition.yaml'), definitionText({ group: GROUP, kind }));
+    await writeFile(path.join(opened.folder, 'definition.yaml'), definitionText({ group: GROUP, kind }));
     expect(
       (await run('publish', 'definition.yaml', '--release', '1.0.0', '--key', 'ours.key')).exitCode,
     ).toBe(0);
@@ -211,8 +176,8 @@ spec:
   - key: ${JSON.stringify(pem)}
 ${more}`;
     const { readFile, mkdir } = await import('node:fs/promises');
-    const pem = await readFile(path.join(folder, 'ours.pub'), 'utf8');
-    const file = path.join(folder, '.config/krmhub/trust.yaml');
+    const pem = await readFile(path.join(opened.folder, 'ours.pub'), 'utf8');
+    const file = path.join(opened.folder, '.config/krmhub/trust.yaml');
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, policy(''), { mode: 0o600 });
     const lock = await locked(kind);
@@ -253,7 +218,7 @@ describe('a lock file that someone changed', () => {
   });
 
   it('does not choose what runs of a file either, after it was locked', async () => {
-    await writeFile(path.join(folder, 'catalog.yaml'), catalogText(GROUP, ['Local']));
+    await writeFile(path.join(opened.folder, 'catalog.yaml'), catalogText(GROUP, ['Local']));
     const options = { catalogs: ['catalog.yaml'] };
     const found = await resolve('Local', { ...options, platforms: true });
     const fn = (runtime: PinnedRuntime): Lock => ({

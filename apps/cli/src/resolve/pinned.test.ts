@@ -1,72 +1,32 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { RegistryClient } from '@krmhub/api/client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { definitionText } from '../testing/catalog-build.js';
-import { runTest, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
-import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runTest, testIo } from '../testing/command-line.js';
+import { writeKeyFiles } from '../testing/key-files.js';
+import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
 import { openResolver } from './open-resolver.js';
 import type { Resolution, ResolverOptions } from './resolution.js';
 
 /** Catalogs whose registry's key is pinned in the trust file: nothing of them is used that is not signed. */
 
-const GROUP = 'functions.example.com';
-
-let root: string;
-let folder: string;
-let registry: TestRegistry;
-let client: RegistryClient;
-let proxy: RecordingProxy;
+const opened = proxiedRegistry();
 /** Serial of a snapshot with the release 1.0.0. */
 let old: number;
 
 beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-pinned-'));
-  registry = await testRegistry();
-  client = new RegistryClient(registry);
-  await publish('SetLabels', '1.0.0');
-  old = (await client.catalog('default')).newest!.serial;
-  await publish('SetLabels', '1.1.0');
-  proxy = await recordingProxy(registry.url);
-  const { keys } = await client.registryKeys();
-  await writeFile(path.join(root, 'right.pub'), keys[0]!.publicKey);
-  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  await writeFile(path.join(root, 'wrong.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
-});
-afterAll(async () => {
-  proxy.close();
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
-});
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(root, 'user-'));
-  proxy.requests.length = 0;
-});
-afterEach(() => {
-  proxy.intercept = () => false;
+  await opened.publish('SetLabels', '1.0.0');
+  old = (await opened.client.catalog('default')).newest!.serial;
+  await opened.publish('SetLabels', '1.1.0');
+  const { keys } = await opened.client.registryKeys();
+  await writeFile(path.join(opened.root, 'right.pub'), keys[0]!.publicKey);
+  await writeKeyFiles(opened.root, 'wrong');
 });
 
-async function publish(kind: string, release: string): Promise<void> {
-  const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind, release }));
-  await client.publish({
-    group: GROUP,
-    kind,
-    release,
-    definition,
-    mediaType: 'application/yaml',
-    wait: true,
-  });
-}
+const env = () => ({ ...opened.env(), KRMHUB_REGISTRY: opened.proxy.url });
 
-const env = () => ({ HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache'), KRMHUB_REGISTRY: proxy.url });
-const url = () => `${proxy.url}/catalogs/default`;
-const paths = () => proxy.requests.map((one) => one.path);
-
-async function pin(key: 'right' | 'wrong', address = url()): Promise<void> {
-  const io = await runTest(['trust', 'add', address, '--key', path.join(root, `${key}.pub`)], {
-    cwd: folder,
+async function pin(key: 'right' | 'wrong', address = opened.catalogUrl()): Promise<void> {
+  const io = await runTest(['trust', 'add', address, '--key', path.join(opened.root, `${key}.pub`)], {
+    cwd: opened.folder,
     env: env(),
   });
   expect(io.exitCode, io.err()).toBe(0);
@@ -75,11 +35,15 @@ async function pin(key: 'right' | 'wrong', address = url()): Promise<void> {
 async function resolve(
   options: Partial<ResolverOptions> & { now?: () => Date; text?: string; kind?: string } = {},
 ): Promise<Resolution> {
-  const { now, text = url(), kind = 'SetLabels', ...rest } = options;
-  const io = testIo({ cwd: folder, env: env(), ...(now === undefined ? {} : { now }) });
+  const { now, text = opened.catalogUrl(), kind = 'SetLabels', ...rest } = options;
+  const io = testIo({ cwd: opened.folder, env: env(), ...(now === undefined ? {} : { now }) });
   const resolver = await openResolver(io, { catalogs: [], trustedCatalogs: [], offline: false, ...rest });
   try {
-    return await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind, catalogs: [{ text, folder }] });
+    return await resolver.resolve({
+      apiVersion: `${GROUP}/v1`,
+      kind,
+      catalogs: [{ text, folder: opened.folder }],
+    });
   } finally {
     await resolver.close();
   }
@@ -91,12 +55,12 @@ describe('a catalog with a pinned key', () => {
   beforeEach(() => pin('right'));
 
   it('is trusted without an option, and says the release from the signed snapshot', async () => {
-    const { serial, digest } = (await client.catalog('default')).newest!;
-    const { keys } = await client.registryKeys();
-    const release = await client.release(GROUP, 'SetLabels', '1.1.0');
+    const { serial, digest } = (await opened.client.catalog('default')).newest!;
+    const { keys } = await opened.client.registryKeys();
+    const release = await opened.client.release(GROUP, 'SetLabels', '1.1.0');
     expect(await resolve()).toMatchObject({
       catalog: {
-        reference: url(),
+        reference: opened.catalogUrl(),
         name: 'default',
         serial,
         digest,
@@ -112,39 +76,41 @@ describe('a catalog with a pinned key', () => {
   it('is read as a whole once for each snapshot, and then only its signature', async () => {
     const first = await resolve();
     const { serial } = first.catalog!;
-    expect(paths()).toEqual([
+    expect(opened.paths()).toEqual([
       '/catalogs/default/snapshot.sigstore.json',
       `/catalogs/default/snapshots/${serial}/catalog.yaml`,
       `/catalogs/default/snapshots/${serial}/snapshot.json`,
       `/api/v1/functions/${GROUP}/SetLabels/releases/1.1.0`,
     ]);
-    proxy.requests.length = 0;
+    opened.proxy.requests.length = 0;
     expect(await resolve()).toEqual(first);
-    expect(proxy.requests).toEqual([
+    expect(opened.proxy.requests).toEqual([
       { path: '/catalogs/default/snapshot.sigstore.json', status: 304 },
       { path: `/api/v1/functions/${GROUP}/SetLabels/releases/1.1.0`, status: 304 },
     ]);
-    proxy.requests.length = 0;
+    opened.proxy.requests.length = 0;
     expect(await resolve({ offline: true })).toEqual(first);
-    expect(proxy.requests).toEqual([]);
+    expect(opened.proxy.requests).toEqual([]);
   });
 
   it.each(['/catalog.yaml', '/catalog.json', '/'])(
     'is the same with %j at the end of its URL',
     async (suffix) => {
-      expect((await resolve({ text: url() + suffix })).catalog).toMatchObject({ name: 'default' });
+      expect((await resolve({ text: opened.catalogUrl() + suffix })).catalog).toMatchObject({
+        name: 'default',
+      });
     },
   );
 
   it('is the same as an artifact of its registry', async () => {
-    const { serial } = (await client.catalog('default')).newest!;
-    const text = `oci://${new URL(proxy.url).host}/catalogs/default:latest`;
+    const { serial } = (await opened.client.catalog('default')).newest!;
+    const text = `oci://${new URL(opened.proxy.url).host}/catalogs/default:latest`;
     expect((await resolve({ text })).catalog).toMatchObject({ name: 'default', serial });
     expect((await resolve({ text, offline: true })).catalog).toMatchObject({ name: 'default', serial });
   });
 
   it('is refused where the options trust only other content', async () => {
-    const option = `${url()}@sha256:${'b'.repeat(64)}`;
+    const option = `${opened.catalogUrl()}@sha256:${'b'.repeat(64)}`;
     await expect(resolve({ trustedCatalogs: [option] })).rejects.toMatchObject(
       untrusted('trusts only sha256:bbb'),
     );
@@ -154,7 +120,7 @@ describe('a catalog with a pinned key', () => {
     ['the catalog', /snapshots\/\d+\/catalog\.yaml$/],
     ['the list of its entries', /snapshots\/\d+\/snapshot\.json$/],
   ])('is refused if the server changes %s', async (_, pattern) => {
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (!pattern.test(request.url!)) return false;
       response.end('apiVersion: config.kubernetes.io/v1alpha1\n');
       return true;
@@ -163,8 +129,8 @@ describe('a catalog with a pinned key', () => {
   });
 
   it('is refused if its signature is missing, or is one of another catalog', async () => {
-    for (const body of [undefined, '{}', await readFile(path.join(root, 'right.pub'))]) {
-      proxy.intercept = (request, response) => {
+    for (const body of [undefined, '{}', await readFile(path.join(opened.root, 'right.pub'))]) {
+      opened.proxy.intercept = (request, response) => {
         if (!request.url!.endsWith('sigstore.json')) return false;
         if (body === undefined) response.writeHead(404).end();
         else response.end(body);
@@ -172,15 +138,15 @@ describe('a catalog with a pinned key', () => {
       };
       await expect(resolve()).rejects.toMatchObject({ code: 'untrusted' });
     }
-    await client.applyCatalog(
+    await opened.client.applyCatalog(
       'other',
       new TextEncoder().encode(
         'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: other}\nspec: {sources: [{name: ours, functions: {}}]}\n',
       ),
     );
-    await client.cutCatalog('other');
-    const { bytes } = await client.snapshotBundle('other');
-    proxy.intercept = (request, response) => {
+    await opened.client.cutCatalog('other');
+    const { bytes } = await opened.client.snapshotBundle('other');
+    opened.proxy.intercept = (request, response) => {
       if (!request.url!.endsWith('sigstore.json')) return false;
       response.end(bytes);
       return true;
@@ -190,8 +156,8 @@ describe('a catalog with a pinned key', () => {
 
   it('is refused if it is older than what was verified before, and if it has expired', async () => {
     const { serial } = (await resolve()).catalog!;
-    const { bytes } = await client.snapshotBundle('default', String(serial! - 1));
-    proxy.intercept = (request, response) => {
+    const { bytes } = await opened.client.snapshotBundle('default', String(serial! - 1));
+    opened.proxy.intercept = (request, response) => {
       if (request.url !== '/catalogs/default/snapshot.sigstore.json') return false;
       response.end(bytes);
       return true;
@@ -199,7 +165,7 @@ describe('a catalog with a pinned key', () => {
     await expect(resolve()).rejects.toMatchObject(
       untrusted(`rollback: the registry serves snapshot ${serial! - 1}`),
     );
-    proxy.intercept = () => false;
+    opened.proxy.intercept = () => false;
     const later = () => new Date(Date.now() + 400 * 24 * 3_600_000);
     await expect(resolve({ now: later })).rejects.toMatchObject(untrusted('expiry: '));
     const offline = await resolve({ now: later, offline: true });
@@ -207,30 +173,30 @@ describe('a catalog with a pinned key', () => {
   });
 
   it('may be named with a snapshot, of any age', async () => {
-    const found = await resolve({ text: `${url()}/snapshots/${old}` });
+    const found = await resolve({ text: `${opened.catalogUrl()}/snapshots/${old}` });
     expect([found.catalog!.serial, found.release]).toEqual([old, '1.0.0']);
-    const { snapshots } = await client.snapshots('default');
+    const { snapshots } = await opened.client.snapshots('default');
     const { digest } = snapshots.find(({ serial }) => serial === old)!;
-    expect((await resolve({ text: `${url()}/snapshots/${digest}` })).catalog!.serial).toBe(old);
+    expect((await resolve({ text: `${opened.catalogUrl()}/snapshots/${digest}` })).catalog!.serial).toBe(old);
   });
 
   it('reports a release that was yanked after the snapshot, and refuses one that was taken down', async () => {
-    await publish('SetOwners', '1.0.0');
-    await client.yank(GROUP, 'SetLabels', '1.0.0', 'it is wrong');
-    const yanked = await resolve({ text: `${url()}/snapshots/${old}` });
+    await opened.publish('SetOwners', '1.0.0');
+    await opened.client.yank(GROUP, 'SetLabels', '1.0.0', 'it is wrong');
+    const yanked = await resolve({ text: `${opened.catalogUrl()}/snapshots/${old}` });
     expect([yanked.release, yanked.warnings]).toEqual([
       '1.0.0',
       [`${GROUP}/SetLabels@1.0.0 was yanked: it is wrong`],
     ]);
-    await client.unyank(GROUP, 'SetLabels', '1.0.0');
-    proxy.intercept = (request, response) => {
+    await opened.client.unyank(GROUP, 'SetLabels', '1.0.0');
+    opened.proxy.intercept = (request, response) => {
       if (!request.url!.endsWith('/releases/1.0.0')) return false;
       response
         .writeHead(410, { 'content-type': 'application/problem+json' })
         .end(JSON.stringify({ status: 410, code: 'gone', title: 'Gone', detail: 'taken down' }));
       return true;
     };
-    await expect(resolve({ text: `${url()}/snapshots/${old}` })).rejects.toMatchObject({
+    await expect(resolve({ text: `${opened.catalogUrl()}/snapshots/${old}` })).rejects.toMatchObject({
       code: 'gone',
       message: expect.stringContaining(`${GROUP}/SetLabels@1.0.0 was taken down`),
     });
@@ -241,11 +207,11 @@ describe('a catalog with another pinned key', () => {
   it('is refused, also with --catalog', async () => {
     await pin('wrong');
     await expect(resolve()).rejects.toMatchObject(untrusted('signed by the key sha256:'));
-    await expect(resolve({ catalogs: [url()] })).rejects.toMatchObject(
+    await expect(resolve({ catalogs: [opened.catalogUrl()] })).rejects.toMatchObject(
       untrusted('signed by the key sha256:'),
     );
     // Another spelling of the address does not escape the pin.
-    const file = `${url()}/catalog.yaml`;
+    const file = `${opened.catalogUrl()}/catalog.yaml`;
     for (const text of [`${file}?kind=KRMFunctionCatalog`, file.replace('default', 'd%65fault')]) {
       await expect(resolve({ text, catalogs: [text] })).rejects.toMatchObject({ code: 'untrusted' });
     }
@@ -255,9 +221,9 @@ describe('a catalog with another pinned key', () => {
 describe('a signed catalog on this disk', () => {
   beforeEach(async () => {
     const io = await runTest(
-      ['catalog', 'verify', 'default', '--key', path.join(root, 'right.pub'), '--out', 'vendored'],
+      ['catalog', 'verify', 'default', '--key', path.join(opened.root, 'right.pub'), '--out', 'vendored'],
       {
-        cwd: folder,
+        cwd: opened.folder,
         env: env(),
       },
     );
@@ -268,7 +234,7 @@ describe('a signed catalog on this disk', () => {
   it('is trusted by the pinned key that signed it', async () => {
     await expect(resolve({ text })).rejects.toMatchObject({ code: 'untrusted' });
     await pin('right');
-    const { serial } = (await client.catalog('default')).newest!;
+    const { serial } = (await opened.client.catalog('default')).newest!;
     expect((await resolve({ text })).catalog).toMatchObject({
       name: 'default',
       serial,
@@ -279,7 +245,7 @@ describe('a signed catalog on this disk', () => {
   it('is refused if it was changed after it was signed', async () => {
     await pin('right');
     await resolve({ text });
-    const file = path.join(folder, text);
+    const file = path.join(opened.folder, text);
     await writeFile(file, (await readFile(file, 'utf8')).replace('registry.example.com', 'evil.example.com'));
     await expect(resolve({ text })).rejects.toMatchObject(untrusted('does not cover'));
   });

@@ -1,34 +1,21 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { RegistryClient } from '@krmhub/api/client';
 import type { CatalogFunction } from '@krmhub/api/model';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogText, definitionText, recipeText, sourceText } from '../testing/catalog-build.js';
-import { runTest, type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
-import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { runTest, testIo } from '../testing/command-line.js';
+import { writeKeyFiles } from '../testing/key-files.js';
+import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
 import { openResolver } from './open-resolver.js';
 import type { Resolution, ResolverOptions } from './resolution.js';
 
 /** Entries that a signing policy of this user covers: only what a trusted signer signed is resolved. */
 
-const GROUP = 'functions.example.com';
-
-let root: string;
-let folder: string;
-let registry: TestRegistry;
-let client: RegistryClient;
-let proxy: RecordingProxy;
-const password = { KRMHUB_KEY_PASSWORD: 'a password' };
+const opened = proxiedRegistry({ KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
 
 beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-policies-'));
-  registry = await testRegistry({ KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
-  client = new RegistryClient(registry);
-  proxy = await recordingProxy(registry.url);
-  const run = (...args: string[]) =>
-    runTest(args, { cwd: root, env: { ...registry.env, ...password, HOME: root } });
-  for (const key of ['good', 'other']) expect((await run('keygen', '--out', key)).exitCode).toBe(0);
+  const { root, registry } = opened;
+  await writeKeyFiles(root, 'good', 'other');
   for (const [kind, key] of [
     ['Signed', 'good'],
     ['ByOther', 'other'],
@@ -36,42 +23,28 @@ beforeAll(async () => {
   ] as const) {
     await writeFile(path.join(root, 'definition.yaml'), definitionText({ group: GROUP, kind }));
     const signing = key === undefined ? [] : ['--key', `${key}.key`];
-    const io = await run('publish', 'definition.yaml', '--release', '1.0.0', ...signing);
+    const args = ['publish', 'definition.yaml', '--release', '1.0.0', ...signing];
+    const io = await runTest(args, { cwd: root, env: { ...registry.env, HOME: root } });
     expect(io.exitCode, io.err()).toBe(0);
   }
-});
-afterAll(async () => {
-  proxy.close();
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
-});
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(root, 'user-'));
-  proxy.requests.length = 0;
-});
-afterEach(() => {
-  proxy.intercept = () => false;
 });
 
 /** What the registry says of an entry of its default catalog. */
 async function readEntry(kind: string): Promise<CatalogFunction> {
-  const response = await fetch(`${registry.url}/api/v1/catalogs/default/functions/${GROUP}/${kind}`);
+  const response = await fetch(`${opened.registry.url}/api/v1/catalogs/default/functions/${GROUP}/${kind}`);
   return (await response.json()) as CatalogFunction;
 }
 
-const env = () => ({ HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') });
-const url = () => `${proxy.url}/catalogs/default`;
-
 async function trust(...args: string[]): Promise<void> {
-  const io = await runTest(['trust', ...args], { cwd: folder, env: env() });
+  const io = await runTest(['trust', ...args], { cwd: opened.folder, env: opened.env() });
   expect(io.exitCode, io.err()).toBe(0);
 }
-const trustGood = () => trust('add', 'ours', '--group', GROUP, '--key', path.join(root, 'good.pub'));
+const trustGood = () => trust('add', 'ours', '--group', GROUP, '--key', path.join(opened.root, 'good.pub'));
 
 async function resolve(kind: string, options: Partial<ResolverOptions> = {}): Promise<Resolution> {
-  const io = testIo({ cwd: folder, env: env() });
+  const io = testIo({ cwd: opened.folder, env: opened.env() });
   const resolver = await openResolver(io, {
-    catalogs: [url()],
+    catalogs: [opened.catalogUrl()],
     trustedCatalogs: [],
     offline: false,
     ...options,
@@ -91,9 +64,9 @@ describe('an entry of a group that a policy covers', () => {
   it('is resolved if the trusted key signed its release', async () => {
     const found = await resolve('Signed');
     expect(found.signedBy).toMatch(/^the key sha256:[0-9a-f]{64} \(policy ours\)$/);
-    proxy.requests.length = 0;
+    opened.proxy.requests.length = 0;
     expect(await resolve('Signed', { offline: true })).toEqual(found);
-    expect(proxy.requests).toEqual([]);
+    expect(opened.proxy.requests).toEqual([]);
   });
 
   it.each([
@@ -106,9 +79,9 @@ describe('an entry of a group that a policy covers', () => {
   it('is refused after its signer was revoked, also from the cache', async () => {
     await resolve('Signed');
     await trust('remove', 'ours');
-    const key = path.join(root, 'good.pub');
-    await trust('add', 'ours', '--group', GROUP, '--key', key, '--key', path.join(root, 'other.pub'));
-    const file = path.join(folder, '.config/krmhub/trust.yaml');
+    const key = path.join(opened.root, 'good.pub');
+    await trust('add', 'ours', '--group', GROUP, '--key', key, '--key', path.join(opened.root, 'other.pub'));
+    const file = path.join(opened.folder, '.config/krmhub/trust.yaml');
     const text = await readFile(file, 'utf8');
     const pem = (await readFile(key, 'utf8')).trim().split('\n')[1]!;
     const at = text.indexOf(pem);
@@ -122,14 +95,14 @@ describe('an entry of a group that a policy covers', () => {
   });
 
   it('is refused if its signatures cannot be read, or are hidden', async () => {
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (!request.url!.endsWith('/bundles')) return false;
       response.setHeader('content-type', 'application/json');
       response.end('{"bundles":[]}');
       return true;
     };
     await expect(resolve('Signed')).rejects.toMatchObject(untrusted('it is not signed'));
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (!request.url!.endsWith('/bundles')) return false;
       response.writeHead(500).end();
       return true;
@@ -138,7 +111,7 @@ describe('an entry of a group that a policy covers', () => {
   });
 
   it('is refused if the catalog has something else than the signed definition', async () => {
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (!request.url!.includes('/api/v1/catalogs/default/functions/')) return false;
       readEntry('Signed').then((entry) => {
         entry.definition.versions[0]!.runtime.container!.sha256 = 'b'.repeat(64);
@@ -153,7 +126,7 @@ describe('an entry of a group that a policy covers', () => {
   });
 
   it('is refused if the catalog claims the signed release of another function', async () => {
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (!request.url!.includes('/api/v1/catalogs/default/functions/')) return false;
       readEntry('Signed').then((entry) => {
         entry.definition.names.kind = 'Unsigned';
@@ -166,7 +139,7 @@ describe('an entry of a group that a policy covers', () => {
   });
 
   it('is refused if its catalog does not specify its release: from a file', async () => {
-    await writeFile(path.join(folder, 'theirs.yaml'), catalogText(GROUP, ['Theirs']));
+    await writeFile(path.join(opened.folder, 'theirs.yaml'), catalogText(GROUP, ['Theirs']));
     await expect(resolve('Theirs', { catalogs: ['theirs.yaml'] })).rejects.toMatchObject(
       untrusted('the catalog does not specify its release'),
     );
@@ -174,18 +147,18 @@ describe('an entry of a group that a policy covers', () => {
 
   it('is refused if its catalog does not specify its release: from an upstream catalog', async () => {
     const group = 'banana.example.com';
-    await trust('add', 'banana', '--group', group, '--key', path.join(root, 'good.pub'));
-    proxy.intercept = (request, response) => {
+    await trust('add', 'banana', '--group', group, '--key', path.join(opened.root, 'good.pub'));
+    opened.proxy.intercept = (request, response) => {
       if (request.url !== '/theirs.yaml') return false;
       response.end(catalogText(group, ['Theirs']));
       return true;
     };
-    const recipe = recipeText(sourceText('theirs', `${proxy.url}/theirs.yaml`), '', 'mixed');
-    await client.applyCatalog('mixed', new TextEncoder().encode(recipe));
-    await client.cutCatalog('mixed');
-    const io = testIo({ cwd: folder, env: env() });
+    const recipe = recipeText(sourceText('theirs', `${opened.proxy.url}/theirs.yaml`), '', 'mixed');
+    await opened.client.applyCatalog('mixed', new TextEncoder().encode(recipe));
+    await opened.client.cutCatalog('mixed');
+    const io = testIo({ cwd: opened.folder, env: opened.env() });
     const resolver = await openResolver(io, {
-      catalogs: [`${proxy.url}/catalogs/mixed`],
+      catalogs: [`${opened.proxy.url}/catalogs/mixed`],
       trustedCatalogs: [],
       offline: false,
     });
@@ -201,9 +174,9 @@ describe('an entry of a group that a policy covers', () => {
       '',
       'mirrored',
     );
-    await client.applyCatalog('mirrored', new TextEncoder().encode(recipe));
-    await client.cutCatalog('mirrored');
-    const found = await resolve('Signed', { catalogs: [`${proxy.url}/catalogs/mirrored`] });
+    await opened.client.applyCatalog('mirrored', new TextEncoder().encode(recipe));
+    await opened.client.cutCatalog('mirrored');
+    const found = await resolve('Signed', { catalogs: [`${opened.proxy.url}/catalogs/mirrored`] });
     expect(found.runtime).toMatchObject({
       image: `mirror.example.com/copies/signed@sha256:${'a'.repeat(64)}`,
     });
@@ -213,7 +186,14 @@ describe('an entry of a group that a policy covers', () => {
 
 describe('an entry that no policy covers', () => {
   it('is resolved without a signature', async () => {
-    await trust('add', 'others', '--group', 'others.example.com', '--key', path.join(root, 'good.pub'));
+    await trust(
+      'add',
+      'others',
+      '--group',
+      'others.example.com',
+      '--key',
+      path.join(opened.root, 'good.pub'),
+    );
     expect((await resolve('Unsigned')).signedBy).toBeUndefined();
   });
 });
@@ -221,7 +201,7 @@ describe('an entry that no policy covers', () => {
 describe('a trust file that cannot be read', () => {
   it('trusts nothing', async () => {
     await trustGood();
-    await writeFile(path.join(folder, '.config/krmhub/trust.yaml'), '');
+    await writeFile(path.join(opened.folder, '.config/krmhub/trust.yaml'), '');
     await expect(resolve('Signed')).rejects.toMatchObject(untrusted('trust file'));
   });
 });

@@ -1,61 +1,39 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { catalogText, definitionText } from '../testing/catalog-build.js';
-import { type TestRegistry, testIo, testRegistry } from '../testing/command-line.js';
-import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { catalogText } from '../testing/catalog-build.js';
+import { testIo } from '../testing/command-line.js';
+import { GROUP, proxiedRegistry } from '../testing/proxied-registry.js';
 import { openResolver } from './open-resolver.js';
 import type { CatalogReference, FunctionRequest, Resolution, ResolverOptions } from './resolution.js';
 
 /** Which catalogs of a kustomization are trusted, and what the refusals say. */
 
-const GROUP = 'functions.example.com';
 const TEXT = catalogText(GROUP, ['SetLabels']);
 const DIGEST = sha256(TEXT);
 const OTHER = `sha256:${'b'.repeat(64)}`;
 
-let root: string;
-let folder: string;
-let registry: TestRegistry;
-let proxy: RecordingProxy;
+const opened = proxiedRegistry();
 /** Of the catalog in the registry. */
 let served: string;
 let serial: number;
 
 beforeAll(async () => {
-  root = await mkdtemp(path.join(tmpdir(), 'krmhub-resolve-trust-'));
-  registry = await testRegistry();
-  const client = new RegistryClient(registry);
-  const definition = new TextEncoder().encode(definitionText({ group: GROUP, kind: 'SetLabels' }));
-  const release = { group: GROUP, kind: 'SetLabels', release: '1.0.0', definition };
-  await client.publish({ ...release, mediaType: 'application/yaml', wait: true });
-  const newest = (await client.catalog('default')).newest!;
+  await opened.publish('SetLabels', '1.0.0');
+  const newest = (await opened.client.catalog('default')).newest!;
   served = newest.digest;
   serial = newest.serial;
-  proxy = await recordingProxy(registry.url);
-});
-afterAll(async () => {
-  proxy.close();
-  await registry.close();
-  await rm(root, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(root, 'user-'));
-  await mkdir(path.join(folder, 'app/base'), { recursive: true });
-  await writeFile(path.join(folder, 'app/catalog.yaml'), TEXT);
-  proxy.requests.length = 0;
-});
-afterEach(() => {
-  proxy.intercept = () => false;
+  await mkdir(path.join(opened.folder, 'app/base'), { recursive: true });
+  await writeFile(path.join(opened.folder, 'app/catalog.yaml'), TEXT);
 });
 
 type Wanted = Partial<FunctionRequest> & { options?: Partial<ResolverOptions> };
 
 async function resolve({ options, ...request }: Wanted): Promise<Resolution> {
-  const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+  const io = testIo({ cwd: opened.folder, env: opened.env() });
   const resolver = await openResolver(io, { catalogs: [], trustedCatalogs: [], offline: false, ...options });
   try {
     return await resolver.resolve({ apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [], ...request });
@@ -65,7 +43,7 @@ async function resolve({ options, ...request }: Wanted): Promise<Resolution> {
 }
 
 const named = (text: string, more: Partial<CatalogReference> = {}): { catalogs: CatalogReference[] } => ({
-  catalogs: [{ text, folder: path.join(folder, 'app'), ...more }],
+  catalogs: [{ text, folder: path.join(opened.folder, 'app'), ...more }],
 });
 const trusting = (...trustedCatalogs: string[]) => ({ options: { trustedCatalogs } });
 const untrusted = (hint: string, message = 'is not trusted') => ({
@@ -84,20 +62,20 @@ describe('a catalog that a kustomization names', () => {
         'catalog catalog.yaml (app/kustomization.yaml:3:5) is not trusted: no option trusts it, and no key is pinned',
       hint: `Review it. To trust exactly this content, add --trusted-catalog ./app/catalog.yaml@${DIGEST}`,
     });
-    await expect(resolve(named(`${proxy.url}/catalogs/default`))).rejects.toMatchObject(
-      untrusted(`--trusted-catalog ${proxy.url}/catalogs/default@${served}`),
+    await expect(resolve(named(`${opened.proxy.url}/catalogs/default`))).rejects.toMatchObject(
+      untrusted(`--trusted-catalog ${opened.proxy.url}/catalogs/default@${served}`),
     );
   });
 
   it.each([
     ['a file', () => 'catalog.yaml'],
-    ['the catalog of a registry', () => `${proxy.url}/catalogs/default`],
-    ['the file of a registry', () => `${proxy.url}/catalogs/default/catalog.yaml`],
-    ['JSON of a registry', () => `${proxy.url}/catalogs/default/catalog.json`],
-    ['a snapshot of a registry', () => `${proxy.url}/catalogs/default/snapshots/${serial}`],
-    ['a file of the web', () => `${proxy.url}/files/catalog.yaml`],
+    ['the catalog of a registry', () => `${opened.proxy.url}/catalogs/default`],
+    ['the file of a registry', () => `${opened.proxy.url}/catalogs/default/catalog.yaml`],
+    ['JSON of a registry', () => `${opened.proxy.url}/catalogs/default/catalog.json`],
+    ['a snapshot of a registry', () => `${opened.proxy.url}/catalogs/default/snapshots/${serial}`],
+    ['a file of the web', () => `${opened.proxy.url}/files/catalog.yaml`],
   ])('is trusted by the option that its refusal names: %s', async (_, text) => {
-    proxy.intercept = (request, response) => {
+    opened.proxy.intercept = (request, response) => {
       if (request.url !== '/files/catalog.yaml') return false;
       response.end(TEXT);
       return true;
@@ -116,7 +94,7 @@ describe('a catalog that a kustomization names', () => {
   it('is refused if its content is another than the option trusts', async () => {
     for (const [text, option, digest] of [
       ['catalog.yaml', './app/catalog.yaml', DIGEST],
-      [`${proxy.url}/catalogs/default`, `${proxy.url}/catalogs/default`, served],
+      [`${opened.proxy.url}/catalogs/default`, `${opened.proxy.url}/catalogs/default`, served],
     ] as const) {
       await expect(resolve({ ...named(text), ...trusting(`${option}@${OTHER}`) })).rejects.toMatchObject(
         untrusted(
@@ -140,7 +118,7 @@ describe('a catalog that a kustomization names', () => {
   });
 
   it('is not trusted by a URL with another scheme, host, name or query', async () => {
-    const url = new URL(`${proxy.url}/catalogs/default`);
+    const url = new URL(`${opened.proxy.url}/catalogs/default`);
     for (const option of [
       url.href.replace('http:', 'https:'),
       url.href.replace('127.0.0.1', 'localhost'),
@@ -155,7 +133,7 @@ describe('a catalog that a kustomization names', () => {
   });
 
   it('is trusted however its URL is spelled, and where --catalog names it too', async () => {
-    const url = `${proxy.url}/catalogs/default`;
+    const url = `${opened.proxy.url}/catalogs/default`;
     for (const option of [url, `${url}/`, `${url}/catalog.yaml`, url.replace('http://', 'HTTP://')]) {
       expect(
         (await resolve({ ...named(`${url}/catalog.yaml`), ...trusting(option) })).catalog!.trustedBy,
@@ -175,17 +153,20 @@ describe('a catalog that a kustomization names', () => {
   });
 
   it('is neither fetched nor needs trust if an earlier one has the function', async () => {
-    await writeFile(path.join(folder, 'ours.yaml'), TEXT);
+    await writeFile(path.join(opened.folder, 'ours.yaml'), TEXT);
     const found = await resolve({
-      ...named(`${proxy.url}/catalogs/default`),
+      ...named(`${opened.proxy.url}/catalogs/default`),
       options: { catalogs: ['ours.yaml'] },
     });
-    expect([found.catalog!.reference, proxy.requests]).toEqual(['ours.yaml', []]);
+    expect([found.catalog!.reference, opened.proxy.requests]).toEqual(['ours.yaml', []]);
   });
 
   it('needs trust even if it does not have the function: it could', async () => {
-    const catalogs = [...named('catalog.yaml').catalogs, ...named(`${proxy.url}/catalogs/default`).catalogs];
-    const options = { trustedCatalogs: [`${proxy.url}/catalogs/default`] };
+    const catalogs = [
+      ...named('catalog.yaml').catalogs,
+      ...named(`${opened.proxy.url}/catalogs/default`).catalogs,
+    ];
+    const options = { trustedCatalogs: [`${opened.proxy.url}/catalogs/default`] };
     await expect(resolve({ catalogs, kind: 'SetNames', options })).rejects.toMatchObject(
       untrusted('./app/catalog.yaml@'),
     );
@@ -231,22 +212,22 @@ describe('an inline runtime', () => {
 
 describe('a resolver', () => {
   it('reads what it needs once, for several requests at a time', async () => {
-    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
-    const text = `${proxy.url}/catalogs/default/snapshots/${serial}`;
+    const io = testIo({ cwd: opened.folder, env: opened.env() });
+    const text = `${opened.proxy.url}/catalogs/default/snapshots/${serial}`;
     const resolver = await openResolver(io, { catalogs: [text], trustedCatalogs: [], offline: false });
     const request = { apiVersion: `${GROUP}/v1`, kind: 'SetLabels', catalogs: [] };
     const found = await Promise.all(Array.from({ length: 20 }, () => resolver.resolve(request)));
     await resolver.close();
     expect(new Set(found.map((one) => JSON.stringify(one))).size).toBe(1);
-    expect(proxy.requests).toHaveLength(1);
+    expect(opened.proxy.requests).toHaveLength(1);
   });
 
   it('lists the kinds of the catalogs in its options, each once', async () => {
-    await writeFile(path.join(folder, 'ours.yaml'), catalogText(GROUP, ['SetLabels', 'SetNames']));
-    const io = testIo({ cwd: folder, env: { HOME: folder, KRMHUB_CACHE: path.join(folder, 'cache') } });
+    await writeFile(path.join(opened.folder, 'ours.yaml'), catalogText(GROUP, ['SetLabels', 'SetNames']));
+    const io = testIo({ cwd: opened.folder, env: opened.env() });
     const resolver = await openResolver(io, {
       official: 'ours.yaml',
-      catalogs: [`${proxy.url}/catalogs/default`],
+      catalogs: [`${opened.proxy.url}/catalogs/default`],
       trustedCatalogs: [],
       offline: false,
     });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readdirSync, rmSync } from 'node:fs';
+import { cp, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -121,7 +122,13 @@ export async function testRegistry(env: Record<string, string> = {}): Promise<Te
     env: { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: token },
     close: async () => {
       await registry.close();
-      await rm(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Copies the data folder of a stopped registry, without the empty ones of the 256 folders of each kind of blob. */
+export function copyData(from: string, to: string): Promise<void> {
+  const isWanted = (file: string) => !/sha256\/[0-9a-f]{2}$/.test(file) || readdirSync(file).length > 0;
+  return cp(from, to, { recursive: true, filter: isWanted });
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
-import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { dropEmptyShards, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { checkRegistry } from './check.js';
 import type { Finding } from './finding.js';
 
@@ -29,16 +29,6 @@ beforeEach(async () => {
   await cp(whole, folder, { recursive: true });
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
-
-/** A blob is in one of 256 folders: those without one make most of the work of a copy. */
-function dropEmptyShards(data: string): void {
-  for (const store of ['blobs', 'forms', 'artifacts', 'copies']) {
-    const shards = path.join(data, store, 'sha256');
-    for (const shard of readdirSync(shards)) {
-      if (readdirSync(path.join(shards, shard)).length === 0) rmdirSync(path.join(shards, shard));
-    }
-  }
-}
 
 async function fill(registry: TestRegistry): Promise<void> {
   for (const kind of ['SetLabels', 'SetNamespace', 'RenderChart']) {

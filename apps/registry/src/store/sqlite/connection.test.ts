@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { TokenStore } from '@krmhub/catalog';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openConnection } from './connection.js';
 import { Database } from './driver.js';
 import { attempt } from './errors.js';
@@ -150,8 +150,13 @@ describe('a database file', () => {
     const store = await openSqliteStore(file);
     const other = new Database(file);
     other.exec('BEGIN IMMEDIATE');
+    // Seconds pass between two attempts, so that none has to be waited for.
+    let seconds = 0;
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => 1_000 * seconds++);
     await expect(store.createToken(token, 'h')).rejects.toMatchObject({ code: 'unavailable' });
+    expect(seconds).toBeGreaterThan(5);
     await expect(store.check()).rejects.toMatchObject({ code: 'unavailable' });
+    now.mockRestore();
     expect(await store.tokens()).toEqual([]);
     other.exec('ROLLBACK');
     other.close();
