@@ -1,5 +1,7 @@
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { gitServer } from '../../packages/sources/src/testing/servers.js';
+import { commitFiles } from '../commit-files.js';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { type ForwardProxy, startForwardProxy } from './forward-proxy.js';
 
@@ -51,6 +53,39 @@ it('opens a tunnel through HTTPS_PROXY, with TLS inside of it', async () => {
   expect(proxy.seen).toEqual([
     { what: 'CONNECT krm.example.com:443', authorization: `Basic ${btoa('someone:secret')}` },
   ]);
+});
+
+it('reads catalogs through it, over HTTP, git and OCI', async () => {
+  const resolve = (catalog: string, env: Record<string, string>) =>
+    run(['resolve', 'functions.example.com/v1', 'SetLabels', '-c', catalog], {
+      KRMHUB_CACHE: path.join(folder, 'cache'),
+      ...env,
+    });
+  const overHttp = await resolve('http://krm.example.com/catalogs/default', { HTTP_PROXY: proxy.url });
+  expect([overHttp.code, overHttp.stdout]).toEqual([0, expect.stringContaining('release\t2.0.0')]);
+  expect(proxy.seen).toEqual([
+    { what: 'GET krm.example.com', authorization: `Basic ${btoa('someone:secret')}` },
+  ]);
+
+  await resolve('oci://krm.example.com/catalogs/any:v1', { HTTPS_PROXY: proxy.url });
+  expect(new Set(proxy.seen.map(({ what }) => what))).toEqual(new Set(['CONNECT krm.example.com:443']));
+
+  const repositories = path.join(folder, 'git');
+  const text = await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text();
+  commitFiles(repositories, 'team', { 'catalog.yaml': text });
+  const git = await gitServer(repositories);
+  const gitProxy = await startForwardProxy(git.port);
+  try {
+    const overGit = await resolve('git::http://git.example.com/team.git//catalog.yaml', {
+      HTTP_PROXY: gitProxy.url,
+    });
+    expect([overGit.code, overGit.stderr]).toEqual([0, expect.any(String)]);
+    expect(gitProxy.seen.map(({ what }) => what)).toContain('POST git.example.com');
+    expect(gitProxy.seen.at(-1)?.authorization).toBe(`Basic ${btoa('someone:secret')}`);
+  } finally {
+    gitProxy.stop();
+    await git.close();
+  }
 });
 
 it('bypasses it for NO_PROXY, and always for this machine', async () => {

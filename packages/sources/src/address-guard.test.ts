@@ -98,6 +98,37 @@ describe('AddressGuard', () => {
     const started = () => new AddressGuard('as-named', async (name) => names[name]!);
     const refused = { problem: 'forbidden-address', hint: expect.stringContaining('use its URL directly') };
 
+    it('starts at the host of the document that names an address', async () => {
+      for (const host of ['public.example', 'mixed.example', 'unknown.example', '1.1.1.1']) {
+        const own = new AddressGuard('as-named', async (name) => {
+          if (names[name] === undefined) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+          return names[name];
+        });
+        await own.startAt(host);
+        const hint = expect.stringContaining('use a copy on this machine');
+        await expect(own.resolve('private.example')).rejects.toMatchObject({ ...refused, hint });
+        expect(() => own.checkHost('127.0.0.1')).toThrow(SourceFailure);
+        await expect(own.resolve('public.example')).resolves.toHaveLength(1);
+      }
+      for (const host of ['private.example', '127.0.0.1', '[::1]']) {
+        const own = started();
+        await own.startAt(host);
+        await expect(own.resolve('private.example')).resolves.toHaveLength(1);
+      }
+      const proxied = started();
+      await proxied.startAt('private.example', { isProxied: true });
+      expect(() => proxied.checkHost('10.0.0.1')).toThrow(SourceFailure);
+    });
+
+    it('leaves names to a proxy, and no private address', async () => {
+      const own = started();
+      own.checkProxied('unknown.example');
+      own.checkProxied('private.example');
+      expect(() => own.checkProxied('10.0.0.1')).toThrow(SourceFailure);
+      // What is connected to without the proxy is checked as ever.
+      await expect(own.resolve('private.example')).rejects.toMatchObject(refused);
+    });
+
     it('lets a private host lead anywhere', async () => {
       for (const first of ['127.0.0.1', '[::1]', '10.0.0.1']) {
         const own = started();

@@ -45,13 +45,15 @@ export type AllowedAddresses = readonly string[] | 'as-named';
  * time of the connection, which prevents DNS rebinding.
  *
  * `as-named` is for the command line of a user, who may name any host: the first host may have any address, but a public one
- * leads to no private one, neither by a redirect nor when its name is resolved again.
+ * leads to no private one, neither by a redirect nor when its name is resolved again. Where a document names the address, the host
+ * of the document is the first.
  */
 export class AddressGuard {
   readonly #allowed: BlockList | 'as-named';
   readonly #resolve: Resolve;
   /** For `as-named`: whether the first host is public; undefined before the first connection. */
   #startedPublic: boolean | undefined;
+  #isNamed = false;
 
   /** Throws a RangeError for an invalid range (see `invalidRanges`). */
   constructor(allowed: AllowedAddresses, resolve: Resolve = systemResolve) {
@@ -74,6 +76,20 @@ export class AddressGuard {
     if (isIP(address) === 0) return;
     this.#start([address]);
     if (!this.allows(address)) throw this.#forbidden(host, [address]);
+  }
+
+  /** Starts at the host of a document that names the address. One that cannot be looked up counts as public. */
+  async startAt(host: string, { isProxied = false } = {}): Promise<void> {
+    this.#isNamed = true;
+    if (isProxied) return this.checkProxied(host);
+    await this.resolve(host).catch(() => undefined);
+    this.#startedPublic ??= true;
+  }
+
+  /** Checks a host that a proxy connects to. Only the proxy knows the address of a name. Throws a SourceFailure. */
+  checkProxied(host: string): void {
+    if (isIP(unbracketed(host)) === 0) this.#startedPublic ??= true;
+    else this.checkHost(host);
   }
 
   /** Returns the allowed addresses of a host. Rejects with a SourceFailure if none is allowed, or with ENOTFOUND. */
@@ -120,7 +136,9 @@ export class AddressGuard {
       {
         hint:
           this.#allowed === 'as-named'
-            ? 'A public server redirects to it. If you trust it, use its URL directly.'
+            ? this.#isNamed
+              ? 'A document from a public server names it. If you trust that, use a copy on this machine.'
+              : 'A public server redirects to it. If you trust it, use its URL directly.'
             : 'Ask the operator to add the address to KRMHUB_SOURCE_ADDRESSES.',
       },
     );

@@ -1,3 +1,4 @@
+import type { Agent } from 'node:http';
 import type { SourceAddress } from '@krmhub/catalog';
 import type { AddressGuard, AllowedAddresses, Resolve } from './address-guard.js';
 import type { Deadline } from './deadline.js';
@@ -11,6 +12,8 @@ export type SourceCredentials = ({ username: string; password: string } | { toke
 
 export interface FetchRequest {
   address: SourceAddress;
+  /** URL of the document that names the address: a public one does not lead to a private one (`as-named`). */
+  namedBy?: string;
   /** Validators of the last response. They are ignored if they belong to another address. */
   validators?: Record<string, string>;
   /** Whether to fetch signature bundles. A folder has none. */
@@ -61,6 +64,15 @@ export interface FetcherOptions {
   sshAgentSocket?: string;
   /** Default: the DNS lookup of the system. */
   resolve?: Resolve;
+  /** Returns the proxy for a URL; undefined for a direct connection. Default: none. */
+  proxy?(url: URL): Promise<Proxy | undefined>;
+}
+
+/** A proxy of the user. It looks up the names of hosts itself, and decides which of them can be reached. */
+export interface Proxy {
+  /** With its credentials. */
+  url: string;
+  agent: Agent;
 }
 
 /** The context of one fetch, for every type of source. */

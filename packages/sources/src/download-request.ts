@@ -4,6 +4,8 @@ import type { Platform } from '@krmhub/oci';
 /** A file to fetch, such as an executable. It is not verified here. */
 export interface DownloadRequest {
   address: SourceAddress;
+  /** As in a `FetchRequest`. */
+  namedBy?: string;
   maxBytes: number;
   /** For OCI: which manifest of an index. */
   platform: Platform;

@@ -56,7 +56,7 @@ async function read<Result>(
       const { guardedAgents } = await import('./http/guarded-agents.js');
       const url = parseUrl(address.url);
       if (url === undefined) throw new SourceFailure('bad-answer', `${printable(address.url)} is not a URL`);
-      const agents = guardedAgents(context.guard, context.limits.connectMilliseconds);
+      const agents = guardedAgents(context);
       return streamFile(url, { agents, context, maxBytes, onProgress }, consume);
     }
     case 'oci': {

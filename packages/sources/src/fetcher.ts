@@ -37,7 +37,7 @@ export class SourceFetcher {
     const text = formatAddress(request);
     const { [ADDRESS]: known, ...validators } = request.validators ?? {};
     try {
-      deadline.signal.throwIfAborted();
+      await start(context, request.namedBy);
       const fetched = await read({ ...request, validators: known === text ? validators : {} }, context);
       deadline.signal.throwIfAborted();
       return { ...fetched, validators: { ...fetched.validators, [ADDRESS]: text } };
@@ -61,7 +61,7 @@ export class SourceFetcher {
     };
     const context = { options: this.#options, limits, guard: this.#guard(), deadline };
     try {
-      deadline.signal.throwIfAborted();
+      await start(context, request.namedBy);
       return await (await import('./download.js')).download(request, context, consume);
     } catch (error) {
       if (deadline.failure !== undefined) throw deadline.failure;
@@ -80,7 +80,7 @@ export class SourceFetcher {
     const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds, signal);
     const context = { options: this.#options, limits: this.#limits, guard: this.#guard(), deadline };
     try {
-      deadline.signal.throwIfAborted();
+      await start(context, request.namedBy);
       return await (await import('./git/git-tree.js')).fetchGitTree(request, context);
     } catch (error) {
       throw deadline.failure ?? findFailure(error) ?? unexpectedFailure(error);
@@ -99,7 +99,21 @@ export class SourceFetcher {
 export interface TreeRequest {
   address: Extract<SourceAddress, { type: 'git' }>;
   folder: string;
+  /** As in a `FetchRequest`. */
+  namedBy?: string;
   signal?: AbortSignal;
+}
+
+/** Tells the guard where a fetch starts, if a document names its address. */
+async function start(
+  { options, guard, deadline }: SourceContext,
+  namedBy: string | undefined,
+): Promise<void> {
+  deadline.signal.throwIfAborted();
+  const url = namedBy === undefined ? undefined : parseUrl(namedBy);
+  if (url === undefined) return;
+  const proxy = await options.proxy?.(url);
+  await deadline.race(guard.startAt(url.hostname, { isProxied: proxy !== undefined }));
 }
 
 /** Loads only the modules for the type of source. */

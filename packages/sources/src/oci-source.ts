@@ -71,8 +71,9 @@ export async function fetchOci(
   }
 }
 
-export function createClient({ options, limits, guard, deadline }: SourceContext): OciClient {
-  const agents = guardedAgents(guard, limits.connectMilliseconds);
+export function createClient(context: SourceContext): OciClient {
+  const { options, limits, deadline } = context;
+  const agents = guardedAgents(context);
   const plainHttp = (registry: string) => isPlain(registry, options.plainHttpRegistries ?? []);
   return new OciClient({
     userAgent: options.userAgent,
@@ -82,7 +83,7 @@ export function createClient({ options, limits, guard, deadline }: SourceContext
       return ociCredentials(await deadline.race(credentialsFor(origin, options)));
     },
     // Called for every connection: registry, token service and redirect targets.
-    agent: async (url) => agents.for(url),
+    agent: (url) => agents.for(url),
     idleMilliseconds: limits.idleMilliseconds,
     maxRedirects: limits.maxRedirects,
     signal: deadline.signal,

@@ -67,10 +67,13 @@ export function remoteContext(context: LayerContext, url: string, folder: string
  * the folder of the clone means nothing to the user, who decides whether to trust it.
  */
 export function catalogReferences(
-  { reader, clone, remote }: LayerContext,
+  context: LayerContext,
   folder: string,
   entries: readonly EntryText[],
 ): CatalogReference[] {
+  const { reader, clone, remote } = context;
+  const host = namingHost(context);
+  const named = host === undefined ? {} : { namedBy: host };
   return entries.flatMap(({ text, place, range }): CatalogReference[] => {
     const at = {
       file: reader.displayName(place.file),
@@ -78,7 +81,7 @@ export function catalogReferences(
       column: range?.start.column ?? 1,
     };
     if (remote === undefined || /^(?:[a-z][a-z0-9+.-]*:\/\/|git::)/i.test(text))
-      return [{ text, folder, at }];
+      return [{ text, folder, at, ...named }];
     const file = path.resolve(folder, text.replace(/^file:/, ''));
     if (clone === undefined || !isInOrBelow(file, clone.root)) {
       reader.report('layer/outside', `the catalog ${text} is outside the repository of ${remote}`, place);
@@ -87,8 +90,14 @@ export function catalogReferences(
     const { url } = clone;
     const inside = path.relative(clone.root, file).split(path.sep).join('/');
     const ref = url.ref === undefined ? '' : `?ref=${url.ref}`;
-    return [{ text: `git::${url.repository}//${inside}${ref}`, folder, at }];
+    return [{ text: `git::${url.repository}//${inside}${ref}`, folder, at, ...named }];
   });
+}
+
+/** The URL of the remote base that a layer is in; undefined for a layer on this machine. */
+export function namingHost({ clone, remote }: LayerContext): string | undefined {
+  const url = clone?.url.repository ?? remote;
+  return url?.startsWith('file:') === true ? undefined : url;
 }
 
 /** Reports whether a reference of a catalog is a file, and so relative to the folder of what names it. */

@@ -79,9 +79,9 @@ export interface Layer {
 export interface ReadLayersOptions {
   /**
    * Returns the local path of what a remote entry names: the folder of a base, or a file. Without it, remote entries are
-   * problems.
+   * problems. `namedBy` is the URL of the remote base that names it.
    */
-  fetchRemote?: (url: string) => Promise<string>;
+  fetchRemote?: (url: string, namedBy?: string) => Promise<string>;
   /** Files may be outside of the folder of their kustomization, as with kustomize's `LoadRestrictionsNone`. */
   anyFile?: boolean;
   /** In a plain folder: list every document that could be a functionConfig as a candidate. */

@@ -14,9 +14,9 @@ import { isRemoteFile, parseRepositoryUrl, type RepositoryUrl } from './reposito
 export interface RemoteBases {
   /**
    * Returns the local path of what a kustomization names by a URL: the folder of a base in its repository, or a file. Rejects with
-   * a KrmhubError.
+   * a KrmhubError. `namedBy` is the URL of the remote base that names it.
    */
-  fetch(url: string): Promise<string>;
+  fetch(url: string, namedBy?: string): Promise<string>;
   /** Removes everything that was fetched. */
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export async function openRemoteBases(
 ): Promise<RemoteBases> {
   const fetched = new Map<string, Promise<string>>();
   let folder: Promise<string> | undefined;
-  const fetch = async (url: string, name: string): Promise<string> => {
+  const fetch = async (url: string, namedBy: string | undefined, name: string): Promise<string> => {
     if (offline) {
       throw new KrmhubError('unavailable', 'remote bases are not cached, and network access is disabled', {
         hint: 'Copy the base to the package, or run the command without --offline and --frozen.',
@@ -40,12 +40,17 @@ export async function openRemoteBases(
     folder ??= mkdtemp(path.join(temporaryFolder, 'krmhub-bases-'));
     const { sourceFetcher } = await import('../registry/source-fetcher.js');
     const fetcher = sourceFetcher(io, { temporaryFolder: path.join(await folder, 'git') });
-    return fetchRemote(url, fetcher, path.join(await folder, name));
+    return fetchRemote(
+      { url, ...(namedBy === undefined ? {} : { namedBy }) },
+      fetcher,
+      path.join(await folder, name),
+    );
   };
   return {
-    fetch: (url) => {
-      const known = fetched.get(url) ?? fetch(url, String(fetched.size));
-      fetched.set(url, known);
+    fetch: (url, namedBy) => {
+      const key = JSON.stringify([url, namedBy]);
+      const known = fetched.get(key) ?? fetch(url, namedBy, String(fetched.size));
+      fetched.set(key, known);
       return known;
     },
     close: async () => {
@@ -56,10 +61,14 @@ export async function openRemoteBases(
 }
 
 /** As kustomize: a URL of the web is a file if its server has YAML there, else a repository. */
-async function fetchRemote(url: string, fetcher: SourceFetcher, target: string): Promise<string> {
+async function fetchRemote(
+  { url, ...named }: { url: string; namedBy?: string },
+  fetcher: SourceFetcher,
+  target: string,
+): Promise<string> {
   const repository = parseRepositoryUrl(url);
   if (isRemoteFile(url) && !(repository !== undefined && REPOSITORY_MARK.test(url))) {
-    const bytes = await fetchFile(url, fetcher, repository !== undefined);
+    const bytes = await fetchFile({ url, ...named }, fetcher, repository !== undefined);
     if (bytes !== undefined) {
       const file = `${target}.yaml`;
       await writeFile(file, bytes, { flag: 'wx' });
@@ -68,7 +77,7 @@ async function fetchRemote(url: string, fetcher: SourceFetcher, target: string):
   }
   if (repository === undefined)
     throw new KrmhubError('usage', `${url} is not the URL of a file or repository`);
-  await fetcher.fetchTree({ address: repositoryAddress(repository), folder: target });
+  await fetcher.fetchTree({ address: repositoryAddress(repository), folder: target, ...named });
   const folder = path.join(target, ...repository.path.split('/'));
   const status = await stat(folder).catch(() => undefined);
   if (status?.isDirectory() === true) return folder;
@@ -79,14 +88,14 @@ async function fetchRemote(url: string, fetcher: SourceFetcher, target: string):
 
 /** Undefined if it is no file of resources, but may be a repository. */
 async function fetchFile(
-  url: string,
+  { url, ...named }: { url: string; namedBy?: string },
   fetcher: SourceFetcher,
   mayBeRepository: boolean,
 ): Promise<Uint8Array | undefined> {
   const address: SourceAddress = { type: 'http', url };
   try {
     const maxBytes = DOCUMENT_LIMITS.maxSourceBytes;
-    const { bytes } = await fetcher.fetch({ address, bundles: false, maxBytes });
+    const { bytes } = await fetcher.fetch({ address, bundles: false, maxBytes, ...named });
     if (bytes !== undefined && (!mayBeRepository || hasResources(bytes))) return bytes;
     return undefined;
   } catch (error) {

@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { EntryText } from './kustomization-file.js';
-import { contextBelow, type LayerContext, remoteContext } from './layer-context.js';
+import { contextBelow, type LayerContext, namingHost, remoteContext } from './layer-context.js';
 import { findLocal } from './layer-reader.js';
 import { isRemoteFile, parseRepositoryUrl } from './repository-url.js';
 
@@ -64,7 +64,7 @@ async function readRemote(
   let fetched: string;
   let isFile: boolean;
   try {
-    const local = await fetchRemote(text);
+    const local = await fetchRemote(text, namingHost(context));
     fetched = await realpath(local);
     isFile = (await stat(fetched)).isFile();
   } catch (error) {

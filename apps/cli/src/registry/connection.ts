@@ -45,11 +45,19 @@ async function connection(
   };
 }
 
-/** Returns the proxy agent for a URL. Loads its library only if a proxy is configured. Local URLs use no proxy. */
+/** Returns the proxy agent for a URL. */
 export async function proxyAgentFor(io: Pick<Io, 'env'>, url: URL): Promise<Agent | undefined> {
+  return (await proxyFor(io, url))?.agent;
+}
+
+/** Returns the proxy for a URL. Loads its library only if a proxy is configured. Local URLs use no proxy. */
+export async function proxyFor(
+  io: Pick<Io, 'env'>,
+  url: URL,
+): Promise<{ url: string; agent: Agent } | undefined> {
   const proxied = Object.keys(io.env).some((name) => /^(https?|all)_proxy$/i.test(name));
   if (!proxied || isLoopback(url.hostname)) return undefined;
-  return (await import('./proxy-agent.js')).proxyAgent(url);
+  return (await import('./proxy-agent.js')).configuredProxy(url);
 }
 
 /** Returns the token of KRMHUB_TOKEN or `login` for a registry. */

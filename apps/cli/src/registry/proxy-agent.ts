@@ -5,8 +5,13 @@ import { HttpProxyAgent } from 'http-proxy-agent';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { getProxyForUrl } from 'proxy-from-env';
 
-/** Returns the agent for the proxy that HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY configure, if any. */
-export function proxyAgent(registry: URL): Agent | undefined {
+export interface ConfiguredProxy {
+  url: string;
+  agent: Agent;
+}
+
+/** Returns the proxy that HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY configure for a URL, if any. */
+export function configuredProxy(registry: URL): ConfiguredProxy | undefined {
   const named = getProxyForUrl(registry);
   if (named === '') return undefined;
   const proxy = parseUrl(named);
@@ -16,5 +21,6 @@ export function proxyAgent(registry: URL): Agent | undefined {
       hint: `Correct HTTPS_PROXY, HTTP_PROXY, or ALL_PROXY, or run: export NO_PROXY=${registry.hostname}`,
     });
   }
-  return registry.protocol === 'https:' ? new HttpsProxyAgent(proxy) : new HttpProxyAgent(proxy);
+  const agent = registry.protocol === 'https:' ? new HttpsProxyAgent(proxy) : new HttpProxyAgent(proxy);
+  return { url: proxy.href, agent };
 }

@@ -1,9 +1,10 @@
 import { SourceFetcher, type SourceLimits } from '@krmhub/sources';
 import type { Io } from '../io/io.js';
 import { VERSION } from '../io/version.js';
+import { proxyFor } from './connection.js';
 import { sourceCredentials } from './source-credentials.js';
 
-/** Returns a fetcher of catalogs with the credentials of this user. A public address does not lead it to a private one. */
+/** Returns a fetcher of catalogs with the credentials and the proxy of this user. A public address does not lead it to a private one. */
 export function sourceFetcher(
   io: Pick<Io, 'env'>,
   options: {
@@ -18,6 +19,7 @@ export function sourceFetcher(
     userAgent: `krmhub/${VERSION}`,
     allowedAddresses: 'as-named',
     credentials: (origin) => sourceCredentials(io, origin),
+    proxy: (url) => proxyFor(io, url),
     protocols: ['https', 'http', 'ssh'],
     ...options,
     ...(PATH === undefined ? {} : { programFolders: PATH }),

@@ -29,6 +29,8 @@ export interface CatalogReference {
   folder: string;
   /** Where it is written. */
   at?: { file: string; line: number; column: number };
+  /** URL of the remote base that names it: a public one does not lead to a private address. */
+  namedBy?: string;
 }
 
 /** A functionConfig, and the catalogs that its layer names, in order. */

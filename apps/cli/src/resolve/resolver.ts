@@ -93,7 +93,7 @@ export class CatalogResolver implements Resolver {
   }
 
   #open(catalog: NamedCatalog): Promise<OpenedCatalog> {
-    const key = `${catalog.identity} ${catalog.digest ?? ''}`;
+    const key = JSON.stringify([catalog.identity, catalog.digest, catalog.reference.namedBy]);
     let opening = this.#opened.get(key);
     if (opening === undefined) {
       opening = openCatalog(this.#context, this.#trust, catalog);

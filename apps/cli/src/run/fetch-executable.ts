@@ -11,6 +11,7 @@ import { sizeText } from '../io/size-text.js';
 import { escapeControls } from '../io/text.js';
 import { sourceFetcher } from '../registry/source-fetcher.js';
 import { type Cache, openCache } from '../resolve/cache/cache.js';
+import { catalogHost, parseCatalog } from '../resolve/references/parse-catalog.js';
 import { cachedArtifact } from './cached-artifact.js';
 import { FETCH_LIMITS } from './limits.js';
 
@@ -81,6 +82,7 @@ async function download(
   const written = await fetcher.download(
     {
       address: executableAddress(name, uri),
+      ...namedBy(io, catalog),
       maxBytes,
       platform: { os, architecture: arch },
       onProgress: (bytes) => void progress.tick(() => `fetching ${name}: ${sizeText(bytes)}`),
@@ -103,6 +105,13 @@ function executableAddress(name: string, uri: string): SourceAddress {
       hint: 'Ask the publisher of the catalog for an https, oci, or git:: reference.',
     },
   );
+}
+
+/** A catalog of the Internet must not lead into the network of the user. A file is as good as what the user types. */
+function namedBy(io: Pick<Io, 'env' | 'cwd'>, catalog: string | undefined): { namedBy?: string } {
+  if (catalog === undefined) return {};
+  const url = catalogHost(parseCatalog(io, { text: catalog, folder: io.cwd }).address);
+  return url === undefined ? {} : { namedBy: url };
 }
 
 /** The folder of a catalog that is a file; undefined for others, which must not name files of this machine. */

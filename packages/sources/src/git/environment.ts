@@ -11,6 +11,8 @@ export interface Remote {
   port: number;
   /** The only address that git may connect to; absent if nothing is fetched. */
   address?: string;
+  /** URL of a proxy, which connects to the host instead. */
+  proxy?: string;
   credentials?: SourceCredentials | undefined;
 }
 
@@ -18,7 +20,7 @@ const PROGRAM_FOLDERS = '/usr/local/bin:/usr/bin:/bin';
 
 /**
  * Returns the complete environment of git and its child processes. It does not inherit the environment of krmhub, so that
- * no configuration, credential helper, proxy or hook of the user takes effect.
+ * no configuration, credential helper or hook of the user takes effect.
  */
 export function gitEnvironment(options: {
   folder: string;
@@ -70,6 +72,7 @@ export function gitEnvironment(options: {
       ['http.lowSpeedLimit', '1'],
       ['http.lowSpeedTime', String(Math.max(Math.ceil(limits.idleMilliseconds / 1_000), 1))],
       ...pinAddress(remote),
+      ...proxySettings(remote),
       ...authorizationHeader(remote),
     ]),
   };
@@ -91,6 +94,15 @@ function pinAddress({ url, port, address }: Remote): [string, string][] {
   const host = unbracketed(url.hostname);
   if (address === undefined || isIP(host) !== 0) return [];
   return [['http.curloptResolve', `${host}:${port}:${isIP(address) === 6 ? `[${address}]` : address}`]];
+}
+
+/** Sends the password without being asked for it, as the proxies of other requests get it. */
+function proxySettings({ proxy }: Remote): [string, string][] {
+  if (proxy === undefined) return [];
+  return [
+    ['http.proxy', proxy],
+    ['http.proxyAuthMethod', 'basic'],
+  ];
 }
 
 function authorizationHeader({ url, protocol, credentials }: Remote): [string, string][] {

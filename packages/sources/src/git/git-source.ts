@@ -38,7 +38,12 @@ export async function withRepository<Result>(
     remote.protocol === 'ssh' ? undefined : await deadline.race(credentialsFor(remote.url.origin, options));
   const { host, hostname } = remote.url;
   return withRetries(async () => {
-    const connected = await reachableAddress(hostname, remote.port, context);
+    const proxy = remote.protocol === 'ssh' ? undefined : await options.proxy?.(remote.url);
+    if (proxy !== undefined) context.guard.checkProxied(hostname);
+    const route =
+      proxy === undefined
+        ? { address: await reachableAddress(hostname, remote.port, context) }
+        : { proxy: proxy.url };
     const folder = await TemporaryRepository.create(options.temporaryFolder, {
       what: `the repository of ${host}`,
       maxBytes: limits.maxRepositoryBytes,
@@ -49,7 +54,7 @@ export async function withRepository<Result>(
         folder: folder.folder,
         userAgent: options.userAgent,
         limits,
-        remote: { ...remote, address: connected, credentials },
+        remote: { ...remote, ...route, credentials },
         programFolders: options.programFolders,
         sshAgentSocket: options.sshAgentSocket,
       });

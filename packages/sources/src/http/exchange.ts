@@ -24,13 +24,14 @@ export async function exchange<Result>(
   read: (response: IncomingMessage, touch: () => void) => Promise<Result>,
 ): Promise<Result> {
   const { deadline, limits } = context;
+  const agent = await agents.for(url);
   deadline.signal.throwIfAborted();
   const encrypted = url.protocol === 'https:';
   const send = encrypted ? requestHttps : requestHttp;
   let response: IncomingMessage | undefined;
   let broken: Error | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const request = send(url, { agent: agents.for(url), headers });
+  const request = send(url, { agent, headers });
   const stop = (error: Error) => {
     broken ??= error;
     response?.destroy(error);
@@ -42,6 +43,8 @@ export async function exchange<Result>(
   };
   const onEnd = () => stop(deadline.signal.reason);
   deadline.signal.addEventListener('abort', onEnd);
+  // A proxy may accept a connection that it does not make.
+  timer = setTimeout(() => stop(idleFailure(url, limits.idleMilliseconds)), limits.idleMilliseconds);
   try {
     response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on('response', resolve);

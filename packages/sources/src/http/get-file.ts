@@ -184,6 +184,15 @@ function statusFailure(
         : `Configure credentials for ${url.origin} if the server requires them.`,
     });
   }
+  if (status === 407) {
+    return new SourceFailure(
+      'unauthorized',
+      `the proxy for ${url.host} requires a user name and a password`,
+      {
+        hint: 'Correct the URL of the proxy in HTTPS_PROXY or HTTP_PROXY.',
+      },
+    );
+  }
   if (status === 404 || status === 410) {
     return new SourceFailure('not-found', what, {
       hint: 'Check the URL and that the catalog still exists.',

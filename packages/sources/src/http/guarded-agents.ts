@@ -1,16 +1,21 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { AddressGuard } from '../address-guard.js';
+import type { SourceContext } from '../context.js';
 import { seconds } from '../deadline.js';
 import { SourceFailure } from '../failure.js';
 
-/** HTTP agents that connect to allowed addresses only, with a connect timeout and without keep-alive. */
+/** HTTP agents that connect to allowed addresses only, or to the proxy of the user, with a connect timeout and without keep-alive. */
 export interface GuardedAgents {
-  for(url: URL): HttpAgent;
+  /** Rejects with a SourceFailure for an address that is not allowed. */
+  for(url: URL): Promise<HttpAgent>;
 }
 
-export function guardedAgents(guard: AddressGuard, connectMilliseconds: number): GuardedAgents {
+export function guardedAgents({
+  guard,
+  limits: { connectMilliseconds },
+  options: { proxy },
+}: Pick<SourceContext, 'guard' | 'limits' | 'options'>): GuardedAgents {
   const options = { keepAlive: false, lookup: guard.lookup };
 
   class GuardedHttp extends HttpAgent {
@@ -34,7 +39,14 @@ export function guardedAgents(guard: AddressGuard, connectMilliseconds: number):
 
   const plain = new GuardedHttp(options);
   const encrypted = new GuardedHttps(options);
-  return { for: ({ protocol }) => (protocol === 'https:' ? encrypted : plain) };
+  return {
+    for: async (url) => {
+      const proxied = await proxy?.(url);
+      if (proxied === undefined) return url.protocol === 'https:' ? encrypted : plain;
+      guard.checkProxied(url.hostname);
+      return proxied.agent;
+    },
+  };
 }
 
 function withConnectTimeout<Connection extends Duplex | null | undefined>(

@@ -18,7 +18,7 @@ export async function fetchHttp(
   context: SourceContext,
 ): Promise<FetchedCatalog> {
   const url = webAddress(text);
-  const agents = guardedAgents(context.guard, context.limits.connectMilliseconds);
+  const agents = guardedAgents(context);
   const got = await getFile(url, {
     agents,
     context,

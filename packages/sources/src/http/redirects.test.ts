@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import type { LookupAddress } from 'node:dns';
 import { readFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { createServer } from 'node:https';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { FetchRequest } from '../context.js';
@@ -38,6 +40,25 @@ function asking(url: string): FetchRequest {
 const loopback: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }];
 
 describe('redirects', () => {
+  it('through a proxy lead to no private address', async () => {
+    const server = await serving((path) => (path === '/inward' ? 'http://10.0.0.1/' : undefined));
+    class ToServer extends Agent {
+      override createConnection() {
+        return connect(server.port, '127.0.0.1');
+      }
+    }
+    const fetcher = testFetcher(folder, {
+      allowedAddresses: 'as-named',
+      resolve: async () => Promise.reject(new Error('only the proxy knows names')),
+      proxy: async () => ({ url: server.origin, agent: new ToServer() }),
+    });
+    const { bytes } = await fetcher.fetch(asking('http://catalog.example/outward'));
+    expect(Buffer.from(bytes!).toString()).toBe('from /outward');
+    const failure = await catchFailure(fetcher.fetch(asking('http://catalog.example/inward')));
+    expect(failure).toMatchObject({ problem: 'forbidden-address' });
+    expect(server.asked.map(({ url }) => url)).toEqual(['/outward', '/inward']);
+  });
+
   it('are followed three times at most', async () => {
     const server = await serving((path) => (path === '/0' ? undefined : `/${Number(path.slice(1)) - 1}`));
     const fetcher = testFetcher(folder);

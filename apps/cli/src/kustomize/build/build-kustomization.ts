@@ -62,7 +62,7 @@ async function withRemoteBases(
   io: Io,
   { temporary }: BuildFolder,
   { resolution: { offline } }: BuildOptions,
-  work: (fetch: (url: string) => Promise<string>) => Promise<void>,
+  work: (fetch: (url: string, namedBy?: string) => Promise<string>) => Promise<void>,
 ): Promise<void> {
   const remote = await openRemoteBases(io, { offline, temporaryFolder: temporary });
   try {

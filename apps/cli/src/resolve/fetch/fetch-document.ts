@@ -29,6 +29,7 @@ export class DocumentFetcher {
   readonly #writer: CacheWriter;
   readonly #offline: boolean;
   readonly #openFetcher: () => Promise<SourceFetcher>;
+  readonly #namedBy: string | undefined;
   #fetcher: Promise<SourceFetcher> | undefined;
   /** Fetches that run, and those that wait for one to end. */
   #running = 0;
@@ -39,15 +40,26 @@ export class DocumentFetcher {
     writer: CacheWriter,
     offline: boolean,
     openFetcher: () => Promise<SourceFetcher>,
+    namedBy?: string,
   ) {
     this.#cache = cache;
     this.#writer = writer;
     this.#offline = offline;
     this.#openFetcher = openFetcher;
+    this.#namedBy = namedBy;
   }
 
   get isOffline(): boolean {
     return this.#offline;
+  }
+
+  /** Returns a fetcher of what a document names: a public document does not lead to a private address. */
+  namedBy(url: string): DocumentFetcher {
+    const open = () => {
+      this.#fetcher ??= this.#openFetcher();
+      return this.#fetcher;
+    };
+    return new DocumentFetcher(this.#cache, this.#writer, this.#offline, open, url);
   }
 
   /** Rejects with a SourceFailure, or with `unavailable` if the document is not in the cache and may not be fetched. */
@@ -67,6 +79,7 @@ export class DocumentFetcher {
         address,
         maxBytes,
         bundles,
+        ...(this.#namedBy === undefined ? {} : { namedBy: this.#namedBy }),
         ...(known === undefined ? {} : { validators: known.validators }),
       });
     });

@@ -12,8 +12,12 @@ export async function openCatalog(
   catalog: NamedCatalog,
 ): Promise<OpenedCatalog> {
   const grants = trust.grants(catalog);
+  const { namedBy } = catalog.reference;
+  // What the user trusts may be anywhere. For the rest, not even the digest is read of a private address.
+  const isGuarded = namedBy !== undefined && grants.length === 0 && !(await isPinned(context, catalog));
+  const guarded = isGuarded ? { ...context, fetcher: context.fetcher.namedBy(namedBy) } : context;
   try {
-    return await open(context, catalog, grants);
+    return await open(guarded, catalog, grants);
   } catch (error) {
     const isKnown = error instanceof KrmhubError && error.code !== 'untrusted';
     if (!isKnown || grants.length > 0 || catalog.address.type === 'file') throw error;

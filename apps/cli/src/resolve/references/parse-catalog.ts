@@ -98,6 +98,20 @@ export function describeReference({ text, at }: CatalogReference): string {
   return escapeControls(at === undefined ? text : `${text} (${at.file}:${at.line}:${at.column})`);
 }
 
+/** A URL of the host that a catalog comes from; undefined for a file. */
+export function catalogHost(address: SourceAddress): string | undefined {
+  switch (address.type) {
+    case 'http':
+      return address.url;
+    case 'git':
+      return address.repository;
+    case 'oci':
+      return `https://${address.reference.split('/')[0]}`;
+    case 'file':
+      return undefined;
+  }
+}
+
 function invalidReference(
   reference: CatalogReference,
   reason: string,
