@@ -87,7 +87,9 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   },
   'A bundle is missing, empty, `{}`, `null`, truncated, or for other bytes': {
     'apps/registry/src/publish/bundles.test.ts': ['refuses %s'],
-    'apps/registry/src/oci/pushed-bundle.test.ts': ['stores no bundle of a release that is no evidence'],
+    'apps/registry/src/oci/pushed-bundle.test.ts': [
+      'does not store a bundle that is not evidence for the release',
+    ],
     'packages/signing/src/verify.test.ts': ['is rejected: %s'],
     'test/end-to-end/trusted-pull.test.ts': [
       'is refused without a bundle',

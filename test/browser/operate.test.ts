@@ -136,8 +136,8 @@ suite('an operator with a browser', () => {
         ).toBe(2);
         await expectUsablePage(page);
         expect((await page.getByLabel('Recipe, YAML').inputValue()).trim()).toBe(wrong.trim());
-        const mended = before.replace(/team: .*/, `team: ${javaScriptEnabled ? 'one' : 'two'}`);
-        await page.getByLabel('Recipe, YAML').fill(mended);
+        const fixed = before.replace(/team: .*/, `team: ${javaScriptEnabled ? 'one' : 'two'}`);
+        await page.getByLabel('Recipe, YAML').fill(fixed);
         await page.getByRole('button', { name: 'Apply' }).click();
         const stored = async () => (await fetch(`${site.url}/api/v1/catalogs/platform`)).text();
         await expect.poll(stored).toContain(`team: ${javaScriptEnabled ? 'one' : 'two'}`);

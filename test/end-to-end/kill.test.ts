@@ -15,7 +15,7 @@ kind: KRMFunctionDefinition
 spec:
   group: kill.example.com
   names: {kind: ${kind}}
-  description: Published while somebody pulls the plug.
+  description: Published during a power failure.
   publisher: Example Co
   versions:
   - name: v1

@@ -43,7 +43,7 @@ kind: KRMFunctionDefinition
 spec:
   group: ${GROUP}
   names: {kind: ${kind}}
-  description: Published while somebody pulls the plug, release ${release}.
+  description: Published during a power failure, release ${release}.
   publisher: Example Co
   tags: [mutator, ${kind.toLowerCase()}]
   versions:

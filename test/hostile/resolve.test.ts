@@ -251,7 +251,7 @@ describe('a catalog on this disk', () => {
   it.each([
     ['a folder', '/etc', 5],
     ['a device', '/dev/zero', 5],
-    ['a file that is no catalog', '/etc/passwd', 1],
+    ['a file that is not a catalog', '/etc/passwd', 1],
     ['a file that does not exist', '/nonexistent/catalog.yaml', 3],
   ])('that is %s ends in an error that does not quote it', async (_, file, exitCode) => {
     const refused = await resolve(file);

@@ -56,7 +56,7 @@ export class LogOutput implements DestinationStream {
   }
 
   write(line: string): void {
-    // The lines of a pipe that nobody reads wait in memory.
+    // The lines of a pipe without a reader stay in memory.
     if (this.#stream.writableLength > SERVER_LIMITS.maxWaitingLogBytes) {
       this.#dropped += 1;
       return;

@@ -27,8 +27,8 @@ describe('identity tokens', () => {
     ['no JSON', 'aGk.aGk.aGk'],
     ['null', tokenOf(null)],
     ['no issuer', tokenOf({ ...claims, iss: undefined })],
-    ['nobody', tokenOf({ ...claims, sub: '' })],
-    ['an address that nobody has verified', tokenOf({ ...claims, email: 'a@example.com' })],
+    ['no subject', tokenOf({ ...claims, sub: '' })],
+    ['an address that is not verified', tokenOf({ ...claims, email: 'a@example.com' })],
     ['too long', 'a'.repeat(20_000)],
   ])('are rejected without printing them: %s', ([, bad]) => {
     const refused = () => keylessSigner(services('http://127.0.0.1:9'), bad!);

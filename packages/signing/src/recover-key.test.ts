@@ -53,7 +53,7 @@ describe('recoverPublicKey', () => {
     expect(recoverPublicKey(bundleBytes(other))).toBeUndefined();
   });
 
-  it('returns no key for an Ed25519 signature and for bytes that are no bundle', () => {
+  it('returns no key for an Ed25519 signature and for bytes that are not a bundle', () => {
     const pair = generateKeyPairSync('ed25519');
     const key = { privateKey: pair.privateKey, publicKey: publicKey(pair.publicKey, 'a key') };
     const bundle = testBundle(testKey(), testStatement('text'));

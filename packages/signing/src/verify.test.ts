@@ -190,7 +190,7 @@ describe('log entries', () => {
     ['no proof', changed({ inclusionProof: undefined }), 'bundle'],
     ['no checkpoint', proofOf({ checkpoint: undefined }), 'bundle'],
     ['another body', changed({ canonicalizedBody: btoa('{}') }), 'log'],
-    ['a body that is no JSON', changed({ canonicalizedBody: btoa('x') }), undefined],
+    ['a body that is not JSON', changed({ canonicalizedBody: btoa('x') }), undefined],
     ['another kind', changed({ kindVersion: { kind: 'rpm', version: '0.0.1' } }), 'log'],
     ['more leaves than there are', proofOf({ hashes: [sha256('x', 'base64')] }), 'log'],
     ['a place outside of the tree', proofOf({ logIndex: '7' }), 'log'],

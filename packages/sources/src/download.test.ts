@@ -195,7 +195,7 @@ describe('a download of an OCI artifact', () => {
   });
 });
 
-describe('a download from elsewhere', () => {
+describe('a download from another host', () => {
   it('reads a file of the folder of the catalog, if that is a file too', async () => {
     writeFileSync(path.join(folder, 'fn.sh'), '#!/bin/sh\n');
     const file: SourceAddress = { type: 'file', path: 'fn.sh' };

@@ -16,7 +16,7 @@ export async function download<Result>(
 ): Promise<Result> {
   const { address } = request;
   let failed: unknown;
-  // What the consumer rejects with is no failure of the network.
+  // An error of the consumer is not a network error.
   const own: Consume<Result> = async (body) => {
     let broken: { error: unknown } | undefined;
     const watched = async function* () {

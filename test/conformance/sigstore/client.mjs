@@ -117,7 +117,7 @@ try {
     ends('the staging instance is known here by --trusted-root only');
   } else if (command === 'verify-bundle') verify(artifact);
   else if (command === 'sign-bundle') sign(artifact);
-  else ends(`${command} is no command of the protocol`);
+  else ends(`${command} is not a command of the protocol`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

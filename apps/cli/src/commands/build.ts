@@ -15,24 +15,27 @@ interface BuildCommandOptions extends ResolutionOptions, RunningOptions {
 
 export function registerBuild(program: Command, io: Io): void {
   withRunning(withResolution(program.command('build')))
-    .summary('Build a kustomization with functions of catalogs.')
+    .summary('Build a kustomization with functions from catalogs.')
     .description(
-      'Build a kustomization or Composition with kustomize or kubectl, and run the functions that its catalogs name.',
+      'Build a kustomization or Composition with kustomize or kubectl, and run the functions of its catalogs.',
     )
     .argument('<dir>', 'Folder with a kustomization.yaml or a composition.yaml.')
-    .argument('[arguments...]', 'After --: flags for kustomize.')
-    .option('--kustomize <program>', 'Program that builds. Default: kustomize on PATH, else kubectl.')
+    .argument('[arguments...]', 'Flags for kustomize, after --.')
+    .option(
+      '--kustomize <program>',
+      'kustomize or kubectl program. Default: kustomize in PATH, else kubectl.',
+    )
     .addHelpText(
       'after',
       `
-To see what would run, use \`krmhub explain\` first. A catalog that the
-kustomization names runs nothing until you trust it with --trusted-catalog.
+First, show what would run with \`krmhub explain\`. Functions of a catalog in the
+kustomization run only if you trust the catalog with --trusted-catalog.
 
 kustomize builds a temporary copy, so your files do not change. The output is
-that of kustomize with the runtimes written into the files by hand.
+the same as from kustomize if you add the runtimes to the files manually.
 
-A function that names its own runtime still needs the flags of kustomize after
---, as in the last example. Executables also run where kubectl builds.
+A functionConfig with its own runtime needs the flags of kustomize after --, as
+in the last example. With kubectl, such a function can also be an executable.
 
 Examples:
   krmhub build app --trusted-catalog https://krm.example.com/catalogs/default

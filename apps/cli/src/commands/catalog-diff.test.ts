@@ -410,7 +410,7 @@ ${GROUP}/Chosen
     expect([io.exitCode, io.out()]).toEqual([3, '']);
     expect(io.err()).toMatch(/cannot compare snapshot 2 of gone: it is withdrawn: .*mal␛ware/);
     expect(io.err()).toContain('krmhub catalog history gone');
-    // What stands around it is compared without being named.
+    // The surrounding snapshots are compared without a reference.
     const standing = snapshots.filter(({ withdrawn }) => withdrawn === undefined).map(({ serial }) => serial);
     expect(standing.slice(0, 2)).toEqual([4, 3]);
     expect(classesOf(await changes('gone'))).toEqual(['publisher-changed', 'upgraded']);
@@ -623,7 +623,7 @@ describe('the response of a registry', () => {
       expect([io.exitCode, io.out()]).toEqual([4, '']);
       expect(io.err()).toContain('cannot compare snapshots: ');
     }
-    // A digest names the bytes themselves, whatever snapshot.json says of them.
+    // A digest identifies the bytes, also if snapshot.json says something else.
     const lies = {
       catalog: other,
       snapshot: (snapshot: Snapshot) => ({

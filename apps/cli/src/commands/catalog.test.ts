@@ -216,7 +216,7 @@ it.each([
   expect(io.err()).not.toBe('');
 });
 
-/** Something on the way that is no registry of ours. */
+/** A server between the command and the registry that is not a krmhub registry. */
 async function between(
   answer: (response: ServerResponse) => void,
   args: (url: string) => string[],

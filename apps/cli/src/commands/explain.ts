@@ -12,22 +12,22 @@ export function registerExplain(program: Command, io: Io): void {
   withOutput(withResolution(program.command('explain')))
     .summary('Explain which functions a package runs.')
     .description(
-      'List the functionConfigs of a package, what exactly runs for each, and why, or why nothing does.',
+      'List the functionConfigs of a package, the image or executable that runs for each, and the reason.',
     )
     .argument(
       '<path>',
-      'Folder with a kustomization, Composition or Kptfile, or a file with functionConfigs.',
+      'Folder with a kustomization, Composition, or Kptfile, or a file with functionConfigs.',
     )
-    .option('--all', 'In a folder without these, also list documents that a catalog has a function for.')
+    .option('--all', 'In any other folder, also list documents whose kind is in a catalog.')
     .addHelpText(
       'after',
       `
-The command runs nothing. It reads bases, components and remote bases. Each
-layer sees only the catalogs that it names itself, and those of --catalog and
---official. Every problem is reported, not only the first. docs/explain.md
-explains the output.
+The command does not run functions. It reads bases, components, and remote
+bases. Each layer uses only its own catalogs, and those of --catalog and
+--official. The command reports all problems. For the output, see
+docs/explain.md.
 
-Exit codes: 0 everything is resolved, else the first of these that occurs: 4 a
+Exit codes: 0 if all functions are resolved, else the first that applies: 4 a
 catalog or signer is not trusted, 3 a function is not found, 1 a file has a
 problem, 5 the network or disk failed.
 

@@ -20,7 +20,7 @@ const keygen = (env: Record<string, string>, ...args: string[]) =>
   runTest(['keygen', ...args], { cwd: folder, env });
 const opens = (password: string) => readPrivateKey(read('krmhub.key'), 'it', async () => password);
 
-/** Somebody at a terminal who types one line after the other. */
+/** A user at a terminal who types one line after the other. */
 async function typing(...lines: string[]): Promise<TestIo> {
   const io = testIo({ tty: true, cwd: folder });
   const stdin: Input = Readable.from(lines.map((line) => Buffer.from(`${line}\r`)));

@@ -11,8 +11,8 @@ interface SyncCommandOptions extends ResolutionOptions {
 export function registerKpt(program: Command, io: Io): void {
   const kpt = program
     .command('kpt')
-    .summary('Use functions of catalogs in kpt packages.')
-    .description('Use functions of catalogs in the pipelines of kpt packages.')
+    .summary('Use functions from catalogs in kpt packages.')
+    .description('Use functions from catalogs in the pipelines of kpt packages.')
     .addHelpText('after', '\nExamples:\n  krmhub kpt sync package --catalog default');
   registerSync(kpt, io);
   registerExec(kpt, io);
@@ -20,20 +20,20 @@ export function registerKpt(program: Command, io: Io): void {
 
 function registerSync(parent: Command, io: Io): void {
   withOutput(withResolution(parent.command('sync')))
-    .summary('Fill in the images of a Kptfile.')
+    .summary('Set the images in a Kptfile.')
     .description(
-      'Fill in what runs each function of a Kptfile and its subpackages, by the kind of its functionConfig.',
+      'Set the image or executable of each function in a Kptfile and its subpackages, by the kind of its functionConfig.',
     )
     .argument('[folder]', 'Folder of the package.', '.')
-    .option('--check', 'Print what would change, and write nothing. The exit code is 1 if something would.')
+    .option('--check', 'Do not write. If a Kptfile is out of date, print the difference and exit with 1.')
     .addHelpText(
       'after',
       `
-A function gets \`image: NAME@sha256:…\`, or for an executable an \`exec:\` that
-runs \`krmhub kpt exec\`. Everything else in the Kptfile stays as it is. A Kptfile
-names its catalogs in the annotation krmhub.dev/catalogs, one in each line;
-without it, those of krmhub.lock are used. An image of a function that no
-catalog has stays.
+The command sets \`image: NAME@sha256:…\`, or \`exec: krmhub kpt exec …\` for an
+executable, and changes nothing else. A Kptfile lists its catalogs in the
+annotation krmhub.dev/catalogs, one per line. Without the annotation, the
+command uses the catalogs in krmhub.lock. If no catalog has the kind, the entry
+keeps its image.
 
 Examples:
   krmhub kpt sync package --catalog default
@@ -57,14 +57,12 @@ function registerExec(parent: Command, io: Io): void {
   parent
     .command('exec')
     .summary('Run an executable for kpt.')
-    .description(
-      'Run the executable of this platform with the ResourceList from stdin, after it is verified.',
-    )
-    .argument('<executable...>', 'OS/ARCH=URI#sha256=DIGITS; &bin=NAME names it in an archive.')
+    .description('Verify the executable for this platform, and run it with the ResourceList from stdin.')
+    .argument('<executable...>', 'OS/ARCH=URI#sha256=DIGITS. For a program in an archive, add &bin=NAME.')
     .addHelpText(
       'after',
       `
-\`krmhub kpt sync\` writes this command into a Kptfile. kpt runs it only with
+\`krmhub kpt sync\` writes this command to a Kptfile. kpt runs it only with
 --allow-exec.`,
     )
     .action(async (executables: string[]) => {

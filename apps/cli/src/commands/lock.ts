@@ -12,22 +12,24 @@ interface LockCommandOptions extends ResolutionOptions {
 export function registerLock(program: Command, io: Io): void {
   withOutput(withResolution(program.command('lock')))
     .summary('Lock the functions of a package.')
-    .description('Write to krmhub.lock which function runs for each functionConfig of a package, by digest.')
+    .description(
+      'Record in krmhub.lock, by digest, which function runs for each functionConfig of a package.',
+    )
     .argument(
       '<path>',
-      'Folder with a kustomization, Composition or Kptfile, or a file with functionConfigs.',
+      'Folder with a kustomization, Composition, or Kptfile, or a file with functionConfigs.',
     )
-    .option('--check', 'Change nothing. Exit with 1 and show the difference if the file is out of date.')
-    .option('--upgrade [kind...]', 'Resolve these kinds again, by default all, and show what changes.')
+    .option('--check', 'Do not write. If the file is out of date, print the difference and exit with 1.')
+    .option('--upgrade [kind...]', 'Resolve these kinds again, and print the changes. Default: all kinds.')
     .addHelpText(
       'after',
       `
-What is locked stays as it is until you upgrade it. New functions are added, and
-those that the package no longer uses are removed. If a function cannot be
-resolved, the command writes nothing. Commit krmhub.lock with the package.
+Locked functions do not change until you upgrade them. The command adds new
+functions, and removes unused functions. If it cannot resolve a function, it
+does not write the file. Commit krmhub.lock with the package.
 
-An upgrade is shown in the classes of \`krmhub catalog diff\`. docs/lock.md
-explains the file.
+The command prints upgrades in the classes of \`krmhub catalog diff\`. For the
+file, see docs/lock.md.
 
 Exit codes: 0 done, 1 out of date (--check) or a file has a problem, 3 a
 function is not found, 4 a catalog or signer is not trusted.

@@ -29,20 +29,20 @@ export function withResolution(command: Command): Command {
   return command
     .option(
       '-c, --catalog <catalog>',
-      'Search this catalog first, and trust it: a file, an https URL, git::…, oci://… or a name. Can be repeated.',
+      'Search this catalog first, and trust it: a file, an https URL, git::…, oci://…, or a name. Repeatable.',
       collect,
     )
     .option(
       '--trusted-catalog <catalog>',
-      'Trust this catalog where it is named, with @sha256:… only these bytes of it. Can be repeated.',
+      'Trust this catalog if a package uses it; with @sha256:…, trust only this content. Repeatable.',
       collect,
     )
-    .option('--official <catalog>', 'Search this catalog before all others, and trust it.')
+    .option('--official <catalog>', 'Search this catalog before all other catalogs, and trust it.')
     .addOption(new Option('--runtime <kind>', 'Use this kind of runtime.').choices(RUNTIME_KINDS))
-    .option('--lock <file>', 'Use the versions in this lock file. Default: krmhub.lock, if it exists.')
+    .option('--lock <file>', 'Use this lock file. Default: krmhub.lock, if it exists.')
     .option(
       '--frozen',
-      'Use only the lock file and the cache. Review changes to krmhub.lock as you review code.',
+      'Use only the lock file and the cache. Review changes of krmhub.lock as you review code.',
     )
     .option('--offline', 'Use only the cache, not the network.');
 }
@@ -73,21 +73,21 @@ export function readResolution(options: ResolutionOptions): ResolverOptions {
 /** For commands that run functions: what the user allows them to do. */
 export function withRunning(command: Command): Command {
   return command
-    .option('--allow-exec', 'Run executables, which can do what you can do on this machine.')
-    .option('--network', 'Give network access to functions whose catalog declares that they need it.')
+    .option('--allow-exec', 'Run executables, which have your permissions on this machine.')
+    .option('--network', 'Allow network access for functions that require it in their catalog entry.')
     .option(
       '--mount <mount>',
-      'Mount a folder for functions whose catalog declares it, for example type=bind,source=charts,target=/charts. Can be repeated.',
+      'Mount a folder for functions that require it in their catalog entry, for example type=bind,source=charts,target=/charts. Repeatable.',
       collect,
     )
     .addOption(
-      new Option('--engine <engine>', 'Container engine. Default: the first that runs.').choices(
+      new Option('--engine <engine>', 'Container engine. Default: the first that is available.').choices(
         ENGINE_NAMES,
       ),
     )
     .option(
       '--timeout <duration>',
-      'End a function after this time, for example 90s. Default: 5m.',
+      'Stop a function after this time, for example 90s. Default: 5m.',
       parseTimeout,
     );
 }
@@ -117,7 +117,7 @@ export function readRunning(options: RunningOptions, folder: string): RunPermiss
 function parseTimeout(value: string): number {
   const seconds = parseDuration(value);
   if (seconds <= FETCH_LIMITS.maxTimeoutSeconds) return seconds;
-  throw new InvalidArgumentError('Give at most 24h.');
+  throw new InvalidArgumentError('Use at most 24h.');
 }
 
 /** For commands that work on the data folder of a registry. */

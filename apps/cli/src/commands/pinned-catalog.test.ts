@@ -221,7 +221,7 @@ describe('a pinned catalog', () => {
   });
 });
 
-describe('a pin of an address that does not name the catalog', () => {
+describe('a pin of a URL without a catalog name', () => {
   const mirrored = () => `https://${host}/team/mirrors`;
   const add = (...options: string[]) =>
     run('trust', 'add', mirrored(), '--key', path.join(root, 'right.pub'), ...options);
@@ -283,7 +283,7 @@ describe('a pin of an address that does not name the catalog', () => {
 
   it('warns if it does not, and prints of which catalog the snapshot is', async () => {
     const added = await add();
-    expect(added.err()).toContain('every catalog that the key signs is accepted there');
+    expect(added.err()).toContain('krmhub accepts every catalog that the key signs');
     expect(added.err()).toContain('--catalog default');
     const io = await run('pull', served(), '--out', 'out');
     expect(io.exitCode).toBe(0);

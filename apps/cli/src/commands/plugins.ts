@@ -16,14 +16,14 @@ import {
 export function registerPlugins(program: Command, io: Io): void {
   const plugins = program
     .command('plugins')
-    .summary('Install functions as plugins of kustomize.')
-    .description('Install functions of catalogs as plugins that kustomize and kubectl find by themselves.')
+    .summary('Install functions as kustomize plugins.')
+    .description('Install functions from catalogs as kustomize plugins, for kustomize and kubectl.')
     .addHelpText(
       'after',
       `
-A plugin is a small file where kustomize and kubectl look for the kind of a
-functionConfig. It runs the function that was installed, by its digest. Builds
-need --enable-alpha-plugins, and no other change.
+A plugin is a small program in the plugin folder of kustomize, at the path for
+its kind. It runs the installed function by digest. Builds need only the flag
+--enable-alpha-plugins.
 
 Examples:
   krmhub plugins install -c catalog.yaml
@@ -38,7 +38,7 @@ Examples:
 }
 
 function withFolder(command: Command): Command {
-  return command.option('--dir <folder>', 'Folder of plugins. Default: where kustomize looks.');
+  return command.option('--dir <folder>', 'Folder for plugins. Default: the plugin folder of kustomize.');
 }
 
 type InstallOptions = ResolutionOptions &
@@ -46,24 +46,24 @@ type InstallOptions = ResolutionOptions &
 
 function registerInstall(parent: Command, io: Io): void {
   withOutput(withFolder(withRunning(withResolution(parent.command('install')))))
-    .summary('Install plugins for the kinds of catalogs.')
-    .description('Install a plugin for each kind of the catalogs, or for the named kinds.')
+    .summary('Install plugins for the kinds in catalogs.')
+    .description('Install a plugin for each kind in the catalogs, or for selected kinds.')
     .option(
       '--kind <kind>',
-      'Only this kind: KIND, GROUP/KIND or GROUP/VERSION/KIND. Repeatable.',
+      'Only this kind: KIND, GROUP/KIND, or GROUP/VERSION/KIND. Repeatable.',
       collectList,
     )
-    .option('--force', 'Replace files that are not from krmhub, and plugins of another catalog.')
+    .option('--force', 'Replace files that krmhub did not install, and plugins from other catalogs.')
     .addHelpText(
       'after',
       `
-The command resolves each kind, verifies what it runs, and pulls the image or
-fetches the executable, so that plugins need no network. What you allow here,
-the plugin may do later: --allow-exec, --network and --mount. It records all of
-this in a file beside the plugin. docs/plugins.md tells more.
+The command resolves and verifies each kind, and pulls its image or executable,
+so plugins need no network. The permissions --allow-exec, --network, and --mount
+apply to each later run. The command records them in a file next to the plugin.
+See docs/plugins.md.
 
-If a kustomization has a krmhub.lock, a plugin runs the release in it, and
-nothing if that release is not installed: install it too, with --lock.
+If a kustomization has a krmhub.lock, a plugin runs only the release in it. To
+install this release, use --lock.
 
 Examples:
   krmhub plugins install -c catalog.yaml
@@ -90,7 +90,7 @@ Examples:
 function registerList(parent: Command, io: Io): void {
   withOutput(withFolder(parent.command('list')))
     .summary('List the installed plugins.')
-    .description('List the plugins that krmhub installed: what they run, and what you allowed.')
+    .description('List the plugins that krmhub installed, with their runtimes and permissions.')
     .addHelpText('after', '\nExamples:\n  krmhub plugins list\n  krmhub plugins list -o json')
     .action(async (options: { dir?: string; output: OutputFormat }) => {
       const { listPlugins } = await import('../kustomize/plugins/list-plugins.js');
@@ -102,18 +102,18 @@ type UpdateOptions = RunningOptions & { dryRun?: boolean; yes?: boolean; offline
 
 function registerUpdate(parent: Command, io: Io): void {
   withFolder(withRunning(parent.command('update')))
-    .summary('Update plugins to what their catalogs have now.')
-    .description('Resolve the kinds of installed plugins again, and install what their catalogs have now.')
-    .argument('[names...]', 'Plugins as `krmhub plugins list` shows them. Default: all.')
-    .option('--dry-run', 'Show what would change, and change nothing.')
-    .option('--yes', 'Do not ask at a terminal.')
+    .summary('Update plugins from their catalogs.')
+    .description('Resolve the kinds of installed plugins again, and install the current functions.')
+    .argument('[names...]', 'Plugins, as in the output of `krmhub plugins list`. Default: all.')
+    .option('--dry-run', 'Print the changes, but do not apply them.')
+    .option('--yes', 'Do not ask for confirmation.')
     .option('--offline', 'Use only the cache, not the network.')
     .addHelpText(
       'after',
       `
-The command prints what changes for each plugin, and asks at a terminal before
-it changes anything. What you allowed at the installation stays allowed; a
-function that needs more stays as it is until you allow that too.
+The command prints the changes of each plugin, and asks for confirmation if
+stdin is a terminal. Permissions from the installation still apply. A plugin
+whose function needs more permissions does not change until you allow them.
 
 Examples:
   krmhub plugins update --dry-run
@@ -128,10 +128,10 @@ Examples:
 function registerRemove(parent: Command, io: Io): void {
   withFolder(parent.command('remove'))
     .summary('Remove plugins.')
-    .description('Remove plugins that krmhub installed. Other files stay.')
-    .argument('[names...]', 'Plugins as `krmhub plugins list` shows them.')
+    .description('Remove plugins that krmhub installed. Other files do not change.')
+    .argument('[names...]', 'Plugins, as in the output of `krmhub plugins list`.')
     .option('--all', 'Remove all plugins that krmhub installed.')
-    .option('--force', 'Also remove plugins that were changed since they were installed.')
+    .option('--force', 'Also remove plugins that changed after the installation.')
     .addHelpText(
       'after',
       `

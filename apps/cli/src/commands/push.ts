@@ -15,7 +15,7 @@ export function registerPush(program: Command, io: Io): void {
     )
     .option(
       '--flux <folder>',
-      'Manifests to push as `flux push artifact` does: a folder, a file, or - for stdin.',
+      'Manifests for Flux, in the format of `flux push artifact`: a folder, a file, or - for stdin.',
     )
     .option('--source <url>', 'Source repository of the content: org.opencontainers.image.source.')
     .option(
@@ -30,8 +30,7 @@ The command lints catalogs and definitions first. The same file always gets the
 same digest: the creation time is 1970, or the value of SOURCE_DATE_EPOCH. For a
 krmhub registry, the command uses the token of krmhub login. For other
 registries, log in with docker login or oras login. --flux skips hidden files.
-See docs/oci-artifacts.md for the format of the artifacts, and docs/flux.md for
-Flux.
+For the artifacts, see docs/oci-artifacts.md. For Flux, see docs/flux.md.
 
 Examples:
   krmhub push catalog.yaml registry.example.com/team/catalog:v1

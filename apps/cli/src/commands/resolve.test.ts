@@ -330,7 +330,7 @@ describe('the cache', () => {
 
 describe('what the user types', () => {
   it.each([
-    [['v1', 'SetLabels'], 'Write GROUP/VERSION'],
+    [['v1', 'SetLabels'], 'Use GROUP/VERSION'],
     [[`${GROUP}/v1`, 'SetLabels', '-c', 'ftp://example.com/c.yaml'], 'not the reference of a catalog'],
     [[`${GROUP}/v1`, 'SetLabels', '-c', 'https://u:p@example.com/c.yaml'], 'it contains credentials'],
     [[`${GROUP}/v1`, 'SetLabels', '--runtime', 'wasm'], 'Allowed choices are'],

@@ -6,20 +6,21 @@ import { type ResolutionOptions, readResolution, withOutput, withResolution } fr
 export function registerResolve(program: Command, io: Io): void {
   withOutput(withResolution(program.command('resolve')))
     .summary('Find what runs for a functionConfig.')
-    .description('Find the catalog entry for a functionConfig, and what exactly runs for it.')
+    .description('Find the catalog entry of a functionConfig, and the image or executable that runs for it.')
     .argument('<apiVersion>', 'API version of the functionConfig, as GROUP/VERSION.', parseApiVersion)
     .argument('<kind>', 'Kind of the functionConfig.')
     .option('--platforms', 'Ask the registry of an image for its platforms.')
     .addHelpText(
       'after',
       `
-Catalogs are searched in order; the first entry with this API version and kind
-wins. A catalog that is not needed is not read. Tags become digests.
+The command searches the catalogs in order. The first entry with this API
+version and kind wins, and later catalogs are not read. Tags are resolved to
+digests.
 
-What was read is stored in KRMHUB_CACHE, else in ~/.cache/krmhub; --offline uses
-only that.
-A function that is locked for these catalogs, in --lock or in the krmhub.lock of
-this folder, is resolved as in \`krmhub build\`; --frozen uses nothing else.
+The cache is KRMHUB_CACHE, else ~/.cache/krmhub. --offline uses only the cache.
+If --lock or the krmhub.lock of this folder locks the function for these
+catalogs, the command uses the lock as \`krmhub build\` does. --frozen uses only
+the lock and the cache.
 
 Examples:
   krmhub resolve example.com/v1alpha1 SetLabels -c default
@@ -46,5 +47,5 @@ Examples:
 
 function parseApiVersion(value: string): string {
   if (/^[^/\s]+\/[^/\s]+$/.test(value)) return value;
-  throw new InvalidArgumentError('Write GROUP/VERSION, for example example.com/v1.');
+  throw new InvalidArgumentError('Use GROUP/VERSION, for example example.com/v1.');
 }

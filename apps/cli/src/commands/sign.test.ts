@@ -101,7 +101,7 @@ describe('files', () => {
   });
 
   it.for([
-    ['nobody signs', 2, ['a.txt']],
+    ['there is no signer', 2, ['a.txt']],
     ['two sign', 2, ['a.txt', '--key', 'krmhub.key', '--keyless']],
     ['a key asks a service', 2, ['a.txt', '--key', 'krmhub.key', '--rekor-url', 'https://r.example.com']],
     ['there is no such file', 3, ['c.txt', '--key', 'krmhub.key']],
@@ -121,8 +121,8 @@ describe('files', () => {
       ['a.txt', '--key', 'krmhub.key', '--predicate', 'a.txt', '--type', 'x:y', '--output', 'x'],
     ],
     ['a type is no URI', 2, ['a.txt', '--key', 'krmhub.key', '--predicate', 'predicate.json', '--type', 'x']],
-    ['a release is no version', 2, ['definition.yaml', '--key', 'krmhub.key', '--release', 'new']],
-    ['a release is no definition', 1, ['predicate.json', '--key', 'krmhub.key', '--release', '1.0.0']],
+    ['a release is not a version', 2, ['definition.yaml', '--key', 'krmhub.key', '--release', 'new']],
+    ['a release is not a definition', 1, ['predicate.json', '--key', 'krmhub.key', '--release', '1.0.0']],
     ['a README has no release', 2, ['definition.yaml', '--key', 'krmhub.key', '--readme', 'README.md']],
   ] as const)('are not signed where %s', async ([, code, args]) => {
     await ends(code, 'sign', ...args);

@@ -52,8 +52,8 @@ function registerAdd(parent: Command, io: Io): void {
 To prepare for a key rotation of a registry, pin both keys with --replace.
 
 A registry signs all its catalogs with one key. For a URL that does not contain
-the name of the catalog, such as a mirror, give it with --catalog. Without it,
-every catalog that the key signs is accepted there.
+the name of the catalog, such as a mirror, set it with --catalog. Without it,
+krmhub accepts every catalog that the key signs at this URL.
 
 Examples:
   krmhub trust add example --group example.com --key krmhub.pub

@@ -49,7 +49,7 @@ it.for([
   ['null', 'null'],
   ['cut off', '{"mediaType":"application/vnd.dev.'],
   ['of something else', bundleBytes(testBundle(key, testStatement('other')))],
-  ['of somebody else', bundleBytes(testBundle(testKey(), testStatement('hello\n')))],
+  ['of another signer', bundleBytes(testBundle(testKey(), testStatement('hello\n')))],
 ] as const)('refuses a bundle that is %s', async ([, content]) => {
   if (content !== undefined) write('unsigned.txt.sigstore.json', content);
   const { exitCode, out, err } = await verify('unsigned.txt', '--key', 'krmhub.pub');

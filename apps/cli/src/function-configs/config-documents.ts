@@ -67,7 +67,7 @@ export interface ConfigValue {
 }
 
 /**
- * The resources of a document as kustomize has them: a kind that ends in `List` and has `items` stands for its items
+ * The resources of a document as kustomize has them: a kind that ends in `List` and has `items` is replaced by its items
  * (kustomize, `inlineAnyEmbeddedLists`).
  */
 export function configValues({ value }: Pick<YamlDocument, 'value'>): ConfigValue[] {

@@ -86,12 +86,12 @@ describe('a Kptfile', () => {
       /`configPath` and `configMap`/,
     ],
     [
-      'an image that is no text',
+      'an image that is not a string',
       { 'app/Kptfile': kptfile('  mutators: [{image: 1}]\n') },
       /`image` is not a string/,
     ],
     [
-      'an entry that is no mapping',
+      'an entry that is not a mapping',
       { 'app/Kptfile': kptfile('  mutators: [a]\n') },
       /the entry is not a mapping/,
     ],
@@ -115,7 +115,7 @@ describe('a Kptfile', () => {
       /^layer\/pipeline .* b.yaml has 2 functionConfigs, expected one/,
     ],
     [
-      'catalogs that are no text',
+      'catalogs that are not a string',
       { 'app/Kptfile': kptfile('  mutators: []\n', '  annotations: {krmhub.dev/catalogs: [a]}\n') },
       /^layer\/wrong-type/,
     ],

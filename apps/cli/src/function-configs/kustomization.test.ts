@@ -264,7 +264,7 @@ describe('a problem of a kustomization', () => {
       'layer/wrong-type app/kustomization.yaml:1:15 `transformers` is not a list',
     ],
     [
-      'an item that is no text',
+      'an item that is not a string',
       { 'app/kustomization.yaml': 'transformers:\n- apiVersion: example.com/v1\n  kind: A\n' },
       'layer/wrong-type app/kustomization.yaml:2:3 an item of `transformers` is not a string',
     ],
@@ -299,7 +299,7 @@ describe('a problem of a kustomization', () => {
       'layer/not-a-config app/a.yaml:1:1 the document has no apiVersion',
     ],
     [
-      'a document that is no mapping',
+      'a document that is not a mapping',
       { ...base, 'app/a.yaml': '- A\n' },
       'layer/not-a-config app/a.yaml:1:1 the document is not a mapping',
     ],

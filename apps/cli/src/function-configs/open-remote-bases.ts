@@ -86,7 +86,7 @@ async function fetchRemote(
   });
 }
 
-/** Undefined if it is no file of resources, but may be a repository. */
+/** Undefined if it is not a file of resources, but may be a repository. */
 async function fetchFile(
   { url, ...named }: { url: string; namedBy?: string },
   fetcher: SourceFetcher,

@@ -59,7 +59,7 @@ async function yamlFiles(io: Io, folder: string): Promise<string[]> {
     const { files } = await findDocumentFiles(io, [folder]);
     return files.map(({ name }) => name);
   } catch (error) {
-    // A folder without any YAML has no functions; that is no error.
+    // A folder without YAML files has no functions, which is not an error.
     if (error instanceof KrmhubError && error.code === 'not-found') return [];
     throw error;
   }

@@ -29,7 +29,7 @@ async function print(
   return io.err();
 }
 
-/** The excerpt's line, and below it the part of it that the carets stand under. */
+/** The excerpt's line, and below it the part that the carets mark. */
 function marked(printed: string): { line: string; under: string } {
   const lines = stripVTControlCharacters(printed).split('\n');
   const index = lines.findIndex((line) => /^ +\| +\^+$|^ +\| \^+$/.test(line));

@@ -75,7 +75,7 @@ describe('krmhub kpt exec', () => {
   });
 
   it.each<[string, () => string[], string, number, string]>([
-    ['what is no executable', () => ['fn'], INPUT, 2, 'cannot read the executable "fn"'],
+    ['a file that is not an executable', () => ['fn'], INPUT, 2, 'cannot read the executable "fn"'],
     [
       'a file of this machine',
       () => [`${here}=./fn#sha256=${'0f'.repeat(32)}`],
@@ -90,7 +90,7 @@ describe('krmhub kpt exec', () => {
       3,
       `no executable for ${here}`,
     ],
-    ['output that is no ResourceList', () => [serve('echo hello')], INPUT, 1, 'not a ResourceList'],
+    ['output that is not a ResourceList', () => [serve('echo hello')], INPUT, 1, 'not a ResourceList'],
   ])('refuses %s', async (_, args, stdin, code, message) => {
     const io = await exec(args(), stdin);
     expect([io.exitCode, io.out(), io.err()]).toEqual([code, '', expect.stringContaining(message)]);

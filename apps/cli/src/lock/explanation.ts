@@ -2,7 +2,7 @@ import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
 import type { ListedFunction } from '../function-configs/layers.js';
 import type { CatalogState, ResolvedCatalog } from '../resolve/resolution.js';
 
-/** What stands for a functionConfig in the output; the JSON of `krmhub explain`. */
+/** A functionConfig in the JSON output of `krmhub explain`. */
 export interface Explanation {
   apiVersion: string;
   kind: string;

@@ -44,7 +44,7 @@ export function lockedFunctions(
   };
 }
 
-/** A catalog that nobody asked might have the function, and would come first. */
+/** A catalog that was not searched may have the function, and would come first. */
 function wereSearched({ notIn = [] }: LockedFunction, names: readonly string[]): boolean {
   return names.every((name) => notIn.includes(name));
 }

@@ -153,7 +153,7 @@ async function askFor(
   }
 }
 
-/** What runs is known without them, so a registry that does not respond is no error. Then the result is a warning. */
+/** The runtime is known without them, so an unreachable registry is a warning, not an error. */
 async function findPlatforms(images: SearchContext['images'], image: string): Promise<ServedImage | string> {
   try {
     return await images.find(image);

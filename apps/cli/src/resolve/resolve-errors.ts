@@ -40,7 +40,7 @@ export function catalogError(
   );
 }
 
-/** The registry of an image cannot be asked: that is no fault of the catalog that names the image. */
+/** The registry of an image is unreachable. The catalog with the image is not the cause. */
 export class ImageError extends KrmhubError {
   constructor(what: string, cause: KrmhubError) {
     const { code, message, hint, diagnostics } = cause;

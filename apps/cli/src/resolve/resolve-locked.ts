@@ -112,7 +112,7 @@ async function useChecked(
   return { trustedBy, warnings: [...warnings, ...release] };
 }
 
-/** A lock grants no trust, but its digest and key stand for what would be read. */
+/** A lock does not grant trust. Its digest and key replace those of the catalog, which is not read. */
 async function requireLockedTrust(
   { io }: SearchContext,
   grants: readonly TrustGrant[],

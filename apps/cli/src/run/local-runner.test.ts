@@ -213,7 +213,7 @@ describe('an executable', () => {
     ['a redirect in a loop', () => executable(`${origin}/loop`, sha256('')), 'more than 3 redirects'],
     ['an unknown scheme', () => executable('ftp://example.com/fn', sha256('')), 'is not supported'],
     [
-      'a file that is no program',
+      'a file that is not a program',
       () => serve('/text', Buffer.from('hello')),
       'neither a program nor an archive',
     ],

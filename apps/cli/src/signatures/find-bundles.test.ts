@@ -56,9 +56,9 @@ interface Registry {
   referrers: Referrer[];
   /** Of descriptors in the list. */
   listed?: object;
-  /** Where there is no list: they stand under a tag. */
+  /** Bundles under a tag, for a registry without the referrers API. */
   byTag?: boolean;
-  /** Manifests that stand under other tags. */
+  /** Manifests under other tags. */
   tags?: Record<string, Buffer>;
   blobs?: Buffer[];
   status?: number;
@@ -105,7 +105,7 @@ async function verified({ referrers, listed = {}, byTag, tags = {}, blobs = [], 
 
 it.for([
   ['as the list has it', { referrers: [{}] }],
-  ['under the tag that stands in for the list', { referrers: [{}], byTag: true }],
+  ['under the fallback tag', { referrers: [{}], byTag: true }],
   [
     'beside others that do not hold',
     { referrers: [{ bundle: signed(testKey()) }, {}, { bundle: json({}) }] },

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Stands between a command and a registry: records what is asked, and may respond in its place. */
+/** A proxy between a command and a registry. It records requests, and can respond itself. */
 export interface RecordingProxy {
   /** `http://127.0.0.1:PORT` */
   url: string;

@@ -78,7 +78,7 @@ export interface RequestLimitSettings {
   failedLoginsPerMinute?: number;
 }
 
-/** Limits the rate of requests. Each process counts separately; a setting of 0 or none is no limit. */
+/** Limits the rate of requests. Each process counts separately; 0 or no setting means no limit. */
 export class RequestLimits implements RequestLimiter {
   readonly #reads: RateLimit | undefined;
   readonly #writes: RateLimit | undefined;

@@ -95,9 +95,9 @@ export async function publishArtifact(
   }
 }
 
-/** Otherwise, another publisher could sign first, in place of the owner. */
+/** Otherwise, another publisher could sign the first release before the owner. */
 const IGNORED_BUNDLES =
-  'the release is not signed: bundles that other tokens pushed before do not count. Push them again';
+  'the release is not signed, because other tokens pushed its bundles. Push the bundles again';
 
 /** Reads the definition and the README of an artifact from blobs that were pushed before. */
 async function readArtifact(

@@ -233,7 +233,7 @@ describe('a function without a policy', () => {
     expect((await client.request('GET', `${REPOSITORY}/manifests/${digest}`)).status).toBe(404);
   });
 
-  it('stores no bundle of a release that is no evidence', async () => {
+  it('does not store a bundle that is not evidence for the release', async () => {
     await pushDefinition('1.0.0');
     await pushBundle(await signedBy(key, RELEASE));
     for (const bundle of [Buffer.from('{}'), await signedBy(newKey(), RELEASE)]) {

@@ -30,8 +30,8 @@ export async function referrerBundles(
   if (own.isCut) {
     throw new KrmhubError(
       'too-large',
-      `${subject} has more or larger bundles than a release can have: ${BUNDLE_LIMITS.maxPerRelease}, of ${BUNDLE_LIMITS.maxBytes} bytes each and ${BUNDLE_LIMITS.maxBytesPerTag} bytes together`,
-      { hint: 'Delete the referrers that you do not need, by digest.' },
+      `the bundles of ${subject} exceed a limit: ${BUNDLE_LIMITS.maxPerRelease} bundles, ${BUNDLE_LIMITS.maxBytes} bytes for each, and ${BUNDLE_LIMITS.maxBytesPerTag} bytes in total`,
+      { hint: 'Delete unused referrers by digest.' },
     );
   }
   const all = await readBundles(deps, repository, subject, {});
@@ -75,8 +75,8 @@ async function bundleIn(
 
 /**
  * Attaches a pushed bundle to an existing release, in the transaction that stores it. Returns true if it did. Returns
- * false if it is not a bundle of a release, or says nothing new; then it is stored as any other manifest. A bundle that
- * is no evidence is DENIED, as in the HTTP API.
+ * false if it is not a bundle of a release, or adds no evidence; then it is stored as any other manifest. A bundle that
+ * is not evidence is DENIED, as in the HTTP API.
  */
 export async function attachPushed(
   deps: OciDeps,

@@ -7,7 +7,7 @@
  * needs no migration.
  *
  * A key that no policy names is derived from the signature (`recoverPublicKey`): its fingerprint is pinned like every
- * other signer. A signature whose key cannot be derived is no evidence until a policy names the key.
+ * other signer. A signature whose key cannot be derived is not evidence until a policy contains the key.
  */
 
 import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle } from '@krmhub/catalog';

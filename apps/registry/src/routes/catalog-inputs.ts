@@ -76,7 +76,7 @@ function inputsOf(
       ? { snapshot: { serial: newest.serial, previous: newest.previous, digests: newest.digests } }
       : {}),
     sources: sources.map((record) => {
-      // Whoever has the copy finds these in it.
+      // A client that has the copy finds these in it.
       const { invalid, invalidEntries, completed, completedEntries, ...reported } = reportSource(record);
       const { copy } = record;
       return {

@@ -63,7 +63,7 @@ export function renderMarkdown(text: string): RenderedMarkdown {
   const isCut = text.length > maxTextLength;
   const shown = isCut ? upToLineEnd(text.slice(0, maxTextLength)) : text;
   const html = markdown.render(shown, { closing: [] } satisfies State);
-  // Entities can stand for hidden characters too, so this checks the output and not the source.
+  // Entities can encode hidden characters too, so this checks the output and not the source.
   if (html.length <= maxPageLength) return { html: visibleText(html), isCut };
   return { html: visibleText(writeCode(shown)), isCut };
 }

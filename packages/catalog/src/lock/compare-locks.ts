@@ -11,7 +11,7 @@ export interface LockChange {
   after?: LockedFunction;
 }
 
-/** What runs differently by the second lock, in the order of its file. Where and when it was found is no difference. */
+/** Lists the functions that differ in the second lock, in the order of its file. Ignores catalogs and times. */
 export function compareLocks(before: Lock | undefined, after: Lock): LockChange[] {
   const old = new Map((before?.functions ?? []).map((one) => [lockKey(one), one]));
   const now = new Map(after.functions.map((one) => [lockKey(one), one]));

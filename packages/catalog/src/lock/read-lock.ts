@@ -23,7 +23,7 @@ import {
 } from './lock.js';
 import { type LockFields, readRuntime } from './read-runtime.js';
 
-/** What stands in a reference and could make a message or a table lie. */
+/** Characters in a reference that could falsify a message or a table. */
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 const API_VERSION = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 

@@ -20,7 +20,7 @@ const encode = (text: string) => new TextEncoder().encode(text);
 const BYTES = encode(renderDefinition(functionDefinition()));
 const README = encode('# Set labels\n');
 
-/** Plans as a registry does, over the releases that stand. */
+/** Plans as a registry does, with the existing releases. */
 function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}): PublishPlan {
   const { standing = [], ...rest } = input;
   const current = standing.length === 0 ? undefined : functionRecord(standing, 3);

@@ -2,7 +2,7 @@ import { parseUrl } from '@krmhub/schema/parse-url';
 
 /**
  * One spelling of the address of a catalog, since it is also read as a file: `…/catalogs/NAME/catalog.yaml` is the
- * catalog `…/catalogs/NAME`. Undefined for what is no address of the web, or holds a password.
+ * catalog `…/catalogs/NAME`. Undefined if the text is not an http or https URL, or contains a password.
  */
 export function canonicalCatalogUrl(text: string): string | undefined {
   const url = parseUrl(text);

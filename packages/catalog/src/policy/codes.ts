@@ -66,13 +66,13 @@ export const POLICY_CODES = {
   'policy/catalog-name': {
     severity: 'error',
     summary: 'The name of a trusted catalog is not a DNS label.',
-    fix: 'Write the name of the catalog as its registry lists it, such as `default`.',
+    fix: 'Use the name of the catalog in its registry, for example `default`.',
   },
   'policy/unnamed-catalog': {
     severity: 'warning',
     summary:
-      'The URL of a trusted catalog does not contain its name, so every catalog that its key signs is accepted there.',
-    fix: 'Add the name in the signature, such as `catalog: default`, or `--catalog default` to `krmhub trust add`.',
+      'The URL of a trusted catalog has no catalog name, so krmhub accepts every catalog that the key signs.',
+    fix: 'Add the name of the catalog, for example `catalog: default`, or use `--catalog default` with `krmhub trust add`.',
   },
   'policy/time': {
     severity: 'error',
@@ -92,8 +92,8 @@ export const POLICY_CODES = {
   'policy/broad-group': {
     severity: 'warning',
     summary:
-      'The last `*` of a glob is not followed by a dot and at least two labels, so it also matches groups of others.',
-    fix: 'Write a whole domain after the dot: `example.com` and `*.example.com`, as two groups.',
+      'The last `*` of a glob is not followed by a dot and at least two labels, so it also matches groups of other owners.',
+    fix: 'Use a full domain after the dot: `example.com` and `*.example.com`, as two groups.',
   },
   'policy/literal-wildcard': {
     severity: 'warning',

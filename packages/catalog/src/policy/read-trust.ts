@@ -78,7 +78,7 @@ function readCatalog({ value }: YamlDocument, fields: PolicyFields): TrustedCata
   const url = readUrl(spec.url, [...at, 'url'], fields);
   const catalog = readCatalogName(spec.catalog, [...at, 'catalog'], fields);
   if (url !== undefined && spec.catalog === undefined && pinnedCatalogName({ url }) === undefined) {
-    const message = 'the URL does not name the catalog: every catalog that the key signs is accepted there';
+    const message = 'the URL has no catalog name, so krmhub accepts every catalog that the key signs';
     fields.report('policy/unnamed-catalog', [...at, 'url'], message);
   }
   const keys = readKeys(spec.keys, [...at, 'keys'], fields);
@@ -89,7 +89,7 @@ function readCatalog({ value }: YamlDocument, fields: PolicyFields): TrustedCata
 function readCatalogName(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {
   const text = value === undefined ? undefined : fields.text(value, at);
   if (text !== undefined && !DNS_LABEL.test(text)) {
-    fields.report('policy/catalog-name', at, `"${text}" is not the name of a catalog`);
+    fields.report('policy/catalog-name', at, `"${text}" is not a catalog name`);
   }
   return text;
 }

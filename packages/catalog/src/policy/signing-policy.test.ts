@@ -70,7 +70,7 @@ describe('a verdict', () => {
 
   it.each([
     ['nothing', [], [], 'it is not signed, but the policy team requires a signature by the key sha256:'],
-    ['what is no evidence', [], ['a bundle is empty'], 'a bundle is empty'],
+    ['a bundle that is not evidence', [], ['a bundle is empty'], 'a bundle is empty'],
     [
       'a stranger',
       [signature({ type: 'key', fingerprint: sha256('x') })],

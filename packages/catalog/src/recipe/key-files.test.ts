@@ -32,7 +32,7 @@ describe('key files in a recipe', () => {
     ],
     ['beyond other planes', '    - {x: "😀", key: a.pub}\n', `    - {x: "😀", key: ${KEY}}\n`],
     ['without an end of line', '    - key: a.pub', `    - key: ${KEY}`],
-  ])('are filled in where they stand: %s', (_, items, expected) => {
+  ])('are filled in at their position: %s', (_, items, expected) => {
     expect(filled(RECIPE(items))).toBe(RECIPE(expected));
   });
 

@@ -370,7 +370,7 @@ describe('the policy of a recipe', () => {
     ['501 rules', `{deny: [${'{kind: A}, '.repeat(501)}]}`, 'recipe/limit'],
     ['501 signatures', `{requireSignature: [${'{}, '.repeat(501)}]}`, 'recipe/limit'],
     ['20,000 licenses', `{licenses: [${'MIT, '.repeat(20_000)}]}`, 'recipe/limit'],
-    ['500 licenses that nobody knows', `{licenses: [${'Apche-2.0, '.repeat(500)}]}`, 'recipe/license'],
+    ['500 unknown licenses', `{licenses: [${'Apche-2.0, '.repeat(500)}]}`, 'recipe/license'],
     [
       '101 signers',
       `{requireSignature: [{groups: ["*"], signers: [${'{}, '.repeat(101)}]}]}`,

@@ -44,7 +44,7 @@ const known: SourceRecord = {
 };
 const failing: SourceRecord = {
   ...known,
-  failure: { problem: 'unreachable', message: 'nobody', since: BEFORE, attempts: 3 },
+  failure: { problem: 'unreachable', message: 'no response', since: BEFORE, attempts: 3 },
 };
 
 const fetched = (
@@ -69,7 +69,7 @@ const unchanged = (accepted: AcceptedCopy = { signatures: [] }): PollOutcome => 
 const failed = (more: object = {}): PollOutcome => ({
   outcome: 'failed',
   problem: 'unreachable',
-  message: 'nobody answers',
+  message: 'no response',
   ...more,
 });
 
@@ -168,9 +168,9 @@ describe('a refresh of a source', () => {
       ...known,
       checkedAt: AT,
       nextAt: after(60),
-      failure: { problem: 'unreachable', message: 'nobody answers', since: AT, attempts: 1 },
+      failure: { problem: 'unreachable', message: 'no response', since: AT, attempts: 1 },
     });
-    expect(first.event).toMatchObject({ type: 'source.failing', source: 's', reason: 'nobody answers' });
+    expect(first.event).toMatchObject({ type: 'source.failing', source: 's', reason: 'no response' });
     const again = plan(failing, failed({ problem: 'rollback', message: 'x'.repeat(5_000) }));
     expect(again.event).toBeUndefined();
     expect(again.record.failure).toEqual({

@@ -5,20 +5,20 @@ import { pinnedImage } from './pinned-image.js';
 import { mountArgument } from './storage-mount.js';
 
 /**
- * kpt and kustomize run `--user nobody`. An image says in its own `/etc/passwd` who that is, and may say root; the
- * number is nobody in every image, also in one without that file.
+ * kpt and kustomize run `--user nobody`. An image can map that name to root in its `/etc/passwd`. The
+ * number is the unprivileged user in every image, also without that file.
  */
 const NOBODY = '65534:65534';
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
 /**
- * The arguments of `docker`, `podman` or `nerdctl` that run a function. The first ones are what kpt and kustomize pass:
- * `--rm -i --network none --user nobody --security-opt=no-new-privileges --pull missing`. The others take away what no
- * function needs, so that every correct function still runs.
+ * The arguments of `docker`, `podman` or `nerdctl` that run a function. The first arguments are those of kpt and kustomize:
+ * `--rm -i --network none --user nobody --security-opt=no-new-privileges --pull missing`. The others remove permissions that no
+ * function needs, so every correct function still runs.
  *
- * The file system is not read-only, as in kpt and kustomize: shells write temporary files for here-documents. What is
- * written is removed with the container. `--cap-drop ALL` would take nothing from nobody, who has no capabilities and
- * gains none without new privileges; only programs with file capabilities would not start.
+ * The file system is not read-only, as in kpt and kustomize: shells write temporary files for here-documents. Docker, podman,
+ * and nerdctl remove the files with the container. `--cap-drop ALL` would not change this user, which has no capabilities
+ * and gains none without new privileges. Only programs with file capabilities would not start.
  */
 export function containerArguments(run: ContainerRun, name: string): string[] {
   return [

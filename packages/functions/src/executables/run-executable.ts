@@ -33,7 +33,7 @@ const SHELL = '/bin/sh';
 const BLOCK_BYTES = 512;
 
 /**
- * Runs an executable function. What runs is a copy that nobody else knows of, made and verified for this run: a file that
+ * Runs an executable function. What runs is a private copy, made and verified for this run: a file that
  * is swapped after its installation never runs.
  *
  * When this resolves or rejects, its processes have ended and the copy is removed. Without a sandbox, a process that left

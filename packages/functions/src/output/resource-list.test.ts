@@ -92,7 +92,7 @@ describe('output that is a ResourceList', () => {
   });
 });
 
-describe('output that is no ResourceList', () => {
+describe('output that is not a ResourceList', () => {
   it.each(['', '\n \n', '---\n', '# only a comment\n', '---\n# a comment\n---\n'])('%j is empty', (text) => {
     expect(read(text)).toEqual({ type: 'empty' });
   });

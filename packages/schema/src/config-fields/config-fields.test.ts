@@ -40,7 +40,7 @@ function fieldOf(schema: JsonObject, required = false): ConfigField {
   return fields[0]!;
 }
 
-/** Each rule as it is read: the words and what stands after them. */
+/** Each rule as the reader sees it: the words, and the text after them. */
 const said = (field: Pick<ConfigField, 'rules'>): string[] =>
   field.rules.map(({ text: words, values, more }) =>
     [words, ...values, ...(more > 0 ? [`+${more}`] : [])].join(' '),

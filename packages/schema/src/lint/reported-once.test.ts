@@ -44,7 +44,7 @@ it('reports a misspelled field once, at its position', () => {
   expect(told(DEFINITION.replace('publisher:', 'publishr:'))).toEqual([
     '7:3 error shape/unknown-field spec.publishr | Did you mean publisher?',
   ]);
-  // A field of another meaning is no slip of the pen.
+  // A field with another meaning is not a typing error.
   expect(told(DEFINITION.replace('publisher:', 'vendor:')).map((line) => line.split(' ')[2])).toEqual([
     'shape/missing-field',
     'shape/unknown-field',

@@ -9,7 +9,7 @@ import type { RepositoryFile } from './remote-repository.js';
 
 /** Bytes of the files that are read from git at once. */
 const BATCH_BYTES = 16_777_216;
-/** A path that stays in its folder on every system, and is no part of a repository. */
+/** A path that is inside its folder on every system, and not part of a git repository. */
 const PART = /^(?!\.{1,2}$)(?!\.git$)[^\\/\p{Cc}]+$/iu;
 
 /** Writes the regular files of a commit. Rejects with SourceFailures, and with errors of the disk. */

@@ -135,7 +135,7 @@ describe('the URL of a repository', () => {
     'ssh://a;touch/x',
     'ssh://-l@127.0.0.1/x',
     'ssh://host%0aProxyCommand=touch/x',
-  ])('cannot be %s, even where nobody reads it before', async (repository) => {
+  ])('cannot be %s, also if it is not read before', async (repository) => {
     const address = { type: 'git', repository, path: 'a.yaml' } as const;
     expect(await catchFailure(fetcher().fetch({ address, bundles: false }))).toMatchObject({
       problem: 'forbidden-address',

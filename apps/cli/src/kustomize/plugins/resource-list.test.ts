@@ -146,7 +146,7 @@ describe('what is printed for kustomize', () => {
   });
 
   it.each([
-    ['items that are no list', { kind: 'ResourceList', items: {} }, 'items is not a list'],
+    ['items that are not a list', { kind: 'ResourceList', items: {} }, 'items is not a list'],
     ['an item that is text', { kind: 'ResourceList', items: ['a'] }, 'items[0] is not an object'],
     ['no items', { kind: 'ResourceList' }, 'items is not a list'],
   ])('is refused for %s', (_, output, message) => {

@@ -107,7 +107,7 @@ async function imagePlatform(
     const name = platformName(os, architecture, variant);
     return name === undefined ? {} : { [name]: digest };
   } catch {
-    // The configuration of an artifact that is no image.
+    // The configuration of an artifact that is not an image.
     return {};
   }
 }

@@ -25,7 +25,7 @@ export interface CheckedFunction {
 }
 
 /**
- * Checks a locked function against its catalog: a lock file may come from anybody, and must not choose what runs. The catalog must not
+ * Checks a locked function against its catalog: a lock file may come from an attacker, and must not select what runs. The catalog must not
  * be older than the locked one, and what runs must follow from its entry, or from the one that it had. Throws `untrusted`, and the
  * errors of reading the catalog; offline, it is read from the cache.
  */

@@ -44,7 +44,7 @@ export async function versionOf(
 }
 
 /**
- * Reads an API version in an earlier snapshot of the same catalog, which its registry keeps. Whoever trusts the catalog trusts its
+ * Reads an API version in an earlier snapshot of the same catalog, which its registry keeps. A user who trusts the catalog trusts its
  * snapshots, except where only certain bytes are trusted. `missing` for a snapshot that does not have it; undefined if the
  * snapshot cannot be read.
  */
@@ -73,7 +73,7 @@ export async function versionInSnapshot(
   }
 }
 
-/** The digests that alone are trusted; undefined for a catalog that is trusted whatever it contains. */
+/** The digests that alone are trusted; undefined for a catalog that is trusted with any content. */
 export function onlyDigests(grants: readonly TrustGrant[]): Digest[] | undefined {
   const digests = grants.flatMap(({ digest }) => digest ?? []);
   return grants.length > 0 && digests.length === grants.length ? digests : undefined;

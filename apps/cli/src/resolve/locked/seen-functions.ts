@@ -11,7 +11,7 @@ export interface SeenFunction extends SearchedFunction {
 
 /**
  * Records that a trusted catalog has a definition with this runtime. The bytes of a definition in the cache would not do: what
- * nobody trusts is cached too. `digest` is that of the catalog, for a user who trusts only exactly these bytes of it.
+ * no one trusts is cached too. `digest` is that of the catalog, for a user who trusts only exactly these bytes of it.
  */
 export async function rememberSeen(
   { cache, writer }: EntryStore,

@@ -5,7 +5,7 @@ import { type OptionTrust, requireTrust, type TrustGrant, unknownDigest, withKey
 import type { OpenContext, OpenedCatalog } from './open-context.js';
 import { hasTrustFile } from './pins.js';
 
-/** Opens a catalog that is needed. Throws `untrusted` if nobody trusts it, and the errors of reading it. */
+/** Opens a catalog that is needed. Throws `untrusted` if it is not trusted, and the errors of reading it. */
 export async function openCatalog(
   context: OpenContext,
   trust: Pick<OptionTrust, 'grants'>,

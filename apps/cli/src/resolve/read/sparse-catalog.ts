@@ -74,7 +74,7 @@ export class SparseCatalog implements CatalogReader {
     return this.#whole;
   }
 
-  /** Undefined for a server that is no krmhub registry. */
+  /** Undefined if the server is not a krmhub registry. */
   async #findByApi({ group, kind }: FunctionName): Promise<FoundFunction | undefined> {
     const { url, name } = this.#registry;
     const address = { type: 'http' as const, url: url + fillPath('catalogFunction', { name, group, kind }) };

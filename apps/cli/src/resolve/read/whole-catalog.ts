@@ -22,7 +22,7 @@ export class WholeCatalog implements CatalogReader {
   readonly #open: () => Promise<OpenCatalog>;
   #opened: Promise<OpenCatalog>;
 
-  /** `open` is called again after it threw a DamagedDocument, or a part that it opened did; it has to read all anew then. */
+  /** `open` is called again after it, or a part that it opened, threw a DamagedDocument. It must then read everything again. */
   private constructor(
     name: string,
     store: EntryStore,

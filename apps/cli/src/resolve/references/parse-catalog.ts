@@ -18,7 +18,7 @@ export interface NamedCatalog {
   reference: CatalogReference;
   /** Without the digest at its end, except of an OCI reference without a tag. Paths of files are absolute. */
   address: SourceAddress;
-  /** The same for every spelling of a reference; a digest is no part of it. */
+  /** The same for every spelling of a reference. It does not contain the digest. */
   identity: string;
   /** Digest at the end of the reference: of the bytes, or of the manifest of an OCI artifact. */
   digest?: Digest;

@@ -151,7 +151,7 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
   const { key = [], name, catalog, group, issuer, identity, identityPattern, releases } = options;
   if ([group, issuer, identity, identityPattern, releases].some((option) => option !== undefined)) {
     throw usageError(
-      'cannot pin the catalog: only --key, --name, --catalog, --valid-from and --valid-until apply to a catalog',
+      'cannot pin the catalog: only --key, --name, --catalog, --valid-from, and --valid-until apply to a catalog',
       'Pin the key of its registry: krmhub trust add URL --key registry.pub',
     );
   }

@@ -184,7 +184,7 @@ describe('krmhub trust add', () => {
       ['https://user:secret@krm.example.com/catalogs/default', '--key', 'a.pub'],
     ],
     [3, 'no file', ['nowhere.yaml']],
-    [1, 'a file that is no policy', ['a.pub']],
+    [1, 'a file that is not a policy', ['a.pub']],
   ])('ends with %i for %s, and with a way out', async (code, _, args) => {
     expect(await fails(code, 'add', ...args)).not.toContain('secret');
     expect(existsSync(file)).toBe(false);

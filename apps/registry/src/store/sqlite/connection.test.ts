@@ -179,7 +179,7 @@ describe('a database file', () => {
   });
 
   it('that is not a database is left alone', async () => {
-    await writeFile(file, 'this is a text, which somebody may want to keep\n'.repeat(100));
+    await writeFile(file, 'this is a text that its owner may need\n'.repeat(100));
     await expect(openSqliteStore(file)).rejects.toMatchObject({
       code: 'unavailable',
       message: 'the database is corrupt: the file is not a database (SQLITE_NOTADB)',

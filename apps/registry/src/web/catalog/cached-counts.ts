@@ -73,7 +73,7 @@ export class CachedCounts {
   }
 }
 
-/** Returns the serial that stands for the newest state of a catalog, also if that has no snapshot. */
+/** Returns the serial of the newest state of a catalog, also if that state has no snapshot. */
 export function reportSerial({ newest }: CatalogRecord): number {
   return (newest?.serial ?? 0) + 1;
 }

@@ -69,21 +69,18 @@ const writable = nasty.filter((definition) => {
 });
 
 describe('splitEntries', () => {
-  it.each(RENDITIONS)(
-    'finds in %s the entries that a parser reads, whatever texts they have',
-    (rendition) => {
-      expect(writable.length).toBeGreaterThan(100);
-      // One by one, because some texts are no YAML that is read: they would spoil the whole.
-      const read = writable.map((definition) => {
-        const whole = readCatalog(rendered(rendition, [definition]), 'test', { defaults: {} });
-        return 'entries' in whole ? whole.entries[0] : whole;
-      });
-      expect(read.filter((one) => one !== undefined && 'definition' in one).length).toBeGreaterThan(100);
-      expect(readSplit(rendered(rendition, writable))).toEqual(
-        writable.map(({ group, names }, at) => ({ group, kind: names.kind, read: read[at] })),
-      );
-    },
-  );
+  it.each(RENDITIONS)('finds in %s the entries that a parser reads, with any texts', (rendition) => {
+    expect(writable.length).toBeGreaterThan(100);
+    // One by one, because some texts are not valid YAML, and would make the whole document invalid.
+    const read = writable.map((definition) => {
+      const whole = readCatalog(rendered(rendition, [definition]), 'test', { defaults: {} });
+      return 'entries' in whole ? whole.entries[0] : whole;
+    });
+    expect(read.filter((one) => one !== undefined && 'definition' in one).length).toBeGreaterThan(100);
+    expect(readSplit(rendered(rendition, writable))).toEqual(
+      writable.map(({ group, names }, at) => ({ group, kind: names.kind, read: read[at] })),
+    );
+  });
 
   it('finds the lines of snapshot.json', () => {
     const digest = sha256('');

@@ -105,7 +105,7 @@ function isIndented(document: Buffer, at: number): boolean {
   return at + 4 <= document.length && document.readUInt32BE(at) === 0x20202020;
 }
 
-/** A scalar that stands plain or double-quoted. */
+/** A plain or double-quoted scalar. */
 function plainText(scalar: string): string | undefined {
   if (!scalar.startsWith('"')) return scalar;
   try {
@@ -141,7 +141,7 @@ function splitJson(
   return undefined;
 }
 
-/** Undefined for what is no name: it may be a comment, or another spelling that only a parser reads. */
+/** Undefined if the text is not a name: it may be a comment, or a spelling that only a parser reads. */
 function readName(group: string | undefined, kind: string | undefined): FunctionName | undefined {
   return group !== undefined && kind !== undefined && isGroup(group) && isKind(kind)
     ? { group, kind }

@@ -11,7 +11,7 @@ export function writeYamlTree(root: YamlNode): string {
   return pieces.join('');
 }
 
-/** `onLine`: the first key stands behind the dash of a list. */
+/** `onLine`: the first key follows the dash of a list. */
 function writeMap(entries: YamlMap['entries'], indent: string, onLine: boolean, pieces: string[]): void {
   entries.forEach(([key, value], index) => {
     if (index > 0 || !onLine) pieces.push(indent);

@@ -6,8 +6,8 @@ import { FINDABLE } from './rows.js';
 const WEIGHTS = '10, 5, 2, 1, 1';
 
 /**
- * Largest number of hits that bm25 ranks. Ranking costs ten times as much as finding, and with more hits nobody
- * notices: whether the words match the kind or tags decides the first pages.
+ * Largest number of hits that bm25 ranks. Ranking costs ten times as much as finding, and has no visible
+ * effect with more hits: matches of the kind or tags come on the first pages.
  */
 const MAX_WEIGHED = 1_000;
 
