@@ -1,11 +1,12 @@
 // Bundles the built program and its imports into a few files. Node spends most of its start time on finding
 // and reading modules, of which a registry has some 900. `apps/cli/bin/krmhub.js` runs the bundle while it
 // is newer than everything it was made from, so that `tsc -b` alone is enough to try a change.
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { mergeChunks } from './merge-chunks.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const outdir = path.join(root, 'apps/cli/dist/bundle');
@@ -19,7 +20,8 @@ const workspaces = [
   'packages/signing',
 ];
 workspaces.push('packages/functions', 'packages/sources', 'apps/registry', 'apps/cli');
-const changed = [fileURLToPath(import.meta.url), ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
+const scripts = ['scripts/bundle.mjs', 'scripts/merge-chunks.mjs'];
+const changed = [...scripts, ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
 const bundled = modified('apps/cli/dist/bundle/krmhub.js');
 if (bundled !== undefined && changed.every((file) => (modified(file) ?? 0) <= bundled)) process.exit(0);
 
@@ -68,29 +70,45 @@ const ownModules = {
 const BUILT_ENTRY = `import { fileURLToPath } from 'node:url';
 export const builtEntry = (entry) => fileURLToPath(new URL('./' + entry + '.js', import.meta.url));`;
 
-rmSync(outdir, { recursive: true, force: true });
-await build({
+const { outputFiles, metafile } = await build({
   entryPoints: [
     { in: path.join(root, 'apps/cli/dist/main.js'), out: 'krmhub' },
     // What plugins of kustomize start.
     { in: path.join(root, 'apps/cli/dist/plugin.js'), out: 'plugin' },
     ...entries.map(([out, file]) => ({ in: file, out })),
   ],
+  absWorkingDir: root,
   outdir,
+  write: false,
+  metafile: true,
   bundle: true,
   splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node20.17',
   external: EXTERNAL,
-  // CommonJS libraries call `require` for Node modules.
-  banner: {
-    js: "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);",
-  },
+  // Comments are half of some libraries. Names stay, and lines are short enough for a stack trace.
+  minifyWhitespace: true,
+  lineLimit: 120,
   legalComments: 'none',
   logLevel: 'warning',
   plugins: [ownModules],
 });
+const chunks = new Map(outputFiles.map(({ path: file, text }) => [path.basename(file), withRequire(text)]));
+await mergeChunks(chunks, metafile.outputs);
+rmSync(outdir, { recursive: true, force: true });
+mkdirSync(outdir, { recursive: true });
+// The program last: what it was made from is compared with its time.
+const program = chunks.get('krmhub.js');
+chunks.delete('krmhub.js');
+for (const [name, text] of chunks) writeFileSync(path.join(outdir, name), text);
+writeFileSync(path.join(outdir, 'krmhub.js'), program);
+
+/** CommonJS libraries call `require` for Node modules, in the one chunk that defines what they call. */
+function withRequire(text) {
+  if (!/\btypeof require\b/.test(text)) return text;
+  return `import { createRequire as createBundleRequire } from 'node:module';\nconst require = createBundleRequire(import.meta.url);\n${text}`;
+}
 
 function modified(file) {
   return statSync(path.resolve(root, file), { throwIfNoEntry: false })?.mtimeMs;

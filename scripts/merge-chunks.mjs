@@ -1,0 +1,130 @@
+// Node spends about half a millisecond on each module, and a bundle that is split for many commands has hundreds of them.
+// This puts what a command usually loads into a few files: the chunks that the same commands load become one.
+import path from 'node:path';
+import { rollup } from 'rollup';
+
+/**
+ * The modules that each of these loads in a usual run, besides their static imports. A missing one makes that run slower;
+ * `test/loaded-files.test.ts` counts the files of each.
+ *
+ * What a later list has in common with an earlier one is in the files of the earlier one, so that those of the first, which
+ * run most often, stay few. A registry is not here: each of its threads would load what the others need.
+ */
+const STARTS = [
+  {
+    program: ['apps/cli/dist/main.js'],
+    plugin: ['apps/cli/dist/plugin.js'],
+    resolve: [
+      'apps/cli/dist/commands/resolve.js',
+      'apps/cli/dist/resolve/resolve-function.js',
+      'apps/cli/dist/resolve/open/open-file.js',
+    ],
+    build: [
+      'apps/cli/dist/commands/build.js',
+      'apps/cli/dist/kustomize/build/build-kustomization.js',
+      'apps/cli/dist/run/local-runner.js',
+    ],
+  },
+  {
+    fetch: [
+      'apps/cli/dist/resolve/open/open-remote.js',
+      'apps/cli/dist/resolve/read/sparse-catalog.js',
+      'apps/cli/dist/registry/source-fetcher.js',
+      'packages/sources/dist/http/http-source.js',
+    ],
+    search: ['apps/cli/dist/commands/search.js', 'apps/cli/dist/functions/search-functions.js'],
+  },
+];
+
+/**
+ * Merges chunks of a bundle, given by name with their text, in place. `outputs` are those of esbuild's metafile. A chunk that
+ * others import keeps its file, which names what the merged one has.
+ */
+export async function mergeChunks(texts, outputs) {
+  const chunks = new Map(
+    Object.entries(outputs).map(([file, output]) => [path.posix.basename(file), output]),
+  );
+  const groups = groupsOf(chunks);
+  const bundle = await rollup({
+    input: [...groups.keys()].filter((name) => isNeededOutside(name, chunks, groups)),
+    treeshake: false,
+    onwarn: ({ message }) => {
+      throw new Error(`cannot merge chunks: ${message}`);
+    },
+    plugins: [
+      {
+        name: 'chunks',
+        resolveId: (name) => {
+          const chunk = path.posix.basename(name);
+          return groups.has(chunk) ? chunk : { id: name, external: 'absolute' };
+        },
+        load: (name) => texts.get(name),
+      },
+    ],
+  });
+  const { output } = await bundle.generate({
+    format: 'es',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name].js',
+    manualChunks: (name) => groups.get(name),
+    onlyExplicitManualChunks: true,
+    hoistTransitiveImports: false,
+    minifyInternalExports: false,
+  });
+  await bundle.close();
+  for (const name of groups.keys()) texts.delete(name);
+  for (const { fileName, code } of output) texts.set(fileName, code);
+}
+
+/** Returns the merged chunk, by its name, of each chunk that one of the starts loads. */
+function groupsOf(chunks) {
+  const groups = new Map();
+  for (const list of STARTS) {
+    const starts = new Map();
+    for (const [start, modules] of Object.entries(list)) {
+      for (const name of staticImports(
+        chunks,
+        modules.flatMap((module) => chunksOf(chunks, module)),
+      )) {
+        if (!groups.has(name)) starts.set(name, [...(starts.get(name) ?? []), start]);
+      }
+    }
+    for (const [name, names] of starts) groups.set(name, `shared-${names.join('-')}`);
+  }
+  return groups;
+}
+
+/** The chunk that has a module, and the one that a dynamic import of it names. */
+function chunksOf(chunks, module) {
+  const found = [...chunks].filter(([, { inputs, entryPoint }]) => module in inputs || entryPoint === module);
+  if (found.length === 0) throw new Error(`scripts/merge-chunks.mjs: ${module} is not in the bundle`);
+  return found.map(([name]) => name);
+}
+
+function staticImports(chunks, names) {
+  const found = new Set();
+  const add = (name) => {
+    if (found.has(name)) return;
+    found.add(name);
+    for (const imported of importsOf(chunks, name, ['import-statement'])) add(imported);
+  };
+  for (const name of names) add(name);
+  return found;
+}
+
+/** Reports whether a chunk is started by its name, or imported by one that is not merged. */
+function isNeededOutside(name, chunks, groups) {
+  if (chunks.get(name).entryPoint !== undefined && !/-[A-Z0-9]{8}\.js$/.test(name)) return true;
+  return [...chunks.keys()].some(
+    (other) =>
+      !groups.has(other) && importsOf(chunks, other, ['import-statement', 'dynamic-import']).includes(name),
+  );
+}
+
+function importsOf(chunks, name, kinds) {
+  return chunks
+    .get(name)
+    .imports.filter(({ kind }) => kinds.includes(kind))
+    .map(({ path: to }) => path.posix.basename(to))
+    .filter((to) => chunks.has(to));
+}
