@@ -170,7 +170,7 @@ async function renderConfiguration() {
     '| `KRMHUB_CACHE` | folder of the cache of catalogs; the default is `krmhub` in `XDG_CACHE_HOME`, else in `~/.cache` |',
     '| `KRMHUB_TRUST` | trust file; the default is `trust.yaml` next to the credentials of `krmhub login` |',
     '| `KRMHUB_TOKEN_SERVICES` | token services on other hosts that are allowed to get OCI credentials: `REGISTRY=ORIGIN`, separated by commas |',
-    '| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` | proxy to use |',
+    '| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` | proxy to use, also for catalogs, executables, and bases over HTTP, OCI, and git with HTTP |',
     '| `NO_PROXY` | hosts without the proxy; connections to the local machine never use it |',
     '| `NODE_EXTRA_CA_CERTS` | file with additional CA certificates to trust |',
     '',

@@ -233,7 +233,24 @@ describe('a lock file that was made before the key was pinned', () => {
     const before = await text();
     expect(before).not.toContain('key:');
     await user.run(['trust', 'add', catalogUrl(), '--key', path.join(root, 'hub.pub')]);
-    expect((await user.run(['explain', 'app', '--frozen'])).exitCode).toBe(4);
+    const frozen = await user.run(['explain', 'app', '--frozen']);
+    expect([frozen.exitCode, frozen.out() + frozen.err()]).toEqual([
+      4,
+      expect.stringContaining('its key is pinned, but the lock file was made without the key'),
+    ]);
+    expect(frozen.out() + frozen.err()).toContain('krmhub lock');
+    // Where the catalog can be read, its signature says enough.
+    expect((await user.run(['explain', 'app'])).exitCode).toBe(0);
+    await writeFile(
+      path.join(user.folder, 'app/krmhub.lock'),
+      before.replace(/^( {2}digest: .*\n)/m, `$1  key: sha256:${'e'.repeat(64)}\n`),
+    );
+    const other = await user.run(['explain', 'app', '--frozen']);
+    expect([other.exitCode, other.out() + other.err()]).toEqual([
+      4,
+      expect.stringContaining('and another one is pinned'),
+    ]);
+    await writeFile(path.join(user.folder, 'app/krmhub.lock'), before);
     const io = await user.run(['lock', 'app']);
     expect([io.exitCode, io.out(), io.err()]).toEqual([0, '', expect.stringContaining('wrote')]);
     expect((await text()).replace(/^ {2}key: .*\n/m, '')).toBe(before);

@@ -78,6 +78,14 @@ describe('a forged lock file', () => {
     expect((await explain(...trusted)).image).toBe(`localhost:9/setlabels@sha256:${A}`);
   });
 
+  it('is refused frozen by the machine that locked, also if no registry of its image responded', async () => {
+    await lockedPackage();
+    expect(await lockText()).not.toContain('platforms:');
+    await forge(evilImage);
+    const { exitCode, reason } = await explain(...trusted, '--frozen');
+    expect([exitCode, reason]).toEqual([4, expect.stringContaining('the lock file does not follow')]);
+  });
+
   it('without anything in the cache is refused too, except where it is frozen', async () => {
     await lockedPackage();
     await forge(evilImage);

@@ -7,7 +7,7 @@ import { type Located, registryRelease } from './locked/locked-entry.js';
 import { type OptionTrust, requireTrust, type TrustGrant, withKey } from './open/catalog-trust.js';
 import { hasTrustFile } from './open/pins.js';
 import type { EntryOrigin } from './read/catalog-reader.js';
-import type { NamedCatalog } from './references/parse-catalog.js';
+import { describeReference, type NamedCatalog } from './references/parse-catalog.js';
 import { readReleaseState } from './release/registry-release.js';
 import type { CatalogState, Resolution } from './resolution.js';
 import { describeState, requireSigner } from './resolve-entry.js';
@@ -118,14 +118,29 @@ async function requireLockedTrust(
   grants: readonly TrustGrant[],
   { catalog, state }: Pick<Located, 'catalog' | 'state'>,
 ): Promise<string> {
-  const key = state.key !== undefined && (await isPinned(io, catalog, state.key)) ? state.key : undefined;
+  const pinned = await pinnedKeys(io, catalog);
+  const key = state.key !== undefined && pinned?.includes(state.key) === true ? state.key : undefined;
+  if (grants.length === 0 && pinned !== undefined && key === undefined) {
+    const reason =
+      state.key === undefined
+        ? 'its key is pinned, but the lock file was made without the key'
+        : `the lock file says that the key ${state.key} signed it, and another one is pinned`;
+    throw new KrmhubError(
+      'untrusted',
+      `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`,
+      {
+        hint: 'Without --frozen, its signature is verified. To add the pinned key to the lock file: krmhub lock',
+      },
+    );
+  }
   return requireTrust(io, catalog, withKey(grants, key), {
     ...(state.digest === undefined ? {} : { bytes: state.digest }),
   });
 }
 
-async function isPinned(io: SearchContext['io'], { address }: NamedCatalog, key: string): Promise<boolean> {
-  if (!(await hasTrustFile(io))) return false;
+/** Fingerprints of the keys that are pinned for a catalog; undefined if none is. */
+async function pinnedKeys(io: SearchContext['io'], { address }: NamedCatalog): Promise<string[] | undefined> {
+  if (!(await hasTrustFile(io))) return undefined;
   const { findPin } = await import('../trust/pinned-catalogs.js');
   const { repositoryUrl } = await import('../trust/pinned-artifact.js');
   const { parseReference } = await import('@krmhub/oci');
@@ -136,7 +151,7 @@ async function isPinned(io: SearchContext['io'], { address }: NamedCatalog, key:
         ? repositoryUrl(parseReference(address.reference))
         : undefined;
   const pin = place === undefined ? undefined : await findPin(io, place);
-  return pin?.keys.some(({ fingerprint }) => fingerprint === key) === true;
+  return pin?.keys.map(({ fingerprint }) => fingerprint);
 }
 
 async function releaseWarnings(
