@@ -54,7 +54,9 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     resolve: ['values', 'syntax'],
     regexp: ['text'],
     builtins: ['text', 'values'],
-    index: ['text', 'values', 'syntax', 'resolve', 'regexp', 'builtins'],
+    evaluate: ['values', 'syntax', 'resolve', 'builtins'],
+    convert: ['values'],
+    index: ['text', 'values', 'syntax', 'resolve', 'regexp', 'builtins', 'evaluate', 'convert'],
   },
   'packages/catalog': {
     ports: [],

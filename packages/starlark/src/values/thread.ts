@@ -64,7 +64,7 @@ export class Thread {
 
   /** Counts `n` steps: a built-in function counts the elements that it handles. */
   step(n: number): void {
-    this.fuel -= n;
+    this.fuel -= Math.ceil(n);
     if (this.fuel < 0) this.refuel();
   }
 
