@@ -17,6 +17,7 @@ const STARTS = [
     resolve: [
       'apps/cli/dist/commands/resolve.js',
       'apps/cli/dist/resolve/resolve-function.js',
+      'apps/cli/dist/lock/open-lock.js',
       'apps/cli/dist/resolve/open/open-file.js',
     ],
     build: [
@@ -66,7 +67,8 @@ export async function mergeChunks(texts, outputs) {
     format: 'es',
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
-    manualChunks: (name) => groups.get(name),
+    // A program runs when it is loaded, so that nothing else may be in its file.
+    manualChunks: (name) => (isProgram(chunks, name) ? undefined : groups.get(name)),
     onlyExplicitManualChunks: true,
     hoistTransitiveImports: false,
     minifyInternalExports: false,
@@ -112,9 +114,14 @@ function staticImports(chunks, names) {
   return found;
 }
 
+/** Reports whether a chunk is started by its name, which then has no hash. */
+function isProgram(chunks, name) {
+  return chunks.get(name).entryPoint !== undefined && !/-[A-Z0-9]{8}\.js$/.test(name);
+}
+
 /** Reports whether a chunk is started by its name, or imported by one that is not merged. */
 function isNeededOutside(name, chunks, groups) {
-  if (chunks.get(name).entryPoint !== undefined && !/-[A-Z0-9]{8}\.js$/.test(name)) return true;
+  if (isProgram(chunks, name)) return true;
   return [...chunks.keys()].some(
     (other) =>
       !groups.has(other) && importsOf(chunks, other, ['import-statement', 'dynamic-import']).includes(name),

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -111,4 +111,18 @@ it.each(cases)('$what loads few files and libraries', ({ run, files, kilobytes, 
   const counted = bundled(run());
   expect(counted.files).toBeLessThanOrEqual(files);
   expect(counted.kilobytes).toBeLessThanOrEqual(kilobytes);
+});
+
+it('runs only the program that was started', async () => {
+  const refused = spawnSync(
+    process.execPath,
+    [path.join(root, 'apps/cli/dist/bundle/krmhub.js'), 'build', 'x'],
+    {
+      cwd: folder,
+      env: cleanEnvironment(folder, env),
+      encoding: 'utf8',
+    },
+  );
+  expect(refused.stderr.match(/^error: .*$/gm)).toEqual([expect.stringContaining('cannot read x')]);
+  expect(refused.stdout).toBe('');
 });
