@@ -97,6 +97,17 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build', why), () => {
     expect(user.snapshot('Hang')).toEqual(before);
   });
 
+  it('ends where kustomize alone is killed, and so does the function', async () => {
+    const { child, closed, stderr } = await startHanging();
+    const { stdout } = spawnSync('pgrep', ['-P', String(child.pid), '-x', 'kustomize'], { encoding: 'utf8' });
+    expect(stdout).toMatch(/^\d+\n$/);
+    process.kill(Number(stdout), 'SIGKILL');
+    expect(await closed).toEqual([1, null]);
+    expect(stderr()).toContain('kustomize ended by SIGKILL');
+    expect(runningFunctions()).toEqual([]);
+    expect(user.leftovers()).toEqual([]);
+  });
+
   it('ends while it pulls an image, and so does the engine', async () => {
     user.write({
       'pull/catalog.yaml': catalogText(

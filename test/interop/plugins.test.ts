@@ -185,6 +185,18 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
       expect([leftovers(), running()]).toEqual([[], []]);
     });
 
+    it('end it soon where kustomize alone is killed', async () => {
+      await done('plugins', 'remove', 'Logger');
+      // With the timeout of five minutes.
+      await done('plugins', 'install', '-c', 'hang.yaml', '--allow-exec', '--kind', 'Logger');
+      const child = user.start('kustomize', ['build', 'hang', ...PLUGINS]);
+      const ended = once(child, 'exit');
+      await expect.poll(running).not.toEqual([]);
+      child.kill('SIGKILL');
+      await ended;
+      await expect.poll(() => [leftovers(), running()]).toEqual([[], []]);
+    });
+
     it.each(['SIGINT', 'SIGTERM'] as const)('end it on %s', async (signal) => {
       const child = user.start('kustomize', ['build', 'hang', ...PLUGINS], { detached: true });
       const closed = once(child, 'close');

@@ -3,6 +3,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
+import { watchCaller } from '../io/watch-caller.js';
 import { openRunner } from '../run/open-runner.js';
 import { parseExecutable } from './exec-line.js';
 
@@ -19,10 +20,7 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
   if (input.byteLength > MAX_INPUT_BYTES) {
     throw new KrmhubError('too-large', `the ResourceList has more than ${MAX_INPUT_BYTES} bytes`);
   }
-  const stop = new AbortController();
-  void io
-    .waitForStop()
-    .then(() => stop.abort(new KrmhubError('unavailable', 'interrupted before the function ended')));
+  const signal = watchCaller(io, 'the function');
   const runner = await openRunner(io, { allowExec: true, network: false, mounts: [] });
   try {
     const kind = platforms[0]!.bin;
@@ -31,7 +29,7 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
       kind,
       runtime: { type: 'exec', platforms },
     });
-    const { output, stderr, exitCode } = await prepared.run(input, { signal: stop.signal });
+    const { output, stderr, exitCode } = await prepared.run(input, { signal });
     await write(io.stderr, stderr);
     // kpt reads the results of a function that failed, too.
     await write(io.stdout, output);

@@ -28,7 +28,9 @@ export interface Build {
 /** Lets kustomize build the copy, and runs the functions that it asks for. Throws if it failed, or left one out. */
 export async function runBuild(io: Io, build: Build): Promise<void> {
   const { name, layer, kustomize, folder, copy, planned, signal } = build;
-  const handler = new PlannedCalls(planned, name, signal);
+  // A function whose kustomize has ended runs for nothing.
+  const kustomizeEnded = new AbortController();
+  const handler = new PlannedCalls(planned, name, AbortSignal.any([signal, kustomizeEnded.signal]));
   const calls = await FunctionCalls.serve(folder, planned.length, (call) => handler.run(call));
   const remote = remoteFolders(layer);
   const mapPaths = (text: string) =>
@@ -36,12 +38,15 @@ export async function runBuild(io: Io, build: Build): Promise<void> {
   let code: number | NodeJS.Signals;
   try {
     const run = { kustomize, folder: copy.at(layer.folder), args: kustomizeFlags(build), mapPaths };
-    code = await runKustomize(io, run, folder, signal);
+    code = await runKustomize(io, run, folder, {
+      signal,
+      onExit: () => kustomizeEnded.abort(new KrmhubError('unavailable', 'kustomize has ended')),
+    });
   } finally {
     await calls.close();
   }
   signal.throwIfAborted();
-  if (calls.failure !== undefined) throw calls.failure;
+  if (calls.failure !== undefined && typeof code === 'number') throw calls.failure;
   if (code !== 0) {
     const how = typeof code === 'number' ? `with exit code ${code}` : `by ${code}`;
     const message = `cannot build ${name}: ${path.basename(kustomize.file)} ended ${how}`;

@@ -22,13 +22,13 @@ const MAX_LINE_CHARACTERS = 1_048_576;
 
 /**
  * Runs kustomize in its own process group. Its output is passed on byte by byte, its messages with mapped paths. Returns its
- * exit code, or the name of the signal that ended it. An abort ends the whole group.
+ * exit code, or the name of the signal that ended it. An abort ends the whole group. When kustomize ends, so does what it started.
  */
 export async function runKustomize(
   io: Io,
   { kustomize, folder, args, mapPaths }: KustomizeRun,
   { bin, plugins, temporary, groupFile }: BuildFolder,
-  signal: AbortSignal,
+  { signal, onExit }: { signal: AbortSignal; onExit(): void },
 ): Promise<number | NodeJS.Signals> {
   signal.throwIfAborted();
   const child = spawn(kustomize.file, [...kustomize.command, folder, ...args], {
@@ -50,6 +50,11 @@ export async function runKustomize(
     child.on('close', (code, endedBy) => resolve(code ?? endedBy!));
   });
   const stop = () => signalGroup(child, 'SIGKILL');
+  child.on('exit', () => {
+    onExit();
+    // Calls of functions hold its standard error open.
+    stop();
+  });
   const orStop = (work: Promise<void>) =>
     work.catch((error: unknown) => {
       stop();

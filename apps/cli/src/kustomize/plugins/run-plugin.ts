@@ -5,6 +5,7 @@ import { type YamlNode, yamlField, yamlText } from '@krmhub/schema/lossless-yaml
 import { readFileUpTo, readStdin } from '../../files/read-file.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import { type Io, write } from '../../io/io.js';
+import { watchCaller } from '../../io/watch-caller.js';
 import { LocalRunner } from '../../run/local-runner.js';
 import { formatPlugin } from './plugin-folder.js';
 import { type PluginPin, type PluginRecord, readRecord } from './plugin-record.js';
@@ -52,6 +53,7 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   const root = io.env.KUSTOMIZE_PLUGIN_CONFIG_ROOT ?? io.cwd;
   const pin = (await isFile(path.join(root, LOCK_FILE))) ? await lockedPin(io, record, root) : record.pins[0];
   const { engine, sandbox, permissions } = record;
+  const signal = watchCaller(io, name);
   const runner = new LocalRunner(io, permissions, {
     tools: {
       ...(engine === undefined ? {} : { engine }),
@@ -60,9 +62,7 @@ export async function runPlugin(io: Io, args: readonly string[]): Promise<void> 
   });
   try {
     const prepared = await runner.prepare({ ...record.function, ...pin });
-    const stop = new AbortController();
-    void io.waitForStop().then(() => stop.abort(new KrmhubError('unavailable', `${name} was stopped`)));
-    const result = await prepared.run(resourceList(request), { folder: root, signal: stop.signal });
+    const result = await prepared.run(resourceList(request), { folder: root, signal });
     if (result.exitCode === 0 && result.stderr.byteLength + result.results.length === 0) {
       await write(io.stdout, readResponse(result.output, request, name));
       return;
