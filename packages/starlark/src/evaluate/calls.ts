@@ -1,6 +1,6 @@
 import { getAttribute } from '../builtins/attributes.js';
 import { methodsOf } from '../builtins/method-tables.js';
-import type { MethodBody } from '../values/builtin.js';
+import { failedIn, type MethodBody } from '../values/builtin.js';
 import { call } from '../values/call.js';
 import { Dict } from '../values/dict.js';
 import { EvaluationError } from '../values/evaluation-error.js';
@@ -82,12 +82,17 @@ export function callMethod(
   thread: Thread,
   callee: Callee,
   object: Value,
+  name: string,
   args: readonly Value[],
   kwargs: Kwargs = NO_KWARGS,
 ): Value {
   if (typeof callee !== 'function') return call(thread, callee, args, kwargs);
   if (--thread.fuel < 0) thread.refuel();
-  return callee(thread, object, args, kwargs);
+  try {
+    return callee(thread, object, args, kwargs);
+  } catch (error) {
+    throw failedIn(name, error);
+  }
 }
 
 /** Returns positional arguments with those of `*args`. */

@@ -5,10 +5,13 @@ import type { CodeWriter } from './code-writer.js';
 export function generateCall(writer: CodeWriter, call: CallExpression): string {
   const { callee, args, paren } = call;
   let target: string;
+  /** The object and the name of a method. */
   let object: string | undefined;
   if (callee.kind === 'dot') {
-    object = writer.expression(callee.object);
-    target = writer.compute(callee.dot, `findMethod(${object},${writer.program.constant(callee.name)})`);
+    const name = writer.program.constant(callee.name);
+    const value = writer.expression(callee.object);
+    object = `${value},${name}`;
+    target = writer.compute(callee.dot, `findMethod(${object})`);
   } else {
     target = writer.expression(callee);
   }

@@ -81,9 +81,10 @@ function comparison(operator: string, x: string, y: string): string {
   const test = bothNumbers(x, y);
   switch (operator) {
     case '==':
-      return `(${x}===${y}||isEqual(thread,${x},${y}))`;
-    case '!=':
-      return `!(${x}===${y}||isEqual(thread,${x},${y}))`;
+    case '!=': {
+      const general = `${operator === '!=' ? '!' : ''}isEqual(thread,${x},${y})`;
+      return test === '' ? general : `(${test}?${x}${operator}=${y}:${general})`;
+    }
     case 'in':
       return `isIn(thread,${x},${y})`;
     case 'not in':

@@ -38,7 +38,10 @@ export function run(program: Program, options: RunOptions = {}): RunResult {
   const links: RunLinks = {
     load: (current, module) => loadModule(options, current, module),
     loadName: (loaded, name, module) => loadName(loaded as LoadedModule, name, module),
-    unwind: (error, current, code, offset) => unwind(error, current, code, source.positionAt(offset)),
+    unwind: (error, current, code, offset) => {
+      const position = source.positionAt(offset);
+      return unwind(error, current, code, position, source.line(position.line));
+    },
   };
   const topLevel = program.instantiate(externals, links);
   if (thread.depth >= thread.limits.maxDepth) thread.overflow();

@@ -8,12 +8,13 @@ export function unwind(
   error: unknown,
   thread: Thread,
   code: FunctionCode,
-  position: Position | undefined,
+  position: Position,
+  sourceLine: string | undefined,
 ): EvaluationError {
   thread.depth--;
   code.active = false;
   const failure = error instanceof EvaluationError ? error : fromJavaScript(error);
-  failure.stackFrames.unshift({ name: code.name, position });
+  failure.stackFrames.unshift({ name: code.name, position, sourceLine });
   return failure;
 }
 
@@ -22,7 +23,7 @@ function fromJavaScript(error: unknown): EvaluationError {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof RangeError) {
     return message.includes('call stack')
-      ? new EvaluationError('too many nested calls', { limit: 'depth' })
+      ? new EvaluationError('Starlark stack overflow: too many nested calls', { limit: 'depth' })
       : new EvaluationError(`too much memory: ${message}`, { limit: 'memory' });
   }
   return new EvaluationError(`internal error: ${message}`, { cause: error });

@@ -1,6 +1,7 @@
 import { Dict } from './dict.js';
 import { EvaluationError } from './evaluation-error.js';
 import type { FunctionCode } from './function-code.js';
+import { quoteString } from './repr.js';
 import { suggest } from './spelling.js';
 import { Tuple } from './tuple.js';
 import type { Kwargs, Value } from './value.js';
@@ -56,11 +57,11 @@ function bindKeyword(
   const index = parameters.indexOf(key);
   if (index < 0 && rest === undefined) {
     throw new EvaluationError(
-      `function ${name} got an unexpected keyword argument ${key}${suggest(key, parameters)}`,
+      `function ${name} got an unexpected keyword argument ${quoteString(key)}${suggest(key, parameters)}`,
     );
   }
   if (index < 0 ? rest!.has(key) : bound[index] !== undefined) {
-    throw new EvaluationError(`function ${name} got multiple values for parameter ${key}`);
+    throw new EvaluationError(`function ${name} got multiple values for parameter ${quoteString(key)}`);
   }
   if (index < 0) rest!.set(key, value);
   else bound[index] = value;

@@ -1,4 +1,4 @@
-import { compositeKey } from './key-text.js';
+import { EvaluationError } from './evaluation-error.js';
 import type { Thread } from './thread.js';
 import { typeName } from './type-name.js';
 import { HeapValue, type Key, type Kwargs, type ReprWriter, type Value } from './value.js';
@@ -24,6 +24,12 @@ export function methodTable<Receiver extends Value>(
   return new Map(methods as unknown as readonly (readonly [string, MethodBody])[]);
 }
 
+/** Returns an error after noting in which built-in function it arose. */
+export function failedIn(name: string, error: unknown): unknown {
+  if (error instanceof EvaluationError && error.stackFrames.length === 0) error.builtin ??= name;
+  return error;
+}
+
 /** A built-in function: `len`. */
 export class Builtin extends HeapValue {
   constructor(
@@ -46,7 +52,11 @@ export class Builtin extends HeapValue {
   }
 
   override call(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-    return this.body(thread, args, kwargs);
+    try {
+      return this.body(thread, args, kwargs);
+    } catch (error) {
+      throw failedIn(this.name, error);
+    }
   }
 
   override get callable(): boolean {
@@ -69,11 +79,7 @@ export class BoundMethod extends HeapValue {
   }
 
   override hashKey(): Key {
-    return compositeKey(`m${this.name}:`, [this.receiver]);
-  }
-
-  override equalTo(other: HeapValue): boolean {
-    return this.name === (other as BoundMethod).name && this.receiver === (other as BoundMethod).receiver;
+    return this;
   }
 
   override writeRepr(writer: ReprWriter): void {
@@ -81,7 +87,11 @@ export class BoundMethod extends HeapValue {
   }
 
   override call(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-    return this.body(thread, this.receiver, args, kwargs);
+    try {
+      return this.body(thread, this.receiver, args, kwargs);
+    } catch (error) {
+      throw failedIn(this.name, error);
+    }
   }
 
   override get callable(): boolean {

@@ -26,7 +26,7 @@ export class Bytes extends HeapValue {
   }
 
   override at(index: number): Value | undefined {
-    return this.value[index];
+    return new Bytes(this.value.slice(index, index + 1));
   }
 
   override slice(start: number, end: number, step: number, thread: Thread | undefined): Bytes {

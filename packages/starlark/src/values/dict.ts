@@ -105,8 +105,15 @@ export class Dict extends HeapValue {
     this.iterators += change;
   }
 
+  /** A value that is not hashable is never a key. */
   override contains(element: Value): boolean {
-    return this.has(element);
+    if (!(element instanceof HeapValue)) return this.has(element);
+    try {
+      return this.has(element);
+    } catch (error) {
+      if (error instanceof EvaluationError) return false;
+      throw error;
+    }
   }
 
   override writeRepr(writer: ReprWriter): void {

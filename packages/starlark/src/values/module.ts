@@ -1,4 +1,5 @@
-import { HeapValue, type ReprWriter, type Value } from './value.js';
+import { EvaluationError } from './evaluation-error.js';
+import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** A named collection of functions and constants, like `json`. */
 export class Module extends HeapValue {
@@ -22,6 +23,10 @@ export class Module extends HeapValue {
 
   override attributeNames(): readonly string[] {
     return [...this.#members.keys()].sort();
+  }
+
+  override hashKey(): Key {
+    throw new EvaluationError('unhashable: module');
   }
 
   override writeRepr(writer: ReprWriter): void {

@@ -1,5 +1,6 @@
+import { EvaluationError } from './evaluation-error.js';
 import type { Thread } from './thread.js';
-import { HeapValue, type ReprWriter, type Value } from './value.js';
+import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** The result of `range`: an immutable sequence of ints that is not stored. */
 export class Range extends HeapValue {
@@ -54,6 +55,10 @@ export class Range extends HeapValue {
     if (typeof element !== 'number') return false;
     const index = (element - this.start) / this.step;
     return index >= 0 && index < this.size && Number.isInteger(index);
+  }
+
+  override hashKey(): Key {
+    throw new EvaluationError('unhashable: range');
   }
 
   override writeRepr(writer: ReprWriter): void {

@@ -92,7 +92,7 @@ export class Thread {
 
   /** Throws the error for too many nested calls. */
   overflow(): never {
-    throw new EvaluationError(`too many nested calls: the limit is ${this.limits.maxDepth}`, {
+    throw new EvaluationError(`Starlark stack overflow: more than ${this.limits.maxDepth} nested calls`, {
       limit: 'depth',
     });
   }

@@ -1,6 +1,7 @@
 import { EvaluationError } from './evaluation-error.js';
 import { type Int, isInt } from './integer.js';
 import { isIterable } from './iterate.js';
+import { quoteString } from './repr.js';
 import { suggest } from './spelling.js';
 import { typeName } from './type-name.js';
 import { HeapValue, type Kwargs, type Value } from './value.js';
@@ -26,10 +27,14 @@ export function unpackArguments(
   for (const [key, value] of kwargs) {
     const index = names.indexOf(key);
     if (index < 0) {
-      throw new EvaluationError(`${functionName}: unexpected keyword argument ${key}${suggest(key, names)}`);
+      throw new EvaluationError(
+        `${functionName}: unexpected keyword argument ${quoteString(key)}${suggest(key, names)}`,
+      );
     }
     if (values[index] !== undefined) {
-      throw new EvaluationError(`${functionName}: got multiple values for keyword argument ${key}`);
+      throw new EvaluationError(
+        `${functionName}: got multiple values for keyword argument ${quoteString(key)}`,
+      );
     }
     values[index] = value;
   }
