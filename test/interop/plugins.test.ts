@@ -25,6 +25,29 @@ const SCRIPTS = {
   'hang.sh': '#!/bin/sh\nwhile :; do sleep 1; done\n',
 };
 const PLUGINS = ['--enable-alpha-plugins'];
+/** Scalars in every style, comments, and lines that kustomize folds. */
+const NOTATIONS = `# A comment.
+kind: ConfigMap
+apiVersion: v1
+metadata: {name: settings, labels: {"on": 'off'}}
+data:
+  version: 1.2.3 # why
+  number: "0o7"
+  exponent: '1e3'
+  empty: ""
+  quoted: 'it''s: "quoted"'
+  folded: "a text with more than eighty columns: it is folded: by programs that fold long lines, as Go does"
+  lines: |
+    first: line
+      second
+
+    third
+  spaces: "one \\ntwo\\n"
+  kept: "one\\n\\n"
+  emoji: "\\U0001F600 é"
+---
+{"kind": "Service", "apiVersion": "v1", "metadata": {"name": "web"}, "spec": {"ports": [{"targetPort": 8080, "port": 80}]}}
+`;
 
 describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () => {
   let folder: string;
@@ -97,6 +120,48 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub plugins', why), () =>
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toContain('foo-settings metadata.labels.owner: the label owner is missing');
       expect(stderr).toContain('team.example.com/v1beta1/RequireLabels failed with exit code 1');
+    });
+
+    it('may validate what another plugin changed, in any notation', async () => {
+      const config = pluginConfig();
+      const app = {
+        'kustomization.yaml': 'resources: [resources.yaml]\ntransformers: [transform.yaml]\n',
+        'transform.yaml': config(
+          'CommonApp',
+          'common',
+          'transform:\n  namePrefix: foo-\n  commonLabels: {team: "1e3", version: 1.2.3}\n',
+        ),
+        'check.yaml': config('RequireLabels', 'check', 'labels: [team]\n'),
+        'resources.yaml': NOTATIONS,
+      };
+      write('changed', app);
+      const changed = await build(oracle, 'changed');
+      expect(changed).toMatchObject({ code: 0, stderr: '' });
+      write('validated', {
+        ...app,
+        'kustomization.yaml': `${app['kustomization.yaml']}validators: [check.yaml]\n`,
+      });
+      expect(await build(oracle, 'validated')).toEqual(changed);
+      write('validated', { 'check.yaml': config('RequireLabels', 'check', 'labels: [owner]\n') });
+      const refused = await build(oracle, 'validated');
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining('the label owner is missing'),
+      ]);
+    });
+
+    it('are not run for a functionConfig that kustomize itself takes for a function', async () => {
+      const annotation =
+        '  annotations:\n    config.kubernetes.io/function: |\n      exec: {path: ./mine.sh}\n';
+      write('annotated', {
+        'kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [check.yaml]\n',
+        'settings.yaml': CONFIG_MAP,
+        'check.yaml': `${pluginConfig()('RequireLabels', 'check', '')}${annotation}labels: [team]\n`,
+        'mine.sh': '#!/bin/sh\nexec cat\n',
+      });
+      await user.run('chmod', ['+x', 'annotated/mine.sh']);
+      // The plugin would refuse the resource. Without --enable-exec, kustomize skips the function.
+      expect(await build(oracle, 'annotated')).toMatchObject({ code: 0, stderr: '' });
     });
 
     it('are not run without --enable-alpha-plugins', async () => {

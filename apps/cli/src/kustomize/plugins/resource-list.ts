@@ -2,6 +2,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import {
   isSameYaml,
   readYamlTree,
+  writeGoYaml,
   writeYamlTree,
   type YamlMap,
   type YamlNode,
@@ -93,7 +94,8 @@ export function readResponse(output: Uint8Array, request: PluginRequest, name: s
       return { text: input.text, index };
     }
     for (const annotation of INDEX) removeAnnotation(item, annotation);
-    return { text: writeYamlTree(item), index: Number.NaN };
+    // As kustomize writes it: its validators pass only if a resource comes back at the same lines and columns.
+    return { text: writeGoYaml(item) ?? writeYamlTree(item), index: Number.NaN };
   });
   const isUnchanged = pieces.length === documents.length && pieces.every(({ index }, at) => index === at);
   return isUnchanged ? stdin : pieces.map(({ text }) => text).join('---\n');

@@ -1,3 +1,4 @@
+import { meaningOf } from './meaning.js';
 import type { YamlNode, YamlScalar } from './tree.js';
 
 /**
@@ -6,7 +7,7 @@ import type { YamlNode, YamlScalar } from './tree.js';
  */
 export function isSameYaml(a: YamlNode, b: YamlNode): boolean {
   if (a.kind === 'scalar' || b.kind === 'scalar') {
-    return a.kind === 'scalar' && b.kind === 'scalar' && meaningOf(a) === meaningOf(b);
+    return a.kind === 'scalar' && b.kind === 'scalar' && isSameScalar(a, b);
   }
   if (a.tag !== b.tag) return false;
   if (a.kind === 'list') {
@@ -28,22 +29,9 @@ export function isSameYaml(a: YamlNode, b: YamlNode): boolean {
   );
 }
 
-const NULL = /^(?:|~|null|Null|NULL)$/;
-const BOOLEAN = /^(?:true|True|TRUE|false|False|FALSE)$/;
-/** Numbers that are written in one way only, but for zeros and exponents. */
-const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
-/** What may be a number, a date or a merge key: other bases, underscores, `.inf`, `<<`. */
-const SPECIAL = /^(?:[-+]?[0-9.][0-9a-fx_o.]*(?:e[-+]?[0-9_]+)?|[-+]?\.(?:inf|nan)|\d{4}-\d.*|<<|=)$/i;
-/** Digits that every number keeps as a double. */
-const MAX_DIGITS = 15;
-
-/** Equal for scalars that are the same JSON. Where readers could differ, only the same text is equal. */
-function meaningOf({ value, plain, tag }: YamlScalar): string {
-  if (tag !== undefined) return `${tag} ${plain} ${value}`;
-  if (!plain) return `text ${value}`;
-  if (NULL.test(value)) return 'null';
-  if (BOOLEAN.test(value)) return `boolean ${value.toLowerCase()}`;
-  if (DECIMAL.test(value) && value.replace(/[eE].*|\D/g, '').length <= MAX_DIGITS)
-    return `number ${Number(value)}`;
-  return SPECIAL.test(value) ? `special ${value}` : `text ${value}`;
+/** Where readers could differ, only the same text is equal. */
+function isSameScalar(a: YamlScalar, b: YamlScalar): boolean {
+  const [one, other] = [meaningOf(a), meaningOf(b)];
+  if (one.type === 'null' || other.type === 'null') return one.type === other.type;
+  return one.type === other.type && one.value === other.value;
 }

@@ -4,3 +4,4 @@ export { isSameYaml } from './compare.js';
 export { LOSSLESS_LIMITS, readYamlTree, readYamlTrees } from './read.js';
 export * from './tree.js';
 export { writeYamlTree } from './write.js';
+export { writeGoYaml } from './write-go-yaml.js';
