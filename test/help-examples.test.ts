@@ -1,13 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTest } from '../apps/cli/src/testing/command-line.js';
 import {
   cleanEnvironment,
   fixtures,
-  krmhub,
   type RunningRegistry,
   root,
   startRegistry,
@@ -58,11 +57,16 @@ const password = { KRMHUB_KEY_PASSWORD: 'a password of the test' };
 let registry: RunningRegistry;
 let tokenId: string;
 
-async function run(args: string[], cwd = files) {
-  const { code, stdout, stderr } = await krmhub(args, { cwd, env: { ...registry.env, ...password } });
-  if (code !== 0) throw new Error(`krmhub ${args.join(' ')}: ended with ${code}\n${stderr}`);
-  return stdout;
+/** In the process of this test, which has to start nothing. */
+async function run(args: string[], env: Record<string, string> = {}, cwd = files): Promise<string> {
+  const io = await runTest(args, { cwd, env: { HOME: cwd, ...registry.env, ...password, ...env } });
+  if (io.exitCode !== 0) throw new Error(`krmhub ${args.join(' ')}: ended with ${io.exitCode}\n${io.err()}`);
+  return io.out();
 }
+
+/** Copies a folder, without the empty ones of the 256 folders of each kind of blob. */
+const isWanted = (file: string) => !/sha256\/[0-9a-f]{2}$/.test(file) || readdirSync(file).length > 0;
+const copyFolder = (from: string, to: string) => cpSync(from, to, { recursive: true, filter: isWanted });
 
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
@@ -118,10 +122,7 @@ beforeAll(async () => {
   const key = path.join(signed, 'krmhub.key');
   cpSync(path.join(signed, 'krmhub.pub'), path.join(signed, 'registry.pub'));
   const trust = { KRMHUB_TRUST: path.join(signed, 'policies.yaml') };
-  await krmhub(['trust', 'add', 'old', '--group', 'old.example.com', '--key', 'krmhub.pub'], {
-    cwd: signed,
-    env: trust,
-  });
+  await run(['trust', 'add', 'old', '--group', 'old.example.com', '--key', 'krmhub.pub'], trust, signed);
   for (const name of ['catalog.yaml.sigstore.json', 'catalog.bundle.json']) {
     await run(['sign', 'catalog.yaml', '--key', key, '--output', path.join(signed, name)]);
   }
@@ -219,8 +220,8 @@ describe('the examples of the help', () => {
   it.for(examples)('%s', async (example, { skip }) => {
     skip(!hasJq && example.includes('| jq'), 'jq is not installed');
     const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
-    cpSync(files, cwd, { recursive: true });
-    if (/^krmhub (verify|attach|trust) /.test(example)) cpSync(signed, cwd, { recursive: true });
+    copyFolder(files, cwd);
+    if (/^krmhub (verify|attach|trust) /.test(example)) copyFolder(signed, cwd);
     if (/^krmhub sign |^krmhub publish .* --key /.test(example))
       cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
     const env = cleanEnvironment(cwd, {

@@ -1,6 +1,6 @@
 import type { TokenScope } from '@krmhub/api/model';
 import type { GuardedRoute } from './guarded-routes.js';
-import { PATH_TRICKS, type Trick } from './path-tricks.js';
+import type { Trick } from './path-tricks.js';
 
 /** The clients that try the protected operations, and what each may do. */
 export interface Role {
@@ -19,27 +19,28 @@ function verdict({ needs, ofGroup }: GuardedRoute, { token }: Role): 401 | 403 |
   return token.scopes.includes(needs) && (ofGroup ? token.here : token.everywhere) ? 'done' : 403;
 }
 
-/** Whether every client tries every spelling, as in the campaign. */
+/** Whether every client tries every trick, as in the campaign. */
 const isFullSize = process.env.KRMHUB_TEST_FULL_SIZE === '1';
 
-/** In the sample, the number of clients with each verdict that try one spelling. */
+/** In the sample, the number of clients with each verdict that try one trick. */
 const SAMPLE = { 403: 5, 401: 3 } as const;
 
 /**
- * Returns the spellings that each client without permission tries. `npm test` has a sample: some clients try
- * the first spelling, and for each later spelling they shift by one. So every spelling is tried with and
- * without a valid token, and every client tries many spellings.
+ * Returns which of the tricks each client without permission tries. `npm test` has a sample: some clients try
+ * the first trick, and for each later trick they shift by one. So every trick is tried with and without a
+ * valid token, and every client tries many tricks.
  */
-export function pathTricksByRole(
+export function tricksByRole(
   route: GuardedRoute,
   roles: readonly Role[],
+  tricks: readonly Trick[],
 ): { role: Role; tricks: readonly Trick[] }[] {
   return ([403, 401] as const).flatMap((code) => {
     const clients = roles.filter((role) => verdict(route, role) === code);
     const isSampled = (at: number, trick: number) => (at + trick) % clients.length < SAMPLE[code];
     return clients.map((role, at) => ({
       role,
-      tricks: isFullSize ? PATH_TRICKS : PATH_TRICKS.filter((_, trick) => isSampled(at, trick)),
+      tricks: isFullSize ? tricks : tricks.filter((_, trick) => isSampled(at, trick)),
     }));
   });
 }

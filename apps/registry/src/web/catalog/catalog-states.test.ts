@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
 import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
 import { catalogText, startUpstream } from '../../testing/upstream-server.js';
@@ -176,11 +176,13 @@ describe('a catalog of many functions', () => {
       Array.from({ length: count }, (_, at) => [`Kind${String(at).padStart(4, '0')}`, text]),
     );
 
-  async function openMany(): Promise<TestRegistry> {
-    const upstream = await openUpstream();
+  let registry: TestRegistry;
+  beforeAll(async () => {
+    const upstream = await startUpstream();
     upstream.files.set('/catalog.yaml', catalogText(many('before')));
     let isWhole = true;
-    const registry = await open({
+    registry = await openTestRegistry({
+      sources: { sourceAddresses: ['127.0.0.1'] },
       wrapStore: (store) => {
         const never = (name: string) => {
           if (!isWhole) throw new Error(`${name} reads every place`);
@@ -216,11 +218,11 @@ describe('a catalog of many functions', () => {
     await registry.waitForCatalogs();
     await registry.parts.snapshotBuilder.stop();
     isWhole = false;
-    return registry;
-  }
+    await upstream.close();
+  });
+  afterAll(() => registry.close());
 
   it('is read page by page, never as a whole', async () => {
-    const registry = await openMany();
     for (const first of [
       '/catalogs/many',
       '/catalogs/many?source=theirs',
@@ -247,7 +249,6 @@ describe('a catalog of many functions', () => {
   });
 
   it('is compared up to the limit of a page, and names the command for the rest', async () => {
-    const registry = await openMany();
     const text = await pageOf(registry, '/catalogs/many/compare?from=1&to=2');
     expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedInDetail);
     const words = wordsOf(text);
