@@ -55,8 +55,9 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     regexp: ['text'],
     builtins: ['text', 'values'],
     evaluate: ['values', 'syntax', 'resolve', 'builtins'],
+    modules: ['text', 'values', 'regexp', 'builtins'],
     convert: ['values'],
-    index: ['text', 'values', 'syntax', 'resolve', 'regexp', 'builtins', 'evaluate', 'convert'],
+    index: ['values', 'syntax', 'resolve', 'builtins', 'evaluate', 'modules', 'convert'],
   },
   'packages/catalog': {
     ports: [],

@@ -1,10 +1,9 @@
-export { formatPercent } from './builtins/percent-format.js';
 export { UNIVERSE } from './builtins/universe.js';
 export { fromJavaScript } from './convert/from-javascript.js';
 export { type JavaScriptValue, toJavaScript } from './convert/to-javascript.js';
 export { type CompileOptions, compile, Program } from './evaluate/program.js';
 export { type LoadedModule, type RunOptions, type RunResult, run } from './evaluate/run.js';
-export { Pattern } from './regexp/pattern.js';
+export { type LoadableModule, PREDECLARED_MODULES, STANDARD_MODULES } from './modules/index.js';
 export type { Dialect } from './resolve/dialect.js';
 export { DEFAULT_DIALECT, PERMISSIVE_DIALECT } from './resolve/dialect.js';
 export { findProblems, resolve } from './resolve/resolve.js';

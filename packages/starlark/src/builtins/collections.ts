@@ -1,5 +1,6 @@
 import { Dict } from '../values/dict.js';
 import { EvaluationError } from '../values/evaluation-error.js';
+import { quoteString } from '../values/repr.js';
 import { StarlarkSet } from '../values/set.js';
 import type { Thread } from '../values/thread.js';
 import { typeName } from '../values/type-name.js';
@@ -35,8 +36,11 @@ export function updateDict(target: Dict, thread: Thread, args: readonly Value[],
   const source = args[0];
   if (args.length > 0) addEntries(target, thread, source as Value);
   thread.allocate(kwargs.length * ENTRY_BYTES);
+  const names = new Set<string>();
   for (const [name, value] of kwargs) {
     target.checkMutable('insert into');
+    if (names.has(name)) throw new EvaluationError(`duplicate keyword arg: ${quoteString(name)}`);
+    names.add(name);
     target.set(name, value);
   }
 }

@@ -3,7 +3,7 @@ import { Bytes } from '../values/bytes.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { isInt } from '../values/integer.js';
 import { repr } from '../values/repr.js';
-import { stringFromJs } from '../values/string.js';
+import { stringByteAt, stringFromJs, stringLength } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { typeName } from '../values/type-name.js';
 import { checkPositional } from '../values/unpack-arguments.js';
@@ -114,9 +114,14 @@ export class Elements extends HeapValue {
 
   override length(): number | undefined {
     const { source } = this;
-    return typeof source === 'string' && this.method.startsWith('elem')
-      ? toByteString(source).length
-      : undefined;
+    return typeof source === 'string' && this.method.startsWith('elem') ? stringLength(source) : undefined;
+  }
+
+  override at(index: number): Value | undefined {
+    const { source } = this;
+    if (typeof source !== 'string' || !this.method.startsWith('elem')) return undefined;
+    const byte = stringByteAt(source, index);
+    return this.method === 'elems' ? byte : toByteString(byte).charCodeAt(0);
   }
 
   override elements(thread: Thread | undefined): readonly Value[] {
