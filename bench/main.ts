@@ -11,14 +11,16 @@ import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
 import { pages } from './rows/pages.js';
+import { plugin } from './rows/plugin.js';
 import { publish } from './rows/publish.js';
+import { resolve } from './rows/resolve.js';
 import { search } from './rows/search.js';
 import { signing } from './rows/signing.js';
 import { sparse } from './rows/sparse.js';
 import { start } from './rows/start.js';
 import { visible } from './rows/visible.js';
 import { workers } from './rows/workers.js';
-import { joined, markdownTable, type Results, textTable, withTable } from './table.js';
+import { joined, type Results, textTable, withTables } from './table.js';
 import { findTools, type Tools } from './tools.js';
 
 const ROWS: Row[] = [
@@ -34,6 +36,8 @@ const ROWS: Row[] = [
   artifacts,
   pages,
   start,
+  resolve,
+  plugin,
   build,
   memory,
 ];
@@ -70,7 +74,7 @@ async function run(options: Options): Promise<number> {
   if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(results, undefined, 2)}\n`);
   if (options.write !== undefined) {
     const document = await readFile(options.write, 'utf8');
-    await writeFile(options.write, withTable(document, markdownTable(results, TITLES)));
+    await writeFile(options.write, withTables(document, results, TITLES));
   }
   return measured.some(({ failed }) => failed) ? 1 : 0;
 }

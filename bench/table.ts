@@ -12,18 +12,20 @@ export const MARKERS = ['<!-- bench:begin -->', '<!-- bench:end -->'] as const;
 
 const HEADINGS = ['measurement', 'functions', 'krmhub', 'peer', 'ratio', 'notes', 'target', 'met'];
 
-/** Returns one Markdown table per row of the bench, without the columns that are empty in it. */
-export function markdownTable({ machine, lines }: Results, titles: ReadonlyMap<string, string>): string {
-  const sections = [...new Set(lines.map(({ row }) => row))].map((name) => {
-    const rows = lines.filter(({ row }) => row === name).map((line) => [line.what, ...columns(line)]);
-    const shown = HEADINGS.map((_, column) => rows.some((row) => !['', '–'].includes(row[column]!)));
-    const table = [HEADINGS, HEADINGS.map(() => '---'), ...rows].map((row) => {
-      const cells = row.filter((_, column) => shown[column]).map((cell) => cell.replaceAll('|', '\\|'));
-      return `| ${cells.join(' | ')} |`;
-    });
-    return ['', `### ${titles.get(name) ?? name}`, '', ...table];
-  });
-  return [machine, ...sections.flat()].join('\n');
+/** Returns one Markdown table per row of the bench by its title, without the columns that are empty in it. */
+function markdownTables({ lines }: Results, titles: ReadonlyMap<string, string>): Map<string, string> {
+  const names = [...new Set(lines.map(({ row }) => row))];
+  return new Map(
+    names.map((name) => {
+      const rows = lines.filter(({ row }) => row === name).map((line) => [line.what, ...columns(line)]);
+      const shown = HEADINGS.map((_, column) => rows.some((row) => !['', '–'].includes(row[column]!)));
+      const table = [HEADINGS, HEADINGS.map(() => '---'), ...rows].map((row) => {
+        const cells = row.filter((_, column) => shown[column]).map((cell) => cell.replaceAll('|', '\\|'));
+        return `| ${cells.join(' | ')} |`;
+      });
+      return [titles.get(name) ?? name, table.join('\n')];
+    }),
+  );
 }
 
 /** Returns one table of all lines for a terminal. */
@@ -56,12 +58,32 @@ function columns({ functions, ours, against, ratio, beside, target }: Line): str
   ];
 }
 
-/** Replaces the tables in a document; throws if the document has no markers for them. */
-export function withTable(document: string, table: string): string {
+/**
+ * Replaces the tables of measured rows in a document, and keeps the others. Throws if the document has no markers for them.
+ */
+export function withTables(document: string, results: Results, titles: ReadonlyMap<string, string>): string {
   const [begin, end] = MARKERS;
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];
   if (from === -1 || to < from) throw new Error(`the document has no ${begin} and ${end}`);
-  return `${document.slice(0, from + begin.length)}\n${table}\n${document.slice(to)}`;
+  const start = from + begin.length;
+  const [machines, ...earlier] = document
+    .slice(start, to)
+    .trim()
+    .split(/\n+### /);
+  const tables = new Map(
+    earlier.map((section): [string, string] => {
+      const [title, ...table] = section.split(/\n+(?=\|)/);
+      return [title!, table.join('\n')];
+    }),
+  );
+  const known = machines!.split('\n\n').filter((machine) => machine !== '');
+  for (const [title, table] of markdownTables(results, titles)) tables.set(title, table);
+  const order = [...titles.values()];
+  const sections = [...tables]
+    .sort(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+    .flatMap(([title, table]) => [`### ${title}`, table]);
+  const text = [...new Set([...known, ...results.machine.split('\n\n')]), ...sections].join('\n\n');
+  return `${document.slice(0, start)}\n${text}\n${document.slice(to)}`;
 }
 
 /** Joins results; a later line replaces an earlier one of the same name and size. */

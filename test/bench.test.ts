@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { benchCommands } from './bench-commands.js';
@@ -26,6 +26,8 @@ const rows = [
   'artifacts',
   'pages',
   'start',
+  'resolve',
+  'plugin',
   'build',
   'memory',
 ];
@@ -115,6 +117,26 @@ describe('bench', () => {
     },
     60_000,
   );
+
+  it('replaces the tables of the rows that it measured', async () => {
+    const { folder, remove } = temporaryFolder();
+    try {
+      copyFileSync(path.join(root, 'docs/internals/performance.md'), path.join(folder, 'performance.md'));
+      const before = readFileSync(path.join(folder, 'performance.md'), 'utf8');
+      const line = { row: 'lint', what: 'a new figure', ours: '1 ms', figures: { milliseconds: 1 } };
+      writeFileSync(path.join(folder, 'lint.json'), JSON.stringify({ machine: 'another', lines: [line] }));
+      const { code, stderr } = await bench(['--from', 'lint.json', '--write', 'performance.md'], folder);
+      expect(code, stderr).toBe(0);
+      const after = readFileSync(path.join(folder, 'performance.md'), 'utf8');
+      const others = (text: string) => text.split('### ').filter((section) => !/^lint |^# /.test(section));
+      expect(others(after)).toEqual(others(before));
+      expect(after).toContain('\n\nanother\n\n### lint');
+      expect(after.match(/^\| a new figure \|.*$/gm)).toEqual(['| a new figure | 1 ms |']);
+      expect(after).not.toContain('10000 definitions');
+    } finally {
+      remove();
+    }
+  });
 
   it('accepts every command of its document', async () => {
     const commands = benchCommands();
