@@ -40,18 +40,18 @@ function record(pins: PluginRecord['pins'], more: Partial<PluginRecord> = {}): P
 
 const lock = (
   runtime: string,
-  { kind = 'SetLabels', catalog = CATALOG, more = '' } = {},
+  { kind = 'SetLabels', catalog = CATALOG } = {},
 ) => `apiVersion: krmhub.dev/v1alpha1
 kind: Lock
 catalogs:
 - reference: ${catalog}
-${more.includes('notIn') ? '- reference: https://other.example.com/catalog.yaml\n' : ''}functions:
+functions:
 - catalog: ${catalog}
   apiVersion: example.com/v1
   kind: ${kind}
   release: "1.0.0"
   definition: ${digest('d')}
-${more}${runtime}`;
+${runtime}`;
 const lockedImage = (reference: string) => `  container:\n    image: ${reference}\n`;
 const lockedExecutables = (...platforms: ReturnType<typeof platform>[]) =>
   `  exec:\n    platforms:\n${platforms.map((one) => `    - ${JSON.stringify(one)}\n`).join('')}`;
