@@ -31,11 +31,20 @@ const entries = Object.entries(registry.exports)
   .filter(([, file]) => typeof file === 'string')
   .map(([name, file]) => [name.slice('./'.length), path.join(root, 'apps/registry', file)]);
 
-/**
- * Modules that stay separate files: drivers that load a binary, and a logger that finds its threads by
- * path.
- */
-const EXTERNAL = ['better-sqlite3', 'better-sqlite3-13', 'pino'];
+const OUTPUT = {
+  platform: 'node',
+  target: 'node20.17',
+  // Comments are half of some libraries. Names stay, and lines are short enough for a stack trace.
+  minifyWhitespace: true,
+  lineLimit: 120,
+  legalComments: 'none',
+  logLevel: 'warning',
+};
+
+/** What the program loads with `createRequire` on first use, each bundled into a file of its own. */
+const LIBRARIES = ['ajv', 're2js', 'spdx-correct', 'spdx-license-ids', '@sigstore/tuf/seeds.json'];
+const libraryFile = (name) =>
+  path.join(outdir, `libraries/${name.replace(/^@/, '').replace(/[^\w]+/g, '-')}.cjs`);
 
 const PURE = /[/\\]packages[/\\][^/\\]+[/\\]dist[/\\]/;
 const RESOLVED = Symbol('resolved');
@@ -57,12 +66,29 @@ const ownModules = {
     onLoad({ filter: /[/\\](?:apps|packages)[/\\][^/\\]+[/\\]dist[/\\].*\.js$/ }, async ({ path: file }) => {
       if (file.endsWith('built-entry.js')) return { contents: BUILT_ENTRY };
       const place = path.relative(outdir, file).split(path.sep).join('/');
-      const contents = (await readFile(file, 'utf8')).replaceAll(
-        'import.meta.url',
-        `new URL(${JSON.stringify(place)}, import.meta.url).href`,
-      );
-      return { contents };
+      let contents = await readFile(file, 'utf8');
+      if (contents.includes('createRequire(')) {
+        for (const name of LIBRARIES) {
+          const library = path.relative(path.dirname(file), libraryFile(name)).split(path.sep).join('/');
+          contents = contents.replaceAll(`('${name}')`, `(${JSON.stringify(library)})`);
+        }
+      }
+      return {
+        contents: contents.replaceAll(
+          'import.meta.url',
+          `new URL(${JSON.stringify(place)}, import.meta.url).href`,
+        ),
+      };
     });
+  },
+};
+
+/** Drizzle imports a driver for those who give it none; krmhub loads its own, which may not be installed. */
+const noDriver = {
+  name: 'no-driver',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^better-sqlite3$/ }, () => ({ path: 'better-sqlite3', namespace: 'no-driver' }));
+    onLoad({ filter: /.*/, namespace: 'no-driver' }, () => ({ contents: 'export default undefined;' }));
   },
 };
 
@@ -75,6 +101,7 @@ const { outputFiles, metafile } = await build({
     { in: path.join(root, 'apps/cli/dist/main.js'), out: 'krmhub' },
     // What plugins of kustomize start.
     { in: path.join(root, 'apps/cli/dist/plugin.js'), out: 'plugin' },
+    { in: path.join(root, 'apps/cli/dist/functions/lint/thread.js'), out: 'lint-thread' },
     ...entries.map(([out, file]) => ({ in: file, out })),
   ],
   absWorkingDir: root,
@@ -84,20 +111,22 @@ const { outputFiles, metafile } = await build({
   bundle: true,
   splitting: true,
   format: 'esm',
-  platform: 'node',
-  target: 'node20.17',
-  external: EXTERNAL,
-  // Comments are half of some libraries. Names stay, and lines are short enough for a stack trace.
-  minifyWhitespace: true,
-  lineLimit: 120,
-  legalComments: 'none',
-  logLevel: 'warning',
-  plugins: [ownModules],
+  ...OUTPUT,
+  plugins: [ownModules, noDriver],
 });
 const chunks = new Map(outputFiles.map(({ path: file, text }) => [path.basename(file), withRequire(text)]));
 await mergeChunks(chunks, metafile.outputs);
 rmSync(outdir, { recursive: true, force: true });
 mkdirSync(outdir, { recursive: true });
+for (const name of LIBRARIES) {
+  await build({
+    stdin: { contents: `module.exports = require(${JSON.stringify(name)});`, resolveDir: root },
+    outfile: libraryFile(name),
+    bundle: true,
+    format: 'cjs',
+    ...OUTPUT,
+  });
+}
 // The program last: what it was made from is compared with its time.
 const program = chunks.get('krmhub.js');
 chunks.delete('krmhub.js');

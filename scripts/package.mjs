@@ -1,28 +1,28 @@
-// Copies what a container image or a server needs to run krmhub, and nothing else: the built packages, their
-// production dependencies as installed here, the migrations. Needs a built checkout (`npm run package` builds).
+// Packs krmhub for users, from a built checkout (`npm run package` builds):
 //
-//   build/image/krmhub/node_modules   third-party packages, which seldom change
-//   build/image/krmhub/program        krmhub; it runs in place
+//   build/krmhub-VERSION.tgz          the package that `npm install --global` installs, without dependencies
+//   build/image/krmhub/program        the same files for a container or a server; it runs in place
+//   build/image/krmhub/node_modules   SQLite, which `krmhub serve` needs
 //   build/image/state/krmhub          an empty data folder, for the image
 //
 // The same checkout gives the same bytes, modes and times: layers of an image change only with their content.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
-  copyFileSync,
+  cpSync,
   existsSync,
-  lstatSync,
   lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { create } from 'tar';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const [output = path.join(root, 'build/image'), ...rest] = process.argv.slice(2);
@@ -30,21 +30,8 @@ if (output.startsWith('-') || rest.length > 0) {
   console.error('usage: node scripts/package.mjs [FOLDER]\nFOLDER is replaced; the default is build/image.');
   process.exit(2);
 }
-const workspaces = [
-  'packages/starlark',
-  'packages/schema',
-  'packages/catalog',
-  'packages/api',
-  'packages/oci',
-  'packages/signing',
-  'packages/functions',
-  'packages/sources',
-  'apps/registry',
-  'apps/cli',
-];
-const unbuilt = workspaces.filter((name) => !existsSync(path.join(root, name, 'dist')));
-if (unbuilt.length > 0) {
-  console.error(`Not built yet: ${unbuilt.join(', ')}. Run \`npm run package\`, which builds first.`);
+if (!existsSync(path.join(root, 'apps/cli/dist/bundle/krmhub.js'))) {
+  console.error('krmhub is not built yet. Run `npm run package`, which builds first.');
   process.exit(1);
 }
 const marker = 'state/krmhub';
@@ -52,108 +39,125 @@ if (existsSync(output) && readdirSync(output).length > 0 && !existsSync(path.joi
   console.error(`${output} has other content. Name an empty folder, or one that this script made.`);
   process.exit(1);
 }
+const seconds = Number(process.env.SOURCE_DATE_EPOCH ?? 315_532_800);
+const cli = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8'));
+const registry = JSON.parse(readFileSync(path.join(root, 'apps/registry/package.json'), 'utf8'));
+const workspace = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const installed = path.join(output, 'krmhub');
 const program = path.join(installed, 'program');
+
 rmSync(output, { recursive: true, force: true });
 mkdirSync(path.join(output, marker), { recursive: true });
-
-for (const name of productionPackages()) copy(path.join(root, name), path.join(installed, name), isNeeded);
-for (const name of workspaces) {
-  const from = path.join(root, name);
-  const to = path.join(program, name);
-  copy(path.join(from, 'package.json'), path.join(to, 'package.json'));
-  for (const folder of ['bin', 'assets']) {
-    if (existsSync(path.join(from, folder))) copy(path.join(from, folder), path.join(to, folder));
-  }
-  copy(path.join(from, 'dist'), path.join(to, 'dist'), isProgram);
-  if (existsSync(path.join(from, 'dist/bundle'))) {
-    copy(path.join(from, 'dist/bundle'), path.join(to, 'dist/bundle'));
-  }
-  const link = path.join(
-    installed,
-    'node_modules',
-    JSON.parse(readFileSync(path.join(from, 'package.json'))).name,
-  );
-  mkdirSync(path.dirname(link), { recursive: true });
-  symlinkSync(path.relative(path.dirname(link), to), link);
-}
-copy(path.join(root, 'migrations'), path.join(program, 'migrations'));
-for (const name of ['package.json', 'LICENSE']) copy(path.join(root, name), path.join(program, name));
-mkdirSync(path.join(program, 'bin'));
-symlinkSync('../apps/cli/bin/krmhub.js', path.join(program, 'bin/krmhub'));
+writeProgram();
+const archive = await pack();
+// The systemd unit and the image start this name.
+symlinkSync('krmhub.js', path.join(program, 'bin/krmhub'));
+for (const name of drivers()) copy(`node_modules/${name}`, path.join(installed, 'node_modules', name));
 settle(output);
 chmodSync(path.join(output, marker), 0o700);
 
-const command = path.join(program, 'bin/krmhub');
-const version = execFileSync(process.execPath, [command, '--version'], { encoding: 'utf8' }).trim();
+const version = execFileSync(process.execPath, [path.join(program, 'bin/krmhub'), '--version'], {
+  encoding: 'utf8',
+}).trim();
+const relative = (name) => path.relative(process.cwd(), name) || '.';
 console.log(
-  `krmhub ${version} in ${path.relative(process.cwd(), output) || '.'}: ${megabytes(program)} MB of its own, ` +
-    `${megabytes(path.join(installed, 'node_modules'))} MB of dependencies`,
+  `krmhub ${version}\n` +
+    `  ${relative(archive)}  ${megabytes(statSync(archive).size)} MB\n` +
+    `  ${relative(output)}  ${megabytes(sizeOf(output))} MB with SQLite`,
 );
 
-/** Folders below node_modules as npm resolved them, without workspaces and types. */
-function productionPackages() {
-  const listed = execFileSync('npm', ['ls', '--omit=dev', '--all', '--parseable'], {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-    shell: process.platform === 'win32',
-  });
-  return [...new Set(listed.split('\n'))]
-    .map((folder) => path.relative(realpathSync(root), folder).split(path.sep).join('/'))
-    .filter((name) => /(^|\/)node_modules\//.test(name) && !/node_modules\/@(krmhub|types)\//.test(name))
-    .filter((name) => !isDriverOfAnotherNode(name))
+/** The files of the npm package. Their places are those of the checkout, because the program finds files by them. */
+function writeProgram() {
+  for (const name of ['apps/cli/dist/bundle', 'apps/registry/assets', 'migrations', 'LICENSE', 'README.md']) {
+    copy(name, path.join(program, name));
+  }
+  write('apps/cli/package.json', json({ name: cli.name, version: cli.version, type: 'module' }));
+  write('bin/krmhub.js', "#!/usr/bin/env node\nimport '../apps/cli/dist/bundle/krmhub.js';\n");
+  const { 'better-sqlite3': sqlite, 'better-sqlite3-13': newer } = registry.dependencies;
+  write(
+    'package.json',
+    json({
+      name: 'krmhub',
+      version: cli.version,
+      description: workspace.description,
+      license: workspace.license,
+      type: 'module',
+      engines: workspace.engines,
+      bin: { krmhub: 'bin/krmhub.js' },
+      // Only `krmhub serve` and the commands on its data folder need it, and it may have to be compiled.
+      peerDependencies: { 'better-sqlite3': `${sqlite} || ${newer.slice(newer.lastIndexOf('@') + 1)}` },
+      peerDependenciesMeta: { 'better-sqlite3': { optional: true } },
+    }),
+  );
+  settle(program);
+}
+
+async function pack() {
+  const file = path.join(path.dirname(output), `krmhub-${cli.version}.tgz`);
+  const entries = readdirSync(program, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(program, path.join(entry.parentPath ?? entry.path, entry.name)))
     .sort();
+  await create(
+    { file, cwd: program, prefix: 'package', gzip: true, portable: true, mtime: new Date(seconds * 1000) },
+    entries,
+  );
+  return file;
 }
 
 /**
- * better-sqlite3 13 has compiled bindings for every Linux and every Node from 22 on. The binding for Node
- * 20 was compiled here, so it is useful only if it was compiled on Linux with Node 20.
+ * The drivers of SQLite and what they load. better-sqlite3 13 has compiled bindings for every Linux and every Node from 22
+ * on. The binding for Node 20 was compiled here, so it is useful only if it was compiled on Linux with Node 20.
  */
-function isDriverOfAnotherNode(name) {
+function drivers() {
   const here = Number(process.versions.node.split('.')[0]) < 22 && process.platform === 'linux';
-  return name.endsWith('node_modules/better-sqlite3') && !here;
+  const names = new Set();
+  const add = (name) => {
+    if (names.has(name)) return;
+    names.add(name);
+    const { dependencies = {} } = JSON.parse(
+      readFileSync(path.join(root, 'node_modules', name, 'package.json'), 'utf8'),
+    );
+    // Only for compiling it.
+    for (const dependency of Object.keys(dependencies))
+      if (dependency !== 'prebuild-install') add(dependency);
+  };
+  for (const name of ['better-sqlite3', 'better-sqlite3-13'])
+    if (name !== 'better-sqlite3' || here) add(name);
+  return [...names].sort();
 }
 
-/** Files that a running dependency reads: no types, source maps, C sources, bindings of other systems. */
+/** Files that a running program reads: no types, source maps, C sources, bindings of other systems. */
 function isNeeded(name) {
   if (/\.(?:d\.[cm]?ts|ts|map|[ch]|gypi?)$/.test(name) || /(^|\/)node_modules(\/|$)/.test(name)) return false;
   if (/^(?:deps|src\/.*\.[ch]pp|prebuilds\/(?!linux).*)$/.test(name)) return false;
   return !/^build\/(?!Release(?:\/better_sqlite3\.node)?$)/.test(name);
 }
 
-/** Source files that still exist, without tests and their dependencies. */
-function isProgram(name, from) {
-  if (lstatSync(path.join(from, name)).isDirectory()) return path.basename(name) !== 'testing';
-  if (!name.endsWith('.js') || name.endsWith('.test.js')) return false;
-  return ['.ts', '.tsx'].some((suffix) =>
-    existsSync(path.join(path.dirname(from), 'src', name.replace(/\.js$/, suffix))),
-  );
+function copy(name, to) {
+  const from = path.join(root, name);
+  cpSync(from, to, {
+    recursive: true,
+    dereference: true,
+    filter: (file) => {
+      const inner = path.relative(from, file).split(path.sep).join('/');
+      return inner === '' || !name.startsWith('node_modules/') || isNeeded(inner);
+    },
+  });
 }
 
-function copy(from, to, wanted = () => true) {
-  if (!statSync(from).isDirectory()) {
-    mkdirSync(path.dirname(to), { recursive: true });
-    copyFileSync(from, to);
-    return;
-  }
-  const visit = (inner) => {
-    for (const entry of readdirSync(path.join(from, inner), { withFileTypes: true })) {
-      const name = inner === '' ? entry.name : `${inner}/${entry.name}`;
-      if (!wanted(name, from)) continue;
-      if (entry.isDirectory()) visit(name);
-      else if (entry.isFile()) {
-        mkdirSync(path.dirname(path.join(to, name)), { recursive: true });
-        copyFileSync(path.join(from, name), path.join(to, name));
-      }
-    }
-  };
-  visit('');
+function write(name, text) {
+  const file = path.join(program, name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+function json(value) {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 /** Sets one time and two modes on all files, whatever the checkout's clock and umask were. */
 function settle(folder) {
-  const seconds = Number(process.env.SOURCE_DATE_EPOCH ?? 315_532_800);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const name = path.join(folder, entry.name);
     if (entry.isDirectory()) settle(name);
@@ -163,10 +167,14 @@ function settle(folder) {
   chmodSync(folder, 0o755);
 }
 
-function megabytes(folder) {
+function sizeOf(folder) {
   let bytes = 0;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) bytes += statSync(path.join(entry.parentPath ?? entry.path, entry.name)).size;
   }
+  return bytes;
+}
+
+function megabytes(bytes) {
   return (bytes / 1e6).toFixed(1);
 }

@@ -13,7 +13,7 @@ export async function lockedDatabase(
   ledger: Ledger,
 ): Promise<string[]> {
   const require = createRequire(path.join(root, 'apps/registry/package.json'));
-  const Database = require(driverFor(process.versions.node)) as typeof BetterSqlite3;
+  const Database = require(driverFor(process.versions.node).name) as typeof BetterSqlite3;
   const other = new Database(path.join(data, 'registry.db'));
   const losses: string[] = [];
   try {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { DocumentFileList } from '../../documents/document-files.js';
+import { builtEntry } from '../../io/built-entry.js';
 import type { FileReport, LintSourceOptions } from './lint-source.js';
 
 /** Lints many files in threads. A thread reads and lints a batch of files, then takes the next one. */
@@ -74,7 +75,7 @@ class LintThreads {
   }
 
   private start(setup: ThreadSetup): Worker {
-    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: setup });
+    const worker = new Worker(builtEntry('lint-thread'), { workerData: setup });
     worker.on('message', (result: BatchResult) => {
       if ('error' in result) {
         const { code, message, hint } = result.error;

@@ -1,4 +1,4 @@
-import { builtEntry } from './built-entry.js';
+import { builtEntry } from '../../io/built-entry.js';
 import type { PluginProgram } from './plugin-text.js';
 
 /** Returns the programs that a new plugin starts: those that run now. */
