@@ -47,6 +47,7 @@ const runByOthers: Record<string, string> = {
   kpt: 'test/interop/kpt.test.ts',
   flux: 'test/interop/flux.test.ts',
   argocd: 'test/interop/argocd-steps.ts',
+  package: 'test/package.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

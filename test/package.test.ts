@@ -1,0 +1,120 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { documentBlocks } from './document-blocks.js';
+import { cleanEnvironment, root, temporaryFolder } from './running.js';
+
+/** The package, installed and used by the commands of docs/install.md, far from the checkout. */
+
+const { folder, remove } = temporaryFolder();
+const at = (name: string) => path.join(folder, name);
+const installed = at('prefix/lib/node_modules');
+const env = cleanEnvironment(folder, {
+  npm_config_prefix: at('prefix'),
+  npm_config_offline: 'true',
+  npm_config_update_notifier: 'false',
+  PATH: `${at('prefix/bin')}:${process.env.PATH}`,
+});
+
+const [install, complete, connect, write, publish, uninstall, ...unknown] = documentBlocks(
+  'docs/install.md',
+  'package',
+) as [string, string, string, string, string, string];
+
+function bash(script: string, extra: Record<string, string> = {}) {
+  const run = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+    cwd: folder,
+    env: { ...env, ...extra },
+    encoding: 'utf8',
+  });
+  return { code: run.status, stdout: run.stdout, stderr: run.stderr };
+}
+
+beforeAll(() => {
+  expect(unknown).toEqual([]);
+  mkdirSync(at('build'));
+  // `npm run package` writes to the checkout, where another run may be reading.
+  const packed = spawnSync(process.execPath, [path.join(root, 'scripts/package.mjs'), at('build/image')], {
+    encoding: 'utf8',
+  });
+  expect(packed.status, packed.stderr).toBe(0);
+  const { code, stdout, stderr } = bash(install.replace('npm run package\n', ''));
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^0\.1\.0$/m);
+});
+afterAll(remove);
+
+it('is small, has no dependencies, and compiles nothing', () => {
+  expect(readdirSync(installed)).toEqual(['krmhub']);
+  expect(readdirSync(path.join(installed, 'krmhub'))).not.toContain('node_modules');
+  const archive = readdirSync(at('build')).filter((name) => name.endsWith('.tgz'));
+  expect(archive).toEqual(['krmhub-0.1.0.tgz']);
+  expect(statSync(at(`build/${archive[0]}`)).size).toBeLessThan(15_000_000);
+});
+
+it('completes commands in bash', () => {
+  const { code, stdout, stderr } = bash(`${complete}\ncomplete -p krmhub`);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain('krmhub');
+});
+
+it('says how to get SQLite, and only where it is needed', () => {
+  const { code, stderr } = bash('krmhub serve --data data');
+  expect([code, stderr.replace(/@1[23]/, '@N')]).toEqual([
+    3,
+    'error: SQLite is not installed, which a registry needs\n  hint: Run: npm install --global better-sqlite3@N\n',
+  ]);
+  expect(existsSync(at('data'))).toBe(false);
+  expect(bash('krmhub lint .').code).not.toBe(5);
+});
+
+it('serves a registry where SQLite is beside it, to which a first function is published', async () => {
+  // What npm would install from its registry.
+  const driver = Number(process.versions.node.split('.')[0]) < 22 ? 'better-sqlite3' : 'better-sqlite3-13';
+  symlinkSync(path.join(root, 'node_modules', driver), path.join(installed, 'better-sqlite3'));
+  const server = spawn('krmhub', ['serve', '--port', '0', '--data', at('data')], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const closed = once(server, 'close');
+  try {
+    let output = '';
+    const url = await new Promise<string>((resolve, reject) => {
+      const read = (text: string) => {
+        output += text;
+        const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
+        if (address) resolve(address[0]);
+      };
+      server.stdout.setEncoding('utf8').on('data', read);
+      server.stderr.setEncoding('utf8').on('data', read);
+      closed.then(() => reject(new Error(`krmhub serve ended:\n${output}`)));
+    });
+    await expect.poll(() => existsSync(at('data/admin.token'))).toBe(true);
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
+    const script = `export KRMHUB_TOKEN=$(cat data/admin.token)\n${connect}${write}${publish}`;
+    const first = bash(script.replaceAll('http://localhost:8080', url));
+    expect(first.code, first.stderr).toBe(0);
+    expect(first.stdout).toContain('example.com/AddOwner');
+    expect(readdirSync(at('pulled'))).not.toEqual([]);
+    // Files of the package that only some commands read.
+    expect((await fetch(`${url}/`)).status).toBe(200);
+    expect((await fetch(`${url}/functions/example.com/AddOwner`)).status).toBe(200);
+    mkdirSync(at('many'));
+    for (let copy = 0; copy < 60; copy++)
+      copyFileSync(at('add-owner/definition.yaml'), at(`many/${copy}.yaml`));
+    expect(bash('krmhub lint many').code).toBe(0);
+  } finally {
+    server.kill('SIGINT');
+    await closed;
+  }
+});
+
+it('is removed without a trace', () => {
+  const { code, stderr } = bash(uninstall);
+  expect(code, stderr).toBe(0);
+  expect(existsSync(path.join(installed, 'krmhub'))).toBe(false);
+  expect(existsSync(at('prefix/bin/krmhub'))).toBe(false);
+});
