@@ -236,7 +236,7 @@ describe('a lock file that was made before the key was pinned', () => {
     const frozen = await user.run(['explain', 'app', '--frozen']);
     expect([frozen.exitCode, frozen.out() + frozen.err()]).toEqual([
       4,
-      expect.stringContaining('its key is pinned, but the lock file was made without the key'),
+      expect.stringContaining('its key is pinned, but the lock file does not contain the key'),
     ]);
     expect(frozen.out() + frozen.err()).toContain('krmhub lock');
     // Where the catalog can be read, its signature says enough.
@@ -248,7 +248,7 @@ describe('a lock file that was made before the key was pinned', () => {
     const other = await user.run(['explain', 'app', '--frozen']);
     expect([other.exitCode, other.out() + other.err()]).toEqual([
       4,
-      expect.stringContaining('and another one is pinned'),
+      expect.stringContaining('but another key is pinned'),
     ]);
     await writeFile(path.join(user.folder, 'app/krmhub.lock'), before);
     const io = await user.run(['lock', 'app']);

@@ -296,7 +296,7 @@ transformers:
     const hand = await user.byHand(ORACLES[0], 'hand/wrong', '--enable-alpha-plugins', '--enable-exec');
     const built = await build('catalog/wrong', 'kustomize');
     expect([built.code, built.stdout]).toEqual([1, '']);
-    const ours = 'error: cannot build catalog/wrong: kustomize ended with exit code 1\n';
+    const ours = 'error: cannot build catalog/wrong: kustomize exited with code 1\n';
     expect(built.stderr).toBe(hand.stderr.replaceAll('/hand/', '/catalog/') + ours);
   });
 
@@ -340,7 +340,7 @@ transformers:
     expect(await build('catalog/flags', 'kustomize', '--env', 'A=b')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('one: "1"'),
-      stderr: 'warning: --env after -- acts only on functions that name their own image\n',
+      stderr: 'warning: --env after -- applies only to functions with their own image\n',
     });
   });
 
@@ -394,7 +394,7 @@ modules:
     expect(await expectSame('none')).toBe('');
   });
 
-  it('fails if kustomize did not ask for a function', async () => {
+  it('fails if kustomize did not run a function', async () => {
     write({
       'skipped/kustomization.yaml':
         'catalogs: [$CATALOG(first)]\nresources: [settings.yaml]\ntransformers: [set.yaml]\n',
@@ -406,7 +406,7 @@ modules:
     expect(await build('catalog/skipped', './catalog/skipped/kustomize')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        'error: cannot build catalog/skipped: kustomize did not ask for catalog/skipped/set.yaml:1: example.com/v1 SetIt',
+        'error: cannot build catalog/skipped: kustomize did not run catalog/skipped/set.yaml:1: example.com/v1 SetIt',
       ),
     });
   });

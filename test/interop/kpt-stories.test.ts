@@ -146,7 +146,7 @@ ${pipeline.join('')}`,
         },
       );
       expect(warnings).toContain('--allow-network');
-      expect(warnings).toContain('it needs mounts, which kpt fn render does not support');
+      expect(warnings).toContain('it requires mounts, which kpt fn render does not support');
       for (const text of ['replicas: 2', 'split: "v1"', 'salt: "v1"'])
         expect(rendered[DEPLOYED]).toContain(text);
     },

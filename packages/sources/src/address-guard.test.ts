@@ -105,7 +105,7 @@ describe('AddressGuard', () => {
           return names[name];
         });
         await own.startAt(host);
-        const hint = expect.stringContaining('use a copy on this machine');
+        const hint = expect.stringContaining('copy it to this machine');
         await expect(own.resolve('private.example')).rejects.toMatchObject({ ...refused, hint });
         expect(() => own.checkHost('127.0.0.1')).toThrow(SourceFailure);
         await expect(own.resolve('public.example')).resolves.toHaveLength(1);

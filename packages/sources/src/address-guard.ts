@@ -137,7 +137,7 @@ export class AddressGuard {
         hint:
           this.#allowed === 'as-named'
             ? this.#isNamed
-              ? 'A document from a public server names it. If you trust that, use a copy on this machine.'
+              ? 'A document from a public server refers to it. If you trust the document, copy it to this machine.'
               : 'A public server redirects to it. If you trust it, use its URL directly.'
             : 'Ask the operator to add the address to KRMHUB_SOURCE_ADDRESSES.',
       },

@@ -33,7 +33,7 @@ export async function downloadArtifact<Result>(
       throw new SourceFailure(
         'bad-answer',
         `${printable(text)} is not an executable: it is ${describeArtifact(type, manifest.kind)}`,
-        { hint: `It has to be an artifact of the type ${ARTIFACT_MEDIA_TYPES.exec.artifact}.` },
+        { hint: `Use an artifact of the type ${ARTIFACT_MEDIA_TYPES.exec.artifact}.` },
       );
     }
     const layer = mainLayer(manifest.image, 'exec');

@@ -196,7 +196,7 @@ describe('krmhub kpt sync', () => {
     const io = await sync('app', '-c', 'catalog.yaml');
     expect([io.exitCode, io.err()]).toEqual([
       3,
-      expect.stringContaining('names its own runtime, which is not an image'),
+      expect.stringContaining('has its own runtime, which is not an image'),
     ]);
     // A field of the function itself.
     await pack.write({ 'app/owner.yaml': own('java') });

@@ -291,7 +291,7 @@ describe('a locked package', () => {
     const none = await run(['explain', 'app', '--frozen', ...trusted]);
     expect([none.exitCode, none.err()]).toEqual([
       3,
-      'error: there is no lock file app/krmhub.lock, and --frozen uses nothing else\n  hint: Create it: krmhub lock app\n',
+      'error: the lock file app/krmhub.lock does not exist, but --frozen requires it\n  hint: Create it: krmhub lock app\n',
     ]);
     await lock(...trusted);
     await pack.write({ 'app/labels.yaml': config('Another') });

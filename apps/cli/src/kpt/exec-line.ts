@@ -66,7 +66,7 @@ function decodeName(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (cause) {
-    throw new KrmhubError('usage', `"${text}" is not a valid name of an executable`, { cause });
+    throw new KrmhubError('usage', `"${text}" is not a valid executable name`, { cause });
   }
 }
 

@@ -146,10 +146,10 @@ function planInline(
   const written = entry.image ?? entry.exec ?? undefined;
   const plan = { entry: name, apiVersion, kind, warnings: [] };
   if (inline.type !== 'container') {
-    const reason = 'its functionConfig names its own runtime';
+    const reason = 'its functionConfig has its own runtime';
     if (written !== undefined) return { plan: { ...plan, outcome: 'left', ...runtimeFields(entry), reason } };
     throw new KrmhubError('unsupported', `${reason}, which is not an image`, {
-      hint: 'Write `exec` or `image` into the entry of the Kptfile yourself.',
+      hint: 'Set `exec` or `image` in the entry of the Kptfile manually.',
     });
   }
   const runtime: FilledRuntime = { field: 'image', value: qualified(inline.image), warnings: [] };

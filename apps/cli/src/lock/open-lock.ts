@@ -25,8 +25,8 @@ export async function openLock(io: Io, options: OpenLockOptions): Promise<Locked
   if (stored !== undefined) return lockedFunctions(io, stored.lock, { folder: path.dirname(file), frozen });
   if (lock === undefined && !frozen) return undefined;
   const name = path.relative(io.cwd, file);
-  const why = frozen ? ', and --frozen uses nothing else' : '';
-  throw new KrmhubError('not-found', `there is no lock file ${name}${why}`, {
+  const why = frozen ? ', but --frozen requires it' : '';
+  throw new KrmhubError('not-found', `the lock file ${name} does not exist${why}`, {
     hint: `Create it: krmhub lock ${shellWord(path.dirname(name) || '.')}`,
   });
 }

@@ -201,11 +201,11 @@ describe('a lock file that someone changed', () => {
     const kind = await published('1.0.0');
     const lock = await locked(kind, { runtime: evil });
     await expect(resolve(kind, withLock(lock))).rejects.toMatchObject(
-      untrusted('the lock file does not follow from the locked definition'),
+      untrusted('the lock file does not match the locked definition'),
     );
     // The definition is in the cache now.
     await expect(resolve(kind, withLock(lock, true))).rejects.toMatchObject(
-      untrusted('the lock file does not follow from the locked definition'),
+      untrusted('the lock file does not match the locked definition'),
     );
   });
 
@@ -239,7 +239,7 @@ describe('a lock file that someone changed', () => {
         found.runtime,
       );
       await expect(resolve('Local', { ...options, ...withLock(fn(evil), frozen) })).rejects.toMatchObject(
-        untrusted('the lock file does not follow from the locked definition'),
+        untrusted('the lock file does not match the locked definition'),
       );
     }
   });

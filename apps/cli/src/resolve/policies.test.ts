@@ -121,7 +121,7 @@ describe('an entry of a group that a policy covers', () => {
       return true;
     };
     await expect(resolve('Signed')).rejects.toMatchObject(
-      untrusted('another runtime of v1 than the signed definition'),
+      untrusted('the runtime of v1 in the catalog differs from the signed definition'),
     );
   });
 

@@ -123,13 +123,13 @@ async function requireLockedTrust(
   if (grants.length === 0 && pinned !== undefined && key === undefined) {
     const reason =
       state.key === undefined
-        ? 'its key is pinned, but the lock file was made without the key'
-        : `the lock file says that the key ${state.key} signed it, and another one is pinned`;
+        ? 'its key is pinned, but the lock file does not contain the key'
+        : `the lock file has the key ${state.key}, but another key is pinned`;
     throw new KrmhubError(
       'untrusted',
       `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`,
       {
-        hint: 'Without --frozen, its signature is verified. To add the pinned key to the lock file: krmhub lock',
+        hint: 'To verify its signature, run the command without --frozen. To add the pinned key to the lock file, run: krmhub lock',
       },
     );
   }

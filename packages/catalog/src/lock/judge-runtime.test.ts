@@ -50,8 +50,12 @@ describe('a locked image beside the declared one', () => {
   });
 
   it.each([byDigest, byTag])('needs no more than is declared', (runtime) => {
-    expect(lockedRuntimeDifference(container({ network: true }), runtime)).toMatch(/network.*not declared/);
-    expect(lockedRuntimeDifference(container({ storage: true }), runtime)).toMatch(/mounts.*not declared/);
+    expect(lockedRuntimeDifference(container({ network: true }), runtime)).toMatch(
+      /network.*definition does not/,
+    );
+    expect(lockedRuntimeDifference(container({ storage: true }), runtime)).toMatch(
+      /mounts.*definition does not/,
+    );
     const more = {
       container: { ...runtime.container!, requireNetwork: true, requireStorageMount: true },
     };
@@ -90,8 +94,10 @@ describe('another locked runtime beside the declared one', () => {
       ...locked,
       platforms: [...locked.platforms, { ...locked.platforms[0]!, os: 'darwin' as const }],
     };
-    expect(lockedRuntimeDifference(more, runtime)).toContain('darwin/amd64, which is not declared');
-    expect(lockedRuntimeDifference({ type: 'exec', platforms: [] }, runtime)).toContain('no executable');
+    expect(lockedRuntimeDifference(more, runtime)).toContain(
+      'the definition has no executable for darwin/amd64',
+    );
+    expect(lockedRuntimeDifference({ type: 'exec', platforms: [] }, runtime)).toContain('is missing');
   });
 
   it('is of a kind that is declared', () => {

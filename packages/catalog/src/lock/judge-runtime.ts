@@ -20,7 +20,7 @@ export function lockedRuntimeDifference(
   const plan = pinRuntime(declared, { runtime: locked.type });
   if (plan.type === 'refused') return plan.reason;
   if (plan.type === 'ask') {
-    if (locked.type !== 'container') return 'it is another kind of runtime';
+    if (locked.type !== 'container') return 'the type of the runtime differs';
     // The reference has a tag, which the lock resolved.
     const place = plan.reference.slice(0, plan.reference.lastIndexOf(':'));
     const { requireNetwork = false, requireStorageMount = false } = declared.container ?? {};
@@ -37,7 +37,7 @@ export function lockedRuntimeDifference(
   if (locked.type === 'starlark' && runtime.type === 'starlark') {
     return starlarkDifference(locked, runtime, anyPlace);
   }
-  return 'it is another kind of runtime';
+  return 'the type of the runtime differs';
 }
 
 function containerDifference(
@@ -56,8 +56,8 @@ function permissionDifference(
   locked: PinnedContainer,
   declared: Pick<PinnedContainer, 'network' | 'storage'>,
 ): string | undefined {
-  if (locked.network && !declared.network) return 'it needs the network, which is not declared';
-  return locked.storage && !declared.storage ? 'it needs mounts, which are not declared' : undefined;
+  if (locked.network && !declared.network) return 'it requires network access, but the definition does not';
+  return locked.storage && !declared.storage ? 'it requires mounts, but the definition does not' : undefined;
 }
 
 function execDifference(locked: PinnedExec, declared: PinnedExec, anyPlace: boolean): string | undefined {
@@ -67,8 +67,8 @@ function execDifference(locked: PinnedExec, declared: PinnedExec, anyPlace: bool
     // Of several for one platform, the first is what runs.
     const now = locked.platforms.find((one) => platformName(one) === name);
     const wanted = declared.platforms.find((one) => platformName(one) === name);
-    if (now === undefined) return `it has no executable for ${name}, which is declared`;
-    if (wanted === undefined) return `it has an executable for ${name}, which is not declared`;
+    if (now === undefined) return `the executable for ${name} is missing`;
+    if (wanted === undefined) return `the definition has no executable for ${name}`;
     if (now.sha256 !== wanted.sha256) {
       return `the executable for ${name} has the digest ${now.sha256}, expected ${wanted.sha256}`;
     }

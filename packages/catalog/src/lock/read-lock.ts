@@ -74,8 +74,7 @@ function readDocument({ value }: YamlDocument, fields: LockFields): Lock | undef
       ...(locked.notIn ?? []).map((one, at): [string, Path] => [one, ['functions', index, 'notIn', at]]),
     ];
     for (const [reference, at] of named) {
-      if (!known.has(reference))
-        fields.report('lock/reference', at, `"${reference}" is not one of the catalogs`);
+      if (!known.has(reference)) fields.report('lock/reference', at, `"${reference}" is not in \`catalogs\``);
     }
   }
   return { catalogs: catalogs.flatMap((one) => one ?? []), functions: functions.flatMap((one) => one ?? []) };

@@ -44,7 +44,7 @@ export function pinRuntime(runtime: FunctionRuntime, options: PinOptions = {}): 
   if (runtime[kind] === undefined) {
     return refused(
       'not-found',
-      `it has no ${kind} runtime, only ${kinds.join(' and ') || 'unknown ones'}`,
+      `it has no ${kind} runtime, only ${kinds.join(' and ') || 'unknown runtimes'}`,
       kinds[0] === undefined ? CATALOG_HINT : `Use --runtime ${kinds[0]}.`,
     );
   }

@@ -126,7 +126,7 @@ function requireShell(): void {
 
 function requireBuildable(name: string, { type }: Layer): void {
   if (type === 'kustomization' || type === 'composition') return;
-  const what = type === 'component' ? 'a component' : 'no kustomization and no Composition';
+  const what = type === 'component' ? 'a component' : 'neither a kustomization nor a Composition';
   throw new KrmhubError('usage', escapeControls(`cannot build ${name}: it is ${what}`), {
     hint:
       type === 'component'

@@ -26,7 +26,7 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
   for (const one of inline) requireInlineAllowed(whereOf(io, one), one.request.inline!, context.args);
   const [flag] = context.args.containerFlags;
   if (flag !== undefined && inline.length < listed.length)
-    await printWarning(io, `${flag} after -- acts only on functions that name their own image`);
+    await printWarning(io, `${flag} after -- applies only to functions with their own image`);
   const prepared = new Map<string, PreparedFunction>();
   const warned = new Set<string>();
   const planned: PlannedFunction[] = [];

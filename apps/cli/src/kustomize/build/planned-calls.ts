@@ -34,7 +34,7 @@ export class PlannedCalls {
     }
   }
 
-  /** Names the functions that kustomize did not ask for: a check that did not run must not look as if it passed. */
+  /** Lists the functions that kustomize did not run: a validator that did not run must not look successful. */
   unused(): string[] {
     return this.#planned.filter((one) => !this.#used.has(one)).map(({ where }) => where);
   }

@@ -48,13 +48,13 @@ export async function runBuild(io: Io, build: Build): Promise<void> {
   signal.throwIfAborted();
   if (calls.failure !== undefined && typeof code === 'number') throw calls.failure;
   if (code !== 0) {
-    const how = typeof code === 'number' ? `with exit code ${code}` : `by ${code}`;
-    const message = `cannot build ${name}: ${path.basename(kustomize.file)} ended ${how}`;
+    const how = typeof code === 'number' ? `exited with code ${code}` : `was killed by ${code}`;
+    const message = `cannot build ${name}: ${path.basename(kustomize.file)} ${how}`;
     throw new KrmhubError('invalid-document', escapeControls(message));
   }
   const [unused] = handler.unused();
   if (unused === undefined) return;
-  const message = `cannot build ${name}: kustomize did not ask for ${unused}, so the output is incomplete`;
+  const message = `cannot build ${name}: kustomize did not run ${unused}, so the output is incomplete`;
   throw new KrmhubError('function-failed', escapeControls(message), {
     hint: 'Use kustomize 5, or kubectl 1.27 or later.',
   });

@@ -33,7 +33,7 @@ export async function choosePin(io: Io, record: PluginRecord, folder: string): P
     escapeControls(`cannot run ${name}: ${file} locks ${release}, which is not installed`),
     {
       hint: escapeControls(
-        `Install it too: krmhub plugins install ${catalogs} --kind ${name} --lock ${shellWord(file)}`,
+        `Install it: krmhub plugins install ${catalogs} --kind ${name} --lock ${shellWord(file)}`,
       ),
     },
   );

@@ -11,11 +11,7 @@ export function describeUpdate(pin: PluginPin, resolution: Resolution): string[]
     ...(pin.release === resolution.release
       ? changed('definition', pin.definition, resolution.definition)
       : []),
-    ...changed(
-      'signed by',
-      pin.signedBy ?? 'no one that you trust',
-      resolution.signedBy ?? 'no one that you trust',
-    ),
+    ...changed('signed by', pin.signedBy ?? 'no trusted signer', resolution.signedBy ?? 'no trusted signer'),
   ];
   if (runtime.type !== pin.runtime.type) return [...lines, `runtime: ${pin.runtime.type} → ${runtime.type}`];
   if (runtime.type === 'container' && 'storage' in runtime) {

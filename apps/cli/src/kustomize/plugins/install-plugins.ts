@@ -73,7 +73,7 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
     for (const { name, error } of failures) await printFailure(io, name, error);
     if (prepared.length === 0 && failures.length > 0) {
       throw new KrmhubError(failures[0]!.error.code, `installed none of ${failures.length} plugins`, {
-        hint: 'See the reasons above, or name the kinds that you need with --kind.',
+        hint: 'Fix the errors above, or select other kinds with --kind.',
       });
     }
     for (const { file, plugin } of prepared) await writePlugin(file, plugin.record, plugin.text);
@@ -140,7 +140,7 @@ async function namesToInstall(
     const matching = listed.filter((one) => isNamed(one, kind));
     if (matching.length > 0) return matching.map(nameOf);
     throw new KrmhubError('not-found', escapeControls(`no catalog has the kind ${kind}`), {
-      hint: 'Write KIND, GROUP/KIND, or GROUP/VERSION/KIND as the catalogs have it.',
+      hint: 'Use KIND, GROUP/KIND, or GROUP/VERSION/KIND of a function in the catalogs.',
     });
   });
   return [...new Map(found.map((name) => [formatPlugin(name), name])).values()];
@@ -177,5 +177,10 @@ async function printSummary(io: Io, folder: string, count: number, all: number):
   );
   const found = await findPluginFolder(io);
   if (found === folder) return;
-  await printLine(io, escapeControls(`kustomize looks in ${found}: set KUSTOMIZE_PLUGIN_HOME=${folder}`));
+  await printLine(
+    io,
+    escapeControls(
+      `kustomize reads plugins from ${found}; to use this folder, set KUSTOMIZE_PLUGIN_HOME=${folder}`,
+    ),
+  );
 }

@@ -58,7 +58,7 @@ export async function findPlugin(file: string): Promise<InstalledPlugin | undefi
 export async function requireOwn(file: string, name: PluginName): Promise<InstalledPlugin | undefined> {
   const plugin = await findPlugin(file);
   if (plugin === undefined ? (await digestOf(file)) === undefined : plugin.state !== 'foreign') return plugin;
-  const what = plugin === undefined ? 'is not from krmhub' : 'was changed since krmhub wrote it';
+  const what = plugin === undefined ? 'was not installed by krmhub' : 'changed after the installation';
   throw new KrmhubError('conflict', escapeControls(`cannot install ${formatPlugin(name)}: ${file} ${what}`), {
     hint: 'To replace the file, use --force.',
   });
@@ -119,11 +119,11 @@ export function selectPlugins(
     if (found.length === 1) return found[0]!;
     if (found.length === 0) {
       throw new KrmhubError('not-found', escapeControls(`the plugin ${name} is not installed in ${folder}`), {
-        hint: 'Show what is installed: krmhub plugins list',
+        hint: 'List the installed plugins: krmhub plugins list',
       });
     }
     const choices = found.map(({ record }) => formatPlugin(record.function)).join(', ');
-    throw new KrmhubError('usage', escapeControls(`${name} names ${found.length} plugins: ${choices}`), {
+    throw new KrmhubError('usage', escapeControls(`${name} matches ${found.length} plugins: ${choices}`), {
       hint: 'Write GROUP/VERSION/KIND.',
     });
   });

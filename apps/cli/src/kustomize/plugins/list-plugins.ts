@@ -10,5 +10,5 @@ export async function listPlugins(io: Io, options: { dir?: string; output: Outpu
   const folder = await findPluginFolder(io, options.dir);
   const plugins = await installedPlugins(folder);
   await printPlugins(io, options.output, folder, plugins);
-  if (plugins.length === 0) await printLine(io, escapeControls(`krmhub installed no plugins in ${folder}`));
+  if (plugins.length === 0) await printLine(io, escapeControls(`no plugins are installed in ${folder}`));
 }

@@ -51,6 +51,6 @@ describe('the file of a plugin', () => {
     ['example.com/v1/v2', 'Cron'],
     ['example.com/v1', 'a b'],
   ])('is refused for %s %s', (apiVersion, kind) => {
-    expect(() => pluginFile('/p', { apiVersion, kind })).toThrow('is not the name of a plugin');
+    expect(() => pluginFile('/p', { apiVersion, kind })).toThrow('is not a plugin name');
   });
 });

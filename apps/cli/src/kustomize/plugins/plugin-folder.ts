@@ -37,8 +37,8 @@ export function pluginFile(folder: string, { apiVersion, kind }: PluginName): st
   const slash = apiVersion.lastIndexOf('/');
   const [group, version] = [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)];
   if (!isGroup(group) || !isApiVersionName(version) || !isKind(kind)) {
-    throw new KrmhubError('usage', `"${apiVersion} ${kind}" is not the name of a plugin`, {
-      hint: 'Write it as GROUP/VERSION/KIND, for example example.com/v1/JavaApplication.',
+    throw new KrmhubError('usage', `"${apiVersion} ${kind}" is not a plugin name`, {
+      hint: 'Use GROUP/VERSION/KIND, for example example.com/v1/JavaApplication.',
     });
   }
   return path.join(folder, group, version, kind.toLowerCase(), kind);

@@ -18,7 +18,7 @@ export function pluginText(name: PluginName, { node, entry }: PluginProgram): st
 node=${quoted(node)}
 entry=${quoted(entry)}
 if [ ! -x "$node" ] || [ ! -f "$entry" ]; then
-  echo "error: cannot run ${formatPlugin(name)}: Node.js or krmhub is no longer where it was" >&2
+  echo "error: cannot run ${formatPlugin(name)}: Node.js or krmhub was moved or removed" >&2
   echo "  hint: Update the plugins: krmhub plugins update" >&2
   exit 1
 fi

@@ -205,14 +205,17 @@ describe('plugins install', () => {
     mkdirSync(path.dirname(plugin()), { recursive: true });
     writeFileSync(plugin(), '#!/bin/sh\necho mine\n');
     const refused = await run('install', ...options);
-    expect([refused.exitCode, refused.err()]).toEqual([1, expect.stringContaining('is not from krmhub')]);
+    expect([refused.exitCode, refused.err()]).toEqual([
+      1,
+      expect.stringContaining('was not installed by krmhub'),
+    ]);
     expect(readFileSync(plugin(), 'utf8')).toContain('mine');
     expect((await run('install', ...options, '--force')).exitCode).toBe(0);
     writeFileSync(plugin(), '#!/bin/sh\necho changed\n');
     const changed = await run('install', ...options);
     expect([changed.exitCode, changed.err()]).toEqual([
       1,
-      expect.stringContaining('was changed since krmhub wrote it'),
+      expect.stringContaining('changed after the installation'),
     ]);
     writeCatalog({ AddLabel: echo() }, 'other.yaml');
     expect((await run('install', ...options, '--force')).exitCode).toBe(0);
@@ -300,7 +303,7 @@ describe('an installed plugin', () => {
 
 describe('plugins list', () => {
   it('shows what runs, what was allowed, and what was changed', async () => {
-    expect((await run('list')).err()).toContain(`krmhub installed no plugins in ${folder()}`);
+    expect((await run('list')).err()).toContain(`no plugins are installed in ${folder()}`);
     writeCatalog({ AddLabel: addLabel(), Echo: echo(), Third: push('exec cat -') });
     await run('install', '-c', 'catalog.yaml', '--allow-exec');
     writeFileSync(plugin(), 'mine');
@@ -349,7 +352,7 @@ describe('plugins update', () => {
     writeCatalog({ AddLabel: addLabel('c: d'), Echo: echo() });
     const before = record();
     const no = await runTest(['plugins', 'update'], { cwd, env, tty: true, stdin: 'n\n' });
-    expect([no.exitCode, no.err()]).toEqual([2, expect.stringContaining('you did not confirm')]);
+    expect([no.exitCode, no.err()]).toEqual([2, expect.stringContaining('not confirmed')]);
     expect(record()).toEqual(before);
     const yes = await runTest(['plugins', 'update', '--yes'], { cwd, env, tty: true });
     expect(yes.exitCode).toBe(0);
@@ -411,7 +414,10 @@ describe('plugins remove', () => {
     expect(readdirSync(path.dirname(plugin()))).toEqual(['notes.txt']);
     writeFileSync(plugin('team.example.com/v1/echo/Echo'), 'changed');
     const refused = await run('remove', '--all');
-    expect([refused.exitCode, refused.err()]).toEqual([1, expect.stringContaining('was changed')]);
+    expect([refused.exitCode, refused.err()]).toEqual([
+      1,
+      expect.stringContaining('changed after the installation'),
+    ]);
     expect((await run('remove', '--all', '--force')).exitCode).toBe(0);
     expect(readdirSync(path.join(folder(), 'team.example.com/v1'))).toEqual(['addlabel']);
     expect(readdirSync(path.join(cwd, 'cache/executables'))).toEqual([]);

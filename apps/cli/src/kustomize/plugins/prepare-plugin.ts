@@ -56,7 +56,7 @@ export async function preparePin(
   const name = formatPlugin({ apiVersion, kind });
   const prepared = await runner.prepare(resolution);
   if (catalog === undefined || !('storage' in runtime || 'platforms' in runtime)) {
-    throw new KrmhubError('unsupported', `cannot install ${name}: it is not of a catalog`);
+    throw new KrmhubError('unsupported', `cannot install ${name}: it is not from a catalog`);
   }
   await prepared.store();
   for (const warning of resolution.warnings) await printWarning(io, escapeControls(`${name}: ${warning}`));

@@ -22,9 +22,9 @@ export async function removePlugins(io: Io, names: readonly string[], options: R
   if ((names.length === 0) !== all) {
     throw new KrmhubError(
       'usage',
-      all ? 'names and --all exclude each other' : 'name the plugins to remove',
+      all ? 'cannot combine names with --all' : 'the names of the plugins are missing',
       {
-        hint: 'Name them as krmhub plugins list does, or use --all.',
+        hint: 'Use names from krmhub plugins list, or --all.',
       },
     );
   }
@@ -36,9 +36,9 @@ export async function removePlugins(io: Io, names: readonly string[], options: R
     throw new KrmhubError(
       'conflict',
       escapeControls(
-        `cannot remove ${formatPlugin(changed.record.function)}: ${changed.file} was changed since krmhub wrote it`,
+        `cannot remove ${formatPlugin(changed.record.function)}: ${changed.file} changed after the installation`,
       ),
-      { hint: 'To remove the file as it is, use --force.' },
+      { hint: 'To remove the file anyway, use --force.' },
     );
   }
   for (const plugin of selected) {

@@ -23,13 +23,9 @@ const LOCK_FILE = 'krmhub.lock';
 export async function runPlugin(io: Io, args: readonly string[]): Promise<void> {
   const [plugin, configFile] = args;
   if (plugin === undefined || configFile === undefined) {
-    throw new KrmhubError(
-      'usage',
-      'a plugin is run by kustomize, with a configuration file as its argument',
-      {
-        hint: 'Run kustomize build --enable-alpha-plugins, or kubectl kustomize --enable-alpha-plugins.',
-      },
-    );
+    throw new KrmhubError('usage', 'the configuration file is missing: only kustomize can run a plugin', {
+      hint: 'Run kustomize build --enable-alpha-plugins, or kubectl kustomize --enable-alpha-plugins.',
+    });
   }
   const record = await readRecord(path.resolve(io.cwd, plugin));
   if (record === undefined) {
@@ -92,8 +88,8 @@ function checkConfig(config: YamlNode, { function: own }: PluginRecord, name: st
     ['exec', 'path'],
   ].some((field) => yamlText(runtime, ...field) !== undefined);
   if (isInline) {
-    throw new KrmhubError('unsupported', `cannot run ${name}: its configuration names its own runtime`, {
-      hint: 'Remove the field runtime to run the function of the catalog, or build with: krmhub build',
+    throw new KrmhubError('unsupported', `cannot run ${name}: its functionConfig has its own runtime`, {
+      hint: 'Remove the field runtime to use the catalog, or build with: krmhub build',
     });
   }
 }

@@ -51,7 +51,7 @@ export async function updatePlugins(io: Io, names: readonly string[], options: U
   const isAsked =
     changed.length > 0 && options.yes !== true && options.dryRun !== true && io.stdin.isTTY === true;
   if (isAsked && !(await confirm(io, 'Update these plugins?'))) {
-    throw new KrmhubError('usage', 'cannot update the plugins: you did not confirm', {
+    throw new KrmhubError('usage', 'cannot update the plugins: not confirmed', {
       hint: 'Nothing was changed. Answer y, or use --yes.',
     });
   }

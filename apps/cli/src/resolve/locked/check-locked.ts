@@ -77,8 +77,8 @@ async function checkEarlier(
   const then = await versionInSnapshot(context, trust, request, { catalog, serial });
   if (then === undefined) {
     throw untrusted(
-      `the catalog has another definition now, and the locked one, ${fn.definition}, cannot be read, so nothing shows that the lock file runs what it declares`,
-      `To use what the catalog has now: krmhub lock --upgrade ${request.kind}`,
+      `the catalog has another definition now, and the locked definition ${fn.definition} is not available, so krmhub cannot verify the lock file`,
+      `To use the definition in the catalog, run: krmhub lock --upgrade ${request.kind}`,
     );
   }
   if (then === 'missing') refuseDifference(request, `snapshot ${serial} does not have it`);
@@ -144,8 +144,8 @@ export async function checkSearchedBefore(
   if (isLater && (await versionInSnapshot(context, trust, request, { catalog, serial })) === 'missing')
     return;
   throw untrusted(
-    `${describeReference(catalog.reference)}, which is searched first, has ${request.apiVersion} ${request.kind}, and the lock file says that it does not`,
-    `To use what that catalog has: krmhub lock --upgrade ${request.kind}`,
+    `${describeReference(catalog.reference)}, which is searched first, has ${request.apiVersion} ${request.kind}, but the lock file lists it in notIn`,
+    `To use that catalog, run: krmhub lock --upgrade ${request.kind}`,
   );
 }
 
@@ -164,8 +164,8 @@ async function findNow(context: SearchContext, request: SearchedFunction, catalo
 function refuseDifference({ apiVersion, kind }: SearchedFunction, difference: string | undefined): void {
   if (difference === undefined) return;
   throw untrusted(
-    `the lock file does not follow from the locked definition of ${apiVersion} ${kind}: ${difference}`,
-    `Nothing runs. Find out who changed the lock file. To lock what the catalog has now: krmhub lock --upgrade ${kind}`,
+    `the lock file does not match the locked definition of ${apiVersion} ${kind}: ${difference}`,
+    `Nothing was run. Check who changed the lock file. To use the definition in the catalog, run: krmhub lock --upgrade ${kind}`,
   );
 }
 

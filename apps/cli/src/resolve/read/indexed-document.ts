@@ -154,7 +154,7 @@ async function buildIndex(
     splitEntries(source, { maxEntries }) ?? { form: 'json' as const, entries: [], hasMore: undefined };
   if (hasMore === true) {
     throw new KrmhubError('too-large', `${document.name} has more than ${maxEntries} entries`, {
-      hint: 'Use a catalog in a registry, of which only the needed entries are read.',
+      hint: 'Use a catalog in a registry: krmhub reads only its required entries.',
     });
   }
   const rows = entries.map((entry) => ({

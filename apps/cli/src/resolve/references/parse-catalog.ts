@@ -119,7 +119,7 @@ function invalidReference(
 ): KrmhubError {
   return new KrmhubError(
     'usage',
-    `${describeReference(reference)} is not the reference of a catalog: ${escapeControls(reason)}`,
+    `${describeReference(reference)} is not a catalog reference: ${escapeControls(reason)}`,
     {
       hint:
         hint ??

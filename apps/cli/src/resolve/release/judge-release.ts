@@ -91,7 +91,7 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
     if (field !== undefined) {
       throw untrusted(
         what,
-        `the catalog has another ${field} of ${entry.name} than the signed definition ${release.definition}`,
+        `the ${field} of ${entry.name} in the catalog differs from the signed definition ${release.definition}`,
       );
     }
   }
@@ -99,7 +99,7 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
     const signed = await readSignedVersion(context, release, entry.name);
     const difference = lockedRuntimeDifference(entry.locked, signed?.runtime ?? {}, { anyPlace: true });
     if (difference !== undefined) {
-      const reason = `the lock file does not follow from the signed definition ${release.definition}`;
+      const reason = `the lock file does not match the signed definition ${release.definition}`;
       throw untrusted(what, `${reason}: ${difference}`);
     }
   }

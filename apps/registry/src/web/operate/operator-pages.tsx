@@ -40,7 +40,7 @@ type Answer = PrivatePage | Response;
 /** Options of a page that changes something. */
 interface ActionOptions<Form extends z.ZodObject> {
   needs?: TokenScope;
-  /** Fields of the form, besides the key of the session. */
+  /** Fields of the form, in addition to the key of the session. */
   form: Form;
   maxBytes?: number;
   /** Renders the response to a form of an earlier session, and changes nothing. Without it, the form is refused. */
