@@ -12,10 +12,10 @@ import { titleWithReason } from './oci-tools.js';
  * | story | kustomize and kubectl, through `krmhub build` | kpt, after `krmhub kpt sync` |
  * |---|---|---|
  * | KEP-2906, 1: publish a catalog | here: "1 and 2", as a file on a web server and in a registry | kpt-stories: "1 and 2" |
- * | KEP-2906, 2: build a Kustomization with it | here: "1 and 2" | kpt-stories: "1 and 2", as a package |
+ * | KEP-2906, 2: build a Kustomization with it | here: "1 and 2"; without `krmhub build`: "2 and 7" | kpt-stories: "1 and 2", as a package |
  * | KEP-2906, 3: a Composition that pins one module | here: "3" | kpt-stories: "3", as a pipeline |
  * | KEP-2906, 4: an official catalog | here: "4" | |
- * | KEP-2906, 7: an aggregated catalog | here: "7"; its sources: end-to-end/kep-story-seven | kpt-stories: "7" |
+ * | KEP-2906, 7: an aggregated catalog | here: "7", "2 and 7"; its sources: end-to-end/kep-story-seven | kpt-stories: "7" |
  *
  * | example of KEP-993 | unmodified `kustomize build` and `kubectl kustomize`, after `krmhub plugins install` |
  * |---|---|
@@ -183,6 +183,51 @@ modules:
       const built = await succeeded(build(...access));
       for (const text of ['replicas: 5', 'split: v1', 'salt: v1']) expect(built.stdout).toContain(text);
       expect(user.leftovers()).toEqual([]);
+    },
+    5 * minutes,
+  );
+
+  it(
+    '2 and 7: with plugins that are installed from the catalog',
+    async () => {
+      const { user, mount } = company;
+      const of = (text: string, group: string) => text.replace('example.com/v1', `${group}/v1`);
+      const java = (runtime = {}) => configText('JavaApplication', runtime);
+      const secrets = (runtime = {}) => configText('SecretSidecar', runtime);
+      const split = (runtime = {}) => of(configText('Split', runtime), 'banana.co');
+      const salt = (runtime = {}) => of(configText('Salt', runtime), 'watermelon.co');
+      const two = 'transformers: [java.yaml, secrets.yaml]\n';
+      const seven = 'generators: [java.yaml]\ntransformers: [split.yaml, salt.yaml]\n';
+      user.write({
+        'plugin-2/kustomization.yaml': two,
+        'plugin-2/java.yaml': java(),
+        'plugin-2/secrets.yaml': secrets(),
+        'hand-2/kustomization.yaml': two,
+        'hand-2/java.yaml': java(hand('java')),
+        'hand-2/secrets.yaml': secrets(hand('secrets')),
+        'plugin-7/kustomization.yaml': seven,
+        'plugin-7/java.yaml': java(),
+        'plugin-7/split.yaml': split(),
+        'plugin-7/salt.yaml': salt(),
+        'hand-7/kustomization.yaml': seven,
+        'hand-7/java.yaml': java(hand('java-with-access', '  network: true\n')),
+        'hand-7/split.yaml': split(hand('split')),
+        'hand-7/salt.yaml': salt(hand('salt')),
+      });
+      const access = ['--network', '--mount', mount];
+      for (const [story, catalog, kinds, flags] of [
+        ['2', company.platform, ['JavaApplication', 'SecretSidecar'], []],
+        ['7', company.aggregated, ['JavaApplication', 'Split', 'Salt'], access],
+      ] as const) {
+        const named = kinds.flatMap((kind) => ['--kind', kind]);
+        await succeeded(user.krmhub('plugins', 'install', '-c', catalog, ...named, ...flags));
+        for (const oracle of ORACLES) {
+          const built = await succeeded(user.byHand(oracle, `plugin-${story}`, ALPHA));
+          const byHand = await succeeded(user.byHand(oracle, `hand-${story}`, ALPHA, ...flags));
+          expect([oracle, story, built.stdout]).toEqual([oracle, story, byHand.stdout]);
+        }
+        await succeeded(user.krmhub('plugins', 'remove', ...kinds));
+      }
     },
     5 * minutes,
   );
