@@ -56,20 +56,29 @@ function generateStatement(writer: CodeWriter, statement: Statement): void {
 function generateIf(writer: CodeWriter, { branches, otherwise }: IfStatement): void {
   const before = new Set(writer.assigned);
   const outcomes: Set<unknown>[] = [];
-  let depth = 0;
+  const label = writer.unique();
   const branch = (body: readonly Statement[]) => {
     generateStatements(writer, body);
     if (!endsFlow(body)) outcomes.push(writer.assigned);
     writer.assigned = new Set(before);
   };
-  for (const { condition, body } of branches) {
-    writer.write(`if(${writer.condition(condition)}){`);
-    branch(body);
-    writer.write('}else{');
-    depth++;
+  if (branches.length === 1) {
+    writer.write(`if(${writer.condition(branches[0]!.condition)}){`);
+    branch(branches[0]!.body);
+    writer.write(otherwise === undefined ? '}' : '}else{');
+    branch(otherwise ?? []);
+    if (otherwise !== undefined) writer.write('}');
+  } else {
+    // A block with a label, because nesting each `elif` in the `else` before would be as deep as the chain is long.
+    writer.write(`o${label}:{`);
+    for (const { condition, body } of branches) {
+      writer.write(`if(${writer.condition(condition)}){`);
+      branch(body);
+      writer.write(`break o${label};}`);
+    }
+    branch(otherwise ?? []);
+    writer.write('}');
   }
-  branch(otherwise ?? []);
-  writer.write('}'.repeat(depth));
   const [first, ...rest] = outcomes as (typeof writer.assigned)[];
   if (first === undefined) return;
   for (const binding of first) {

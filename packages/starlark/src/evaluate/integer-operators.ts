@@ -101,9 +101,13 @@ export function shiftInt(thread: Thread, operator: '<<' | '>>', x: Int, count: V
   if (count < 0) throw new EvaluationError(`negative shift count: ${count}`);
   if (operator === '<<') {
     if (count >= MAX_SHIFT) throw new EvaluationError(`shift count too large: ${count}`);
-    checkIntBits(bitLength(x) + count);
-    if (typeof x !== 'number') thread.allocate((bitLength(x) + count) >> 3);
+    const bits = (x === (Number(x) | 0) ? 32 - Math.clz32(Math.abs(x)) : bitLength(x)) + count;
+    checkIntBits(bits);
+    if (bits < 31 && typeof x === 'number') return x << count;
+    thread.allocate(bits >> 3);
+    thread.step(bits >> 10);
     return normalizeInt(BigInt(x) << BigInt(count));
   }
+  if (typeof x === 'number' && x === (x | 0)) return x >> Math.min(count, 31);
   return normalizeInt(BigInt(x) >> BigInt(count));
 }

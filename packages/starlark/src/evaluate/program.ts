@@ -3,6 +3,7 @@ import { DEFAULT_DIALECT, type Dialect } from '../resolve/dialect.js';
 import { resolve } from '../resolve/resolve.js';
 import type { Binding } from '../resolve/scope.js';
 import type { SyntaxTree } from '../syntax/tree.js';
+import { EvaluationError } from '../values/evaluation-error.js';
 import type { FunctionCode } from '../values/function-code.js';
 import type { Thread } from '../values/thread.js';
 import type { Value } from '../values/value.js';
@@ -44,8 +45,13 @@ export class Program {
 
   /** Prepares one run: `externals` are the values of `external`. */
   instantiate(externals: readonly Value[], links: RunLinks): TopLevel {
-    const create = new Function('R', 'K', 'C', 'X', this.code);
-    return create({ ...RUNTIME, ...links }, this.constants, this.codes, externals);
+    try {
+      const create = new Function('R', 'K', 'C', 'X', this.code);
+      return create({ ...RUNTIME, ...links }, this.constants, this.codes, externals);
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new EvaluationError(`program too large: ${cause}`, { limit: 'memory', cause: error });
+    }
   }
 }
 

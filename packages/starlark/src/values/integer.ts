@@ -21,8 +21,9 @@ export function intFromDouble(value: number): Int {
 /** An upper estimate of the size of an int in bits, without conversion. */
 export function bitLength(value: Int): number {
   if (typeof value === 'number') return 53;
-  const size = value.toString(16).length;
-  return size * 4;
+  const double = Math.abs(Number(value));
+  if (double !== Number.POSITIVE_INFINITY) return Math.ceil(Math.log2(double)) + 1;
+  return value.toString(16).length * 4;
 }
 
 /** Throws if an int with so many bits would be too large. */

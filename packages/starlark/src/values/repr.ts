@@ -6,6 +6,7 @@ import { HeapValue, type ReprWriter, type Value } from './value.js';
 /** Deeper values are errors, far below the depth at which JavaScript's own stack ends. */
 export const MAX_REPR_DEPTH = 500;
 
+const MAX_PARTS = 4096;
 const PLAIN = /^[ !#-[\]-~]*$/;
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S}]/u;
 const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
@@ -23,18 +24,24 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
 /** Writes the text of values: nested, shared and cyclic ones too. */
 class TextWriter implements ReprWriter {
   #text = '';
+  /** Parts that are not joined yet: a long chain of joined strings takes much memory. */
+  #parts: string[] = [];
   #depth = 0;
   readonly #path = new Set<HeapValue>();
 
   constructor(readonly thread: Thread | undefined) {}
 
   get text(): string {
+    this.#text += this.#parts.join('');
+    this.#parts = [];
     return this.#text;
   }
 
   write(text: string): void {
-    this.thread?.allocate(text.length);
-    this.#text += text;
+    this.thread?.allocate(text.length + 8);
+    if (this.#parts.push(text) < MAX_PARTS) return;
+    this.#text += this.#parts.join('');
+    this.#parts = [];
   }
 
   writeValue(value: Value): void {

@@ -1,5 +1,7 @@
 import { compare } from './comparison.js';
 import { equals } from './equality.js';
+import { StarlarkFloat } from './float.js';
+import { isInt } from './integer.js';
 import type { Thread } from './thread.js';
 import type { Value } from './value.js';
 
@@ -38,7 +40,15 @@ export function sequenceContains(
   thread: Thread | undefined,
 ): boolean {
   thread?.step(items.length);
-  for (const item of items) if (item === wanted || equals(item, wanted, thread)) return true;
+  if (typeof wanted === 'string' || typeof wanted === 'boolean' || wanted === null) {
+    return items.includes(wanted);
+  }
+  if (isInt(wanted)) {
+    return (
+      items.includes(wanted) || items.some((item) => item instanceof StarlarkFloat && equals(item, wanted))
+    );
+  }
+  for (const item of items) if (equals(item, wanted, thread)) return true;
   return false;
 }
 

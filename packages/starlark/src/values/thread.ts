@@ -15,7 +15,7 @@ export interface Limits {
 export const DEFAULT_LIMITS: Readonly<Limits> = {
   maxSteps: 1_000_000_000,
   maxDepth: 400,
-  maxMemoryBytes: 1024 * 1024 * 1024,
+  maxMemoryBytes: 512 * 1024 * 1024,
   maxOutputBytes: 16 * 1024 * 1024,
 };
 

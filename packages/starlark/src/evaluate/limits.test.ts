@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { PERMISSIVE_DIALECT } from '../resolve/dialect.js';
+import { parse } from '../syntax/parse.js';
+import { EvaluationError, type ExceededLimit } from '../values/evaluation-error.js';
+import type { ThreadOptions } from '../values/thread.js';
+import { compile } from './program.js';
+import { run } from './run.js';
+
+const LIMITS = { maxSteps: 2_000_000, maxMemoryBytes: 8_000_000, maxOutputBytes: 100_000 };
+
+function failure(text: string, options: ThreadOptions = {}): EvaluationError {
+  const program = compile(parse(text), { dialect: PERMISSIVE_DIALECT });
+  try {
+    run(program, { limits: LIMITS, ...options });
+  } catch (error) {
+    if (error instanceof EvaluationError) return error;
+    throw error;
+  }
+  throw new Error('did not fail');
+}
+
+describe('limits', () => {
+  it.each<[ExceededLimit, string]>([
+    ['steps', 'while True: pass'],
+    ['steps', 'def f():\n    for i in range(1 << 40): pass\nf()'],
+    ['steps', 'x = list(range(1000))\nwhile True: 1.5 in x'],
+    ['steps', 'x = [1]\ny = [1]\nfor i in range(60):\n    x = [x, x]\n    y = [y, y]\nx == y'],
+    ['memory', 'x = 1\nwhile True: x = (x << 500) >> 500'],
+    ['memory', 'x = [1]\nwhile True: x += x'],
+    ['memory', 'x = "a"\nwhile True: x = x + x'],
+    ['memory', 'x = [1, 2] * (1 << 24)'],
+    ['memory', 'x = "a" * (1 << 27)'],
+    ['memory', 'x = {}\ni = 0\nwhile True:\n    x[i] = i\n    i += 1'],
+    ['memory', 'x = [1]\nfor i in range(60): x = [x, x]\nrepr(x)'],
+    ['memory', 'x = [[0] * 1000 for i in range(100000)]'],
+    ['output', 'while True: print("a" * 1000)'],
+    ['depth', 'def f(x): return f(x) + 1\nf(1)'],
+    ['depth', 'def f(x): return sorted([1, 2], key = lambda y: f(y))\nf(1)'],
+    ['depth', 'def f(x): return [f(y) for y in [x]]\nf(1)'],
+  ])('end with %s: %s', (limit, text) => {
+    expect(failure(text).limit).toBe(limit);
+  });
+
+  it('end with depth where the frames of a function are large', () => {
+    const variables = Array.from({ length: 3000 }, (_, i) => `    x${i} = n + ${i}\n`).join('');
+    const text = `def f(n):\n${variables}    return f(n + 1)\nf(0)`;
+    expect(failure(text, { limits: { ...LIMITS, maxSteps: 1e9, maxDepth: 1e6 } }).limit).toBe('depth');
+  });
+
+  it('end when the signal is aborted', () => {
+    let looks = 0;
+    const signal = {
+      get aborted() {
+        return ++looks > 2;
+      },
+    };
+    expect(failure('while True: pass', { limits: {}, signal }).limit).toBe('aborted');
+  });
+
+  it('end deep values', () => {
+    const deep = 'x = []\nfor i in range(20000): x = [x]\n';
+    expect(failure(`${deep}repr(x)`).message).toContain('nested too deeply');
+    expect(failure(`${deep}y = []\nfor i in range(20000): y = [y]\nx == y`).message).toContain('recursion');
+    expect(failure('x = ()\nfor i in range(20000): x = (x,)\n{x: 1}').message).toContain('nested too deeply');
+    expect(failure('x = [1]\nx.append(x)\nx == x').message).toContain('recursion');
+    expect(run(compile(parse(deep), { dialect: PERMISSIVE_DIALECT })).globals.has('x')).toBe(true);
+  });
+
+  it('end ints that grow', () => {
+    expect(failure('x = 3\nwhile True: x = x * x').message).toMatch(
+      /too large|too many steps|too much memory/,
+    );
+    expect(failure('1 << 512').message).toBe('shift count too large: 512');
+  });
+
+  it('let a program finish that stays below them', () => {
+    const { thread } = run(compile(parse('x = [i for i in range(1000)]')), { limits: LIMITS });
+    expect(thread.steps).toBeGreaterThanOrEqual(1000);
+    expect(thread.steps).toBeLessThan(1100);
+  });
+});
+
+describe('names of JavaScript', () => {
+  it('are ordinary names and keys', () => {
+    const names = [
+      '__proto__',
+      'constructor',
+      'prototype',
+      'toString',
+      'arguments',
+      'eval',
+      'thread',
+      'p',
+      't1',
+      'R',
+    ];
+    const text = names.map((name) => `${name} = "${name}"`).join('\n');
+    const { globals } = run(compile(parse(text)));
+    expect([...globals]).toEqual(names.map((name) => [name, name]));
+    const call = `def f(**k): return k\nx = f(${names.map((name) => `${name} = 1`).join(', ')})`;
+    expect(run(compile(parse(call))).globals.get('x')).toBeDefined();
+  });
+
+  it.each([
+    '[].constructor',
+    '"".__proto__',
+    '{}.constructor',
+    '(lambda: 1).constructor',
+    'len.call',
+    '"{0.constructor}".format("")',
+    '"%(constructor)s" % {}',
+    '{}["__proto__"]',
+    'getattr([], "constructor")',
+  ])('are not attributes or keys: %s', (text) => {
+    expect(failure(text).limit).toBeUndefined();
+  });
+
+  it('cannot be reached through strings of the program', () => {
+    const text = `x = "'; globalThis.escaped = 1; '"\ny = {"\`\${globalThis.escaped = 1}": x}\nz = lambda **k: k`;
+    run(compile(parse(text)));
+    expect('escaped' in globalThis).toBe(false);
+    const program = compile(parse(text));
+    expect(program.code).not.toContain('escaped');
+  });
+});
