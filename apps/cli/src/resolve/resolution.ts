@@ -1,6 +1,7 @@
 import type { InlineRuntime, LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
 import type { FunctionDefinition, RuntimeKind } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
+import type { KrmhubError } from '@krmhub/schema/error';
 
 /** From a functionConfig to the runtime that may run: what is asked, and what was found. */
 
@@ -100,8 +101,8 @@ export interface Resolver {
   resolve(request: FunctionRequest): Promise<Resolution>;
   /**
    * Lists every API version and kind of the catalogs in the options, in search order and each once. Throws as `resolve` does, if
-   * one of them is not trusted or cannot be read.
+   * one of them is not trusted or cannot be read. `onInvalid` gets an error for each entry that cannot be used.
    */
-  list(): Promise<ListedKind[]>;
+  list(onInvalid?: (error: KrmhubError) => void): Promise<ListedKind[]>;
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { KrmhubError } from '@krmhub/schema/error';
 import { printWarning } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { ImageRegistries } from './images/served-image.js';
@@ -65,11 +66,13 @@ export class CatalogResolver implements Resolver {
     return found;
   }
 
-  async list(): Promise<ListedKind[]> {
+  async list(onInvalid?: (error: KrmhubError) => void): Promise<ListedKind[]> {
     const found = new Map<string, ListedKind>();
     for (const reference of this.#own) {
       const { reader } = await this.#open(parseCatalog(this.#context.io, reference));
-      for await (const { group, names, versions } of reader.list()) {
+      for await (const { group, names, versions } of reader.list((error) =>
+        onInvalid?.(ofCatalog(reference.text, error)),
+      )) {
         for (const { name } of versions) {
           const apiVersion = `${group}/${name}`;
           const key = `${apiVersion} ${names.kind}`;
@@ -101,4 +104,10 @@ export class CatalogResolver implements Resolver {
     }
     return opening;
   }
+}
+
+function ofCatalog(reference: string, { code, message, hint }: KrmhubError): KrmhubError {
+  return new KrmhubError(code, `catalog ${reference}: ${message}`, {
+    ...(hint === undefined ? {} : { hint }),
+  });
 }

@@ -33,6 +33,8 @@ export interface InstallRequest {
   output: OutputFormat;
 }
 
+const MAX_INVALID_LINES = 20;
+
 /** Installs a plugin for each kind of the catalogs, or for the named ones. */
 export async function installPlugins(io: Io, request: InstallRequest): Promise<void> {
   const { search, permissions, kinds, output } = request;
@@ -54,7 +56,10 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
   });
   const runner = await openRunner(io, permissions, { offline: search.offline });
   try {
-    const names = await namesToInstall(resolver, kinds);
+    const invalid: KrmhubError[] = [];
+    const names = await namesToInstall(resolver, kinds, (error) => invalid.push(error)).finally(() =>
+      printInvalid(io, invalid),
+    );
     const prepared: { file: string; plugin: PreparedPlugin }[] = [];
     const failures: { name: PluginName; error: KrmhubError }[] = [];
     for (const name of names) {
@@ -71,8 +76,10 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
       }
     }
     for (const { name, error } of failures) await printFailure(io, name, error);
-    if (prepared.length === 0 && failures.length > 0) {
-      throw new KrmhubError(failures[0]!.error.code, `installed none of ${failures.length} plugins`, {
+    const [first] = [...failures.map(({ error }) => error), ...invalid];
+    if (prepared.length === 0 && first !== undefined) {
+      const count = failures.length + invalid.length;
+      throw new KrmhubError(first.code, `installed none of ${count} plugins`, {
         hint: 'Fix the errors above, or select other kinds with --kind.',
       });
     }
@@ -85,7 +92,7 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
       installed.filter((one): one is InstalledPlugin => one !== undefined),
     );
     await printSummary(io, folder, prepared.length, names.length);
-    if (failures.length > 0) io.exitCode = FINDINGS;
+    if (first !== undefined) io.exitCode = FINDINGS;
   } finally {
     await runner.close();
     await resolver.close();
@@ -131,14 +138,18 @@ async function preparePlugin(
 async function namesToInstall(
   resolver: Resolver,
   kinds: readonly string[] | undefined,
+  onInvalid: (error: KrmhubError) => void,
 ): Promise<PluginName[]> {
-  if (kinds === undefined) return (await resolver.list()).map(nameOf);
+  if (kinds === undefined) return (await resolver.list(onInvalid)).map(nameOf);
   const full = kinds.map(fullName);
   if (full.every((one): one is PluginName => one !== undefined)) return full;
-  const listed = await resolver.list();
+  const invalid: KrmhubError[] = [];
+  const listed = await resolver.list((error) => invalid.push(error));
   const found = kinds.flatMap((kind) => {
     const matching = listed.filter((one) => isNamed(one, kind));
     if (matching.length > 0) return matching.map(nameOf);
+    // Its entry may be among those that cannot be used.
+    for (const error of invalid) onInvalid(error);
     throw new KrmhubError('not-found', escapeControls(`no catalog has the kind ${kind}`), {
       hint: 'Use KIND, GROUP/KIND, or GROUP/VERSION/KIND of a function in the catalogs.',
     });
@@ -167,6 +178,15 @@ function nameOf({ apiVersion, kind }: PluginName): PluginName {
 async function printFailure(io: Io, name: PluginName, { message, hint }: KrmhubError): Promise<void> {
   await printLine(io, escapeControls(`not installed: ${formatPlugin(name)}: ${message}`));
   if (hint !== undefined) await printLine(io, escapeControls(`  hint: ${hint}`));
+}
+
+/** Entries of a catalog that cannot be used, of which a hostile one has many. */
+async function printInvalid(io: Io, invalid: readonly KrmhubError[]): Promise<void> {
+  const shown = invalid.slice(0, MAX_INVALID_LINES);
+  for (const { message } of shown) await printLine(io, escapeControls(`not installed: ${message}`));
+  if (invalid.length > shown.length) {
+    await printLine(io, `not installed: ${invalid.length - shown.length} more entries that are not valid`);
+  }
 }
 
 async function printSummary(io: Io, folder: string, count: number, all: number): Promise<void> {

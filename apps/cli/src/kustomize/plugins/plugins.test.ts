@@ -128,6 +128,23 @@ async function build(stdin: string, options: { config?: string; folder?: string;
 }
 
 describe('plugins install', () => {
+  it('says which entries of the catalog are not valid', async () => {
+    const invalid = { exec: { platforms: [] } };
+    const message =
+      /^not installed: catalog \S*catalog\.yaml: its entry team\.example\.com\/Broken is not valid: /m;
+    writeCatalog({ Echo: echo(), Broken: invalid });
+    const io = await run('install', '-c', 'catalog.yaml', '--allow-exec');
+    expect([io.exitCode, io.err()]).toEqual([1, expect.stringMatching(message)]);
+    expect(io.err()).toContain('installed 1 plugin in');
+    const named = await run('install', '-c', 'catalog.yaml', '--allow-exec', '--kind', 'Echo');
+    expect([named.exitCode, named.err()]).toEqual([0, expect.not.stringMatching(message)]);
+    const missing = await run('install', '-c', 'catalog.yaml', '--allow-exec', '--kind', 'Broken');
+    expect([missing.exitCode, missing.err()]).toEqual([3, expect.stringMatching(message)]);
+    writeCatalog({ Broken: invalid });
+    const none = await run('install', '-c', 'catalog.yaml', '--allow-exec');
+    expect([none.exitCode !== 0, none.err()]).toEqual([true, expect.stringContaining('installed none of 1')]);
+  });
+
   it('writes a plugin and its record for each kind', async () => {
     writeCatalog({ AddLabel: addLabel(), Echo: echo() });
     const io = await run('install', '-c', 'catalog.yaml', '--allow-exec');

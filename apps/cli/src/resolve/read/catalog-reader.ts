@@ -1,6 +1,7 @@
 import type { NearFunction } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
+import type { KrmhubError } from '@krmhub/schema/error';
 import type { Cache } from '../cache/cache.js';
 import type { CacheWriter } from '../cache/cache-writer.js';
 import type { CatalogState } from '../resolution.js';
@@ -31,14 +32,17 @@ export interface FoundFunction {
   state: ReadState;
 }
 
+/** Called for each entry that cannot be used. */
+export type OnInvalidEntry = (error: KrmhubError) => void;
+
 /** A catalog that is trusted. Its methods reject with KrmhubErrors. */
 export interface CatalogReader {
   /** Rejects with `invalid-document` for an entry of this function that cannot be used. */
   find(name: FunctionName): Promise<FoundFunction>;
   /** Returns functions with a similar name. */
   near(name: FunctionName): Promise<NearFunction[]>;
-  /** Lists every entry that can be used, in the order of the catalog. */
-  list(): AsyncIterable<FunctionDefinition>;
+  /** Lists every entry that can be used, in the order of the catalog. `onInvalid` gets the errors of the others. */
+  list(onInvalid: OnInvalidEntry): AsyncIterable<FunctionDefinition>;
   close(): Promise<void>;
 }
 

@@ -8,7 +8,14 @@ import { SourceFailure } from '@krmhub/sources';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { RegistryCatalog } from '../references/parse-catalog.js';
-import type { CatalogReader, EntryOrigin, EntryStore, FoundFunction, ReadState } from './catalog-reader.js';
+import type {
+  CatalogReader,
+  EntryOrigin,
+  EntryStore,
+  FoundFunction,
+  OnInvalidEntry,
+  ReadState,
+} from './catalog-reader.js';
 import { entryError } from './entry-error.js';
 import { remembered } from './remembered.js';
 
@@ -61,8 +68,8 @@ export class SparseCatalog implements CatalogReader {
     return nearFunctions(name, items);
   }
 
-  async *list(): AsyncIterable<FunctionDefinition> {
-    yield* (await this.#readWhole()).list();
+  async *list(onInvalid: OnInvalidEntry): AsyncIterable<FunctionDefinition> {
+    yield* (await this.#readWhole()).list(onInvalid);
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,14 @@ import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { CatalogReader, EntryOrigin, EntryStore, FoundFunction, ReadState } from './catalog-reader.js';
+import type {
+  CatalogReader,
+  EntryOrigin,
+  EntryStore,
+  FoundFunction,
+  OnInvalidEntry,
+  ReadState,
+} from './catalog-reader.js';
 import { entryError } from './entry-error.js';
 import { DamagedDocument, type EntryBytes, type IndexedDocument } from './indexed-document.js';
 import { remembered } from './remembered.js';
@@ -64,21 +71,22 @@ export class WholeCatalog implements CatalogReader {
       return Promise.all(
         names.map(async ({ group, kind }) => {
           const entries = await document.find({ group, kind });
-          const usable = await Promise.all(entries.map((entry) => readUsable(this.#name, entry)));
-          const versions = usable.flatMap((definition) => definition?.versions ?? []);
+          const read = await Promise.all(entries.map((entry) => readEntry(this.#name, entry)));
+          const versions = read.flatMap((one) => ('definition' in one ? one.definition.versions : []));
           return { group, kind, versions: versions.map((version) => version.name) };
         }),
       );
     });
   }
 
-  async *list(): AsyncIterable<FunctionDefinition> {
+  async *list(onInvalid: OnInvalidEntry): AsyncIterable<FunctionDefinition> {
     const names = await this.#read(({ document }) => document.names());
     for (const { group, kind } of [...names].sort((a, b) => a.offset - b.offset)) {
       const entries = await this.#read(({ document }) => document.find({ group, kind }));
       for (const entry of entries) {
-        const definition = await readUsable(this.#name, entry);
-        if (definition !== undefined) yield definition;
+        const read = await readEntry(this.#name, entry);
+        if ('problem' in read) onInvalid(entryError({ group, kind }, read.problem));
+        else yield read.definition;
       }
     }
   }
@@ -125,15 +133,14 @@ export class WholeCatalog implements CatalogReader {
   }
 }
 
-/** Undefined for an entry that cannot be used. */
-async function readUsable(
+/** An entry, or why it cannot be used. */
+async function readEntry(
   name: string,
-  { bytes, form }: EntryBytes,
-): Promise<FunctionDefinition | undefined> {
-  if (bytes === undefined) return undefined;
+  { bytes, form, size }: EntryBytes,
+): Promise<{ definition: FunctionDefinition } | { problem: string }> {
+  if (bytes === undefined) return { problem: tooLarge(size) };
   const { readEntryBytes } = await import('@krmhub/catalog/resolve/entries/read-entry');
-  const entry = readEntryBytes(bytes, form, name);
-  return 'definition' in entry ? entry.definition : undefined;
+  return readEntryBytes(bytes, form, name);
 }
 
 /** Reads the line of a function in `snapshot.json`. Its digest is signed, so a wrong one is an error of the registry. */
