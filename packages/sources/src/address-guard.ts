@@ -1,5 +1,4 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { printable } from '@krmhub/schema/network-reason';
 import { SourceFailure } from './failure.js';
@@ -32,10 +31,25 @@ const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 /** Addresses whose last 32 bits are the real IPv4 address (RFC 4291, RFC 6052). */
 const EMBEDDED_IPV4 = ['::ffff:0:0/96', '64:ff9b::/96'];
 
-const specialIpv4 = rangesOf(SPECIAL_IPV4);
-const globalIpv6 = rangesOf(GLOBAL_IPV6);
-const specialIpv6 = rangesOf(SPECIAL_IPV6);
-const embeddedIpv4 = rangesOf(EMBEDDED_IPV4);
+interface KnownRanges {
+  specialIpv4: BlockList;
+  globalIpv6: BlockList;
+  specialIpv6: BlockList;
+  embeddedIpv4: BlockList;
+}
+
+let known: KnownRanges | undefined;
+
+/** Made when the first address is judged, because it takes milliseconds of the start of every command. */
+function knownRanges(): KnownRanges {
+  known ??= {
+    specialIpv4: rangesOf(SPECIAL_IPV4),
+    globalIpv6: rangesOf(GLOBAL_IPV6),
+    specialIpv6: rangesOf(SPECIAL_IPV6),
+    embeddedIpv4: rangesOf(EMBEDDED_IPV4),
+  };
+  return known;
+}
 
 /** CIDR ranges and addresses that are allowed besides public ones, or `as-named` (see `AddressGuard`). */
 export type AllowedAddresses = readonly string[] | 'as-named';
@@ -146,6 +160,7 @@ export class AddressGuard {
 }
 
 function isPublic(address: string): boolean {
+  const { specialIpv4, globalIpv6, specialIpv6 } = knownRanges();
   if (isIP(address) === 4) return !specialIpv4.check(address, 'ipv4');
   return globalIpv6.check(address, 'ipv6') && !specialIpv6.check(address, 'ipv6');
 }
@@ -159,7 +174,8 @@ function isFamily(family: unknown): boolean {
   return family === 4 || family === 6 || family === 'IPv4' || family === 'IPv6';
 }
 
-function systemResolve(hostname: string): Promise<LookupAddress[]> {
+async function systemResolve(hostname: string): Promise<LookupAddress[]> {
+  const { lookup } = await import('node:dns/promises');
   return lookup(hostname, { all: true });
 }
 
@@ -188,7 +204,7 @@ function readRange(entry: string): { address: string; bits: number; family: 'ipv
 /** Converts an IPv4 address in IPv6 notation to IPv4, and removes the zone. */
 function plainAddress(address: string): string {
   const bare = address.split('%')[0]!;
-  if (isIP(bare) !== 6 || !embeddedIpv4.check(bare, 'ipv6')) return bare;
+  if (isIP(bare) !== 6 || !knownRanges().embeddedIpv4.check(bare, 'ipv6')) return bare;
   const [high = 0, low = 0] = new URL(`http://[${bare}]`).hostname
     .slice(1, -1)
     .split(':')

@@ -22,8 +22,8 @@ export interface BuildFolder {
 }
 
 /**
- * Waits until krmhub ends, however it ends, then ends what it started and removes its folder. In the normal case there is
- * nothing left to do.
+ * Waits until krmhub closes its input or ends, however it ends, then ends what it started and removes its folder: a shell does
+ * that faster than Node.js.
  */
 const WATCH = `trap '' INT TERM HUP
 cat >/dev/null
@@ -34,7 +34,7 @@ export async function makeBuildFolder(): Promise<BuildFolder> {
   try {
     // kustomize resolves links in its own messages.
     const folder = await mkdtemp(path.join(await realpath(tmpdir()), 'krmhub-kustomize-'));
-    const stopWatching = watch(folder);
+    const removeByWatch = watch(folder);
     const at = (name: string) => path.join(folder, name);
     const made = {
       tree: at('tree'),
@@ -44,8 +44,8 @@ export async function makeBuildFolder(): Promise<BuildFolder> {
       temporary: at('tmp'),
     };
     const remove = async () => {
+      await removeByWatch();
       await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-      stopWatching();
     };
     try {
       for (const one of Object.values(made)) await mkdir(one, { mode: 0o700 });
@@ -59,15 +59,23 @@ export async function makeBuildFolder(): Promise<BuildFolder> {
   }
 }
 
-function watch(folder: string): () => void {
+/** Returns what lets the watcher remove the folder. */
+function watch(folder: string): () => Promise<void> {
   const watcher = spawn('/bin/sh', ['-c', WATCH, 'sh', folder], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Without a shell there is no cleanup after a crash.
-  watcher.on('error', () => undefined);
+  const ended = new Promise<void>((resolve) => {
+    // Without a shell there is no cleanup after a crash.
+    watcher.on('error', () => resolve());
+    watcher.on('exit', () => resolve());
+  });
   watcher.stdin.on('error', () => undefined);
   watcher.unref();
   if ('unref' in watcher.stdin && typeof watcher.stdin.unref === 'function') watcher.stdin.unref();
-  return () => void watcher.stdin.end();
+  return async () => {
+    watcher.ref();
+    watcher.stdin.end();
+    await ended;
+  };
 }
