@@ -26,10 +26,12 @@ const bundled = modified('apps/cli/dist/bundle/krmhub.js');
 if (bundled !== undefined && changed.every((file) => (modified(file) ?? 0) <= bundled)) process.exit(0);
 
 /** Files that run in separate threads and processes, by the names that the program starts them with. */
-const registry = JSON.parse(readFileSync(path.join(root, 'apps/registry/package.json'), 'utf8'));
-const entries = Object.entries(registry.exports)
-  .filter(([, file]) => typeof file === 'string')
-  .map(([name, file]) => [name.slice('./'.length), path.join(root, 'apps/registry', file)]);
+const entries = ['apps/registry', 'packages/functions'].flatMap((folder) => {
+  const { exports } = JSON.parse(readFileSync(path.join(root, folder, 'package.json'), 'utf8'));
+  return Object.entries(exports)
+    .filter(([, file]) => typeof file === 'string')
+    .map(([name, file]) => [name.slice('./'.length), path.join(root, folder, file)]);
+});
 
 const OUTPUT = {
   platform: 'node',

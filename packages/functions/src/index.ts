@@ -28,4 +28,3 @@ export type { RunResult } from './output/run-result.js';
 export { findProgram } from './process/find-program.js';
 export type { Environment } from './process/run-program.js';
 export { findSandbox, type Sandbox, type SandboxSearch } from './sandbox/bubblewrap.js';
-export { runStarlark, type StarlarkRun } from './starlark/run-starlark.js';

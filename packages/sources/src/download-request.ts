@@ -7,6 +7,8 @@ export interface DownloadRequest {
   /** As in a `FetchRequest`. */
   namedBy?: string;
   maxBytes: number;
+  /** For OCI: the kind of artifact. Default: an executable. */
+  artifact?: 'exec' | 'starlark';
   /** For OCI: which manifest of an index. */
   platform: Platform;
   signal?: AbortSignal;

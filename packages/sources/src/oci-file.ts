@@ -15,7 +15,7 @@ import type { Consume, DownloadRequest } from './download-request.js';
 import { SourceFailure, tooLargeFailure } from './failure.js';
 import { countBytes, createClient, toSourceFailure } from './oci-source.js';
 
-/** Streams the executable of an artifact (KEP-2906, "Use of OCI Artifacts"), of an index the one for the platform. */
+/** Streams the executable or the script of an artifact (KEP-2906, "Use of OCI Artifacts"), of an index the one for the platform. */
 export async function downloadArtifact<Result>(
   text: string,
   request: DownloadRequest,
@@ -28,15 +28,16 @@ export async function downloadArtifact<Result>(
     registry = reference.registry;
     const client = createClient(context);
     const { manifest } = await findManifest(client, reference, request);
+    const { artifact = 'exec' } = request;
     const type = getArtifactType(manifest);
-    if (manifest.kind !== 'image' || type !== 'exec') {
+    if (manifest.kind !== 'image' || type !== artifact) {
       throw new SourceFailure(
         'bad-answer',
-        `${printable(text)} is not an executable: it is ${describeArtifact(type, manifest.kind)}`,
-        { hint: `Use an artifact of the type ${ARTIFACT_MEDIA_TYPES.exec.artifact}.` },
+        `${printable(text)} is not ${artifact === 'exec' ? 'an executable' : 'a Starlark script'}: it is ${describeArtifact(type, manifest.kind)}`,
+        { hint: `Use an artifact of the type ${ARTIFACT_MEDIA_TYPES[artifact].artifact}.` },
       );
     }
-    const layer = mainLayer(manifest.image, 'exec');
+    const layer = mainLayer(manifest.image, artifact);
     const { maxBytes, onProgress = () => undefined } = request;
     if (layer.size > maxBytes) throw tooLargeFailure(printable(text), maxBytes);
     return await client.withRetries(async () =>

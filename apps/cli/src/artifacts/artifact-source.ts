@@ -12,8 +12,8 @@ import {
   toContent,
 } from '@krmhub/oci';
 import { hasErrors, KrmhubError, lint } from '@krmhub/schema';
-import { readDocumentFiles } from '../documents/document-files.js';
-import { diskError } from '../files/read-file.js';
+import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
+import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { plural } from '../io/text.js';
 
@@ -29,12 +29,14 @@ export function isPlainFileName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && name.length <= 255 && !/[/\\\0-\x1f\x7f]/.test(name);
 }
 
-/** Reads a catalog, a definition or a Starlark script, by its name and content. Lints definitions and catalogs. */
+/** Reads a catalog, a definition or a Starlark script, by its name and content. Lints definitions and catalogs, and scripts. */
 export async function documentLayer(
   io: Io,
   name: string,
+  prepare: (source: DocumentFile) => Promise<DocumentFile> = async (source) => source,
 ): Promise<{ type: ArtifactType; layer: SourceLayer }> {
   if (/\.star$/i.test(name)) {
+    await refuseScriptErrors(io, name);
     return { type: 'starlark', layer: await fileLayer(io, 'starlark', name) };
   }
   if (name !== '-' && !/\.(ya?ml|json)$/i.test(name)) {
@@ -43,7 +45,7 @@ export async function documentLayer(
     });
   }
   const sources = [];
-  for await (const source of readDocumentFiles(io, [name])) sources.push(source);
+  for await (const source of readDocumentFiles(io, [name])) sources.push(await prepare(source));
   const [source] = sources;
   if (source === undefined || sources.length > 1 || !source.explicit) {
     throw new KrmhubError('usage', `cannot push ${name}: it is a folder`, {
@@ -80,6 +82,21 @@ export async function documentLayer(
     size: bytes.byteLength,
   };
   return { type, layer: { file, content: toContent(bytes) } };
+}
+
+/** Prints the problems of a script, and throws `invalid-document` if there is an error. */
+async function refuseScriptErrors(io: Io, name: string): Promise<void> {
+  const { FUNCTION_LIMITS } = await import('@krmhub/functions/limits');
+  const { lintScript } = await import('@krmhub/functions/starlark/lint-script');
+  const bytes = await readFileUpTo(io, name, FUNCTION_LIMITS.maxScriptBytes);
+  const diagnostics = lintScript(bytes, name);
+  if (diagnostics.length === 0) return;
+  const { printDiagnostics } = await import('../io/diagnostics.js');
+  await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
+  if (!hasErrors(diagnostics)) return;
+  throw new KrmhubError('invalid-document', `cannot push ${name}: the script has errors`, {
+    hint: `Fix the errors above, then check: krmhub lint ${name}`,
+  });
 }
 
 /** Reads a file of any size without parsing it. */

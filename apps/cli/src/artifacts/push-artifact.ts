@@ -17,14 +17,17 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
+import type { DocumentFile } from '../documents/document-files.js';
+import { STDIN_NAME } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import type { ScriptArtifact } from '../scripts/script-artifact.js';
+import { creationTime } from '../upload/creation-time.js';
+import { type BuiltManifest, builtManifest, printPushed, uploadArtifact } from '../upload/upload-artifact.js';
 import { documentLayer, fileLayer, type SourceLayer } from './artifact-source.js';
-import { creationTime } from './creation-time.js';
-import { type BuiltManifest, builtManifest, printPushed, uploadArtifact } from './upload-artifact.js';
 
 export interface PushOptions {
   exec?: { platform?: Platform; file: string }[];
@@ -48,9 +51,20 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
       annotations: givenAnnotations(options),
     });
   }
-  const { type, layers } = await readLayers(io, files, options);
+  const scripts: ScriptArtifact[] = [];
+  const { type, layers } = await readLayers(io, files, options, async (source) => {
+    if (source.name === STDIN_NAME) return source;
+    const { fillScripts, scriptRepository } = await import('../scripts/script-artifact.js');
+    const filled = await fillScripts(io, source.name, source.bytes, () => scriptRepository(reference));
+    scripts.push(...filled.scripts);
+    return { ...source, bytes: filled.bytes };
+  });
   const progress = new Progress(io);
   const client = connectOci(io, progress, options.plainHttp);
+  if (scripts.length > 0) {
+    const { pushScripts } = await import('../scripts/script-artifact.js');
+    await pushScripts(io, client, scripts, progress);
+  }
   const manifests = buildManifests(io, type, layers, {
     ...releaseAnnotation(type, reference),
     ...givenAnnotations(options),
@@ -106,9 +120,10 @@ async function readLayers(
   io: Io,
   [file]: readonly string[],
   { exec = [] }: PushOptions,
+  prepare: (source: DocumentFile) => Promise<DocumentFile>,
 ): Promise<{ type: ArtifactType; layers: SourceLayer[] }> {
   if (file !== undefined) {
-    const { type, layer } = await documentLayer(io, file);
+    const { type, layer } = await documentLayer(io, file, prepare);
     return { type, layers: [layer] };
   }
   const names = exec.map(({ platform }) => (platform ? `${platform.os}/${platform.architecture}` : ''));

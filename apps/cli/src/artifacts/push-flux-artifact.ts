@@ -11,9 +11,9 @@ import { type OutputFormat, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
-import { creationTime } from './creation-time.js';
+import { creationTime } from '../upload/creation-time.js';
+import { builtManifest, printPushed, uploadArtifact } from '../upload/upload-artifact.js';
 import { readManifestFiles } from './manifest-files.js';
-import { builtManifest, printPushed, uploadArtifact } from './upload-artifact.js';
 
 /** Pushes rendered manifests in the layout of `flux push artifact`, for an OCIRepository of Flux. */
 export async function pushFluxArtifact(

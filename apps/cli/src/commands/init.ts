@@ -6,7 +6,9 @@ export function registerInit(program: Command, io: Io): void {
   program
     .command('init')
     .summary('Create the files of a new function.')
-    .description('Create the files of a new function: a definition, a README, and an example.')
+    .description(
+      'Create the files of a new function: a definition, a README, and an example; for Starlark also the script.',
+    )
     .argument('<function>', 'Function as GROUP/KIND. The group is a domain that you own.')
     .option('--dir <folder>', 'Folder for the files. Default: a folder named after the kind.')
     .addOption(
@@ -21,7 +23,8 @@ The command does not replace existing files.
 
 Examples:
   krmhub init example.com/SetLabels
-  krmhub init example.com/CheckLimits --runtime exec --dir functions/limits`,
+  krmhub init example.com/CheckLimits --runtime exec --dir functions/limits
+  krmhub init example.com/SetOwner --runtime starlark`,
     )
     .action(async (name: string, options: { dir?: string; runtime: RuntimeKind }) => {
       const { createFunctionFiles } = await import('../functions/create-function-files.js');

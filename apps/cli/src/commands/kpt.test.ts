@@ -36,6 +36,7 @@ const CATALOG = catalog(
   entry('Fetch', container('fetch', 'b', ', requireNetwork: true, requireStorageMount: true')),
   entry('Run', exec),
   entry('Script', '{starlark: "https://example.com/script.star"}'),
+  entry('Pinned', `{starlark: "https://example.com/script.star#sha256=${digest('e')}"}`),
 );
 
 const kptfile = (pipeline: string, catalogs = '') =>
@@ -130,6 +131,19 @@ describe('krmhub kpt sync', () => {
       ` darwin/arm64=https://example.com/mac.tar.gz#sha256=${digest('d')}&bin=bin%2Frun`;
     expect(read('app/Kptfile')).toBe(
       kptfile(`  mutators:\n    - exec: ${line}\n      configPath: run.yaml\n`),
+    );
+    expect((await sync('app', '-c', 'catalog.yaml')).err()).toContain('1 function is up to date');
+  });
+
+  it('writes a command line for a Starlark script', async () => {
+    await open({
+      'app/Kptfile': kptfile('  mutators:\n    - configPath: script.yaml\n'),
+      'app/script.yaml': config('Pinned'),
+    });
+    const io = await sync('app', '-c', 'catalog.yaml');
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(read('app/Kptfile')).toContain(
+      `- exec: krmhub kpt exec starlark=https://example.com/script.star#sha256=${digest('e')}\n`,
     );
     expect((await sync('app', '-c', 'catalog.yaml')).err()).toContain('1 function is up to date');
   });
@@ -234,11 +248,11 @@ describe('krmhub kpt sync', () => {
       /pipeline\.mutators\[0\]/,
     ],
     [
-      'a Starlark script',
+      'a Starlark script without a digest',
       { 'app/Kptfile': kptfile('  mutators:\n    - configPath: script.yaml\n') },
       ['-c', 'catalog.yaml'],
-      3,
-      /kpt cannot run example\.com\/v1 Script: its only runtime is a Starlark script/,
+      4,
+      /the script https:\/\/example\.com\/script\.star has no digest/,
     ],
     [
       'a notation that cannot be edited',
@@ -302,6 +316,6 @@ describe('krmhub kpt sync', () => {
     const io = await sync('app', '-c', 'catalog.yaml');
     expect(io.exitCode).toBe(3);
     expect(io.err()).toContain('pipeline.mutators[0]: ');
-    expect(io.err()).toContain('pipeline.mutators[1]: kpt cannot run');
+    expect(io.err()).toContain('pipeline.mutators[1]: cannot resolve');
   });
 });

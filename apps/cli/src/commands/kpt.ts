@@ -30,7 +30,7 @@ function registerSync(parent: Command, io: Io): void {
       'after',
       `
 The command sets \`image: NAME@sha256:…\`, or \`exec: krmhub kpt exec …\` for an
-executable, and changes nothing else. A Kptfile lists its catalogs in the
+executable or a Starlark script, and changes nothing else. A Kptfile lists its catalogs in the
 annotation krmhub.dev/catalogs, one per line. Without the annotation, the
 command uses the catalogs in krmhub.lock. If no catalog has the kind, the entry
 keeps its image.
@@ -56,9 +56,14 @@ Examples:
 function registerExec(parent: Command, io: Io): void {
   parent
     .command('exec')
-    .summary('Run an executable for kpt.')
-    .description('Verify the executable for this platform, and run it with the ResourceList from stdin.')
-    .argument('<executable...>', 'OS/ARCH=URI#sha256=DIGITS. For a program in an archive, add &bin=NAME.')
+    .summary('Run an executable or a script for kpt.')
+    .description(
+      'Verify the executable for this platform, or the script, and run it with the ResourceList from stdin.',
+    )
+    .argument(
+      '<executable...>',
+      'OS/ARCH=URI#sha256=DIGITS. For a program in an archive, add &bin=NAME. For a script: starlark=URI#sha256=DIGITS.',
+    )
     .addHelpText(
       'after',
       `

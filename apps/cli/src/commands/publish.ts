@@ -14,6 +14,10 @@ export function registerPublish(program: Command, io: Io): void {
     )
     .option('--readme <file>', 'Markdown file to publish with a single definition.')
     .option('--allow-breaking', 'Publish changes that break users of the previous release.')
+    .option(
+      '--script-repository <host/repository>',
+      'Where to push the Starlark script beside a definition. Default: scripts/GROUP/KIND in the registry.',
+    )
     .option('--dry-run', 'Check the releases with the registry, and publish nothing.')
     .option('--key <file>', 'Sign each release with this private key of krmhub or cosign.')
     .option('--keyless', 'Sign each release with an identity token. See `krmhub sign`.')
@@ -26,7 +30,8 @@ export function registerPublish(program: Command, io: Io): void {
 A release is immutable: publishing the same bytes again changes nothing, and the
 registry rejects other bytes. The command checks all releases before it
 publishes the first one. It rejects changes that break users of the previous
-release, unless you use --allow-breaking.
+release, unless you use --allow-breaking. A Starlark script that a definition names by its
+path is pushed first, and the release gets its reference and digest.
 
 Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md

@@ -26,7 +26,8 @@ export function registerPush(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command lints catalogs and definitions first. The same file always gets the
+The command lints catalogs, definitions, and scripts first. A script that a
+definition names by its path is pushed too, to REPOSITORY/script. The same file always gets the
 same digest: the creation time is 1970, or the value of SOURCE_DATE_EPOCH. For a
 krmhub registry, the command uses the token of krmhub login. For other
 registries, log in with docker login or oras login. --flux skips hidden files.

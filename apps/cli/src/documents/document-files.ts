@@ -16,6 +16,7 @@ export interface DocumentFile {
 
 const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
 const SOURCE_NAME = /\.(ya?ml|json)$/i;
+const SOURCE_OR_SCRIPT_NAME = /\.(ya?ml|json|star)$/i;
 /** Maximum number of files; more is probably the wrong folder. */
 const MAX_FILES = 20_000;
 const MAX_FOLDER_DEPTH = 64;
@@ -30,8 +31,12 @@ export interface DocumentFileList {
 /** Prefix of names that are read from an OCI registry. */
 export const OCI_SCHEME = 'oci://';
 
-/** Finds files, files in folders, OCI artifacts, and stdin for `-`. */
-export async function findDocumentFiles(io: Io, names: readonly string[]): Promise<DocumentFileList> {
+/** Finds files, files in folders, OCI artifacts, and stdin for `-`. With `scripts`, folders also give Starlark files. */
+export async function findDocumentFiles(
+  io: Io,
+  names: readonly string[],
+  { scripts = false }: { scripts?: boolean } = {},
+): Promise<DocumentFileList> {
   if (names.filter((name) => name === '-').length > 1)
     throw new KrmhubError('usage', 'cannot read stdin twice: "-" is an argument more than once', {
       hint: 'Use "-" only once.',
@@ -67,7 +72,7 @@ export async function findDocumentFiles(io: Io, names: readonly string[]): Promi
       continue;
     }
     const below: string[] = [];
-    await walk(io, name, below, found.templates, 0);
+    await walk(io, name, below, found.templates, 0, scripts ? SOURCE_OR_SCRIPT_NAME : SOURCE_NAME);
     if (below.length === 0) {
       throw new KrmhubError('not-found', `no .yaml, .yml, or .json file in ${name}`, {
         hint: 'Use a folder with definitions, or create one: krmhub init GROUP/KIND',
@@ -112,6 +117,7 @@ async function walk(
   found: string[],
   templates: string[],
   depth: number,
+  wanted: RegExp,
 ): Promise<void> {
   if (depth > MAX_FOLDER_DEPTH)
     throw new KrmhubError('usage', `cannot read ${folder}: more than ${MAX_FOLDER_DEPTH} nested folders`);
@@ -125,8 +131,8 @@ async function walk(
     }
     // Does not follow links: they can leave the folder or form a cycle.
     if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
-      await walk(io, name, found, templates, depth + 1);
-    else if (entry.isFile() && SOURCE_NAME.test(entry.name)) found.push(name);
+      await walk(io, name, found, templates, depth + 1, wanted);
+    else if (entry.isFile() && wanted.test(entry.name)) found.push(name);
     if (found.length > MAX_FILES) {
       throw new KrmhubError('usage', `cannot read ${folder}: more than ${MAX_FILES} files`, {
         hint: 'Use a smaller folder.',

@@ -40,12 +40,17 @@ export interface Definitions {
   skipped: number;
 }
 
-/** Reads and lints files. */
-export async function readDefinitions(io: Io, names: readonly string[]): Promise<Definitions> {
+/** Reads and lints files. `prepare` may change a file before it is linted. */
+export async function readDefinitions(
+  io: Io,
+  names: readonly string[],
+  prepare: (source: DocumentFile) => Promise<DocumentFile> = async (source) => source,
+): Promise<Definitions> {
   const result: Definitions = { diagnostics: [], sources: new Map(), definitions: [], skipped: 0 };
-  for await (const source of readDocumentFiles(io, names)) {
+  for await (const read of readDocumentFiles(io, names)) {
     // A file can be named by itself and by its folder.
-    if (result.sources.has(source.name)) continue;
+    if (result.sources.has(read.name)) continue;
+    const source = await prepare(read);
     const linted = lint(source.bytes, { file: source.name, skipForeign: !source.explicit });
     if (!source.explicit && hasOnlyOtherDocuments(linted)) {
       result.skipped++;

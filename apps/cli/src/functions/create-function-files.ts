@@ -27,6 +27,7 @@ export async function createFunctionFiles(
     'definition.yaml': definition(group, kind, options.runtime),
     'README.md': readme(group, kind),
     'example.yaml': example(group, kind),
+    ...(options.runtime === 'starlark' ? { 'main.star': script(group) } : {}),
   };
   const present: string[] = [];
   for (const file of Object.keys(files)) {
@@ -139,8 +140,9 @@ const RUNTIMES: Record<RuntimeKind, (kind: string, url: string) => string> = {
               uri: ${url}/v0.1.0/${kebabCase(kind)}_linux_amd64.tar.gz
               sha256: "${'0'.repeat(64)}"
 `,
-  starlark: (_, url) => `        # CHANGE: the script, preferably an OCI reference with a digest.
-        starlark: ${url}/v0.1.0/main.star
+  starlark:
+    () => `        # The script beside this file: \`krmhub publish\` pushes it, and fills in its reference.
+        starlark: ./main.star
 `,
 };
 
@@ -150,6 +152,18 @@ kind: ${yamlText(kind)}
 metadata:
   name: ${yamlText(kebabCase(kind))}
 owner: platform
+`;
+}
+
+function script(group: string): string {
+  return `# ctx.resource_list has the resources and the functionConfig. The script changes them in place.
+
+def annotate(resources, owner):
+    for resource in resources:
+        annotations = resource["metadata"].setdefault("annotations", {})
+        annotations["${group}/owner"] = owner
+
+annotate(ctx.resource_list["items"], ctx.resource_list["functionConfig"]["owner"])
 `;
 }
 

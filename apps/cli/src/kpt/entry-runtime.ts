@@ -1,17 +1,16 @@
 import type { PinnedRuntime } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema/error';
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import type { Resolution } from '../resolve/resolution.js';
 import type { EntryRuntime } from './edit-kptfile.js';
-import { execLine } from './exec-line.js';
+import { execLine, scriptLine } from './exec-line.js';
 
 /** What an entry of a pipeline gets for a resolved function, and what kpt does not do for it. */
 export interface FilledRuntime extends EntryRuntime {
   warnings: string[];
 }
 
-/** Throws `unsupported` for what kpt cannot run. */
-export function entryRuntime({ apiVersion, kind, runtime, warnings }: Resolution): FilledRuntime {
+/** Executables and scripts run through `krmhub kpt exec`. */
+export function entryRuntime({ runtime, warnings }: Resolution): FilledRuntime {
   const pinned = runtime as PinnedRuntime;
   if (pinned.type === 'container') {
     const more = [
@@ -23,13 +22,7 @@ export function entryRuntime({ apiVersion, kind, runtime, warnings }: Resolution
   if (pinned.type === 'exec') {
     return { field: 'exec', value: execLine(pinned.platforms), warnings };
   }
-  throw new KrmhubError(
-    'unsupported',
-    `kpt cannot run ${apiVersion} ${kind}: its only runtime is a Starlark script`,
-    {
-      hint: 'Ask its publisher for a container or an executable.',
-    },
-  );
+  return { field: 'exec', value: scriptLine(pinned), warnings };
 }
 
 /** kpt looks for an image without a slash in its own registry, container engines in that of Docker. */

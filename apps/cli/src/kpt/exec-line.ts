@@ -1,3 +1,4 @@
+import type { PinnedStarlark } from '@krmhub/catalog';
 import {
   ARCHITECTURES,
   type Architecture,
@@ -18,6 +19,7 @@ export interface PinnedExecutable {
 
 /** The command that runs it, and the start of the command line in a Kptfile. */
 const COMMAND = 'krmhub kpt exec';
+const SCRIPT = 'starlark=';
 
 /**
  * Returns the command line that runs a function in kpt: `krmhub kpt exec OS/ARCH=URI#sha256=DIGITS&bin=NAME …`. It names
@@ -27,15 +29,33 @@ export function execLine(platforms: readonly PinnedExecutable[]): string {
   return [COMMAND, ...platforms.map(formatExecutable)].join(' ');
 }
 
+/** Returns the command line that runs a script in kpt: `krmhub kpt exec starlark=URI#sha256=DIGITS`. */
+export function scriptLine({ reference, sha256 }: Omit<PinnedStarlark, 'type'>): string {
+  return `${COMMAND} ${SCRIPT}${escapeBlanks(reference)}#sha256=${sha256.slice('sha256:'.length)}`;
+}
+
+/** Parses the argument of a script; undefined if it is the argument of an executable. */
+export function parseScript(text: string): PinnedStarlark | undefined {
+  if (!text.startsWith(SCRIPT)) return undefined;
+  const [, reference, digits] = /^(.+)#sha256=([a-f0-9]{64})$/s.exec(text.slice(SCRIPT.length)) ?? [];
+  if (reference !== undefined && digits !== undefined) {
+    return { type: 'starlark', reference, sha256: `sha256:${digits}` };
+  }
+  throw new KrmhubError('usage', `cannot read the script "${text}"`, {
+    hint: `Write ${SCRIPT}URI#sha256=DIGITS, as \`krmhub kpt sync\` does.`,
+  });
+}
+
 /** Formats one argument of the command line. */
 export function formatExecutable({ os, arch, bin, uri, sha256 }: PinnedExecutable): string {
-  // kpt splits the line as a shell does.
-  const address = uri.replace(
-    /[\s"'\\]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  const address = escapeBlanks(uri);
   const name = bin === lastSegment(address) ? '' : `&bin=${encodeURIComponent(bin).replaceAll("'", '%27')}`;
   return `${os}/${arch}=${address}#sha256=${sha256.slice('sha256:'.length)}${name}`;
+}
+
+/** kpt splits the line as a shell does. */
+function escapeBlanks(uri: string): string {
+  return uri.replace(/[\s"'\\]/g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 const ARGUMENT = /^([a-z0-9]+)\/([a-z0-9]+)=(.+)#sha256=([a-f0-9]{64})(?:&bin=([^&]+))?$/s;

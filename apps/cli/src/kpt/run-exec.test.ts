@@ -66,6 +66,21 @@ describe('krmhub kpt exec', () => {
     expect([io.exitCode, io.out()]).toEqual([1, results]);
   });
 
+  it('runs a Starlark script, and prints why it failed', async () => {
+    const script = (text: string) => {
+      served.set('/fn.star', text);
+      return `starlark=${origin}/fn.star#sha256=${sha256(Buffer.from(text)).slice('sha256:'.length)}`;
+    };
+    const good = await exec([script('print("a note")\n')]);
+    expect([good.exitCode, good.out(), good.err()]).toEqual([0, INPUT, 'a note\n']);
+    const bad = await exec([script('fail("no owner")\n')]);
+    expect([bad.exitCode, bad.out()]).toEqual([
+      1,
+      `${INPUT}results:\n- message: "fail: no owner"\n  severity: error\n`,
+    ]);
+    expect(bad.err()).toContain('fn.star:1:5: in <toplevel>');
+  });
+
   it('runs nothing with another digest', async () => {
     const executable = serve('touch ran; cat');
     served.set('/fn', `${served.get('/fn')} `);

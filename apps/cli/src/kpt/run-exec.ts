@@ -5,17 +5,19 @@ import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
 import { watchCaller } from '../io/watch-caller.js';
 import { openRunner } from '../run/open-runner.js';
-import { parseExecutable } from './exec-line.js';
+import { parseExecutable, parseScript } from './exec-line.js';
 
 /** Bytes of a ResourceList. kpt sends the whole package. */
 const MAX_INPUT_BYTES = 134_217_728;
 
 /**
- * Runs the executable of this platform with a ResourceList from stdin, as kpt runs the command line in a Kptfile. kpt asks
+ * Runs the executable of this platform, or the script, with a ResourceList from stdin, as kpt runs the command line in a Kptfile. kpt asks
  * its user for permission (`--allow-exec`) before it runs this command.
  */
 export async function runExec(io: Io, executables: readonly string[]): Promise<void> {
-  const platforms = executables.map(parseExecutable);
+  const [first = ''] = executables;
+  const script = executables.length === 1 ? parseScript(first) : undefined;
+  const platforms = script === undefined ? executables.map(parseExecutable) : [];
   const input = await readStdin(io, MAX_INPUT_BYTES);
   if (input.byteLength > MAX_INPUT_BYTES) {
     throw new KrmhubError('too-large', `the ResourceList has more than ${MAX_INPUT_BYTES} bytes`);
@@ -23,12 +25,11 @@ export async function runExec(io: Io, executables: readonly string[]): Promise<v
   const signal = watchCaller(io, 'the function');
   const runner = await openRunner(io, { allowExec: true, network: false, mounts: [] });
   try {
-    const kind = platforms[0]!.bin;
-    const prepared = await runner.prepare({
-      apiVersion: 'the executable',
-      kind,
-      runtime: { type: 'exec', platforms },
-    });
+    const prepared = await runner.prepare(
+      script === undefined
+        ? { apiVersion: 'the executable', kind: platforms[0]!.bin, runtime: { type: 'exec', platforms } }
+        : { apiVersion: 'the script', kind: script.reference, runtime: script },
+    );
     const { output, stderr, exitCode } = await prepared.run(input, { signal });
     await write(io.stderr, stderr);
     // kpt reads the results of a function that failed, too.

@@ -9,6 +9,7 @@ import {
   type LockUse,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import { pinScript, readScriptReference } from '@krmhub/schema/script-reference';
 import type { Io } from '../io/io.js';
 import type { ResolverOptions } from '../resolve/resolution.js';
 import { findDefinition } from './find-definition.js';
@@ -115,7 +116,11 @@ function runtimeOf({ runtime }: LockedFunction): FunctionVersion['runtime'] {
     const { image, network, storage } = runtime;
     return { container: { image, requireNetwork: network, requireStorageMount: storage } };
   }
-  if (runtime.type === 'starlark') return { starlark: runtime.reference };
+  if (runtime.type === 'starlark') {
+    const { reference, sha256 } = runtime;
+    const isPinned = readScriptReference(reference).digest !== undefined;
+    return { starlark: isPinned ? reference : pinScript(reference, sha256.slice('sha256:'.length)) };
+  }
   const platforms = runtime.platforms.map((one) => ({ ...one, sha256: one.sha256.slice('sha256:'.length) }));
   return { exec: { platforms } };
 }

@@ -11,23 +11,24 @@ import { isDigest } from '@krmhub/schema/digest';
 import type { Cache } from '../resolve/cache/cache.js';
 
 /**
- * Returns the digest of the file of an exec artifact whose manifests are in the cache, of an index the one for the platform.
+ * Returns the digest of the file of an exec or Starlark artifact whose manifests are in the cache, of an index the one for the platform.
  * Undefined if a manifest is missing, or is not one.
  */
 export async function cachedArtifact(
   cache: Cache,
   digest: Digest,
   platform: Platform,
+  artifact: 'exec' | 'starlark' = 'exec',
 ): Promise<Digest | undefined> {
   const named = await readCached(cache, digest);
   if (named === undefined) return undefined;
-  if (named.kind === 'image') return fileOf(named);
+  if (named.kind === 'image') return fileOf(named, artifact);
   const found = named.index.manifests.find(
     (one) => one.platform?.os === platform.os && one.platform.architecture === platform.architecture,
   );
   const inside =
     found === undefined || !isDigest(found.digest) ? undefined : await readCached(cache, found.digest);
-  return inside === undefined ? undefined : fileOf(inside);
+  return inside === undefined ? undefined : fileOf(inside, artifact);
 }
 
 async function readCached(cache: Cache, digest: Digest): Promise<Manifest | undefined> {
@@ -42,10 +43,10 @@ async function readCached(cache: Cache, digest: Digest): Promise<Manifest | unde
   }
 }
 
-function fileOf(manifest: Manifest): Digest | undefined {
+function fileOf(manifest: Manifest, artifact: 'exec' | 'starlark'): Digest | undefined {
   if (manifest.kind !== 'image') return undefined;
   try {
-    const { digest } = mainLayer(manifest.image, 'exec');
+    const { digest } = mainLayer(manifest.image, artifact);
     return isDigest(digest) ? digest : undefined;
   } catch {
     return undefined;

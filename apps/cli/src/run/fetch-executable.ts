@@ -23,6 +23,10 @@ export interface ExecutableRequest {
   catalog?: string | undefined;
   /** Use the cache only. */
   offline: boolean;
+  /** What an OCI reference names. Default: an executable. */
+  artifact?: 'exec' | 'starlark';
+  /** Size of the file. Default: that of an executable or its archive. */
+  maxBytes?: number;
 }
 
 /** An executable or its archive in the cache, and its digest. */
@@ -36,12 +40,12 @@ export interface FetchedExecutable {
  * an OCI reference with a digest that of the manifest that names the file. Throws `digest-mismatch` otherwise.
  */
 export async function fetchExecutable(io: Io, request: ExecutableRequest): Promise<FetchedExecutable> {
-  const { name, platform, offline } = request;
+  const { name, platform, offline, artifact } = request;
   const { uri, sha256, os, arch } = platform;
   const cache = await openCache(io);
   const isManifest = `sha256:${ociDigest(uri)}` === sha256;
   const target = { os, architecture: arch };
-  const known = isManifest ? await cachedArtifact(cache, sha256, target) : sha256;
+  const known = isManifest ? await cachedArtifact(cache, sha256, target, artifact) : sha256;
   const cached = known === undefined ? undefined : await cache.blobFile(known);
   if (known !== undefined && cached !== undefined) return { file: cached, sha256: known };
   if (offline) {
@@ -63,7 +67,7 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
 async function download(
   io: Io,
   cache: Cache,
-  { name, platform, catalog }: ExecutableRequest,
+  { name, platform, catalog, artifact, maxBytes = EXECUTABLE_LIMITS.maxSourceBytes }: ExecutableRequest,
   isManifest: boolean,
   progress: Progress,
 ): Promise<FetchedExecutable> {
@@ -77,7 +81,6 @@ async function download(
       maxCatalogBytes: FETCH_LIMITS.maxGitExecutableBytes,
     },
   });
-  const { maxSourceBytes: maxBytes } = EXECUTABLE_LIMITS;
   await progress.show(`fetching ${name}`);
   const written = await fetcher.download(
     {
@@ -85,6 +88,7 @@ async function download(
       ...namedBy(io, catalog),
       maxBytes,
       platform: { os, architecture: arch },
+      ...(artifact === undefined ? {} : { artifact }),
       onProgress: (bytes) => void progress.tick(() => `fetching ${name}: ${sizeText(bytes)}`),
       onManifest: async (bytes) => void (await cache.writeBlob(bytes)),
     },

@@ -325,13 +325,74 @@ describe('a container', () => {
   });
 });
 
-it('does not run Starlark, nor what a configuration names itself', async () => {
+describe('a Starlark script', () => {
+  const SOURCE = Buffer.from('print("ran")\nctx.resource_list["items"].append({"kind": "A"})\n');
+  const script = (uri: string, digest: Digest): PinnedRuntime => ({
+    type: 'starlark',
+    reference: uri,
+    sha256: digest,
+  });
+
+  it('is fetched once, verified, and runs without permissions', async () => {
+    served.set('/fn.star', { body: SOURCE });
+    const runtime = script(`${origin}/fn.star`, sha256(SOURCE));
+    const runner = await open({ ...EXEC, allowExec: false });
+    const prepared = await runner.prepare(named(runtime));
+    const { output, stderr, exitCode } = await prepared.run(INPUT);
+    expect([exitCode, Buffer.from(stderr).toString()]).toEqual([0, 'ran\n']);
+    expect(Buffer.from(output).toString()).toBe(INPUT.toString().replace('items: []', 'items:\n- kind: A'));
+    await runner.close();
+    const offline = await open(EXEC, { offline: true });
+    expect((await (await offline.prepare(named(runtime))).run(INPUT)).exitCode).toBe(0);
+    await offline.close();
+    expect(asked).toEqual(['/fn.star']);
+  });
+
+  it('is refused with other bytes, and not stored', async () => {
+    served.set('/fn.star', { body: Buffer.from('print("evil")\n') });
+    const runner = await open();
+    const error = await failure(runner.prepare(named(script(`${origin}/fn.star`, sha256(SOURCE)))));
+    expect([error.code, error.message]).toEqual([
+      'digest-mismatch',
+      expect.stringContaining('does not match the digest in its catalog'),
+    ]);
+    await runner.close();
+    const blobs = path.join(cwd, 'cache/blobs/sha256');
+    expect(existsSync(blobs) ? readdirSync(blobs) : []).toEqual([]);
+  });
+
+  it('is fetched from an OCI artifact of its own type only', async () => {
+    const digest = computeDigest(SOURCE);
+    const layer = (type: 'starlark' | 'exec') => ({
+      title: 'fn.star',
+      mediaType: ARTIFACT_MEDIA_TYPES[type].layer,
+      digest,
+      size: SOURCE.byteLength,
+    });
+    const references = (['starlark', 'exec'] as const).map((type) => {
+      const manifest = artifactManifest({ type, files: [layer(type)], annotations: {} });
+      const named = computeDigest(manifest);
+      served.set(`/v2/team/${type}/manifests/${named}`, { body: manifest, type: MEDIA_TYPES.image });
+      served.set(`/v2/team/${type}/blobs/${digest}`, { body: SOURCE });
+      return [`oci://${new URL(origin).host}/team/${type}@${named}`, named as Digest] as const;
+    });
+    const runner = await open();
+    const [good, bad] = references;
+    const prepared = await runner.prepare(named(script(...good!)));
+    expect((await prepared.run(INPUT)).exitCode).toBe(0);
+    const error = await failure(runner.prepare(named(script(...bad!))));
+    expect(error.message).toContain('is not a Starlark script: it is an artifact of the type exec');
+    await runner.close();
+    const offline = await open(EXEC, { offline: true });
+    expect((await (await offline.prepare(named(script(...good!)))).run(INPUT)).exitCode).toBe(0);
+    await offline.close();
+  });
+});
+
+it('does not run what a configuration names itself', async () => {
   const runner = await open();
-  const starlark = await failure(
-    runner.prepare(named({ type: 'starlark', reference: 'https://example.com/a.star' })),
-  );
   const inline = await failure(
     runner.prepare({ apiVersion: 'v1', kind: 'A', runtime: { type: 'exec', path: './fn' } }),
   );
-  expect([starlark.code, inline.code]).toEqual(['unsupported', 'unsupported']);
+  expect(inline.code).toBe('unsupported');
 });

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { PinnedContainer, PinnedExec, PinnedPlatform } from '@krmhub/catalog';
+import type { PinnedContainer, PinnedExec, PinnedPlatform, PinnedStarlark } from '@krmhub/catalog';
 import {
   DEFAULT_RUN_LIMITS,
   type Engine,
@@ -73,10 +73,8 @@ export class LocalRunner implements Runner {
     if (runtime.type === 'exec' && 'platforms' in runtime) {
       return this.#prepareExec(name, runtime, catalog?.reference, executable);
     }
-    if (runtime.type === 'starlark') {
-      throw new KrmhubError('unsupported', `cannot run ${name}: krmhub does not run Starlark functions yet`, {
-        hint: 'Use a function with a container or an executable.',
-      });
+    if (runtime.type === 'starlark' && 'reference' in runtime) {
+      return this.#prepareStarlark(name, runtime, catalog?.reference);
     }
     throw new KrmhubError(
       'unsupported',
@@ -155,6 +153,31 @@ export class LocalRunner implements Runner {
       store: async () => {
         if (stored === undefined) await storeExecutable(this.#io, file, executable);
       },
+    };
+  }
+
+  /** A script has access to its input only, so it needs no permission. */
+  async #prepareStarlark(
+    name: string,
+    runtime: PinnedStarlark,
+    catalog: string | undefined,
+  ): Promise<PreparedFunction> {
+    const { fetchScript } = await import('./fetch-script.js');
+    const { file, ...script } = await fetchScript(this.#io, {
+      name,
+      runtime,
+      catalog,
+      offline: this.#offline,
+    });
+    return {
+      run: async (input, { signal } = {}) => {
+        const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
+        return runStarlark(script, input, this.#limits, signal);
+      },
+      annotation: () => ({ starlark: { path: file } }),
+      notes: [],
+      tools: {},
+      store: async () => undefined,
     };
   }
 

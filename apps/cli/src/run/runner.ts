@@ -20,7 +20,7 @@ export interface RunPermissions {
 export interface Runner {
   /**
    * Pulls the image by its digest, or fetches, verifies and unpacks the executable. Nothing runs yet. Throws `untrusted` for
-   * what the user does not allow, with the option; `unsupported` for Starlark, inline executables and missing platforms;
+   * what the user does not allow, with the option; `unsupported` for inline executables and missing platforms;
    * `digest-mismatch`.
    */
   prepare(resolution: RunnableFunction): Promise<PreparedFunction>;
@@ -56,10 +56,11 @@ export interface RunOptions {
   signal?: AbortSignal;
 }
 
-/** Value of `config.kubernetes.io/function`. kustomize takes mounts from its own options only. */
+/** Value of `config.kubernetes.io/function`. kustomize takes mounts from its own options only, and runs no scripts since 5.5. */
 export type FunctionAnnotation =
   | { container: { image: string; network?: true } }
-  | { exec: { path: string } };
+  | { exec: { path: string } }
+  | { starlark: { path: string } };
 
 export interface RunnerOptions {
   /** Fetch nothing: what is not on this machine is `unavailable`. */

@@ -6,6 +6,7 @@ import {
   parseImageReference,
   RUNTIME_KINDS,
 } from '@krmhub/schema';
+import { readScriptReference } from '@krmhub/schema/script-reference';
 import { formatValue } from './content.js';
 import type { Report } from './rules.js';
 
@@ -33,7 +34,13 @@ export function compareRuntimes(
   if (script !== undefined && newScript !== undefined) {
     const place = [...runtime, 'starlark'];
     comparePins('the script', pinnedDigest(script), pinnedDigest(newScript), place, report);
-    compareAddresses('the script', script, newScript, place, report);
+    compareAddresses(
+      'the script',
+      readScriptReference(script).uri,
+      readScriptReference(newScript).uri,
+      place,
+      report,
+    );
   }
   if (before.license !== after.license) {
     const message = `the license changed from ${formatValue(before.license)} to ${formatValue(after.license)}`;
@@ -131,7 +138,7 @@ function comparePins(
 
 /** Returns the digest of a reference, from its field or its URL, as 64 hexadecimal digits. */
 export function pinnedDigest(address: string | undefined, field?: string): string | undefined {
-  return field?.replace(/^sha256:/, '') ?? /@sha256:([0-9a-f]{64})$/.exec(address ?? '')?.[1];
+  return field?.replace(/^sha256:/, '') ?? /(?:@sha256:|#sha256=)([0-9a-f]{64})$/.exec(address ?? '')?.[1];
 }
 
 function comparePlatforms(

@@ -111,9 +111,11 @@ describe('another locked runtime beside the declared one', () => {
     expect(lockedRuntimeDifference(one, { starlark: script })).toBeUndefined();
     const evil = { ...one, reference: 'https://evil.example.com/x.star' };
     expect(lockedRuntimeDifference(evil, { starlark: script })).toContain('the script is');
-    const { sha256: _, ...unpinned } = evil;
-    expect(
-      lockedRuntimeDifference(unpinned, { starlark: 'https://example.com/x.star' }, { anyPlace: true }),
-    ).toContain('the script is');
+    expect(lockedRuntimeDifference(evil, { starlark: script }, { anyPlace: true })).toBeUndefined();
+    const other = { ...one, sha256: digestOf('b') };
+    expect(lockedRuntimeDifference(other, { starlark: script }, { anyPlace: true })).toContain(
+      'has the digest',
+    );
+    expect(lockedRuntimeDifference(one, { starlark: 'https://example.com/x.star' })).toContain('no digest');
   });
 });

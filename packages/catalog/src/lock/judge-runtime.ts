@@ -85,10 +85,11 @@ function starlarkDifference(
   declared: PinnedStarlark,
   anyPlace: boolean,
 ): string | undefined {
-  const hasSameBytes = anyPlace && locked.sha256 !== undefined;
-  const isSame =
-    locked.sha256 === declared.sha256 && (hasSameBytes || locked.reference === declared.reference);
-  return isSame ? undefined : `the script is ${locked.reference}, expected ${declared.reference}`;
+  if (locked.sha256 !== declared.sha256) {
+    return `the script has the digest ${locked.sha256}, expected ${declared.sha256}`;
+  }
+  if (anyPlace || locked.reference === declared.reference) return undefined;
+  return `the script is ${locked.reference}, expected ${declared.reference}`;
 }
 
 function placeOf(image: string): string {

@@ -111,13 +111,13 @@ function readExecPlatform(value: JsonValue, at: Path, fields: LockFields): Pinne
 }
 
 function readStarlark(value: JsonValue, at: Path, fields: LockFields): PinnedRuntime | undefined {
-  const item = fields.mapping(value, at, { required: ['reference'], optional: ['sha256'] });
-  if (item?.reference === undefined) return undefined;
+  const item = fields.mapping(value, at, { required: ['reference', 'sha256'] });
+  if (item?.reference === undefined || item.sha256 === undefined) return undefined;
   const what = 'a URL';
   const reference = readMatch(item.reference, [...at, 'reference'], ADDRESS, what, fields);
-  const sha256 = item.sha256 === undefined ? undefined : readDigest(item.sha256, [...at, 'sha256'], fields);
-  if (reference === undefined) return undefined;
-  return { type: 'starlark', reference, ...(sha256 === undefined ? {} : { sha256 }) };
+  const sha256 = readDigest(item.sha256, [...at, 'sha256'], fields);
+  if (reference === undefined || sha256 === undefined) return undefined;
+  return { type: 'starlark', reference, sha256 };
 }
 
 function readMatch(

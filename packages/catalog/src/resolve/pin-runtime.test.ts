@@ -124,7 +124,8 @@ describe('an executable', () => {
 });
 
 describe('a function with several runtimes', () => {
-  const starlark = 'https://example.com/java.star';
+  const script = 'https://example.com/java.star';
+  const starlark = `${script}#sha256=${A.slice('sha256:'.length)}`;
   const all: FunctionRuntime = {
     starlark,
     exec: { platforms: [] },
@@ -136,10 +137,22 @@ describe('a function with several runtimes', () => {
     expect(pin({ starlark, exec: { platforms: [] } })).toMatchObject({ runtime: { type: 'exec' } });
     expect(pin({ starlark })).toEqual({
       type: 'pinned',
-      runtime: { type: 'starlark', reference: starlark },
+      runtime: { type: 'starlark', reference: script, sha256: A },
       warnings: [],
     });
-    expect(pin({ starlark: `oci://${NAME}@${A}` })).toMatchObject({ runtime: { sha256: A } });
+    expect(pin({ starlark: `oci://${NAME}@${B}` })).toMatchObject({ runtime: { sha256: B } });
+    expect(pin({ starlark: `oci://${NAME}:v1#sha256=${A.slice(7)}` })).toMatchObject({
+      runtime: { reference: `oci://${NAME}:v1`, sha256: A },
+    });
+  });
+
+  it.each([
+    ['no digest', script],
+    ['a tag', `oci://${NAME}:v1`],
+    ['a short digest', `${script}#sha256=abc`],
+    ['a digest in a URL of the web', `${script}@${A}`],
+  ])('does not run a script with %s', (_, one) => {
+    expect(pin({ starlark: one })).toEqual(refused('untrusted', `the script ${one} has no digest`));
   });
 
   it('runs another one if the user says so', () => {

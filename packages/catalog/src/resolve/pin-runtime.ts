@@ -8,7 +8,8 @@ import {
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import type { ErrorCode } from '@krmhub/schema/error';
 import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
-import type { PinnedContainer, PinnedRuntime, PinnedStarlark } from './runtimes.js';
+import { readScriptReference } from '@krmhub/schema/script-reference';
+import type { PinnedContainer, PinnedRuntime } from './runtimes.js';
 
 /** What a registry serves for the reference of an image. */
 export interface ServedImage {
@@ -35,7 +36,7 @@ const DEFAULT_HOST = 'docker.io';
 
 /**
  * Plans how the runtime of an API version is pinned by digests. A digest in the catalog and one in the reference must be the
- * same; a tag without a digest has to be looked up. An executable without a digest is refused (KEP-2906, "Proposal").
+ * same; a tag without a digest has to be looked up. An executable or script without a digest is refused (KEP-2906, "Proposal").
  */
 export function pinRuntime(runtime: FunctionRuntime, options: PinOptions = {}): PinPlan {
   const kinds = RUNTIME_KINDS.filter((kind) => runtime[kind] !== undefined);
@@ -49,7 +50,7 @@ export function pinRuntime(runtime: FunctionRuntime, options: PinOptions = {}): 
     );
   }
   if (kind === 'container') return pinContainer(runtime.container!, options.image);
-  return kind === 'exec' ? pinExec(runtime.exec!) : pinned(pinStarlark(runtime.starlark!));
+  return kind === 'exec' ? pinExec(runtime.exec!) : pinStarlark(runtime.starlark!);
 }
 
 function pinContainer(container: ContainerRuntime, served: ServedImage | undefined): PinPlan {
@@ -113,11 +114,15 @@ function pinExec({ platforms }: ExecRuntime): PinPlan {
   return pinned({ type: 'exec', platforms: found.map((one) => ({ ...one, sha256: one.sha256! })) });
 }
 
-function pinStarlark(reference: string): PinnedStarlark {
-  const digest = ociDigest(reference);
-  return { type: 'starlark', reference, ...(digest === undefined ? {} : { sha256: `sha256:${digest}` }) };
+function pinStarlark(script: string): PinPlan {
+  const { uri, digest = '' } = readScriptReference(script);
+  const sha256 = `sha256:${digest}`;
+  if (!isDigest(sha256)) return refused('untrusted', `the script ${script} has no digest`, SCRIPT_HINT);
+  return pinned({ type: 'starlark', reference: uri, sha256 });
 }
 
+const SCRIPT_HINT =
+  'Ask the publisher of the catalog to add it, as https://…#sha256=DIGITS or oci://…@sha256:DIGITS.';
 const CATALOG_HINT = 'Ask the publisher of the catalog to correct its entry.';
 const SERVED_HINT =
   'Nothing was run. Ask the operator of the registry: the registry or a proxy serves another image.';

@@ -32,9 +32,10 @@ export interface PinnedPlatform {
 
 export interface PinnedStarlark {
   type: 'starlark';
+  /** Without the fragment that pins it. */
   reference: string;
-  /** Absent where the reference names no digest. */
-  sha256?: Digest;
+  /** Digest of the script; of the manifest, where `reference` is `oci://…@sha256:…`. */
+  sha256: Digest;
 }
 
 /** The runtime that a functionConfig names itself: in its function annotation, or in the `runtime` field of KEP-2906. */

@@ -1,6 +1,7 @@
 import type { FunctionRuntime, FunctionVersion } from '@krmhub/schema';
 import { canonicalJson } from '@krmhub/schema/digest';
 import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
+import { readScriptReference } from '@krmhub/schema/script-reference';
 
 /**
  * Returns in which field an API version of a catalog entry differs from the one in the signed definition; undefined if what
@@ -31,7 +32,7 @@ function withoutPlaces({ container, exec, starlark }: FunctionRuntime): unknown 
       const digest = platform.sha256 ?? ociDigest(platform.uri);
       return digest === undefined ? platform : { ...platform, uri: '', sha256: digest };
     }),
-    starlark: starlark && (ociDigest(starlark) ?? starlark),
+    starlark: starlark && (readScriptReference(starlark).digest ?? starlark),
   };
 }
 

@@ -6,6 +6,7 @@ import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFormatted } from '@krmhub/schema/lint/read-formatted';
 import { readCatalog } from '@krmhub/schema/read-catalog';
+import { readScriptReference } from '@krmhub/schema/script-reference';
 import type { RenderedEntry } from '../ports/records.js';
 import type { InvalidEntry, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { renderEntry } from '../render/render.js';
@@ -209,9 +210,7 @@ function unpinnedReferences({ runtime: { container, exec, starlark } }: Function
   for (const { uri, sha256 } of exec?.platforms ?? []) {
     if (!isDigest(sha256) && !isDigest(ociDigest(uri))) unpinned.push(uri);
   }
-  // A script has a digest only in its reference. A digest in a query or fragment does not pin the script.
-  const script = /^[^?#]*@sha256:(.*)$/.exec(starlark ?? '')?.[1];
-  if (starlark !== undefined && !isDigest(script)) unpinned.push(starlark);
+  if (starlark !== undefined && !isDigest(readScriptReference(starlark).digest)) unpinned.push(starlark);
   return unpinned;
 }
 

@@ -239,6 +239,15 @@ describe('corrections', () => {
     expect(place(result, ['versions', 0, 'runtime', 'exec', 'platforms', 0, 'bin'])).toBe(bin);
   });
 
+  it('reads the digest of a Starlark script into its reference', () => {
+    const digits = 'ab'.repeat(32);
+    const result = exec(`starlark: {url: https://a.b/c.star, sha256: sha256:${digits.toUpperCase()}}\n`);
+    expect(JSON.stringify(result)).toContain(`https://a.b/c.star#sha256=${digits}`);
+    expect(JSON.stringify(result)).not.toContain('dialect/dropped-field');
+    const invalid = exec('starlark: {url: https://a.b/c.star, sha256: abc}\n');
+    expect(JSON.stringify(invalid)).toContain('dialect/dropped-field');
+  });
+
   it.each(['path', 'url', 'uri', 'image'])('reads starlark.%s as the reference', (name) => {
     const result = exec(`starlark: {${name}: https://a.b/c.star, other: 1}\n`);
     expect(result.drafts[0]!.spec.versions).toEqual([

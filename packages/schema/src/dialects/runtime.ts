@@ -1,5 +1,6 @@
 import type { Path, PathSegment } from '../diagnostics/diagnostic.js';
 import type { JsonObject, JsonValue } from '../documents/definition.js';
+import { pinScript, readScriptReference } from '../images/script-reference.js';
 import { isObject } from '../json/access.js';
 import type { DialectCode } from './codes.js';
 import type { Corrections, Origins } from './corrections.js';
@@ -113,15 +114,25 @@ export class RuntimeReader {
     const name = ['url', 'uri', 'image', 'path'].find((key) => typeof starlark[key] === 'string');
     if (name === undefined) return starlark;
     this.report('dialect/starlark', `starlark.${name} is read as the reference itself`, [...at, name]);
+    const reference = starlark[name] as string;
+    const digest = this.scriptDigest(starlark, reference);
     for (const other of Object.keys(starlark)) {
-      if (other === name) continue;
+      if (other === name || (digest !== undefined && other === 'sha256')) continue;
       this.report('dialect/dropped-field', `a Starlark runtime does not have the field ${other}`, [
         ...at,
         other,
       ]);
     }
     this.origins.move(at, this.origins.authored([...at, name]));
-    return starlark[name]!;
+    return digest === undefined ? reference : pinScript(reference, digest);
+  }
+
+  /** Returns the digest that belongs into the reference; undefined if it has one, or if this one is not valid. */
+  private scriptDigest(starlark: JsonObject, reference: string): string | undefined {
+    const { sha256 } = starlark;
+    if (typeof sha256 !== 'string' || readScriptReference(reference).digest !== undefined) return undefined;
+    const digest = sha256.replace(/^sha256:/i, '').toLowerCase();
+    return /^[0-9a-f]{64}$/.test(digest) && !reference.includes('#') ? digest : undefined;
   }
 
   private readDigest(holder: JsonObject, at: Path): void {

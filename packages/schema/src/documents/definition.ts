@@ -55,7 +55,7 @@ export interface FunctionVersion {
 export interface FunctionRuntime {
   container?: ContainerRuntime;
   exec?: ExecRuntime;
-  /** An https, git or oci reference to the script (KEP-2906, "Proposal"). */
+  /** An https, git or oci reference to the script (KEP-2906, "Proposal"), with its digest: see `ScriptReference`. */
   starlark?: string;
 }
 

@@ -176,8 +176,8 @@ export const LINT_RULES = {
   },
   'starlark/unpinned': {
     severity: 'warning',
-    summary: 'The reference is not pinned, so the script can change.',
-    fix: 'Pin a commit or a digest, or at least a release.',
+    summary: 'The reference is not pinned, so the script can change. krmhub runs only scripts with a digest.',
+    fix: 'Add the digest: `oci://…@sha256:DIGITS` or `https://…#sha256=DIGITS`.',
   },
   'starlark/not-in-kep-schema': {
     severity: 'off',

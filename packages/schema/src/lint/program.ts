@@ -2,6 +2,7 @@ import type { Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
 import type { JsonObject } from '../documents/definition.js';
 import { ociDigest, parseImageReference } from '../images/image-reference.js';
+import { readScriptReference } from '../images/script-reference.js';
 import { field, isObject, listField, objectField, textField, versionsOf } from '../json/access.js';
 import { parseUrl } from '../names/parse-url.js';
 import { checkDigest } from './container.js';
@@ -106,10 +107,10 @@ function checkBin(bin: string, path: Path, report: Report): void {
 
 function checkScript(script: string, path: Path, report: Report): void {
   report('starlark/not-in-kep-schema', path, 'the schema of KEP-2906 has no Starlark runtime');
-  if (!checkReference(script, path, 'starlark/reference', report)) return;
+  if (!checkReference(readScriptReference(script).uri, path, 'starlark/reference', report)) return;
   if (!PIN.test(script)) {
     report('starlark/unpinned', path, `${quote(script)} is not pinned`, {
-      hint: 'Pin a commit, a digest, or a release in the reference.',
+      hint: 'Add the digest of the script, as https://…#sha256=DIGITS.',
     });
   }
 }

@@ -16,7 +16,7 @@ import type { Totals } from './totals.js';
 
 /** Lints files, prints the report in the order of the files, and sets the exit code. */
 export async function lintFiles(io: Io, names: readonly string[], options: LintFilesOptions): Promise<void> {
-  const { files, templates } = await findDocumentFiles(io, names);
+  const { files, templates } = await findDocumentFiles(io, names, { scripts: true });
   const totals: Totals = {
     files: 0,
     findings: { error: 0, warning: 0, info: 0 },
@@ -41,7 +41,7 @@ export async function lintFiles(io: Io, names: readonly string[], options: LintF
   }
   await progress.clear();
   if (totals.files === 0 && options.skipOthers !== true) {
-    throw new KrmhubError('not-found', `no definition or catalog in ${names.join(', ')}`, {
+    throw new KrmhubError('not-found', `no definition, catalog or script in ${names.join(', ')}`, {
       hint: 'Create a definition with `krmhub init GROUP/KIND`, or convert other files with `krmhub convert`.',
     });
   }

@@ -5,6 +5,8 @@ import { hasOnlyOtherDocuments } from '../../documents/other-documents.js';
 import { STDIN_NAME } from '../../files/read-file.js';
 import { lintOwnDocument } from './lint-own-document.js';
 
+const SCRIPT_NAME = /\.star$/i;
+
 /** The lint result of a file; plain data, so that a thread can send it. */
 export interface FileReport {
   name: string;
@@ -28,13 +30,30 @@ export interface LintSourceOptions {
 /** Lints a file. A file in a folder may contain other documents; a named file may not. */
 export async function lintSource(source: DocumentFile, options: LintSourceOptions): Promise<FileReport> {
   const { name, bytes } = source;
+  if (SCRIPT_NAME.test(name)) {
+    const { lintScript } = await import('@krmhub/functions/starlark/lint-script');
+    return createReport(source, lintScript(bytes, name), 0);
+  }
   const own = await lintOwnDocument(bytes, name, documentFolder(name, options));
   if (own !== undefined) return createReport(source, own, 0);
   const lenient = !source.explicit || options.skipOthers;
   const result = lint(bytes, { file: name, ruleset: options.ruleset, skipForeign: lenient });
   if (lenient && hasOnlyOtherDocuments(result))
     return { name, skipped: true, skippedDocuments: 0, diagnostics: [], bytes: undefined };
-  return createReport(source, result.diagnostics, result.skipped);
+  const diagnostics = await withScripts(source, result.diagnostics, options);
+  return createReport(source, diagnostics, result.skipped);
+}
+
+/** Replaces what is wrong with the form of local references by what is wrong with their scripts. */
+async function withScripts(
+  { name, bytes }: DocumentFile,
+  diagnostics: Diagnostic[],
+  { cwd }: LintSourceOptions,
+): Promise<Diagnostic[]> {
+  if (!diagnostics.some(({ code }) => code === 'starlark/reference')) return diagnostics;
+  if (documentFolder(name, { cwd }) === undefined) return diagnostics;
+  const { lintLocalScripts } = await import('../../scripts/lint-local-scripts.js');
+  return lintLocalScripts(cwd, name, bytes, diagnostics);
 }
 
 function createReport(
@@ -52,7 +71,7 @@ function createReport(
 }
 
 /** Returns the folder of a file; undefined for an OCI artifact. */
-function documentFolder(name: string, { cwd }: LintSourceOptions): string | undefined {
+function documentFolder(name: string, { cwd }: Pick<LintSourceOptions, 'cwd'>): string | undefined {
   if (name.startsWith(OCI_SCHEME)) return undefined;
   return name === STDIN_NAME ? cwd : path.dirname(path.resolve(cwd, name));
 }

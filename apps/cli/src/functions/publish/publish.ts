@@ -3,14 +3,17 @@ import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
+import { OCI_SCHEME } from '../../documents/document-files.js';
 import { assignReleases, readDefinitions, type Submission } from '../../documents/read-definitions.js';
-import { readFileUpTo } from '../../files/read-file.js';
+import { readFileUpTo, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { escapeControls, plural } from '../../io/text.js';
 import { printWarnings } from '../../io/warnings.js';
 import { connect } from '../../registry/connection.js';
+import { registryUrl } from '../../registry/registry-url.js';
+import type { ScriptArtifact } from '../../scripts/script-artifact.js';
 import { type Planned, type Published, planAll } from './plan-all.js';
 import { type BundleOptions, withBundles } from './submission-bundles.js';
 
@@ -19,6 +22,8 @@ export interface PublishOptions extends BundleOptions {
   readme?: string;
   dryRun?: boolean;
   allowBreaking?: boolean;
+  /** HOST/REPOSITORY for the scripts beside definitions. */
+  scriptRepository?: string;
   wait: boolean;
   output: OutputFormat;
   registry?: string;
@@ -29,7 +34,7 @@ const INCOMPLETE: ReadonlySet<string> = new Set(['shape/missing-field', 'image/n
 
 /** Checks all releases locally, has the registry plan all of them, then publishes one after the other. */
 export async function publish(io: Io, files: readonly string[], options: PublishOptions): Promise<void> {
-  const { submissions: read, sources } = await readSubmissions(io, files, options);
+  const { submissions: read, sources, scripts } = await readSubmissions(io, files, options);
   const readme = await readReadme(io, options.readme, read);
   const client = await connect(io, options.registry);
   const progress = new Progress(io);
@@ -38,7 +43,9 @@ export async function publish(io: Io, files: readonly string[], options: Publish
     const submissions = await withBundles(io, client, read, readme, options, progress);
     const plans = await planAll(client, submissions, readme, allowBreaking, progress);
     await printChangeWarnings(io, plans, sources);
-    return options.dryRun === true ? plans : storeAll(io, client, submissions, readme, options, progress);
+    if (options.dryRun === true) return plans;
+    await pushLocalScripts(io, scripts, options, progress);
+    return storeAll(io, client, submissions, readme, options, progress);
   })().catch(async (error: unknown) => {
     await progress.clear();
     throw await withoutDiagnostics(io, error, sources);
@@ -64,8 +71,19 @@ async function readSubmissions(
   io: Io,
   files: readonly string[],
   options: PublishOptions,
-): Promise<{ submissions: Submission[]; sources: ReadonlyMap<string, Uint8Array> }> {
-  const { diagnostics, sources, definitions, skipped } = await readDefinitions(io, files);
+): Promise<{
+  submissions: Submission[];
+  sources: ReadonlyMap<string, Uint8Array>;
+  scripts: readonly ScriptArtifact[];
+}> {
+  const scripts: ScriptArtifact[] = [];
+  const { diagnostics, sources, definitions, skipped } = await readDefinitions(io, files, async (source) => {
+    if (source.name.startsWith(OCI_SCHEME) || source.name === STDIN_NAME) return source;
+    const { publishedScripts } = await import('./published-scripts.js');
+    const filled = await publishedScripts(io, source, options);
+    scripts.push(...filled.scripts);
+    return { ...source, bytes: filled.bytes };
+  });
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (hasErrors(diagnostics)) {
     const { printDiagnostics } = await import('../../io/diagnostics.js');
@@ -95,7 +113,22 @@ async function readSubmissions(
   await printWarnings(io, diagnostics, sources);
   if (skipped > 0) await printLine(io, `${plural(skipped, 'file')} of other kinds skipped`);
   await printRewritten(io, submissions);
-  return { submissions, sources };
+  return { submissions, sources, scripts };
+}
+
+/** Scripts go first: a release must not name what no one can fetch. */
+async function pushLocalScripts(
+  io: Io,
+  scripts: readonly ScriptArtifact[],
+  { registry }: PublishOptions,
+  progress: Progress,
+): Promise<void> {
+  if (scripts.length === 0) return;
+  const { pushScripts } = await import('../../scripts/script-artifact.js');
+  const { connectOci } = await import('../../registry/connect-oci.js');
+  const url = new URL(registryUrl(io, registry));
+  const client = connectOci(io, progress, url.protocol === 'http:' ? [url.host] : []);
+  await pushScripts(io, client, scripts, progress);
 }
 
 /** Prints changes from the previous release; lint has printed the other warnings. */

@@ -8,21 +8,23 @@ import type { KustomizeArguments } from './kustomize-arguments.js';
  * "Determining the Function to Execute"). `where` names the functionConfig.
  */
 export function requireInlineAllowed(where: string, runtime: InlineRuntime, args: KustomizeArguments): void {
-  if (runtime.type === 'starlark') {
-    throw new KrmhubError('unsupported', `${where}: cannot run its Starlark script`, {
-      hint: 'kustomize does not run Starlark since version 5.5. Use a container, an executable, or a function from a catalog.',
-    });
-  }
   const needed = [
     ...(args.enableAlphaPlugins ? [] : ['--enable-alpha-plugins']),
     ...(runtime.type === 'exec' && !args.enableExec ? ['--enable-exec'] : []),
+    // As kustomize asked for until version 5.4.
+    ...(runtime.type === 'starlark' && !args.enableStar ? ['--enable-star'] : []),
     ...(runtime.type === 'container' && runtime.network && !args.network ? ['--network'] : []),
   ];
   if (needed.length === 0) return;
-  const what = runtime.type === 'exec' ? `the executable ${runtime.path}` : `the image ${runtime.image}`;
   throw new KrmhubError(
     'untrusted',
-    `${where}: it has its own runtime, ${what}, and you did not allow runtimes outside catalogs`,
+    `${where}: it has its own runtime, ${describe(runtime)}, and you did not allow runtimes outside catalogs`,
     { hint: `If you trust it, allow it with: -- ${needed.join(' ')}` },
   );
+}
+
+function describe(runtime: InlineRuntime): string {
+  if (runtime.type === 'exec') return `the executable ${runtime.path}`;
+  if (runtime.type === 'container') return `the image ${runtime.image}`;
+  return `the script ${runtime.path ?? runtime.url ?? ''}`;
 }

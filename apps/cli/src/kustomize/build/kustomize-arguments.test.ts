@@ -18,6 +18,7 @@ describe('arguments for kustomize', () => {
       forwarded: ['--enable-helm', '--env', 'A=--enable-exec', '-o', 'out.yaml'],
       enableAlphaPlugins: false,
       enableExec: false,
+      enableStar: false,
       network: true,
       containerFlags: ['--env'],
       anyFile: false,
@@ -27,6 +28,7 @@ describe('arguments for kustomize', () => {
     ).toMatchObject({
       forwarded: ['--load-restrictor=LoadRestrictionsNone'],
       enableExec: true,
+      enableStar: false,
       anyFile: true,
     });
   });
@@ -41,22 +43,18 @@ describe('an inline runtime', () => {
     requireInlineAllowed('a.yaml:1: v1 A', runtime, readKustomizeArguments(flags));
   const container = { type: 'container', image: 'a:v1', network: false, mounts: 0, envs: 0 } as const;
   const exec = { type: 'exec', path: './a' } as const;
+  const script = { type: 'starlark', path: 'a.star' } as const;
 
   it.each([
     [container, [], '--enable-alpha-plugins'],
     [{ ...container, network: true }, ['--enable-alpha-plugins'], '--network'],
     [exec, ['--enable-alpha-plugins'], '--enable-exec'],
     [exec, [], '--enable-alpha-plugins --enable-exec'],
+    [script, ['--enable-alpha-plugins', '--enable-exec'], '--enable-star'],
   ])('%j with %j needs its own flags', (runtime, flags, missing) => {
     expect(() => allowed(flags)(runtime)).toThrow(
       expect.objectContaining({ code: 'untrusted', hint: `If you trust it, allow it with: -- ${missing}` }),
     );
     expect(() => allowed([...flags, ...missing.split(' ')])(runtime)).not.toThrow();
-  });
-
-  it('is never Starlark', () => {
-    expect(() => allowed(['--enable-alpha-plugins'])({ type: 'starlark', path: 'a.star' })).toThrow(
-      /Starlark/,
-    );
   });
 });

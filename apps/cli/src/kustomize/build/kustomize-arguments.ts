@@ -6,6 +6,8 @@ export interface KustomizeArguments {
   forwarded: readonly string[];
   enableAlphaPlugins: boolean;
   enableExec: boolean;
+  /** Allows Starlark scripts that a functionConfig names itself; kustomize has no such flag since version 5.5. */
+  enableStar: boolean;
   network: boolean;
   /** Flags of containers. They act on functions that name their own image. */
   containerFlags: readonly string[];
@@ -67,6 +69,7 @@ export function readKustomizeArguments(args: readonly string[]): KustomizeArgume
     forwarded,
     enableAlphaPlugins: isSet('--enable-alpha-plugins'),
     enableExec: isSet('--enable-exec'),
+    enableStar: isSet('--enable-star'),
     network: isSet('--network'),
     containerFlags,
     anyFile,

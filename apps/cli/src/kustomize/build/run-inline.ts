@@ -20,7 +20,7 @@ export interface InlineContext {
  * own flags. An executable runs where it is, in the folder of the layer, with the environment of the user.
  */
 export function inlineRun(
-  io: Pick<Io, 'env'>,
+  io: Io,
   runtime: InlineRuntime,
   layer: string,
   { engine, limits, mapPaths }: InlineContext,
@@ -33,7 +33,13 @@ export function inlineRun(
       return runContainerCommand(await engine(), { image, argumentsFor }, input, limits, signal);
     };
   }
-  if (runtime.type === 'starlark') throw new KrmhubError('unsupported', 'cannot run Starlark scripts');
+  if (runtime.type === 'starlark') {
+    return async ({ input }, signal) => {
+      const { inlineScript } = await import('../../run/inline-script.js');
+      const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
+      return runStarlark(await inlineScript(io, runtime, layer), input, limits, signal);
+    };
+  }
   return async ({ input }, signal) => {
     const file = await executable(io, runtime.path, layer);
     return runInPlace({ file, cwd: layer, env: io.env }, input, limits, signal);

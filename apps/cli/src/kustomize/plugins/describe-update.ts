@@ -1,4 +1,4 @@
-import type { PinnedContainer, PinnedExec } from '@krmhub/catalog';
+import type { PinnedContainer, PinnedExec, PinnedStarlark } from '@krmhub/catalog';
 import type { Resolution } from '../../resolve/resolution.js';
 import type { PluginPin } from './plugin-record.js';
 
@@ -19,6 +19,9 @@ export function describeUpdate(pin: PluginPin, resolution: Resolution): string[]
   }
   if (runtime.type === 'exec' && 'platforms' in runtime) {
     return [...lines, ...execChanges(pin.runtime as PinnedExec, runtime)];
+  }
+  if (runtime.type === 'starlark' && 'reference' in runtime) {
+    return [...lines, ...changed('script', (pin.runtime as PinnedStarlark).sha256, runtime.sha256)];
   }
   return lines;
 }

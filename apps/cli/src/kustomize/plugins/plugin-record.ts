@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import type { PinnedContainer, PinnedExec } from '@krmhub/catalog';
+import type { PinnedRuntime } from '@krmhub/catalog';
 import type { Engine, Sandbox } from '@krmhub/functions';
 import type { RuntimeKind } from '@krmhub/schema/definition';
-import type { Digest } from '@krmhub/schema/digest';
+import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../../files/read-file.js';
 import type { ResolvedCatalog } from '../../resolve/resolution.js';
@@ -41,7 +41,7 @@ export interface PluginPin {
   release?: string;
   definition?: Digest;
   signedBy?: string;
-  runtime: PinnedContainer | PinnedExec;
+  runtime: PinnedRuntime;
   /** Of a runtime of the type exec. */
   executable?: InstalledExecutable;
   /** It came from a lock file: it runs only where a lock file names it. */
@@ -112,20 +112,25 @@ function parseRecord(text: string): PluginRecord | undefined {
 }
 
 function isRuntime(runtime: PluginPin['runtime']): boolean {
-  return runtime.type === 'container'
-    ? typeof runtime.image === 'string' &&
-        typeof runtime.network === 'boolean' &&
-        typeof runtime.storage === 'boolean'
-    : runtime.type === 'exec' && Array.isArray(runtime.platforms);
+  if (runtime.type === 'container') {
+    return (
+      typeof runtime.image === 'string' &&
+      typeof runtime.network === 'boolean' &&
+      typeof runtime.storage === 'boolean'
+    );
+  }
+  if (runtime.type === 'starlark') return typeof runtime.reference === 'string' && isDigest(runtime.sha256);
+  return runtime.type === 'exec' && Array.isArray(runtime.platforms);
 }
 
-/** Reports whether two pins run the same: the image, or the executables of all platforms. */
+/** Reports whether two pins run the same: the image, the script, or the executables of all platforms. */
 export function isSameRuntime(a: PluginPin['runtime'], b: { type: string }): boolean {
   return runtimeIdentity(a) === runtimeIdentity(b as PluginPin['runtime']);
 }
 
 function runtimeIdentity(runtime: PluginPin['runtime']): string {
   if (runtime.type === 'container') return runtime.image.slice(runtime.image.indexOf('@') + 1);
+  if (runtime.type === 'starlark') return `script ${runtime.sha256}`;
   if (runtime.type !== 'exec') return '';
   const platforms = runtime.platforms.map(({ os, arch, bin, sha256 }) => `${os}/${arch} ${bin} ${sha256}`);
   return platforms.sort().join('\n');

@@ -190,7 +190,7 @@ describe('plugins install', () => {
     }
     expect(existsSync(plugin('team.example.com/v1/echo/Echo'))).toBe(false);
     const failing = await run('install', ...options, '--kind', 'Echo,Script');
-    expect(failing.exitCode).toBe(3);
+    expect(failing.exitCode).toBe(4);
     expect(existsSync(plugin('team.example.com/v1/echo/Echo'))).toBe(false);
     const unknown = await run('install', ...options, '--kind', 'addLabel');
     expect([unknown.exitCode, unknown.err()]).toEqual([

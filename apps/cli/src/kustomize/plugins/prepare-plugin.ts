@@ -55,7 +55,7 @@ export async function preparePin(
   const { apiVersion, kind, catalog, runtime, release, definition, signedBy } = resolution;
   const name = formatPlugin({ apiVersion, kind });
   const prepared = await runner.prepare(resolution);
-  if (catalog === undefined || !('storage' in runtime || 'platforms' in runtime)) {
+  if (catalog === undefined || !('storage' in runtime || 'platforms' in runtime || 'reference' in runtime)) {
     throw new KrmhubError('unsupported', `cannot install ${name}: it is not from a catalog`);
   }
   await prepared.store();

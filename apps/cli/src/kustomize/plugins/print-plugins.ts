@@ -42,6 +42,8 @@ export async function printPlugins(
 /** Names what runs, by its digest. */
 export function runtimeText({ runtime, executable }: PluginPin): string {
   if (runtime.type === 'container') return runtime.image;
+  if (runtime.type === 'starlark')
+    return runtime.reference.includes('@') ? runtime.reference : `${runtime.reference}@${runtime.sha256}`;
   return executable === undefined ? 'an executable' : `${executable.bin}@${executable.digest}`;
 }
 
@@ -51,6 +53,8 @@ export function permissionText({
 }: Pick<PluginRecord, 'permissions' | 'pins'>): string {
   const { runtime } = pin;
   if (runtime.type === 'exec') return 'exec';
+  // A script has its input only.
+  if (runtime.type === 'starlark') return 'nothing';
   const parts = [
     ...(runtime.network && permissions.network ? ['network'] : []),
     ...(runtime.storage ? permissions.mounts.map((mount) => `mount ${mount}`) : []),

@@ -1,6 +1,7 @@
 /** YAML that is passed on: read, compared and written without deciding what its scalars mean. */
 
 export { isSameYaml } from './compare.js';
+export { editYaml, type YamlChange } from './edit.js';
 export { LOSSLESS_LIMITS, readYamlTree, readYamlTrees } from './read.js';
 export * from './tree.js';
 export { writeYamlTree } from './write.js';

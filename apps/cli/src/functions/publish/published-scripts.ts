@@ -1,0 +1,45 @@
+import { parseReference, type Reference } from '@krmhub/oci';
+import { canonicalRelease, KrmhubError } from '@krmhub/schema';
+import type { JsonValue } from '@krmhub/schema/definition';
+import { objectField, textField } from '@krmhub/schema/json/access';
+import { kebabCase } from '@krmhub/schema/kebab-case';
+import type { DocumentFile } from '../../documents/document-files.js';
+import type { Io } from '../../io/io.js';
+import { registryUrl } from '../../registry/registry-url.js';
+import { type FilledDefinition, fillScripts } from '../../scripts/script-artifact.js';
+
+/** Where the scripts beside definitions go. */
+export interface ScriptTarget {
+  release?: string;
+  registry?: string;
+  scriptRepository?: string;
+}
+
+/** Fills in the scripts beside a definition: in the registry that gets the definition, or in `--script-repository`. */
+export async function publishedScripts(
+  io: Io,
+  { name, bytes }: DocumentFile,
+  options: ScriptTarget,
+): Promise<FilledDefinition> {
+  return fillScripts(io, name, bytes, (value) => scriptTarget(io, value as JsonValue, options));
+}
+
+function scriptTarget(io: Io, value: JsonValue, options: ScriptTarget): Reference {
+  const { scriptRepository, registry, release } = options;
+  const tag = release === undefined ? undefined : canonicalRelease(release);
+  const version = tag === undefined ? '' : `:${tag}`;
+  if (scriptRepository !== undefined) {
+    const given = parseReference(scriptRepository);
+    if (given.digest === undefined && !/:[^/]*$/.test(scriptRepository.slice(given.registry.length))) {
+      return parseReference(`${scriptRepository}${version}`);
+    }
+    throw new KrmhubError('usage', `--script-repository ${scriptRepository} has a tag or a digest`, {
+      hint: 'Use HOST/REPOSITORY. The tag is the release.',
+    });
+  }
+  const spec = objectField(value, 'spec');
+  const group = textField(spec, 'group') ?? '';
+  const kind = textField(objectField(spec, 'names'), 'kind') ?? '';
+  const { host } = new URL(registryUrl(io, registry));
+  return parseReference(`${host}/scripts/${group.toLowerCase()}/${kebabCase(kind)}${version}`);
+}

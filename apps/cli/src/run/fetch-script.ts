@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import type { PinnedStarlark } from '@krmhub/catalog';
+import { FUNCTION_LIMITS } from '@krmhub/functions';
+import { sha256 } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { escapeControls } from '../io/text.js';
+import { fetchExecutable } from './fetch-executable.js';
+import { hostPlatform } from './platform.js';
+
+export interface ScriptRequest {
+  /** `APIVERSION KIND`, for messages. */
+  name: string;
+  runtime: PinnedStarlark;
+  /** Reference of the catalog: relative files are relative to its folder. */
+  catalog?: string | undefined;
+  /** Use the cache only. */
+  offline: boolean;
+}
+
+/** A script that was verified, in memory: nothing can change it before it runs. */
+export interface FetchedScript {
+  /** For positions in messages. */
+  name: string;
+  script: Uint8Array;
+  /** Its file in the cache. */
+  file: string;
+}
+
+/** Returns a script from the cache, or fetches it. Throws as `fetchExecutable` does. */
+export async function fetchScript(
+  io: Io,
+  { name, runtime: { reference, sha256: digest }, catalog, offline }: ScriptRequest,
+): Promise<FetchedScript> {
+  const [os, arch] = hostPlatform().split('/') as ['linux', 'amd64'];
+  const fetched = await fetchExecutable(io, {
+    name,
+    platform: { os, arch, bin: scriptName(reference), uri: reference, sha256: digest },
+    catalog,
+    offline,
+    artifact: 'starlark',
+    maxBytes: FUNCTION_LIMITS.maxScriptBytes,
+  });
+  const script = await readFile(fetched.file);
+  if (sha256(script) !== fetched.sha256) {
+    throw new KrmhubError(
+      'digest-mismatch',
+      escapeControls(`cannot run ${name}: ${fetched.file} was changed while it was read`),
+    );
+  }
+  return { name: scriptName(reference), script, file: fetched.file };
+}
+
+/** Returns the last segment of a reference, with the extension of scripts. */
+export function scriptName(reference: string): string {
+  const path = reference.replace(/@sha256:.*$/s, '').replace(/[?#].*$/s, '');
+  const last = path.slice(path.lastIndexOf('/') + 1).replace(/[^\w.:-]/g, '_');
+  return last.endsWith('.star') ? last : `${last || 'script'}.star`;
+}

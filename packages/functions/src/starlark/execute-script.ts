@@ -1,0 +1,67 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { readYamlTree, writeYamlTree, type YamlNode, yamlString } from '@krmhub/schema/lossless-yaml';
+import { compile, parse, run, type Value } from '@krmhub/starlark';
+import { Context } from './context.js';
+import { FUNCTION_DIALECT, PREDECLARED } from './dialect.js';
+import { describeFailure } from './failure-text.js';
+import { loadModule } from './modules.js';
+import { ResourceListFile } from './resource-list-file.js';
+import type { ScriptTask } from './script-messages.js';
+
+export interface ScriptOutcome {
+  exitCode: 0 | 1;
+  /** A ResourceList, that of a failed script with its result. */
+  output: string;
+}
+
+/**
+ * Runs a script with a ResourceList, as the Starlark function of kpt does: `ctx.resource_list` is changed in place,
+ * `ctx.open_api` has the schemas of Kubernetes, `ctx.environment` the variables of a function. `print` and the reason of
+ * a failure go to error output.
+ */
+export function executeScript(task: ScriptTask, print: (line: string) => void): ScriptOutcome {
+  const { name, script, input, environment } = task;
+  const source = new TextDecoder().decode(script);
+  let file: ResourceListFile | undefined;
+  try {
+    file = new ResourceListFile(input);
+    const program = compile(parse(source, { file: name }), {
+      predeclared: PREDECLARED,
+      dialect: FUNCTION_DIALECT,
+    });
+    const ctx = new Context(file.value, environment);
+    run(program, { predeclared: new Map<string, Value>([['ctx', ctx]]), load: loadModule, print });
+    return { exitCode: 0, output: file.write() };
+  } catch (error) {
+    const failure =
+      error instanceof KrmhubError
+        ? { message: error.message, details: `${error.message}\n` }
+        : describeFailure(error, source);
+    if (failure === undefined) throw error;
+    print(failure.details.trimEnd());
+    return { exitCode: 1, output: failedOutput(file, failure.message) };
+  }
+}
+
+function failedOutput(file: ResourceListFile | undefined, message: string): string {
+  const results: YamlNode = {
+    kind: 'list',
+    items: [mapOf({ message: yamlString(message), severity: yamlString('error') })],
+  };
+  if (file !== undefined) return file.withResults(results);
+  const head = readYamlTree(
+    'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n',
+    'the output',
+  )!;
+  return writeYamlTree(head) + writeYamlTree(mapOf({ results }));
+}
+
+function mapOf(fields: Record<string, YamlNode>): YamlNode {
+  return {
+    kind: 'map',
+    entries: Object.entries(fields).map(([key, value]) => [
+      { kind: 'scalar', value: key, plain: true },
+      value,
+    ]),
+  };
+}

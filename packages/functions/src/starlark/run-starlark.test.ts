@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_RUN_LIMITS } from '../limits.js';
+import { FunctionFailure } from '../output/function-failure.js';
+import { runStarlark } from './run-starlark.js';
+
+const INPUT = `apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: web # of the app
+  spec:
+    replicas: 1
+functionConfig:
+  data: {replicas: "5"}
+`;
+
+async function run(script: string, options: { input?: string; timeout?: number; signal?: AbortSignal } = {}) {
+  const { input = INPUT, timeout = 120_000, signal } = options;
+  const limits = { ...DEFAULT_RUN_LIMITS, timeout };
+  const bytes = Buffer.from(script);
+  const result = await runStarlark({ name: 'main.star', script: bytes }, Buffer.from(input), limits, signal);
+  const text = (piece: Uint8Array) => Buffer.from(piece).toString();
+  return { ...result, output: text(result.output), stderr: text(result.stderr) };
+}
+
+describe('a script', () => {
+  it('changes the resources, and keeps the comments', async () => {
+    const result = await run(
+      'for r in ctx.resource_list["items"]:\n  r["spec"]["replicas"] = int(ctx.resource_list["functionConfig"]["data"]["replicas"])\n',
+    );
+    expect(result.exitCode).toBe(0);
+    expect(result.output).toContain('    name: web # of the app\n  spec:\n    replicas: 5\n');
+  });
+
+  it('finds the schemas of Kubernetes and the variables of functions, and none of the user', async () => {
+    const script = `print(ctx.open_api["definitions"]["io.k8s.api.apps.v1.Deployment"]["x-kubernetes-group-version-kind"][0]["kind"])
+print(ctx.environment)
+print(dir(ctx))
+`;
+    const { exitCode, output, stderr } = await run(script);
+    expect([exitCode, output]).toEqual([0, INPUT]);
+    expect(stderr).toBe(
+      'Deployment\n{"LOG_TO_STDERR": "true", "STRUCTURED_RESULTS": "true"}\n["environment", "open_api", "resource_list"]\n',
+    );
+  });
+
+  it('gives results', async () => {
+    const { results, exitCode } = await run(
+      'ctx.resource_list["results"] = [{"message": "m", "severity": "warning", "field": {"path": "spec.replicas"}}]\n',
+    );
+    expect([exitCode, results]).toEqual([
+      0,
+      [{ message: 'm', severity: 'warning', field: { path: 'spec.replicas' } }],
+    ]);
+  });
+
+  it('fails with its message, the call stack, and the line', async () => {
+    const { exitCode, results, stderr, output } = await run(
+      'def check(r):\n  fail("no owner:", r["kind"])\n\nprint("checking")\n[check(r) for r in ctx.resource_list["items"]]\n',
+    );
+    expect([exitCode, results]).toEqual([1, [{ message: 'fail: no owner: Deployment', severity: 'error' }]]);
+    expect(stderr).toBe(`checking
+Traceback (most recent call last):
+  main.star:5:7: in <toplevel>
+  main.star:2:7: in check
+Error: fail: no owner: Deployment
+   2 |   fail("no owner:", r["kind"])
+     |       ^
+`);
+    expect(output).toBe(`${INPUT}results:\n- message: "fail: no owner: Deployment"\n  severity: error\n`);
+  });
+
+  it('fails with the position of a syntax error, as in kpt', async () => {
+    const { exitCode, results } = await run('x = 1 and\n');
+    expect([exitCode, results]).toEqual([
+      1,
+      [{ message: 'main.star:1:10: got newline, want primary expression', severity: 'error' }],
+    ]);
+  });
+
+  it.each([
+    ['a file', 'load("lib.star", "x")', /cannot load lib\.star: no such module; functions have krmfn\.star/],
+    ['http', 'load("http.star", "http")\nhttp.get("https://example.com")', /http\.get is not available/],
+    ['JavaScript', 'ctx.constructor', /struct has no \.constructor/],
+    ['a prototype', '{}.__proto__', /dict has no \.__proto__/],
+    ['a frozen value', 'x = [1]\nctx.resource_list["items"] = print', /cannot write ctx\.resource_list/],
+    ['too many steps', 'while True:\n  pass\n', /too many steps/],
+    ['too much memory', 'x = []\nwhile True:\n  x.append([1] * 1000)\n', /too much memory/],
+    ['too deep calls', 'def f(n):\n  return f(n + 1)\nf(0)\n', /too many nested calls/],
+  ])('fails with %s', async (_, script, message) => {
+    const { exitCode, results } = await run(script);
+    expect([exitCode, results[0]?.message]).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  it('fails for input that is not a ResourceList', async () => {
+    const { exitCode, results } = await run('', { input: 'kind: List\nitems: []\n' });
+    expect([exitCode, results]).toEqual([
+      1,
+      [{ message: 'the input is not a ResourceList', severity: 'error' }],
+    ]);
+  });
+});
+
+describe('a script that runs too long', () => {
+  const LOOP = 'print("started")\ndef f():\n  x = 0\n  while True:\n    x += 1\nf()\n';
+
+  it('is ended after the timeout, and what it printed is there', async () => {
+    const failure = await run(LOOP, { timeout: 1_000 }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(FunctionFailure);
+    expect((failure as FunctionFailure).message).toMatch(/main\.star did not exit within 1 second/);
+    expect(Buffer.from((failure as FunctionFailure).stderr).toString()).toBe('started\n');
+  });
+
+  it('is ended by the signal, in the middle of its loop', async () => {
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(new Error('stopped')), 200);
+    await expect(run(LOOP, { signal: stop.signal })).rejects.toThrow('stopped');
+    await expect(run('', { signal: stop.signal })).rejects.toThrow('stopped');
+  });
+});

@@ -1,0 +1,73 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { readYamlTree, readYamlTrees, writeYamlTree } from '@krmhub/schema/lossless-yaml';
+import {
+  Builtin,
+  EvaluationError,
+  elementsOf,
+  List,
+  Module,
+  type Thread,
+  unpackArguments,
+  type Value,
+  wantString,
+} from '@krmhub/starlark';
+import { TreeWriter, YamlValues } from './yaml-values.js';
+
+/** Memory of the values of a text, by byte. */
+const BYTES_PER_BYTE = 32;
+
+/** The module `yaml`: `decode` and `encode`, also as `loads` and `dumps`, and `decode_all` for several documents. */
+export const YAML = new Module('yaml', [
+  ...['decode', 'loads'].map((name) => [name, decoder(name, decodeOne)] as const),
+  ...['encode', 'dumps'].map((name) => [name, encoder(name)] as const),
+  ['decode_all', decoder('decode_all', decodeAll)],
+  ['encode_all', allEncoder('encode_all')],
+]);
+
+function decoder(name: string, decode: (text: string) => Value): Builtin {
+  return new Builtin(name, (thread, args, kwargs) => {
+    const [source] = unpackArguments(name, args, kwargs, ['x']);
+    const text = wantString(name, 'x', source!);
+    thread.step(text.length);
+    thread.allocate(text.length * BYTES_PER_BYTE);
+    try {
+      return decode(text);
+    } catch (error) {
+      if (error instanceof KrmhubError) throw new EvaluationError(`yaml.${name}: ${error.message}`);
+      throw error;
+    }
+  });
+}
+
+function decodeOne(text: string): Value {
+  const tree = readYamlTree(text, 'the text');
+  return tree === undefined ? null : new YamlValues().valueOf(tree);
+}
+
+function decodeAll(text: string): Value {
+  const values = new YamlValues();
+  return new List(readYamlTrees(text, 'the text').map((tree) => values.valueOf(tree)));
+}
+
+function encoder(name: string): Builtin {
+  return new Builtin(name, (thread, args, kwargs) => {
+    const [value] = unpackArguments(name, args, kwargs, ['x']);
+    return encode(thread, value!);
+  });
+}
+
+function allEncoder(name: string): Builtin {
+  return new Builtin(name, (thread, args, kwargs) => {
+    const [values] = unpackArguments(name, args, kwargs, ['x']);
+    return elementsOf(values!, thread)
+      .map((value) => encode(thread, value))
+      .join('---\n');
+  });
+}
+
+function encode(thread: Thread, value: Value): string {
+  const text = writeYamlTree(new TreeWriter().tree(value, 'the value'));
+  thread.step(text.length);
+  thread.allocate(text.length);
+  return text;
+}

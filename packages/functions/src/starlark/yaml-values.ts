@@ -1,0 +1,193 @@
+import type { YamlMap, YamlNode, YamlScalar } from '@krmhub/schema/lossless-yaml';
+import { LOSSLESS_LIMITS, yamlString } from '@krmhub/schema/lossless-yaml';
+import {
+  Dict,
+  EvaluationError,
+  HeapValue,
+  intFromDouble,
+  List,
+  normalizeInt,
+  StarlarkFloat,
+  Tuple,
+  typeName,
+  type Value,
+} from '@krmhub/starlark';
+
+/**
+ * Between YAML trees and Starlark values. Scalars have the types that readers in Go give them (go-yaml 3), as in kpt.
+ * A dict or list remembers the node that it was read from, so that what a script leaves as it is keeps its text.
+ */
+
+/** Values that a tree may have, those of values that occur twice included: scripts can build trees that explode. */
+const MAX_NODES = 3_000_000;
+
+const NULL = /^(?:|~|null|Null|NULL)$/;
+const TRUE = /^(?:true|True|TRUE)$/;
+const FALSE = /^(?:false|False|FALSE)$/;
+const INTEGER = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+)|(0|[1-9]\d*))$/;
+const FLOAT = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/;
+const INFINITE = /^([-+]?)\.(?:inf|Inf|INF)$/;
+const NOT_A_NUMBER = /^\.(?:nan|NaN|NAN)$/;
+
+/** Returns the value of a scalar: None, a bool, an int of any size, a float, or a string. */
+export function scalarValue({ value, plain, tag }: YamlScalar): Value {
+  if (tag === '!!str' || tag === '!' || (!plain && tag === undefined)) return value;
+  if (tag !== undefined && !['!!int', '!!float', '!!bool', '!!null'].includes(tag)) return value;
+  if (NULL.test(value)) return null;
+  if (TRUE.test(value)) return true;
+  if (FALSE.test(value)) return false;
+  const number = numberValue(value);
+  if (number === undefined) return value;
+  return tag === '!!float' && typeof number !== 'object' ? new StarlarkFloat(Number(number)) : number;
+}
+
+function numberValue(text: string): number | bigint | StarlarkFloat | undefined {
+  if (!/^[-+.\d]/.test(text)) return undefined;
+  const digits = text.replaceAll('_', '');
+  const [, sign, hex, octal, binary, decimal] = INTEGER.exec(digits) ?? [];
+  if (sign !== undefined) {
+    const prefix =
+      hex === undefined ? (octal === undefined ? (binary === undefined ? '' : '0b') : '0o') : '0x';
+    const size = BigInt(prefix + (hex ?? octal ?? binary ?? decimal));
+    return normalizeInt(sign === '-' ? -size : size);
+  }
+  if (FLOAT.test(digits)) return new StarlarkFloat(Number(digits));
+  const [, direction] = INFINITE.exec(text) ?? [];
+  if (direction !== undefined) return new StarlarkFloat(direction === '-' ? -Infinity : Infinity);
+  return NOT_A_NUMBER.test(text) ? new StarlarkFloat(Number.NaN) : undefined;
+}
+
+/** Converts one document, and remembers where its dicts and lists come from. */
+export class YamlValues {
+  readonly #nodes = new Map<HeapValue, YamlNode>();
+
+  /** Returns the value of a tree. Aliases and merge keys (`<<`) become copies. */
+  valueOf(node: YamlNode): Value {
+    if (node.kind === 'scalar') return scalarValue(node);
+    let value: HeapValue;
+    if (node.kind === 'list') value = new List(node.items.map((item) => this.valueOf(item)));
+    else {
+      value = new Dict();
+      for (const [key, child] of fieldsOf(node)) (value as Dict).set(key, this.valueOf(child));
+    }
+    this.#nodes.set(value, node);
+    return value;
+  }
+
+  /** Returns the writer of one result. */
+  writer(): TreeWriter {
+    return new TreeWriter(this.#nodes);
+  }
+}
+
+/** Makes trees of values. A value that was not changed gives the very node that it was read from. */
+export class TreeWriter {
+  readonly #nodes: ReadonlyMap<HeapValue, YamlNode>;
+  readonly #origins = new Map<YamlNode, YamlNode>();
+  #left = MAX_NODES;
+
+  constructor(nodes: ReadonlyMap<HeapValue, YamlNode> = new Map()) {
+    this.#nodes = nodes;
+  }
+
+  /** The node that a changed mapping or list was before. */
+  originOf = (node: YamlNode): YamlNode | undefined => this.#origins.get(node);
+
+  /** `name` is the value, for messages. Throws EvaluationError for what YAML does not have. */
+  tree(value: Value, name: string, depth = 0): YamlNode {
+    if (--this.#left < 0)
+      throw new EvaluationError(`cannot write ${name}: it has more than ${MAX_NODES} values`);
+    if (depth > LOSSLESS_LIMITS.maxDepth) {
+      throw new EvaluationError(
+        `cannot write ${name}: it is nested deeper than ${LOSSLESS_LIMITS.maxDepth} levels, or contains itself`,
+      );
+    }
+    if (!(value instanceof HeapValue) || value instanceof StarlarkFloat) return scalarOf(value);
+    const origin = this.#nodes.get(value);
+    const made = this.#collection(value, origin, name, depth);
+    if (made === origin || origin === undefined) return made;
+    this.#origins.set(made, origin);
+    return made;
+  }
+
+  #collection(value: HeapValue, origin: YamlNode | undefined, name: string, depth: number): YamlNode {
+    if (value instanceof List || value instanceof Tuple) {
+      const old = origin?.kind === 'list' ? origin.items : [];
+      const items = value.items.map((item, index) =>
+        this.#child(item, old[index], `${name}[${index}]`, depth),
+      );
+      const isSame = origin?.kind === 'list' && hasSame(items, old);
+      return isSame ? origin : { kind: 'list', items };
+    }
+    if (!(value instanceof Dict)) {
+      throw new EvaluationError(`cannot write ${name}: a ${typeName(value)} is not a value of YAML`);
+    }
+    const old = origin?.kind === 'map' ? fieldsOf(origin) : new Map<string, YamlNode>();
+    const entries: YamlMap['entries'] = [];
+    let isSame = origin !== undefined;
+    value.forEach((key, child) => {
+      const text = keyText(key, name);
+      const node = this.#child(child, old.get(text), `${name}[${JSON.stringify(text)}]`, depth);
+      if (node !== old.get(text)) isSame = false;
+      entries.push([yamlKey(text), node]);
+    });
+    return isSame && origin !== undefined && old.size === entries.length ? origin : { kind: 'map', entries };
+  }
+
+  /** A scalar with the same value as before keeps its node, and with it its text. */
+  #child(value: Value, old: YamlNode | undefined, name: string, depth: number): YamlNode {
+    if (old?.kind === 'scalar' && isSameScalar(value, scalarValue(old))) return old;
+    return this.tree(value, name, depth + 1);
+  }
+}
+
+function hasSame(items: readonly YamlNode[], old: readonly YamlNode[]): boolean {
+  return items.length === old.length && items.every((item, index) => item === old[index]);
+}
+
+function isSameScalar(a: Value, b: Value): boolean {
+  if (a instanceof StarlarkFloat && b instanceof StarlarkFloat) return Object.is(a.value, b.value);
+  return a === b;
+}
+
+/** Returns the fields of a mapping, those of its merge keys included. */
+function fieldsOf(map: YamlMap): Map<string, YamlNode> {
+  const fields = new Map<string, YamlNode>();
+  const merged: YamlNode[] = [];
+  for (const [key, value] of map.entries) {
+    if (key.plain && key.value === '<<' && value.kind !== 'scalar') merged.push(value);
+    else fields.set(key.value, value);
+  }
+  for (const source of merged.flatMap((one) => (one.kind === 'list' ? one.items : [one]))) {
+    if (source.kind !== 'map') continue;
+    for (const [key, value] of fieldsOf(source)) if (!fields.has(key)) fields.set(key, value);
+  }
+  return fields;
+}
+
+function keyText(key: Value, name: string): string {
+  if (typeof key === 'string') return key;
+  if (typeof key === 'number' || typeof key === 'bigint' || typeof key === 'boolean') return String(key);
+  throw new EvaluationError(`cannot write ${name}: a ${typeName(key)} is not a key of YAML`);
+}
+
+/** Keys of Kubernetes objects are plain where that is safe. */
+function yamlKey(text: string): YamlScalar {
+  const isPlain = /^[A-Za-z_][\w./-]*$/.test(text) && !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(text);
+  return { kind: 'scalar', value: text, plain: isPlain };
+}
+
+function scalarOf(value: null | boolean | number | bigint | string | StarlarkFloat): YamlScalar {
+  if (typeof value === 'string') {
+    return value.includes('\n') ? { ...yamlString(value), literal: true } : yamlString(value);
+  }
+  const text = value instanceof StarlarkFloat ? floatText(value.value) : String(value);
+  return { kind: 'scalar', value: text, plain: true };
+}
+
+/** As go-yaml writes floats: without a fraction where there is none. */
+function floatText(value: number): string {
+  if (Number.isNaN(value)) return '.nan';
+  if (!Number.isFinite(value)) return value < 0 ? '-.inf' : '.inf';
+  return Number.isSafeInteger(value) ? String(intFromDouble(value)) : String(value);
+}
