@@ -27,11 +27,13 @@ const built = (path) => import(pathToFileURL(join(root, path)).href);
 async function renderLintRules() {
   const { LINT_RULES, YAML_CODES, DIALECT_CODES, CONVERT_CODES } = await import('@krmhub/schema');
   const { LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
+  const { SCRIPT_CODES } = await built('packages/functions/dist/starlark/codes.js');
   const { LAYER_CODES } = await built('apps/cli/dist/function-configs/codes.js');
   const sections = [
     ['The text of the file', YAML_CODES],
     ['Dialects', DIALECT_CODES],
     ['Definitions and catalogs', LINT_RULES],
+    ['Starlark scripts', SCRIPT_CODES],
     ['Converting', CONVERT_CODES],
     ['Publishing', PUBLISH_CODES],
     ['Catalog recipes', RECIPE_CODES],

@@ -17,7 +17,11 @@ const run = (...args: string[]) => runTest(args, { cwd: folder });
 const read = (name: string) => readFile(path.join(folder, name), 'utf8');
 
 async function started(directory: string) {
-  const text = await read(path.join(directory, 'definition.yaml'));
+  // `krmhub publish` fills in the reference of a script.
+  const text = (await read(path.join(directory, 'definition.yaml'))).replace(
+    './main.star',
+    `oci://registry.example.com/script@sha256:${'0f'.repeat(32)}`,
+  );
   const left = lint(Buffer.from(text), { file: 'definition.yaml' }).diagnostics;
   const errors = left.filter(({ severity }) => severity === 'error').map(({ code }) => code);
   expect(errors).toContain('placeholder/marked');
@@ -88,6 +92,22 @@ describe('init', () => {
     });
     // The schema is not one that anything passes.
     expect(validate({ ...(example as object), owner: '' })).toBe(false);
+  });
+
+  it('writes a script that lint reads beside its definition', async () => {
+    await run('init', 'example.com/SetOwner', '--runtime', 'starlark');
+    const codes = async () =>
+      [...(await run('lint', 'set-owner')).out().matchAll(/^error\[(\S+)\]/gm)].map(([, code]) => code);
+    expect(new Set(await codes())).toEqual(new Set(['placeholder/marked']));
+    await writeFile(path.join(folder, 'set-owner/main.star'), 'load("krmfn.star", "krmfn")\nx = y\n');
+    expect(await codes()).toEqual(expect.arrayContaining(['placeholder/marked', 'script/name']));
+    const script = await run('lint', 'set-owner/main.star');
+    expect(script.exitCode).toBe(1);
+    expect(script.out()).toMatch(/error\[script\/name\].*\n.*set-owner\/main\.star:2:5/);
+    expect(script.out()).toContain('warning[script/unused-load]');
+    await rm(path.join(folder, 'set-owner/main.star'));
+    const missing = await run('lint', 'set-owner');
+    expect(missing.out()).toContain('the script set-owner/main.star does not exist');
   });
 
   it('replaces no files', async () => {

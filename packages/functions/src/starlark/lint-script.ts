@@ -6,8 +6,8 @@ import {
   type Statement,
   type SyntaxProblem,
   type SyntaxTree,
+  UNIVERSE,
 } from '@krmhub/starlark';
-import { UNIVERSE } from '@krmhub/starlark/builtins/universe';
 import { FUNCTION_LIMITS } from '../limits.js';
 import { SCRIPT_CODES, type ScriptCode } from './codes.js';
 import { FUNCTION_DIALECT, PREDECLARED } from './dialect.js';

@@ -1,5 +1,4 @@
-import { EvaluationError, type Value } from '@krmhub/starlark';
-import { STANDARD_MODULES } from '@krmhub/starlark/modules/index';
+import { EvaluationError, STANDARD_MODULES, type Value } from '@krmhub/starlark';
 import { CSV } from './csv-module.js';
 import { KRMFN } from './krmfn-module.js';
 import { MODULE_FILES } from './module-files.js';

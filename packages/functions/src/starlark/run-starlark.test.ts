@@ -88,7 +88,7 @@ Error: fail: no owner: Deployment
     ['a frozen value', 'x = [1]\nctx.resource_list["items"] = print', /cannot write ctx\.resource_list/],
     ['too many steps', 'while True:\n  pass\n', /too many steps/],
     ['too much memory', 'x = []\nwhile True:\n  x.append([1] * 1000)\n', /too much memory/],
-    ['too deep calls', 'def f(n):\n  return f(n + 1)\nf(0)\n', /too many nested calls/],
+    ['too deep calls', 'def f(n):\n  return f(n + 1)\nf(0)\n', /more than 400 nested calls/],
   ])('fails with %s', async (_, script, message) => {
     const { exitCode, results } = await run(script);
     expect([exitCode, results[0]?.message]).toEqual([1, expect.stringMatching(message)]);

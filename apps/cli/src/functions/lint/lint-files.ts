@@ -41,7 +41,7 @@ export async function lintFiles(io: Io, names: readonly string[], options: LintF
   }
   await progress.clear();
   if (totals.files === 0 && options.skipOthers !== true) {
-    throw new KrmhubError('not-found', `no definition, catalog or script in ${names.join(', ')}`, {
+    throw new KrmhubError('not-found', `no definition or catalog in ${names.join(', ')}`, {
       hint: 'Create a definition with `krmhub init GROUP/KIND`, or convert other files with `krmhub convert`.',
     });
   }
