@@ -40,7 +40,9 @@ const IMPLEMENTATION = /^(go|java|rust):\s*/;
 /** Splits a file into chunks. Throws for an expectation that is not a regular expression. */
 export function readChunks(file: string, text: string): ChunkFile {
   const lines = text.split(/\r?\n/);
-  const marks = lines.flatMap((line) => (line.includes(MARK) ? [line.slice(line.indexOf(MARK) + 3).trim()] : []));
+  const marks = lines.flatMap((line) =>
+    line.includes(MARK) ? [line.slice(line.indexOf(MARK) + 3).trim()] : [],
+  );
   const isQuoted =
     marks.some((mark) => unquote(mark) !== undefined) || /^load\(['"]assert\.star['"]/m.test(text);
   const format: ChunkFormat = isQuoted ? 'quoted' : 'bare';
@@ -72,7 +74,8 @@ function readChunk(file: string, lines: readonly string[], start: number, format
 
 function readExpectation(file: string, text: string, line: number, format: ChunkFormat): Expectation[] {
   const quoted = unquote(text);
-  if (quoted !== undefined) return [{ pattern: expression(file, line, quoted, ''), text, line, isOnLine: true }];
+  if (quoted !== undefined)
+    return [{ pattern: expression(file, line, quoted, ''), text, line, isOnLine: true }];
   if (format === 'quoted') throw new Error(`${file}:${line}: the expected error is not quoted: ${text}`);
   const [prefix, implementation] = IMPLEMENTATION.exec(text) ?? ['', undefined];
   if (implementation !== undefined && implementation !== 'go') return [];
@@ -94,10 +97,20 @@ function expression(file: string, line: number, source: string, flags: string): 
 function unquote(text: string): string | undefined {
   if (/^`[^`]*`$/.test(text)) return text.slice(1, -1);
   if (!/^"(?:[^"\\]|\\.)*"$/.test(text)) return undefined;
-  return text.slice(1, -1).replace(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/g, unescapeOne);
+  return text
+    .slice(1, -1)
+    .replace(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/g, unescapeOne);
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v' };
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+};
 
 function unescapeOne(_: string, ...groups: (string | undefined)[]): string {
   const code = groups[0] ?? groups[1] ?? groups[2];
