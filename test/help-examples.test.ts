@@ -187,12 +187,18 @@ function forThisRun(example: string): string {
     .replace(/(krmhub serve)( --port \d+)?( --data \S+)?/, '$1 --port 0 --data served');
 }
 
-/** The arguments of a command, and the file of its stdin; undefined where it takes a shell to run it, or a signal to end it. */
-function wordsOf(script: string): { args: string[]; stdin?: string } | undefined {
-  const [, line, stdin] = /^krmhub ([^<]*?)(?: < (\S+))?$/.exec(script) ?? [];
-  if (line === undefined || /[|&;$`()*?\\>"]/.test(line) || line.startsWith('serve')) return undefined;
-  const args = [...line.matchAll(/'([^']*)'|([^\s']+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
-  return { args, ...(stdin === undefined ? {} : { stdin }) };
+/**
+ * The arguments of a command, and the files of its stdin and stdout; undefined where it takes a shell to run it, or a
+ * signal to end it.
+ */
+function wordsOf(script: string): { args: string[]; stdin?: string; stdout?: string } | undefined {
+  const [, line, stdin, stdout] =
+    /^krmhub ((?:'[^']*'|[^'<>])*?)(?: < (\S+))?(?: > (\S+))?$/.exec(script) ?? [];
+  if (line === undefined || line.startsWith('serve')) return undefined;
+  if (/[|&;$`()*?\\"]/.test(line.replace(/'[^']*'|"[^"$`\\]*"/g, ''))) return undefined;
+  const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|([^\s'"]+)/g)];
+  const args = words.map(([, single, double, plain]) => single ?? double ?? plain!);
+  return { args, ...(stdin === undefined ? {} : { stdin }), ...(stdout === undefined ? {} : { stdout }) };
 }
 
 /** Most run in the process of this test, which takes a tenth of the time; these as users run them, besides all that need a shell. */
@@ -235,11 +241,12 @@ describe('the examples of the help', () => {
     const script = /^krmhub login https/.test(example)
       ? `${forThisRun(example)} < data/admin.token`
       : forThisRun(example);
-    const { args, stdin } = wordsOf(script) ?? {};
+    const { args, stdin, stdout } = wordsOf(script) ?? {};
     if (args !== undefined && !realProcesses.has(example)) {
       const given = stdin === undefined ? {} : { stdin: readFileSync(path.join(cwd, stdin)) };
       const variables = Object.entries(env).filter((one): one is [string, string] => one[1] !== undefined);
       const io = await runTest(args, { cwd, env: Object.fromEntries(variables), ...given });
+      if (stdout !== undefined) writeFileSync(path.join(cwd, stdout), io.outBytes());
       expect([io.exitCode, io.exitCode === 0 ? '' : io.err()]).toEqual([0, '']);
       return;
     }
