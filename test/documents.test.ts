@@ -174,7 +174,6 @@ describe('documents', () => {
         calls.remove();
       }
     },
-    120_000,
   );
 
   it('link to files and headings that exist', () => {

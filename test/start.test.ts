@@ -39,4 +39,4 @@ it('npm start builds and runs a registry, which stops on SIGINT', async () => {
     await closed;
     remove();
   }
-}, 120_000);
+});

@@ -87,7 +87,7 @@ it('a backup taken under load restores to an intact registry with every release 
     }
     expect((await krmhub(['fsck', '--data', data])).code).toBe(0);
   }
-}, 120_000);
+});
 
 it('a backup older than a takedown reports it, and does not restore what the record lists', async () => {
   const registry = await startRegistry(path.join(folder, 'leaky'));

@@ -186,7 +186,7 @@ describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) 
         docker = await startDockerRegistry(path.join(folder, 'docker'));
         host = docker.host;
       }
-    }, 60_000);
+    });
     afterAll(async () => {
       await Promise.all([registry?.stop(), docker?.stop()]);
     });
@@ -233,6 +233,6 @@ describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) 
       }
       await user.succeeds('verify', tag, ...user.trusts(builder));
       await user.isUntrusted('verify', tag, ...user.trusts(otherPerson));
-    }, 60_000);
+    });
   });
 });

@@ -64,7 +64,7 @@ describe.skipIf(whyNoKpt !== undefined)(titleWithReason('kpt', whyNoKpt), () => 
     await engine?.remove();
     await registry?.stop();
     remove();
-  }, 120_000);
+  });
 
   async function run(program: string, args: readonly string[], cwd = folder): Promise<Finished> {
     const env: NodeJS.ProcessEnv = {

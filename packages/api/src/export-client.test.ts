@@ -72,8 +72,8 @@ describe('functionLines', () => {
         if (count < 5) return;
         clearInterval(timer);
         response.end();
-      }, 60);
-    }, 200);
+      }, 250);
+    }, 1_000);
     expect(await all(client.functionLines())).toEqual(['1', '2', '3', '4', '5']);
   });
 
@@ -89,10 +89,10 @@ describe('functionLines', () => {
   });
 
   it('has no timeout for a slow reader', async () => {
-    const client = await serving((_, response) => response.end('1\n2\n'), 50);
+    const client = await serving((_, response) => response.end('1\n2\n'), 1_000);
     const found: string[] = [];
     for await (const line of client.functionLines()) {
-      await new Promise((resolve) => setTimeout(resolve, 120));
+      if (found.length === 0) await new Promise((resolve) => setTimeout(resolve, 1_200));
       found.push(Buffer.from(line).toString());
     }
     expect(found).toEqual(['1', '2']);

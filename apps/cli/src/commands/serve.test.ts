@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function started(io: TestIo, running: Promise<void>): Promise<string> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     // The last line: what is above it is printed too.
     if (io.err().includes('krmhub publish')) return /http:\/\/localhost:\d+/.exec(io.err())![0];

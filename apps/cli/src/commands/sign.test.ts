@@ -6,6 +6,7 @@ import { MEDIA_TYPES } from '@krmhub/oci';
 import { readStatement, type Statement } from '@krmhub/signing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { writeKeyFiles } from '../testing/key-files.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-sign-'));
 const at = (name: string) => path.join(folder, name);
@@ -32,8 +33,8 @@ function statementIn(name: string): Statement {
 beforeAll(async () => {
   registry = await testRegistry();
   host = new URL(registry.url).host;
-  await ends(0, 'keygen');
-  await ends(0, 'keygen', '--out', 'other');
+  await ends(0, 'keygen', '--out', 'sealed');
+  await writeKeyFiles(folder, 'krmhub', 'other');
   cpSync(path.join(fixtures, '1.0.0.yaml'), at('definition.yaml'));
   cpSync(path.join(fixtures, 'README.md'), at('README.md'));
   writeFileSync(at('a.txt'), 'hello\n');
@@ -53,8 +54,8 @@ describe('files', () => {
     const bundle = readFileSync(at('a.txt.sigstore.json'), 'utf8');
     expect((await ends(1, 'sign', 'a.txt', '--key', 'krmhub.key')).err()).toContain('already exists');
     expect(readFileSync(at('a.txt.sigstore.json'), 'utf8')).toBe(bundle);
-    await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key', '--overwrite');
-    const { err } = await ends(0, 'verify', 'a.txt', '--key', 'krmhub.pub');
+    await ends(0, 'sign', 'a.txt', '--key', 'sealed.key', '--overwrite');
+    const { err } = await ends(0, 'verify', 'a.txt', '--key', 'sealed.pub');
     expect(err()).toContain('verified sha256:5891b5b5');
   });
 
@@ -129,8 +130,8 @@ describe('files', () => {
   });
 
   it('are not signed with a wrong password, which is not printed', async () => {
-    const io = await run(['sign', 'b.txt', '--key', 'krmhub.key'], { KRMHUB_KEY_PASSWORD: 'guess' });
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('wrong password for krmhub.key')]);
+    const io = await run(['sign', 'b.txt', '--key', 'sealed.key'], { KRMHUB_KEY_PASSWORD: 'guess' });
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('wrong password for sealed.key')]);
     expect(io.out() + io.err()).not.toContain('guess');
   });
 });

@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOciClient } from '../registry/connect-oci.js';
 import { attachBundle } from '../signatures/attach-bundle.js';
 import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { writeKeyFiles } from '../testing/key-files.js';
 
 /** What `verify` says about signed content that is served as something else. */
 
@@ -101,7 +102,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   proxyHost = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  await ends(0, 'keygen', '--out', 'team');
+  await writeKeyFiles(folder, 'team');
   for (const [name, release] of [
     ['set-labels', '1.0.0'],
     ['set-namespace', '1.4.2'],

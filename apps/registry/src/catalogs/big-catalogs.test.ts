@@ -53,7 +53,7 @@ it('compresses after a restart what it could not compress before', async () => {
   });
   const { status } = await failing.publish({ kind: 'SetLabels', release: '1.0.0' });
   expect(status).toBe(201);
-  await vi.waitFor(() => expect(failing.logged.join()).toContain('cannot compress a catalog'), 20_000);
+  await vi.waitFor(() => expect(failing.logged.join()).toContain('cannot compress a catalog'), 60_000);
   registry = failing;
   const text = await (await read({ 'Accept-Encoding': 'br' })).text();
   expect(text).toContain('SetLabels');

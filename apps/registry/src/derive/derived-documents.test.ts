@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryApp, RegistryEnv } from '../http/context.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -158,7 +158,7 @@ describe('clients that ask for derived documents', () => {
   };
   const settle = () => new Promise((resolve) => setTimeout(resolve, 1));
   const end = async (name: string) => {
-    await vi.waitFor(() => expect(ends.has(name)).toBe(true));
+    await expect.poll(() => ends.has(name)).toBe(true);
     ends.get(name)!();
     await settle();
   };
@@ -189,12 +189,12 @@ describe('clients that ask for derived documents', () => {
 
   it('get no document from before a takedown after it', async () => {
     const before = ask('192.0.2.1', 'page');
-    await vi.waitFor(() => expect(begun).toEqual(['page']));
+    await expect.poll(() => begun).toEqual(['page']);
     derived.clear();
     await end('page');
     await before;
     const after = ask('192.0.2.1', 'page');
-    await vi.waitFor(() => expect(begun).toEqual(['page', 'page']));
+    await expect.poll(() => begun).toEqual(['page', 'page']);
     await end('page');
     await after;
   });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { BlobStore } from '@krmhub/catalog';
 import { computeDigest, type OciDigest, OciError } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { type ClientRequest, readError, testClient, toBytes } from '../testing/oci.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -239,7 +239,7 @@ describe('an upload', () => {
       },
     });
     const first = patch(uploadPath, body);
-    await vi.waitFor(async () => expect(await rangeOf(uploadPath)).toBe('0-4'));
+    await expect.poll(() => rangeOf(uploadPath)).toBe('0-4');
     const others = [
       await patch(uploadPath, 'x', '5-5'),
       await finish(uploadPath, sha256('first')),

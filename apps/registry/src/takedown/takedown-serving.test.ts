@@ -92,4 +92,4 @@ it('never serves a release after its takedown, from any thread', async () => {
       round + 1,
     ]);
   }
-}, 120_000);
+});

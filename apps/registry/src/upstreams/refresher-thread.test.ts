@@ -78,7 +78,7 @@ describe('a refresher in a thread', () => {
     upstream.files.set('/catalog.yaml', catalogText({ One: 'first' }));
     await apply(`${upstream.origin}/catalog.yaml`);
     refresher.wake();
-    expect(await refresher.waitFor('ours', 20_000)).toBe(true);
+    expect(await refresher.waitFor('ours', 60_000)).toBe(true);
     expect(await store.sourceEntries('ours', 'theirs')).toHaveLength(1);
     expect(changes).toBe(1);
     expect(logged).toContainEqual(

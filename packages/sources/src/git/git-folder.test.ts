@@ -46,7 +46,7 @@ beforeAll(async () => {
   repositories.commit('main');
   repositories.publish('fns.git');
   repositories.publish('unfiltered.git', false);
-}, 120_000);
+});
 afterAll(() => repositories.stop());
 
 describe('a folder of a git repository', () => {

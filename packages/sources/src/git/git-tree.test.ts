@@ -64,7 +64,7 @@ beforeAll(async () => {
   tagFileNamed('a\\b', 'backslash');
   repositories.publish('tree.git');
   repositories.publish('unfiltered.git', false);
-}, 120_000);
+});
 afterAll(() => repositories.stop());
 
 describe('the tree of a commit', () => {

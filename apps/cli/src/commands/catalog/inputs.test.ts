@@ -15,11 +15,14 @@ import {
   sourceText,
 } from '../../testing/catalog-build.js';
 import { runTest, type TestRegistry, testRegistry } from '../../testing/command-line.js';
+import { writeKeyFiles } from '../../testing/key-files.js';
 
 let folder: string;
 let registry: TestRegistry;
 let client: RegistryClient;
 let server: CatalogServer;
+/** When the source of `ageing` had been synced. */
+let oldSyncedAt: number;
 /** Nothing answers there. */
 const OFFLINE = { KRMHUB_REGISTRY: 'http://127.0.0.1:9' };
 
@@ -37,6 +40,9 @@ beforeAll(async () => {
   );
   served.set('/melon.yaml', catalogText('banana.co', ['Split', 'Slice']));
   served.set('/young.yaml', catalogText('young.co', ['Split']));
+  served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The old one.' }));
+  expect((await run('apply', await ageing('1h'))).exitCode).toBe(0);
+  oldSyncedAt = Date.now();
   const rewrite = '    rewrite: [{from: registry.example.com/, to: mirror.example.com/}]\n';
   const recipe = recipeText(
     [
@@ -57,6 +63,13 @@ afterAll(async () => {
   await registry.close();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** Writes a recipe of a source that was synced before all tests, and returns its file. */
+async function ageing(minimumAge: string): Promise<string> {
+  const old = sourceText('old', `${server.origin}/old.yaml`, `, minimumAge: ${minimumAge}`);
+  await writeFile(path.join(folder, 'ageing.yaml'), recipeText(old, '', 'ageing'));
+  return 'ageing.yaml';
+}
 
 const run = (...args: string[]) => runTest(['catalog', ...args], { cwd: folder, env: registry.env });
 const offline = (...args: string[]) =>
@@ -155,11 +168,7 @@ it('also exports earlier entries of a source', async () => {
 });
 
 it('exports the signing policies that a recipe requires, and builds with them', async () => {
-  const key = await runTest(['keygen', '--out', 'team'], {
-    cwd: folder,
-    env: { ...registry.env, KRMHUB_KEY_PASSWORD: 'secret' },
-  });
-  expect(key.exitCode, key.err()).toBe(0);
+  await writeKeyFiles(folder, 'team');
   const pem = (await read('team.pub')).toString().trimEnd().replace(/^/gm, '      ');
   const policies = `apiVersion: krmhub.dev/v1alpha1
 kind: SigningPolicy
@@ -189,22 +198,23 @@ ${pem}
 });
 
 it('uses the previous entry while the current one is too young, by the clock of the registry', async () => {
-  const ageing = recipeText(sourceText('old', `${server.origin}/old.yaml`, ', minimumAge: 4s'), '', 'ageing');
-  server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The old one.' }));
-  await writeFile(path.join(folder, 'ageing.yaml'), ageing);
-  await run('apply', 'ageing.yaml');
   expect((await client.catalog('ageing')).newest?.functions).toBe(0);
-  await expect
-    .poll(async () => (await client.catalog('ageing')).newest?.functions, { interval: 200 })
-    .toBe(1);
+  // The old entry is old enough now, and the new one is not for as long as the tests before took.
+  const seconds = Math.max(4, Math.floor((Date.now() - oldSyncedAt) / 1_000));
+  await run('apply', await ageing(`${seconds}s`));
+  await expect.poll(async () => (await client.catalog('ageing')).newest?.functions, { interval: 50 }).toBe(1);
   server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The new one.' }));
   await client.refreshSource('ageing', 'old');
   const exported = await run('inputs', 'ageing', '--out', 'ageing');
   expect(exported.exitCode, exported.err()).toBe(0);
   expect(exported.out()).toMatch(/^old\tcurrent\t1\t1\t/m);
   // However late it is built.
-  await new Promise((resolve) => setTimeout(resolve, 4_500));
-  const built = await offline('ageing', '--out', 'ageing.out.yaml');
+  const later = new Date(Date.now() + 3_600_000);
+  const built = await runTest(['catalog', 'build', '--inputs', 'ageing', '--out', 'ageing.out.yaml'], {
+    cwd: folder,
+    env: OFFLINE,
+    now: () => later,
+  });
   expect(built.exitCode, built.err()).toBe(0);
   expect((await read('ageing.out.yaml')).toString()).toContain('The old one.');
 });
