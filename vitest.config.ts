@@ -22,6 +22,7 @@ const CAMPAIGN = [
   'test/bench.test.ts',
   'test/browser/pages.test.ts',
   'test/{faults,hostile,limits}/**/*.test.ts',
+  'test/starlark/differential/*.test.ts',
 ];
 
 /** Tests that are smaller elsewhere and whole in the campaign. */

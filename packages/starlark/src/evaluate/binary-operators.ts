@@ -1,3 +1,4 @@
+import { toByteString } from '../builtins/byte-string.js';
 import { formatPercent } from '../builtins/percent-format.js';
 import { Bytes } from '../values/bytes.js';
 import { Dict } from '../values/dict.js';
@@ -5,7 +6,7 @@ import { EvaluationError } from '../values/evaluation-error.js';
 import { StarlarkFloat } from '../values/float.js';
 import { type Int, intToDouble, isInt } from '../values/integer.js';
 import { List } from '../values/list.js';
-import { concatStrings } from '../values/string.js';
+import { concatStrings, isAscii } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
 import { typeName } from '../values/type-name.js';
@@ -149,7 +150,7 @@ function unionDicts(thread: Thread, x: Dict, y: Dict): Dict {
 }
 
 export function shift(thread: Thread, operator: '<<' | '>>', x: Value, y: Value): Value {
-  if (isInt(x) && isInt(y)) return shiftInt(thread, operator, x, y);
+  if (isInt(x)) return shiftInt(thread, operator, x, y);
   return fallBack(thread, operator, x, y);
 }
 
@@ -160,7 +161,8 @@ export function isIn(thread: Thread, x: Value, y: Value): boolean {
       throw new EvaluationError(`'in <string>' requires string as left operand, not ${typeName(x)}`);
     }
     thread.step(y.length >> 6);
-    return y.includes(x);
+    // A part of a character is part of the string too: its bytes are.
+    return y.includes(x) || (!isAscii(x) && toByteString(y).includes(toByteString(x)));
   }
   const found = y instanceof HeapValue ? y.contains(x, thread) : undefined;
   return found ?? fallBack(thread, 'in', x, y) === true;

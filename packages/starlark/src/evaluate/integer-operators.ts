@@ -1,6 +1,7 @@
 import { EvaluationError } from '../values/evaluation-error.js';
 import { bitLength, checkIntBits, type Int, intToDouble, isInt, normalizeInt } from '../values/integer.js';
 import type { Thread } from '../values/thread.js';
+import { typeName } from '../values/type-name.js';
 import type { Value } from '../values/value.js';
 
 /** Shifts to the left by more are errors. */
@@ -94,9 +95,9 @@ export function bitwiseInts(thread: Thread, operator: '&' | '|' | '^', x: Int, y
 }
 
 export function shiftInt(thread: Thread, operator: '<<' | '>>', x: Int, count: Value): Int {
-  if (!isInt(count)) throw new EvaluationError('shift count must be an int');
+  if (!isInt(count)) throw new EvaluationError(`got ${typeName(count)}, want int`);
   if (typeof count !== 'number' || Math.abs(count) > 0x7fff_ffff) {
-    throw new EvaluationError(`${count} out of range (want value in signed 32-bit range)`);
+    throw new EvaluationError(`${count} out of range`);
   }
   if (count < 0) throw new EvaluationError(`negative shift count: ${count}`);
   if (operator === '<<') {

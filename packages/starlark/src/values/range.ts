@@ -1,5 +1,7 @@
 import { EvaluationError } from './evaluation-error.js';
+import { StarlarkFloat } from './float.js';
 import type { Thread } from './thread.js';
+import { typeName } from './type-name.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** The result of `range`: an immutable sequence of ints that is not stored. */
@@ -52,8 +54,13 @@ export class Range extends HeapValue {
   }
 
   override contains(element: Value): boolean {
-    if (typeof element !== 'number') return false;
-    const index = (element - this.start) / this.step;
+    // A float is found without its fraction, as in starlark-go.
+    const number = element instanceof StarlarkFloat ? Math.trunc(element.value) : element;
+    if (typeof number === 'bigint') return false;
+    if (typeof number !== 'number' || !Number.isFinite(number)) {
+      throw new EvaluationError(`'in <range>' requires integer as left operand, not ${typeName(element)}`);
+    }
+    const index = (number - this.start) / this.step;
     return index >= 0 && index < this.size && Number.isInteger(index);
   }
 
