@@ -30,6 +30,8 @@ export interface Io {
   now(): Date;
   /** Sets the permissions that new files and folders of this process lack. */
   setUmask(mask: number): void;
+  /** Returns the id of the process that started this one, or of the one that adopted it after that has ended. */
+  parentId(): number;
   /** Resolves on the first signal that asks the program to stop. */
   waitForStop(): Promise<void>;
 }

@@ -16,6 +16,7 @@ export function processIo(host: NodeJS.Process): Io {
     exitCode: 0,
     now: () => new Date(),
     setUmask: (mask) => void host.umask(mask),
+    parentId: () => host.ppid,
     // Without a caller, signals keep their default behavior.
     waitForStop: () =>
       new Promise((resolve) => {

@@ -8,17 +8,13 @@ const INTERVAL_MILLISECONDS = 500;
  * Returns a signal for a command that another program runs: it is aborted when the user stops the command, and when the program that
  * runs it has ended, for which nobody would read the output. `what` is the subject of the message.
  */
-export function watchCaller(
-  io: Pick<Io, 'waitForStop'>,
-  what: string,
-  parentId: () => number = () => process.ppid,
-): AbortSignal {
+export function watchCaller(io: Pick<Io, 'waitForStop' | 'parentId'>, what: string): AbortSignal {
   const controller = new AbortController();
   const stop = (reason: string) => controller.abort(new KrmhubError('unavailable', `${what} ${reason}`));
-  const parent = parentId();
+  const parent = io.parentId();
   const timer = setInterval(() => {
     // An orphan gets another parent.
-    if (parentId() !== parent) stop('was stopped: the program that ran it has ended');
+    if (io.parentId() !== parent) stop('was stopped: the program that ran it has ended');
   }, INTERVAL_MILLISECONDS);
   timer.unref();
   controller.signal.addEventListener('abort', () => clearInterval(timer));

@@ -52,6 +52,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     exitCode: 0,
     now,
     setUmask: () => undefined,
+    parentId: () => 1,
     waitForStop: () => stopped,
     out: () => stdout.bytes().toString('utf8'),
     err: () => stderr.bytes().toString('utf8'),
