@@ -103,7 +103,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build', why), () => {
     expect(stdout).toMatch(/^\d+\n$/);
     process.kill(Number(stdout), 'SIGKILL');
     expect(await closed).toEqual([1, null]);
-    expect(stderr()).toContain('kustomize ended by SIGKILL');
+    expect(stderr()).toContain('kustomize was killed by SIGKILL');
     expect(runningFunctions()).toEqual([]);
     expect(user.leftovers()).toEqual([]);
   });
