@@ -9,3 +9,14 @@ it('prints the help of a subcommand with help and --help', async () => {
   expect((await runTest(['help', 'catalog'])).out()).toMatch(/^Usage: krmhub catalog /);
   expect((await runTest(['help', 'catalog', 'nothing'])).exitCode).toBe(0);
 });
+
+it.each([
+  [['build'], "error: missing required argument 'dir'"],
+  [['explain', 'app', '--allow-exec'], "error: unknown option '--allow-exec'"],
+])('says how to see the arguments and options: %j', async (args, message) => {
+  const io = await runTest(args);
+  expect([io.exitCode, io.err()]).toEqual([
+    2,
+    `${message}\n  hint: Show the arguments and options: add --help\n`,
+  ]);
+});

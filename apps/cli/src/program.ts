@@ -82,6 +82,7 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .helpCommand('help [command]', 'Show help for a command.')
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
     .showSuggestionAfterError()
+    .showHelpAfterError('  hint: Show the arguments and options: add --help')
     .exitOverride()
     .configureHelp({
       sortSubcommands: false,

@@ -32,10 +32,12 @@ export function catalogError(
   reference: string,
   error: KrmhubError,
 ): KrmhubError {
-  const { code, hint, diagnostics } = error;
+  const { code, hint, diagnostics, message } = error;
+  // What is wrong with the catalog itself names it already.
+  const catalog = message.startsWith(`catalog ${reference}`) ? '' : `catalog ${reference}: `;
   return new KrmhubError(
     code,
-    escapeControls(`cannot resolve ${apiVersion} ${kind}: catalog ${reference}: ${error.message}`),
+    escapeControls(`cannot resolve ${apiVersion} ${kind}: ${catalog}${message}`),
     { ...(hint === undefined ? {} : { hint }), diagnostics, cause: error },
   );
 }
