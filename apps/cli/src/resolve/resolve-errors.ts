@@ -35,11 +35,11 @@ export function catalogError(
   const { code, hint, diagnostics, message } = error;
   // What is wrong with the catalog itself names it already.
   const catalog = message.startsWith(`catalog ${reference}`) ? '' : `catalog ${reference}: `;
-  return new KrmhubError(
-    code,
-    escapeControls(`cannot resolve ${apiVersion} ${kind}: ${catalog}${message}`),
-    { ...(hint === undefined ? {} : { hint }), diagnostics, cause: error },
-  );
+  return new KrmhubError(code, escapeControls(`cannot resolve ${apiVersion} ${kind}: ${catalog}${message}`), {
+    ...(hint === undefined ? {} : { hint }),
+    diagnostics,
+    cause: error,
+  });
 }
 
 /** The registry of an image is unreachable. The catalog with the image is not the cause. */
