@@ -23,6 +23,10 @@ function identityNumber(value: HeapValue): number {
 
 /** Returns the key of a composite value: equal kinds and equal parts give the same text, and only these. */
 export function compositeKey(kind: string, parts: readonly Value[]): string {
+  // Pairs of small ints are frequent: coordinates.
+  if (parts.length === 2 && typeof parts[0] === 'number' && typeof parts[1] === 'number') {
+    return `${MARK}${kind}2:n${parts[0]};n${parts[1]};`;
+  }
   depth++;
   try {
     if (depth > MAX_KEY_DEPTH) throw new EvaluationError('value is nested too deeply to hash');
