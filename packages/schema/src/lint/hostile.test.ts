@@ -5,6 +5,9 @@ import type { JsonObject, JsonValue } from '../documents/definition.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
+/** `npm test` has a fourth of the pairs of keywords, and the campaign all of them. */
+const isFullSize = process.env.KRMHUB_TEST_FULL_SIZE !== undefined;
+
 function found(spec: JsonObject): Diagnostic[] {
   const draft: Draft = { file: '', spec, locate: (path) => ({ path }) };
   return runRules(RULES, draft, 'registry');
@@ -167,7 +170,7 @@ describe('hostile definitions', () => {
       'nullable',
       'format',
     ];
-    for (const value of odd) {
+    for (const [at, value] of odd.entries()) {
       for (const field of fields) expect(() => found({ [field]: value })).not.toThrow();
       for (const field of versionFields)
         expect(() => found({ versions: [{ [field]: value }] })).not.toThrow();
@@ -177,8 +180,9 @@ describe('hostile definitions', () => {
           found({ versions: [{ runtime: { [field]: { platforms: value, image: value } } }] }),
         ).not.toThrow();
       }
-      for (const one of keywords) {
-        for (const two of keywords) {
+      for (const [first, one] of keywords.entries()) {
+        for (const [second, two] of keywords.entries()) {
+          if (!isFullSize && (at + first + second) % 4 !== 0) continue;
           const inner = { [one]: value, [two]: 'x', default: { a: 1 }, type: 'object' };
           expect(() =>
             found(withSchema({ [one]: value, properties: { a: inner }, items: inner })),
