@@ -151,7 +151,43 @@ function sortByKeys(
     return order.sort(([x], [y]) => sign * (x - y)).map(([, item]) => item);
   }
   const order = items.map((item, index) => [keys[index] as Value, item] as const);
-  return order.sort(([x], [y]) => sign * compare(x, y, thread)).map(([, item]) => item);
+  try {
+    return order.sort(([x], [y]) => sign * compare(x, y, thread)).map(([, item]) => item);
+  } catch (error) {
+    throw error instanceof EvaluationError && error.limit === undefined
+      ? comparisonError(keys, reverse, error)
+      : error;
+  }
+}
+
+/** The number of elements that starlark-go sorts by insertion. */
+const INSERTION_LENGTH = 20;
+
+/**
+ * Returns the error for values without order. starlark-go goes on after one, with the values as not less, and reports
+ * the last: scripts and suites that expect its message get it for short lists.
+ */
+function comparisonError(keys: readonly Value[], reverse: boolean, first: EvaluationError): EvaluationError {
+  if (keys.length > INSERTION_LENGTH) return first;
+  let last = first;
+  const isLess = (x: Value, y: Value) => {
+    try {
+      return compare(x, y) < 0;
+    } catch (error) {
+      if (!(error instanceof EvaluationError)) throw error;
+      last = error;
+      return false;
+    }
+  };
+  const sorted = [...keys];
+  for (let end = 1; end < sorted.length; end++) {
+    for (let at = end; at > 0; at--) {
+      const [before, after] = [sorted[at - 1] as Value, sorted[at] as Value];
+      if (!(reverse ? isLess(before, after) : isLess(after, before))) break;
+      [sorted[at - 1], sorted[at]] = [after, before];
+    }
+  }
+  return last;
 }
 
 function keyOf(value: Value, key: HeapValue | undefined, thread: Thread): Value {

@@ -65,6 +65,11 @@ test.each<[string, Value[], string]>([
   expect(repr(run(name, args), thread)).toBe(expected);
 });
 
+test('reports the last pair without order in a short list, as starlark-go does', () => {
+  expect(() => run('sorted', [list(1, 2, null, 3)])).toThrow('int < NoneType not implemented');
+  expect(() => run('sorted', [list(3, 1, 'a', 2)])).toThrow('int < string not implemented');
+});
+
 test('sorts stably in both directions', () => {
   const words = list('bb', 'a', 'cc', 'd');
   const sorted = (reverse: boolean) =>
