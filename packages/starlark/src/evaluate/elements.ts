@@ -2,7 +2,7 @@ import { Dict } from '../values/dict.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { isInt } from '../values/integer.js';
 import { List } from '../values/list.js';
-import { str } from '../values/repr.js';
+import { repr } from '../values/repr.js';
 import { sliceSequence } from '../values/sequence.js';
 import { StarlarkSet } from '../values/set.js';
 import {
@@ -51,8 +51,7 @@ export function getIndex(_thread: Thread, x: Value, key: Value): Value {
   if (x instanceof Dict) {
     const value = x.get(key);
     if (value === undefined) {
-      const text = typeof key === 'string' ? JSON.stringify(key) : str(key);
-      throw new EvaluationError(`key ${text} not in dict`);
+      throw new EvaluationError(`key ${repr(key)} not in dict`);
     }
     return value;
   }

@@ -5,9 +5,7 @@ import { compareIntToDouble, isInt } from './integer.js';
 import { compareStrings } from './string.js';
 import type { Thread } from './thread.js';
 import { typeName } from './type-name.js';
-import { HeapValue, type Value } from './value.js';
-
-export type ComparisonOperator = '<' | '<=' | '>' | '>=';
+import { type ComparisonOperator, HeapValue, type Value } from './value.js';
 
 /** Orders two values: negative, 0 or positive. Throws for types without order; `operator` is for the message. */
 export function compare(
@@ -25,7 +23,7 @@ export function compare(
     if (y instanceof HeapValue && x.constructor === y.constructor) {
       if (depth <= 0) throw new EvaluationError('comparison exceeded maximum recursion depth');
       thread?.step(1);
-      const order = x.compareTo(y, thread, depth - 1);
+      const order = x.compareTo(y, thread, depth - 1, operator);
       if (order !== undefined) return order;
     } else if (x instanceof StarlarkFloat && isInt(y)) {
       return -compareIntToDouble(y, x.value);

@@ -1,7 +1,7 @@
 import { EvaluationError } from './evaluation-error.js';
 import { compareSequences, equalSequences, sequenceContains, sliceSequence } from './sequence.js';
 import type { Thread } from './thread.js';
-import { HeapValue, type ReprWriter, type Value } from './value.js';
+import { type ComparisonOperator, HeapValue, type ReprWriter, type Value } from './value.js';
 
 /** A list. Call `checkMutable` before changing `items`. */
 export class List extends HeapValue {
@@ -65,8 +65,13 @@ export class List extends HeapValue {
     return equalSequences(this.items, (other as List).items, thread, depth);
   }
 
-  override compareTo(other: HeapValue, thread: Thread | undefined, depth: number): number {
-    return compareSequences(this.items, (other as List).items, thread, depth);
+  override compareTo(
+    other: HeapValue,
+    thread: Thread | undefined,
+    depth: number,
+    operator: ComparisonOperator,
+  ): number {
+    return compareSequences(this.items, (other as List).items, thread, depth, operator);
   }
 
   override freezeInto(queue: Value[]): void {

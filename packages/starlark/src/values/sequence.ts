@@ -3,7 +3,7 @@ import { equals } from './equality.js';
 import { StarlarkFloat } from './float.js';
 import { isInt } from './integer.js';
 import type { Thread } from './thread.js';
-import type { Value } from './value.js';
+import type { ComparisonOperator, Value } from './value.js';
 
 /** Reports whether two sequences have equal elements. */
 export function equalSequences(
@@ -24,11 +24,12 @@ export function compareSequences(
   y: readonly Value[],
   thread: Thread | undefined,
   depth: number,
+  operator: ComparisonOperator,
 ): number {
   const length = Math.min(x.length, y.length);
   thread?.step(length);
   for (let i = 0; i < length; i++) {
-    if (!equals(x[i]!, y[i]!, thread, depth)) return compare(x[i]!, y[i]!, thread, '<', depth);
+    if (!equals(x[i]!, y[i]!, thread, depth)) return compare(x[i]!, y[i]!, thread, operator, depth);
   }
   return x.length - y.length;
 }

@@ -1,7 +1,7 @@
 import { compositeKey } from './key-text.js';
 import { compareSequences, equalSequences, sequenceContains, sliceSequence } from './sequence.js';
 import type { Thread } from './thread.js';
-import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+import { type ComparisonOperator, HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** A tuple: immutable, but its elements may be mutable. */
 export class Tuple extends HeapValue {
@@ -57,8 +57,13 @@ export class Tuple extends HeapValue {
     return equalSequences(this.items, (other as Tuple).items, thread, depth);
   }
 
-  override compareTo(other: HeapValue, thread: Thread | undefined, depth: number): number {
-    return compareSequences(this.items, (other as Tuple).items, thread, depth);
+  override compareTo(
+    other: HeapValue,
+    thread: Thread | undefined,
+    depth: number,
+    operator: ComparisonOperator,
+  ): number {
+    return compareSequences(this.items, (other as Tuple).items, thread, depth, operator);
   }
 
   override freezeInto(queue: Value[]): void {

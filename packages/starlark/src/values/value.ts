@@ -25,6 +25,9 @@ export type Key = null | boolean | number | bigint | string | HeapValue;
 /** Binary operators, as written. */
 export type BinaryOperator = '+' | '-' | '*' | '/' | '//' | '%' | '&' | '|' | '^' | '<<' | '>>' | 'in';
 
+/** Operators that order values, as written. */
+export type ComparisonOperator = '<' | '<=' | '>' | '>=';
+
 /** Where a value writes its `repr`. */
 export interface ReprWriter {
   write(text: string): void;
@@ -57,8 +60,16 @@ export abstract class HeapValue {
     return this === other;
   }
 
-  /** Orders this and `other`, a value of the same type: negative, 0 or positive. `undefined`: not ordered. */
-  compareTo(_other: HeapValue, _thread: Thread | undefined, _depth: number): number | undefined {
+  /**
+   * Orders this and `other`, a value of the same type: negative, 0 or positive. `undefined`: not ordered. The operator
+   * is for messages.
+   */
+  compareTo(
+    _other: HeapValue,
+    _thread: Thread | undefined,
+    _depth: number,
+    _operator: ComparisonOperator,
+  ): number | undefined {
     return undefined;
   }
 
