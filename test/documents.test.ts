@@ -32,6 +32,8 @@ const runElsewhere: Record<string, string> = {
   'npm run demo': 'test/demo.test.ts runs it',
   'npm run faults -- --count 1000': 'takes half an hour; test/faults/faults.test.ts runs a sample of it',
   'npm run oci-conformance': 'test/conformance/command.test.ts runs it with stand-ins for the suite',
+  'npm run starlark-conformance -- ../shared/data/starlark/bazelbuild-go-suite/*.star':
+    'test/starlark/conformance.test.ts runs the same files',
   'npx vitest run test/conformance': 'is part of what runs these tests',
   ...Object.fromEntries(benchCommands().map((command) => [command, 'test/bench.test.ts runs it'])),
 };

@@ -48,6 +48,7 @@ describe.skipIf(why !== undefined)(titleWithReason('the pages that need kustomiz
       scripts: documentBlocks('docs/plugins.md', 'kustomize'),
       before: prepared,
     },
+    { document: 'docs/starlark.md', scripts: documentBlocks('docs/starlark.md', 'kustomize'), before: [] },
   ])('$document works as written', ({ document, scripts, before }) => {
     const own = kustomizeBlocks(document);
     expect(own.map(({ script }) => script)).toEqual(scripts);
