@@ -85,7 +85,7 @@ describe.skipIf(why !== undefined)(titleWithReason('what the pages say is refuse
     ['Inline', [], 4, 'you did not allow', '--enable-alpha-plugins'],
     ['Missing', trusted, 3, 'cannot resolve', 'Check apiVersion and kind'],
     ['Fail', [...trusted, '--allow-exec'], 1, 'the function failed', ''],
-    ['Broken', [], 1, 'kustomize ended', ''],
+    ['Broken', [], 1, 'kustomize exited', ''],
   ])('krmhub build %s %j ends with %i: %s', async (app, args, code, message, hint) => {
     expect(page('build.md')).toContain(`exit code ${code}, \`${message}\``);
     const built = await user.krmhub('build', `app/${app}`, ...args);
@@ -167,7 +167,7 @@ describe.skipIf(why !== undefined)(titleWithReason('what the pages say is refuse
   });
 
   it('a plugin says what to do after krmhub was moved', async () => {
-    expect(page('plugins.md')).toContain('`is no longer where it was`');
+    expect(page('plugins.md')).toContain('`was moved or removed`');
     const moved = path.join(folder, 'moved');
     await cp(path.join(root, 'apps/cli'), moved, { recursive: true });
     symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
@@ -187,7 +187,7 @@ describe.skipIf(why !== undefined)(titleWithReason('what the pages say is refuse
     const built = () => user.byHand(ORACLES[0], 'plain/SetIt', '--enable-alpha-plugins');
     expect(await built()).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no longer where it was'),
+      stderr: expect.stringContaining('was moved or removed'),
     });
     expect(await user.krmhub('plugins', 'update')).toMatchObject({ code: 0 });
     expect(await built()).toMatchObject({ code: 0 });
