@@ -31,8 +31,6 @@ const AFTER_LIST: ReadonlySet<TokenKind> = new Set<TokenKind>([
   ']',
   ')',
   ';',
-  'in',
-  ':',
 ]);
 
 /** Parses `a` or `a, b, …`, which is a tuple. `trailingComma` says whether the list may end in a comma. */

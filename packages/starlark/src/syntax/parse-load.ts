@@ -1,4 +1,4 @@
-import type { TokenStream } from './token-stream.js';
+import { describeKind, type TokenStream } from './token-stream.js';
 import type { Identifier, LoadStatement, StringLiteral } from './tree.js';
 
 /** Parses `load("module", "name", local="name")`. */
@@ -32,7 +32,8 @@ function parseLoadedName(tokens: TokenStream): LoadStatement['names'][number] {
     return { local: original, original };
   }
   if (tokens.peek() !== 'identifier') {
-    tokens.unexpected('want string literal or identifier');
+    const got = describeKind(tokens.peek());
+    tokens.fail(tokens.token.start, `load operand must be "name" or localname="name" (got ${got})`);
   }
   const { value, start, end } = tokens.take();
   const local: Identifier = { kind: 'identifier', name: value as string, start, end };

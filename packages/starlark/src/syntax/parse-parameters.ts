@@ -33,6 +33,7 @@ function parseParameter(tokens: TokenStream, parseTest: (tokens: TokenStream) =>
 
 /** Parses a name. */
 export function parseIdentifier(tokens: TokenStream): Identifier {
-  const { start, end, value } = tokens.expect('identifier');
+  if (tokens.peek() !== 'identifier') tokens.unexpected('not an identifier');
+  const { start, end, value } = tokens.take();
   return { kind: 'identifier', name: value as string, start, end };
 }
