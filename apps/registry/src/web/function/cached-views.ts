@@ -15,7 +15,7 @@ import {
 } from '@krmhub/schema';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { type RenderedMarkdown, renderMarkdown } from '../markdown.js';
+import type { RenderedMarkdown } from '../markdown.js';
 
 /** One API version of a function, for its page. */
 export interface VersionView {
@@ -73,6 +73,8 @@ export class CachedViews {
     if (cached !== undefined) return cached.value as RenderedMarkdown;
     const bytes = await this.#blobs.get(digest);
     if (bytes === undefined) throw new Error(`the blob ${digest} is missing`);
+    // Loads a Markdown parser, which a registry does not need to start.
+    const { renderMarkdown } = await import('../markdown.js');
     return this.#cached(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
   }
 
