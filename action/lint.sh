@@ -8,7 +8,7 @@ if [ -n "${KRMHUB_ACTION_SARIF:-}" ]; then
   if [ -n "${KRMHUB_ACTION_RULES_URL:-}" ]; then options+=("--rules-url=$KRMHUB_ACTION_RULES_URL"); fi
   status=0
   report=$(mktemp)
-  "$here/krmhub.sh" lint "${options[@]}" --format=sarif -- "${files[@]}" > "$report" || status=$?
+  "$here/krmhub.sh" lint "${options[@]}" --output=sarif -- "${files[@]}" > "$report" || status=$?
   # The change may contain a symbolic link to any file of the runner.
   folder=$(dirname -- "$KRMHUB_ACTION_SARIF")
   case "$(realpath -- "$folder")/" in
@@ -20,4 +20,4 @@ if [ -n "${KRMHUB_ACTION_SARIF:-}" ]; then
   # The command below reports findings again and fails the step.
   if [ "$status" -gt 1 ]; then exit "$status"; fi
 fi
-exec "$here/krmhub.sh" lint "${options[@]}" --format=github -- "${files[@]}"
+exec "$here/krmhub.sh" lint "${options[@]}" --output=github -- "${files[@]}"

@@ -99,7 +99,7 @@ describe.each(shells)('in %s', (shell) => {
   }, 120_000);
 
   test('offers the choices of options and arguments', () => {
-    expect(offers(shell, ['lint', '--format', ''])).toEqual(['github', 'json', 'sarif', 'text']);
+    expect(offers(shell, ['lint', '--output', ''])).toEqual(['github', 'json', 'sarif', 'text']);
     expect(offers(shell, ['publish', '-o', 'j'])).toEqual(['json']);
     expect(offers(shell, ['lint', 'definition.yaml', '--ruleset', 'k'])).toEqual(['kep']);
     expect(offers(shell, ['completion', ''])).toEqual(['bash', 'fish', 'zsh']);
@@ -154,9 +154,9 @@ describe.each(shells)('in %s', (shell) => {
 });
 
 it.runIf(installed.bash)('completes --option=value, which bash splits', () => {
-  expect(offers('bash', ['lint', '--format', '=', 's'])).toEqual(['sarif']);
-  expect(offers('bash', ['lint', '--format', '='])).toEqual(['github', 'json', 'sarif', 'text']);
-  expect(offers('bash', ['lint', '--format', '=', 'json', 'def'])).toEqual(['definition.yaml']);
+  expect(offers('bash', ['lint', '--output', '=', 's'])).toEqual(['sarif']);
+  expect(offers('bash', ['lint', '--output', '='])).toEqual(['github', 'json', 'sarif', 'text']);
+  expect(offers('bash', ['lint', '--output', '=', 'json', 'def'])).toEqual(['definition.yaml']);
   expect(offers('bash', ['lint', '--', 'def'])).toEqual(['definition.yaml']);
 });
 

@@ -207,7 +207,7 @@ describe('the first flow', () => {
         env: { KRMHUB_REGISTRY: registry.url },
       },
     );
-    expect(code).toBe(5);
+    expect(code).toBe(6);
     expect(stderr).toMatch(/krmhub login|KRMHUB_TOKEN/);
   });
 });

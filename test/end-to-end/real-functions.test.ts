@@ -35,7 +35,7 @@ describe.skipIf(!here)(
       const converted = await run('convert', path.join(metadata, 'release-branches'), '--out', out);
       expect(converted.code, converted.stderr).toBe(0);
       expect(yamlFiles(out)).toHaveLength(46);
-      const linted = await run('lint', out, '--format', 'json');
+      const linted = await run('lint', out, '--output', 'json');
       expect(linted.code).toBe(0);
       const { errors, diagnostics } = JSON.parse(linted.stdout) as {
         errors: number;
@@ -86,7 +86,7 @@ describe.skipIf(!here)(
     });
 
     it("reports the official definition's real errors", async () => {
-      const { code, stdout } = await run('lint', official, '--format', 'json');
+      const { code, stdout } = await run('lint', official, '--output', 'json');
       expect(code).toBe(1);
       const { diagnostics } = JSON.parse(stdout) as {
         diagnostics: { code: string; severity: string; message: string; line: number }[];
@@ -116,7 +116,7 @@ describe.skipIf(!here)(
         } catch {
           parses = false;
         }
-        const { stdout } = await run('lint', file, '--format', 'json');
+        const { stdout } = await run('lint', file, '--output', 'json');
         const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string }[] };
         const codes = diagnostics.map(({ code }) => code);
         expect([file, codes.some((code) => code.startsWith('yaml/'))]).toEqual([file, !parses]);

@@ -11,6 +11,7 @@ import {
 import { sha256 } from '@krmhub/schema';
 import { keySigner, readPrivateKey, releaseStatement, signStatement } from '@krmhub/signing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { runTest } from '../../apps/cli/src/testing/command-line.js';
 import { type Sigstore, startSigstore } from '../interop/sigstore-stand-in.js';
 import {
@@ -106,6 +107,11 @@ async function trust(...options: string[]) {
   await does(['trust', 'add', 'example', '--group', GROUP, '--replace', ...options]);
 }
 
+/** A definition that is also a valid Starlark script: an expression, of which a script knows all but the Booleans. */
+function scriptLike(yaml: string): string {
+  return JSON.stringify(parse(yaml), (_, value) => (typeof value === 'boolean' ? undefined : value));
+}
+
 /** A definition in a repository that is not a function, under a tag that may differ from its release. */
 async function pushed(repository: string, tag = '1.0.0', version = '1.0.0', file = 'definition.yaml') {
   const reference = `${host}/team/${repository}:${tag}`;
@@ -146,7 +152,7 @@ beforeAll(async () => {
   write('definition.yaml', definition);
   write('other.yaml', definition.replaceAll(`group: ${GROUP}`, 'group: other.example.org'));
   for (const name of ['team', 'stranger']) await does(['keygen', '--out', name]);
-  await does(['sign', 'definition.yaml', '--key', 'team.key', '--release', '1.0.0', '--output', 'good.json']);
+  await does(['sign', 'definition.yaml', '--key', 'team.key', '--release', '1.0.0', '--bundle', 'good.json']);
   // In this order: a function that was signed once stays signed.
   await publish('1.1.0', []);
   await publish('1.0.0', ['good.json']);
@@ -228,13 +234,13 @@ describe('a group that a policy of the user covers', () => {
   });
 
   it('is a definition whatever media type it is pushed with', async () => {
-    write('x.star', definition);
+    write('x.star', scriptLike(definition));
     await does(['push', 'x.star', `${host}/team/disguised:1.0.0`]);
     await isRefused('team/disguised:1.0.0', 'it is not signed');
   });
 
   it('is a definition however its kind is written', async () => {
-    write('escaped.star', definition.replace('KRMFunctionDefinition', '"KRM\\x46unctionDefinition"'));
+    write('escaped.star', scriptLike(definition).replace('KRMFunctionDefinition', 'KRM\\x46unctionDefinition'));
     await does(['push', 'escaped.star', `${host}/team/escaped:1.0.0`]);
     await isRefused('team/escaped:1.0.0', 'it is not signed');
   });

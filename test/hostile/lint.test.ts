@@ -23,7 +23,7 @@ async function lint(cases: readonly HostileCase[], format: 'text' | 'json') {
     writeFileSync(path.join(folder, name), make());
     return name;
   });
-  const finished = await krmhub(['lint', '--format', format, ...names], {
+  const finished = await krmhub(['lint', '--output', format, ...names], {
     cwd: folder,
     env: HEAP,
     maxProcessorSeconds: MAX_SECONDS,

@@ -48,7 +48,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
   });
 
   it('makes signatures that cosign verifies, as a blob and as a statement', async () => {
-    await user.succeeds('sign', 'a.txt', '--key', 'ours.key', '--output', 'ours.json');
+    await user.succeeds('sign', 'a.txt', '--key', 'ours.key', '--bundle', 'ours.json');
     const type = '--type=https://sigstore.dev/cosign/sign/v1';
     for (const verify of [['verify-blob'], ['verify-blob-attestation', type]]) {
       const check = [...verify, noLog, '--bundle=ours.json'];
@@ -62,7 +62,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
   it('signs predicates that cosign verifies, and verifies those of cosign', async () => {
     user.write('predicate.json', '{"buildDefinition":{},"runDetails":{}}');
     const said = ['--predicate', 'predicate.json', '--type', provenance];
-    await user.succeeds('sign', 'a.txt', '--key', 'ours.key', ...said, '--output', 'said.json');
+    await user.succeeds('sign', 'a.txt', '--key', 'ours.key', ...said, '--bundle', 'said.json');
     const check = ['verify-blob-attestation', noLog, '--type=slsaprovenance1', '--bundle=said.json'];
     await user.cosign(...check, '--key=ours.pub', 'a.txt');
     await user.cosignIsRefused(...check, '--key=other.pub', 'a.txt');
@@ -75,14 +75,14 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('keys and files of cosig
   });
 
   it('opens keys of cosign, and cosign ours', async () => {
-    await user.succeeds('sign', 'a.txt', '--key', 'theirs.key', '--output', 'by-theirs.json');
+    await user.succeeds('sign', 'a.txt', '--key', 'theirs.key', '--bundle', 'by-theirs.json');
     await user.cosign('verify-blob', noLog, '--key=theirs.pub', '--bundle=by-theirs.json', 'a.txt');
     await user.cosign('sign-blob', '--yes', '--key=ours.key', ...offline, '--bundle=by-ours.json', 'a.txt');
     await user.succeeds('verify', 'a.txt', '--key', 'ours.pub', '--bundle', 'by-ours.json');
     expect((await user.cosign('public-key', '--key=ours.key')).trim()).toBe(user.read('ours.pub').trim());
 
     user.env.KRMHUB_KEY_PASSWORD = 'wrong';
-    const { code, stderr } = await user.krmhub('sign', 'a.txt', '--key', 'theirs.key', '--output', 'x.json');
+    const { code, stderr } = await user.krmhub('sign', 'a.txt', '--key', 'theirs.key', '--bundle', 'x.json');
     delete user.env.KRMHUB_KEY_PASSWORD;
     expect([code, stderr]).toEqual([2, expect.stringContaining('wrong password for theirs.key')]);
   });
@@ -207,7 +207,7 @@ describe.each(registries)('artifacts in $name', ({ name, whyNo }) => {
 
     it('refuses a valid signature of another artifact', async () => {
       const [signed, unsigned] = [await pushed('signed'), await pushed('unsigned')];
-      await user.succeeds('sign', signed.tag, '--key', 'ours.key', '--output', 'moved.json', '--overwrite');
+      await user.succeeds('sign', signed.tag, '--key', 'ours.key', '--bundle', 'moved.json', '--overwrite');
       const bundle = 'moved.json';
       await user.isUntrusted('verify', unsigned.digest, '--key', 'ours.pub', '--bundle', bundle);
       await user.succeeds('verify', signed.digest, '--key', 'ours.pub', '--bundle', bundle);

@@ -122,13 +122,13 @@ describe.skipIf(!hasDockerRegistry)(
     it('logs in with the credentials of docker login, and with a helper', async () => {
       const reference = `${closed.host}/team/catalog:v1`;
       const refused = await krmhub(['push', catalog, reference], home());
-      expect(refused).toMatchObject({ code: 5 });
+      expect(refused).toMatchObject({ code: 6 });
       expect(refused.stderr).toContain(`docker login ${closed.host}`);
       const auth = Buffer.from('user:password').toString('base64');
       await pushed([catalog, reference], home({ auths: { [`https://${closed.host}/v2/`]: { auth } } }));
       const wrong = Buffer.from('user:wrong').toString('base64');
       const other = await krmhub(['pull', reference], home({ auths: { [closed.host]: { auth: wrong } } }));
-      expect(other).toMatchObject({ code: 5 });
+      expect(other).toMatchObject({ code: 6 });
       expect(other.stderr).not.toContain(wrong);
 
       const { cwd, env } = home({
@@ -145,7 +145,7 @@ describe.skipIf(!hasDockerRegistry)(
       const withHelper = { cwd, env: { ...env, PATH: `${cwd}:${process.env.PATH}` } };
       done(await krmhub(['pull', reference, '--out', 'pulled'], withHelper));
       const without = await krmhub(['pull', reference, '--out', 'pulled'], { cwd, env });
-      expect(without).toMatchObject({ code: 5 });
+      expect(without).toMatchObject({ code: 6 });
       expect(without.stderr).toContain('docker-credential-kept');
     });
 

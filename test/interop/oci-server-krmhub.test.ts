@@ -123,17 +123,17 @@ describe('krmhub with our own registry', () => {
 
   it('prints the missing permission of a token, and how to log in without one', async () => {
     const lacking = await publisher().krmhub('push', 'catalog.yaml', `${host}/other/catalog:v1`);
-    expect(lacking).toMatchObject({ code: 5 });
+    expect(lacking).toMatchObject({ code: 6 });
     expect(lacking.stderr).toContain('the token "builds" does not have the repository "other/catalog"');
     expect(lacking.stderr).toContain('krmhub token create NAME --scope push --repository other/catalog');
     const stranger = new User(folder);
     stranger.write('catalog.yaml', files['catalog.yaml']);
     const unknown = await stranger.krmhub('push', 'catalog.yaml', `${host}/team/unknown:v1`);
-    expect(unknown).toMatchObject({ code: 5 });
+    expect(unknown).toMatchObject({ code: 6 });
     expect(unknown.stderr).toContain('An administrator creates tokens with `krmhub token create');
     expect(unknown.stderr).toContain(`Run \`docker login ${host}\``);
     const wrong = await publisher('krmhub_wrong').krmhub('push', 'catalog.yaml', `${host}/team/unknown:v1`);
-    expect(wrong).toMatchObject({ code: 5 });
+    expect(wrong).toMatchObject({ code: 6 });
     expect(wrong.stderr).toContain('responded with 401: UNAUTHORIZED, ');
     expect(wrong.stderr).not.toContain('krmhub_wrong');
   });

@@ -44,15 +44,15 @@ describe('many files', () => {
   it('give the same result as each alone, in the order of the names, however often', async () => {
     const expected: Report = { files: 0, errors: 0, warnings: 0, diagnostics: [] };
     for (const part of ['0', '1', '2', '3', '4']) {
-      const one = JSON.parse((await lint(`many/${part}`, '--format', 'json')).stdout) as Report;
+      const one = JSON.parse((await lint(`many/${part}`, '--output', 'json')).stdout) as Report;
       expected.files += one.files;
       expected.errors += one.errors;
       expected.warnings += one.warnings;
       expected.diagnostics.push(...one.diagnostics);
     }
     const [first, second] = await Promise.all([
-      lint('many', '--format', 'json'),
-      lint('many', '--format', 'json'),
+      lint('many', '--output', 'json'),
+      lint('many', '--output', 'json'),
     ]);
     expect(first.stderr).toBe('');
     expect(first.code).toBe(1);
@@ -70,7 +70,7 @@ describe('many files', () => {
         `\\n${MANY} files: ${Math.ceil(MANY / 7)} errors; 1 file and ${Math.ceil(MANY / 11)} documents of other kinds skipped\\n$`,
       ),
     );
-    const github = await lint('many', '--format', 'github');
+    const github = await lint('many', '--output', 'github');
     expect(github.stdout.match(/^::error /gm)).toHaveLength(Math.ceil(MANY / 7));
   });
 
@@ -89,7 +89,7 @@ spec:
       const text = recipe(`r${at}`, at === 100 ? 'their.pub' : 'our.pub');
       writeFileSync(path.join(folder, `recipes/${String(at).padStart(3, '0')}.yaml`), text);
     }
-    const report = JSON.parse((await lint('recipes', '--format', 'json')).stdout);
+    const report = JSON.parse((await lint('recipes', '--output', 'json')).stdout);
     expect(report).toMatchObject({
       files: 220,
       errors: 1,

@@ -20,3 +20,17 @@ it.each([
     `${message}\n  hint: Show the arguments and options: add --help\n`,
   ]);
 });
+
+it.each([['--version'], ['-v'], ['version']])('prints the version with %s', async (argument) => {
+  const asked = await runTest([argument]);
+  expect([asked.exitCode, asked.out()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+});
+
+it('prints an error as JSON on stdout, too, where JSON was requested', async () => {
+  const json = await runTest(['lint', 'missing.yaml', '-o', 'json']);
+  const { error } = JSON.parse(json.out());
+  expect(error).toMatchObject({ code: 'not-found', message: expect.stringContaining('missing.yaml'), diagnostics: [] });
+  expect(json.err()).toContain(error.message);
+  const text = await runTest(['lint', 'missing.yaml']);
+  expect([text.exitCode, text.out(), text.err()]).toEqual([json.exitCode, '', json.err()]);
+});

@@ -77,7 +77,7 @@ const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 export async function buildProgram(io: Io, names: readonly string[] = NAMES): Promise<Command> {
   const program = new Command('krmhub')
     .description('Publish, find, verify, and run KRM functions, and serve them as catalogs.')
-    .version(VERSION, '--version', 'Print the version.')
+    .version(VERSION, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Show help.')
     .helpCommand('help [command]', 'Show help for a command.')
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
@@ -111,10 +111,11 @@ Examples:
   krmhub build app -c catalog.yaml              run functions of a catalog
 
 Exit codes: 0 success, 1 problems found or request rejected, 2 usage error, 3
-not found, 4 not trusted or digest mismatch, 5 token, registry, network, or
-disk.`,
+not found, 4 not trusted or digest mismatch, 5 registry, network, or disk, 6 not
+signed in or not allowed. With -o json, an error is a JSON object on stdout, too.`,
     );
   program.hook('preAction', (_, command) => {
+    io.jsonErrors = command.opts().output === 'json';
     if (command.optsWithGlobals().color === false) io.noColor = true;
   });
   for (const [heading, commands] of Object.entries(COMMANDS)) {
@@ -130,29 +131,31 @@ disk.`,
 /** Returns the commands to load: loading all of them takes longer than most of them run. */
 function neededCommands(args: readonly string[]): readonly string[] {
   const named = args.find((arg) => !arg.startsWith('-'));
-  if (named === undefined && args.includes('--version')) return [];
+  if (named === undefined && (args.includes('--version') || args.includes('-v'))) return [];
   return named !== undefined && NAMES.includes(named) ? [named] : NAMES;
 }
 
 /** Runs the program and sets `io.exitCode`. Rejects only for defects of the program itself. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
-    const program = await buildProgram(io, neededCommands(args));
-    await program.parseAsync(helpArguments(args), { from: 'user' });
+    const program = await buildProgram(io, neededCommands(plainArguments(args)));
+    await program.parseAsync(plainArguments(args), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       // Commander has printed its message. Requested help is not an error.
       io.exitCode = error.exitCode === 0 || error.code === 'commander.helpDisplayed' ? SUCCESS : USAGE_ERROR;
       return;
     }
-    const { printError } = await import('./io/error.js');
+    const { printError, printErrorJson } = await import('./io/error.js');
     await printError(io, error);
+    if (io.jsonErrors === true) await printErrorJson(io, error);
     io.exitCode = error instanceof KrmhubError ? EXIT_CODE[error.code] : FAILED;
   }
 }
 
-/** Turns `help catalog pull` into `catalog pull --help`: commander supports only one name. */
-function helpArguments(args: readonly string[]): string[] {
+/** Turns `help catalog pull` into `catalog pull --help`, because commander supports only one name, and `version` into `--version`. */
+function plainArguments(args: readonly string[]): string[] {
   const [first, ...names] = args;
+  if (first === 'version' && names.length === 0) return ['--version'];
   return first === 'help' && names.length > 1 ? [...names, '--help'] : [...args];
 }

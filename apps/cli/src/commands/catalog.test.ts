@@ -117,7 +117,7 @@ it('prints why it cannot apply a recipe', async () => {
   expect((await run(['apply', 'nothing.yaml'])).exitCode).toBe(3);
   expect((await run(['apply', '-'], { stdin: recipe('default') })).err()).toContain('built-in');
   const anonymous = await run(['apply', '-'], { stdin: recipe('x'), env: { KRMHUB_REGISTRY: registry.url } });
-  expect([anonymous.exitCode, anonymous.err().includes('krmhub login')]).toEqual([5, true]);
+  expect([anonymous.exitCode, anonymous.err().includes('krmhub login')]).toEqual([6, true]);
   expect((await run(['apply', '-'], { stdin: '#'.repeat(300_000) })).exitCode).toBe(1);
 });
 

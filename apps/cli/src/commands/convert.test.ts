@@ -89,7 +89,7 @@ describe('convert', () => {
     expect(io.err().trimEnd().split('\n').at(-1)).toBe('wrote 3 definitions to out');
     const { spec } = parse(await read('out/set-labels/0.3.0.yaml'));
     expect(spec.versions[0]!.runtime.container.image).toBe('registry.example.com/fn/set-labels:v0.3');
-    const linted = await run(['lint', 'out', '--format', 'json']);
+    const linted = await run(['lint', 'out', '--output', 'json']);
     expect(JSON.parse(linted.out())).toMatchObject({ files: 3, errors: 0 });
   });
 
@@ -318,7 +318,7 @@ describe.skipIf(!existsSync(path.join(shared, 'krew')))(
       const io = await convert(path.join(shared, 'krew'), '--out', 'out');
       expect(io.exitCode, io.err()).toBe(0);
       expect(await yamlFiles('out')).toHaveLength(21);
-      expect(JSON.parse((await run(['lint', 'out', '--format', 'json'])).out())).toMatchObject({
+      expect(JSON.parse((await run(['lint', 'out', '--output', 'json'])).out())).toMatchObject({
         files: 21,
         errors: 0,
       });

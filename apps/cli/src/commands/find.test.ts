@@ -209,6 +209,6 @@ describe('yank, unyank, and deprecate', () => {
     const anonymous = await runTest(['yank', reference, '--reason', 'x'], {
       env: { KRMHUB_REGISTRY: registry.url },
     });
-    expect([anonymous.exitCode, anonymous.err().includes('krmhub login')]).toEqual([5, true]);
+    expect([anonymous.exitCode, anonymous.err().includes('krmhub login')]).toEqual([6, true]);
   });
 });

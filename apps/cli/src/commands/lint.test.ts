@@ -96,7 +96,7 @@ describe('lint', () => {
   it('prints the same JSON in a pipe and in a terminal', async () => {
     await put('broken.yaml', broken);
     await put('good.yaml', definition());
-    const io = await lint(['broken.yaml', 'good.yaml', '--format', 'json']);
+    const io = await lint(['broken.yaml', 'good.yaml', '--output', 'json']);
     expect(io.exitCode).toBe(1);
     const report = JSON.parse(io.out());
     expect(Object.keys(report)).toEqual(['files', 'errors', 'warnings', 'diagnostics']);
@@ -117,7 +117,7 @@ describe('lint', () => {
         hint: expect.any(String),
       },
     ]);
-    const terminal = await lint(['broken.yaml', 'good.yaml', '--format', 'json'], { tty: true });
+    const terminal = await lint(['broken.yaml', 'good.yaml', '--output', 'json'], { tty: true });
     expect(terminal.out()).toBe(io.out());
   });
 
@@ -130,7 +130,7 @@ describe('lint', () => {
   it('can check the exact text of the KEP', async () => {
     await put('good.yaml', definition());
     const codes = async (ruleset: string) =>
-      JSON.parse((await lint(['good.yaml', '--format', 'json', '--ruleset', ruleset])).out()).diagnostics.map(
+      JSON.parse((await lint(['good.yaml', '--output', 'json', '--ruleset', ruleset])).out()).diagnostics.map(
         ({ code }: { code: string }) => code,
       );
     expect(await codes('registry')).toEqual([]);
@@ -165,11 +165,11 @@ describe('lint', () => {
     expect(other.exitCode).toBe(3);
     expect(other.err()).toContain('no definition or catalog in other');
     expect((await lint([])).exitCode).toBe(2);
-    expect((await lint(['x', '--format', 'xml'])).exitCode).toBe(2);
+    expect((await lint(['x', '--output', 'xml'])).exitCode).toBe(2);
   });
 
   it('finds no error in the sample functions', async () => {
-    const io = await lint([fixtures, '--format', 'json']);
+    const io = await lint([fixtures, '--output', 'json']);
     expect(io.exitCode).toBe(0);
     expect(JSON.parse(io.out())).toMatchObject({ errors: 0 });
   });
@@ -193,7 +193,7 @@ describe('documents of the registry', () => {
     expect(io.out()).toContain('Did you mean `policy`?');
     expect(io.out()).toContain('all/policies.yaml:9:17');
     expect(io.out()).toContain('3 files: 2 errors; 1 file of other kinds skipped');
-    const sarif = JSON.parse((await lint(['all', '--format', 'sarif'])).out());
+    const sarif = JSON.parse((await lint(['all', '--output', 'sarif'])).out());
     const rules = sarif.runs[0].tool.driver.rules.map(({ id }: { id: string }) => id);
     expect(rules).toEqual(['policy/group', 'recipe/unknown-field']);
   });

@@ -12,7 +12,7 @@ export function registerLint(program: Command, io: Io): void {
       'Find problems in definitions, catalogs, recipes, and policies, with their position and a fix.',
     )
     .argument('<file...>', 'Files, folders with YAML and JSON, oci://… artifacts, or - for stdin.')
-    .addOption(new Option('--format <format>', 'Output format.').choices(LINT_FORMATS).default('text'))
+    .addOption(new Option('-o, --output <format>', 'Output format.').choices(LINT_FORMATS).default('text'))
     .addOption(
       new Option('--ruleset <ruleset>', 'Rules to apply: all rules of a registry, or only KEP-2906.')
         .choices(['registry', 'kep'])
@@ -33,8 +33,8 @@ Exit codes: 0 no errors (warnings are possible), 1 errors.
 Examples:
   krmhub lint definition.yaml
   krmhub lint functions/ --ruleset kep
-  krmhub lint functions/ --format json | jq .diagnostics
-  krmhub lint functions/ --format sarif > krmhub.sarif`,
+  krmhub lint functions/ -o json | jq .diagnostics
+  krmhub lint functions/ -o sarif > krmhub.sarif`,
     )
     .action(async (files: string[], options: LintFilesOptions) => {
       const { lintFiles } = await import('../functions/lint/lint-files.js');

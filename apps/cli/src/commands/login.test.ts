@@ -34,7 +34,7 @@ it('saves a token from stdin for later commands, until logout', async () => {
   expect(await readFile(file(), 'utf8')).not.toContain(registry.token);
   expect((await run(['logout'])).err()).toContain('no saved token for');
   const after = await run(['whoami']);
-  expect(after.exitCode).toBe(5);
+  expect(after.exitCode).toBe(6);
   expect(after.err()).toContain('krmhub login');
 });
 
@@ -58,8 +58,8 @@ it('prefers stdin to the environment, and prints which token commands use', asyn
 it.each([
   ['nothing', '', false, 2],
   ['two lines', 'a\nb\n', false, 2],
-  ['something else', 'not-a-token', false, 5],
-  ['an unknown token', `krmhub_${'0'.repeat(72)}`, false, 5],
+  ['something else', 'not-a-token', false, 6],
+  ['an unknown token', `krmhub_${'0'.repeat(72)}`, false, 6],
   ['an interrupt', 'abc\u0003', true, 2],
 ])('saves nothing when it is given %s', async (_, stdin, tty, code) => {
   const login = await run(['login'], { stdin, tty });
@@ -73,7 +73,7 @@ it('sends a saved token only to its registry', async () => {
   const other = await testRegistry();
   const whoami = await run(['whoami', '--registry', other.url]);
   await other.close();
-  expect(whoami.exitCode).toBe(5);
+  expect(whoami.exitCode).toBe(6);
   expect(whoami.err()).toContain('requires a token');
 });
 

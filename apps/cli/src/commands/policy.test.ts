@@ -157,7 +157,7 @@ describe('policy apply and publish', () => {
 
   it('publishes with a bundle from `sign --release`, and adds attestations later', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
-    await run(['sign', '2.0.0.yaml', '--key', 'team.key', '--release', '2.0.0', '--output', 'release.json']);
+    await run(['sign', '2.0.0.yaml', '--key', 'team.key', '--release', '2.0.0', '--bundle', 'release.json']);
     expect((await publish('--bundle', 'release.json')).exitCode).toBe(0);
     await put('tests.json', '{"passed": true}');
     const type = 'https://example.com/tests/v1';
@@ -170,7 +170,7 @@ describe('policy apply and publish', () => {
       'tests.json',
       '--type',
       type,
-      '--output',
+      '--bundle',
       'tests.bundle',
     ]);
     const attached = await run(['attach', 'tests.bundle', NAME, '-o', 'json']);
@@ -350,7 +350,7 @@ spec:
     const io = await run(['policy', 'apply', await policyFor('team')], {
       KRMHUB_TOKEN: created.out().trim(),
     });
-    expect(io.exitCode).toBe(5);
+    expect(io.exitCode).toBe(6);
     expect(io.err()).toContain('does not have the scope "admin"');
   });
 

@@ -326,7 +326,7 @@ describe('several definitions', () => {
 describe('failures', () => {
   it('explains how to get a token', async () => {
     const io = await run([setLabels], { env: { KRMHUB_TOKEN: '' } });
-    expect(io.exitCode).toBe(5);
+    expect(io.exitCode).toBe(6);
     expect(io.err()).toMatch(/krmhub login/);
     expect(io.err()).toMatch(/KRMHUB_TOKEN/);
   });

@@ -80,7 +80,7 @@ describe('files', () => {
   });
 
   it('are signed as bytes without --release, with a note', async () => {
-    const signs = ['sign', 'definition.yaml', '--key', 'krmhub.key', '--output', 'bytes.json'];
+    const signs = ['sign', 'definition.yaml', '--key', 'krmhub.key', '--bundle', 'bytes.json'];
     expect((await ends(0, ...signs)).err()).toContain('add --release');
     expect(statementIn('bytes.json').predicateType).toBe('https://sigstore.dev/cosign/sign/v1');
   });
@@ -88,8 +88,8 @@ describe('files', () => {
   it('get attestations in the file of --output', async () => {
     const said = ['--predicate', 'predicate.json', '--type', 'https://example.com/tests/v1'];
     const signs = ['sign', 'a.txt', '--key', 'krmhub.key', ...said];
-    expect((await ends(2, ...signs)).err()).toContain('--output');
-    await ends(0, ...signs, '--output', 'tests.json');
+    expect((await ends(2, ...signs)).err()).toContain('--bundle');
+    await ends(0, ...signs, '--bundle', 'tests.json');
     expect(statementIn('tests.json')).toMatchObject({
       subject: [{ name: 'a.txt' }],
       predicate: { passed: true },
@@ -114,12 +114,12 @@ describe('files', () => {
     [
       'a predicate is a list',
       1,
-      ['a.txt', '--key', 'krmhub.key', '--predicate', 'list.json', '--type', 'x:y', '--output', 'x'],
+      ['a.txt', '--key', 'krmhub.key', '--predicate', 'list.json', '--type', 'x:y', '--bundle', 'x'],
     ],
     [
       'a predicate is no JSON',
       1,
-      ['a.txt', '--key', 'krmhub.key', '--predicate', 'a.txt', '--type', 'x:y', '--output', 'x'],
+      ['a.txt', '--key', 'krmhub.key', '--predicate', 'a.txt', '--type', 'x:y', '--bundle', 'x'],
     ],
     ['a type is no URI', 2, ['a.txt', '--key', 'krmhub.key', '--predicate', 'predicate.json', '--type', 'x']],
     ['a release is not a version', 2, ['definition.yaml', '--key', 'krmhub.key', '--release', 'new']],
@@ -141,7 +141,7 @@ describe('artifacts', () => {
     const tag = `${host}/team/script:v1`;
     await ends(0, 'push', 'script.star', tag);
     expect((await ends(4, 'verify', tag, '--key', 'krmhub.pub')).err()).toContain('has no signature');
-    const { err } = await ends(0, 'sign', tag, '--key', 'krmhub.key', '--output', 'script.json');
+    const { err } = await ends(0, 'sign', tag, '--key', 'krmhub.key', '--bundle', 'script.json');
     const digest = /to (sha256:\w+)/.exec(err())![1]!;
     for (const reference of [tag, `${host}/team/script@${digest}`, `oci://${tag}`]) {
       await ends(0, 'verify', reference, '--key', 'krmhub.pub');

@@ -10,7 +10,7 @@ export function registerSign(program: Command, io: Io): void {
     .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG, HOST/REPOSITORY@DIGEST, or sha256:….')
     .option('--key <file>', 'Private key from `krmhub keygen` or cosign.')
     .option('--keyless', 'Sign with the identity of an OIDC token, without a key.')
-    .option('--output <bundle>', 'File for the bundle. Default: FILE.sigstore.json.')
+    .option('--bundle <file>', 'File for the bundle. Default: FILE.sigstore.json.')
     .option('--overwrite', 'Replace an existing bundle that differs.')
     .option('--release <release>', 'Sign the definition in the file as this release.')
     .option('--readme <file>', 'README that you publish with the release.')
@@ -35,7 +35,7 @@ password of a key comes from KRMHUB_KEY_PASSWORD, COSIGN_PASSWORD, or a prompt.
 
 Examples:
   krmhub sign definition.yaml --key krmhub.key --release 1.0.0
-  krmhub sign catalog.yaml --key krmhub.key --output catalog.bundle.json
+  krmhub sign catalog.yaml --key krmhub.key --bundle catalog.bundle.json
   krmhub sign catalog.yaml --keyless
   krmhub sign localhost:5000/team/catalog:v1 --key krmhub.key
   krmhub sign localhost:5000/team/catalog:v1 --key krmhub.key --predicate tests.json --type https://example.com/tests/v1`,

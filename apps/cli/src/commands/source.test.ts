@@ -149,7 +149,7 @@ describe('sources', () => {
     const anonymous = await run(['source', 'refresh', 'platform'], {
       env: { KRMHUB_REGISTRY: registry.url },
     });
-    expect(anonymous.exitCode).toBe(5);
+    expect(anonymous.exitCode).toBe(6);
     expect(anonymous.err()).toContain('requires a token');
   });
 });

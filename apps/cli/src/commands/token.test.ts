@@ -29,7 +29,7 @@ it('prints only the secret on stdout, and it works until it is revoked', async (
   const days = (Date.parse(token.expiresAt) - Date.parse(token.createdAt)) / 86_400_000;
   expect(days).toBe(90);
   const forbidden = await run(['token', 'list'], { token: secret });
-  expect([forbidden.exitCode, forbidden.out()]).toEqual([5, '']);
+  expect([forbidden.exitCode, forbidden.out()]).toEqual([6, '']);
 
   const revoked = await run(['token', 'revoke', token.id.slice(0, 8)]);
   expect(revoked.err()).toContain(`revoked token ci (${token.id})`);

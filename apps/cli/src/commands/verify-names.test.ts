@@ -84,7 +84,7 @@ async function attach(to: Awaited<ReturnType<typeof pushFiles>>, bundle: string)
 /** Signs a manifest as `cosign sign` does: the statement names only its digest. */
 async function signPlainly(to: Awaited<ReturnType<typeof pushFiles>>): Promise<void> {
   const file = `${to.digest.slice(7, 19)}.json`;
-  await ends(0, 'sign', to.digest, '--key', 'team.key', '--output', file);
+  await ends(0, 'sign', to.digest, '--key', 'team.key', '--bundle', file);
   await attach(to, file);
 }
 
@@ -112,7 +112,7 @@ beforeAll(async () => {
   const signed = ['--release', '1.0.0', '--readme', 'README.md', '--key', 'team.key'];
   await ends(0, 'publish', 'set-labels.yaml', ...signed);
   await ends(0, 'publish', 'set-namespace.yaml', '--release', '1.0.0', '--key', 'team.key');
-  await ends(0, 'sign', 'set-labels.yaml', ...signed, '--output', 'release.json');
+  await ends(0, 'sign', 'set-labels.yaml', ...signed, '--bundle', 'release.json');
   await ends(0, 'trust', 'add', 'team', '--group', GROUP, '--key', 'team.pub');
 }, 180_000);
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Io, paint, write } from './io.js';
+import { jsonText } from './print.js';
 import { escapeControls } from './text.js';
 
 /** Prints an error with its hint and diagnostics on stderr. */
@@ -17,6 +18,21 @@ export async function printError(io: Io, error: unknown): Promise<void> {
   if (error.hint !== undefined) lines.push(`  hint: ${escapeControls(error.hint)}`);
   for (const diagnostic of error.diagnostics) lines.push(`  ${diagnosticLine(diagnostic)}`);
   await write(io.stderr, `${lines.join('\n')}\n`);
+}
+
+/** Prints an error as `{"error": {"code", "message", "hint", "diagnostics"}}` on stdout, for a program that reads it. */
+export async function printErrorJson(io: Io, error: unknown): Promise<void> {
+  if (io.stdout.hasOutput === true) return;
+  const { code, message, hint, diagnostics } =
+    error instanceof KrmhubError
+      ? error
+      : {
+          code: 'internal',
+          message: 'internal error in krmhub; please report it',
+          hint: undefined,
+          diagnostics: [],
+        };
+  await write(io.stdout, jsonText({ error: { code, message, hint, diagnostics } }));
 }
 
 /** Formats a diagnostic in one line, for use without its document. */

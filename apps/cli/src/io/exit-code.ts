@@ -6,16 +6,18 @@ export const FINDINGS = 1;
 export const USAGE_ERROR = 2;
 export const NOT_FOUND = 3;
 export const NOT_TRUSTED = 4;
-/** The registry, the network or the disk failed. */
+/** The registry, the network, or the disk failed. A retry may help. */
 export const FAILED = 5;
+/** Not signed in, or not allowed. */
+export const NOT_ALLOWED = 6;
 
 /** Exit code of every error code. */
 export const EXIT_CODE = {
   usage: USAGE_ERROR,
   'invalid-request': USAGE_ERROR,
   'invalid-document': FINDINGS,
-  unauthorized: FAILED,
-  forbidden: FAILED,
+  unauthorized: NOT_ALLOWED,
+  forbidden: NOT_ALLOWED,
   'not-found': NOT_FOUND,
   gone: NOT_FOUND,
   'method-not-allowed': FAILED,
@@ -32,3 +34,9 @@ export const EXIT_CODE = {
   unsupported: NOT_FOUND,
   internal: FAILED,
 } satisfies Record<ErrorCode, number>;
+
+/** Reports whether something could not be asked for: nothing is known about it. */
+export function isUnanswered({ code }: { code: ErrorCode }): boolean {
+  const exit: number = EXIT_CODE[code];
+  return exit === FAILED || exit === NOT_ALLOWED;
+}

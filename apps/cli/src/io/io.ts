@@ -14,6 +14,8 @@ export interface Output extends Writable {
   columns?: number;
   /** Set for stderr: a command does not fail because a message about it cannot be written. */
   isLossy?: boolean;
+  /** Set by the first write. */
+  hasOutput?: boolean;
 }
 
 /** The environment of a command, except files and the network. */
@@ -25,6 +27,8 @@ export interface Io {
   cwd: string;
   /** Set by `--no-color`. */
   noColor?: boolean;
+  /** Set by `-o json`: an error goes to stdout, too, unless stdout already has output. */
+  jsonErrors?: boolean;
   /** Exit code of the program. Commands with findings and errors set it. */
   exitCode: number;
   now(): Date;
@@ -43,6 +47,7 @@ export interface Io {
 export async function write(stream: Output, text: string | Uint8Array): Promise<void> {
   // A reader such as `head` can close the pipe early.
   if (!stream.writable) return;
+  stream.hasOutput = true;
   const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
     stream.write(text, resolve);
   });

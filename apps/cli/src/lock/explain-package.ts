@@ -3,7 +3,7 @@ import type { Diagnostic, KrmhubError } from '@krmhub/schema';
 import type { ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { inspectLayers } from '../function-configs/read-layers.js';
-import { EXIT_CODE, FAILED, NOT_FOUND, NOT_TRUSTED } from '../io/exit-code.js';
+import { EXIT_CODE, isUnanswered, NOT_FOUND, NOT_TRUSTED } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { openResolver } from '../resolve/open-resolver.js';
@@ -108,11 +108,11 @@ async function explain(io: Io, resolved: ResolvedFunction, options: ExplainOptio
   };
 }
 
-function errorState({ code }: KrmhubError): Explanation['state'] {
-  const exit = EXIT_CODE[code];
+function errorState(error: KrmhubError): Explanation['state'] {
+  const exit = EXIT_CODE[error.code];
   if (exit === NOT_FOUND) return 'not-found';
   if (exit === NOT_TRUSTED) return 'not-trusted';
-  return exit === FAILED ? 'unreachable' : 'invalid';
+  return isUnanswered(error) ? 'unreachable' : 'invalid';
 }
 
 function inlineReason({ request, written, isCandidate }: ListedFunction): string {

@@ -1,6 +1,14 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { ListedFunction } from '../function-configs/layers.js';
-import { EXIT_CODE, FAILED, FINDINGS, NOT_FOUND, NOT_TRUSTED, SUCCESS } from '../io/exit-code.js';
+import {
+  EXIT_CODE,
+  FAILED,
+  FINDINGS,
+  NOT_ALLOWED,
+  NOT_FOUND,
+  NOT_TRUSTED,
+  SUCCESS,
+} from '../io/exit-code.js';
 import type { Resolution, Resolver } from '../resolve/resolution.js';
 import { isUnresolved } from '../resolve/resolve-errors.js';
 
@@ -37,7 +45,7 @@ export async function resolveFunctions(
 }
 
 /** From the worst: trying again helps only where nothing else is wrong. */
-const WORST_FIRST = [NOT_TRUSTED, NOT_FOUND, FINDINGS, FAILED];
+const WORST_FIRST = [NOT_TRUSTED, NOT_FOUND, FINDINGS, NOT_ALLOWED, FAILED];
 
 /** The exit code of a run that goes on after errors: that of the worst one. */
 export function worstExitCode(errors: readonly KrmhubError[], hasProblems: boolean): number {

@@ -2,7 +2,7 @@ import type { Lock, LockedFunction, LockedFunctions, LockUse } from '@krmhub/cat
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { ListedFunction } from '../function-configs/layers.js';
-import { EXIT_CODE, FAILED } from '../io/exit-code.js';
+import { isUnanswered } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
 import { escapeControls, plural, shellWord } from '../io/text.js';
@@ -101,11 +101,11 @@ async function resolveFresh(
   const asked = await withResolver(io, { ...options, platforms: true }, (resolver) =>
     resolveFunctions(resolver, functions),
   );
-  if (asked.every(({ error }) => error === undefined || EXIT_CODE[error.code] !== FAILED)) return asked;
+  if (asked.every(({ error }) => error === undefined || !isUnanswered(error))) return asked;
   return withResolver(io, options, async (resolver) => {
     const resolved: ResolvedFunction[] = [];
     for (const one of asked) {
-      if (one.error === undefined || EXIT_CODE[one.error.code] !== FAILED) {
+      if (one.error === undefined || !isUnanswered(one.error)) {
         resolved.push(one);
         continue;
       }

@@ -22,7 +22,7 @@ import { fileDigests, findTarget, type SigningTarget } from './signing-target.js
 import { artifactStatement, fileStatement, releaseFileStatement } from './statements.js';
 
 export interface SignOptions extends BundleSignerOptions {
-  output?: string;
+  bundle?: string;
   overwrite?: boolean;
   release?: string;
   readme?: string;
@@ -65,7 +65,7 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
       ? await artifactStatement(client, reference, stored).finally(() => progress.clear())
       : await createStatement(io, { kind: 'reference', reference }, digest, options);
   const bundle = await signAndVerify(await bundleSigner(io, options), statement, digest);
-  if (options.output !== undefined) await writeBundle(io, options.output, bundle, options);
+  if (options.bundle !== undefined) await writeBundle(io, options.bundle, bundle, options);
   const attached = await attachBundle(client, reference, {
     subject: { mediaType, digest, size: bytes.byteLength },
     bundle,
@@ -139,15 +139,15 @@ async function writeBundle(io: Io, name: string, bundle: Uint8Array, options: Si
 }
 
 function bundlePath(target: Exclude<SigningTarget, { kind: 'reference' }>, options: SignOptions): string {
-  const { output, predicate } = options;
-  if (output !== undefined) return output;
+  const { bundle, predicate } = options;
+  if (bundle !== undefined) return bundle;
   if (target.kind === 'file' && predicate === undefined) return `${target.name}.sigstore.json`;
   throw new KrmhubError(
     'usage',
     target.kind === 'digest'
-      ? `--output is required to sign the digest ${target.digest}`
-      : `--output is required for an attestation of ${target.name}`,
-    { hint: 'Set a file for the bundle, for example: --output attestation.sigstore.json' },
+      ? `--bundle is required to sign the digest ${target.digest}`
+      : `--bundle is required for an attestation of ${target.name}`,
+    { hint: 'Set a file for the bundle, for example: --bundle attestation.sigstore.json' },
   );
 }
 

@@ -297,7 +297,7 @@ it('requires an administrator', async () => {
     cwd: folder,
     env: { KRMHUB_REGISTRY: registry.url },
   });
-  expect(anonymous.exitCode).toBe(5);
+  expect(anonymous.exitCode).toBe(6);
   expect(anonymous.err()).toContain('requires a token');
   const unknown = await run('inputs', 'nothing', '--out', 'x');
   expect(unknown.exitCode).toBe(3);

@@ -92,7 +92,7 @@ async function sarif(
   args: readonly string[],
   options: TestIoOptions = {},
 ): Promise<{ log: object; run: Run }> {
-  const io = await lint([...args, '--format', 'sarif'], options);
+  const io = await lint([...args, '--output', 'sarif'], options);
   const log = JSON.parse(io.out()) as { version: string; runs: Run[] };
   const validate = await sarifValidator();
   expect(validate(log) ? [] : validate.errors).toEqual([]);
@@ -230,7 +230,7 @@ function workflowCommand(
 describe('GitHub annotations', () => {
   it('contain the path from the repository root, the position, the code, and the fix', async () => {
     await put('repo/functions/a.yaml', definition);
-    const io = await lint(['a.yaml', '--format', 'github'], {
+    const io = await lint(['a.yaml', '--output', 'github'], {
       cwd: path.join(folder, 'repo/functions'),
       env: { GITHUB_WORKSPACE: path.join(folder, 'repo') },
     });
@@ -257,7 +257,7 @@ describe('GitHub annotations', () => {
   it('cannot contain commands from a document or a file name', async () => {
     const name = 'a,line=1::x\n::stop-commands::t\r%0A::add-mask::b.yaml';
     await put(name, definition.replace('type: bool', '"::set-output name=a::b\\n::error::c%0A::d": e'));
-    const io = await lint([name, '--format', 'github']);
+    const io = await lint([name, '--output', 'github']);
     const lines = io
       .out()
       .trimEnd()

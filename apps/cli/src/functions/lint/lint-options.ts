@@ -2,7 +2,7 @@ import type { LintRuleset } from '@krmhub/schema';
 import type { LintFormat } from './formats.js';
 
 export interface LintFilesOptions {
-  format: LintFormat;
+  output: LintFormat;
   ruleset: LintRuleset;
   skipOthers?: boolean;
   rulesUrl?: string;

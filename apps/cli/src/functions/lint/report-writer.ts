@@ -18,7 +18,7 @@ export interface ReportWriter {
 const MAX_FINDINGS = 20_000;
 
 export async function reportWriter(io: Io, options: LintFilesOptions): Promise<ReportWriter> {
-  switch (options.format) {
+  switch (options.output) {
     case 'text':
       return textWriter(io);
     case 'github':
