@@ -99,7 +99,11 @@ async function pull(reference: string, ...options: string[]) {
 async function isRefused(reference: string, reason: string, ...options: string[]) {
   const { code, stderr, files, data } = await pull(reference, ...options);
   expect(stderr).toContain(reason);
-  expect({ code, files, data }).toEqual({ code: 4, files: ['own.txt'], data: undefined });
+  expect({ code, files, data }).toEqual({
+    code: 4,
+    files: ['own.txt'],
+    data: { error: expect.objectContaining({ message: expect.any(String) }) },
+  });
   return stderr;
 }
 

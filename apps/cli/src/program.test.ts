@@ -29,7 +29,11 @@ it.each([['--version'], ['-v'], ['version']])('prints the version with %s', asyn
 it('prints an error as JSON on stdout, too, where JSON was requested', async () => {
   const json = await runTest(['lint', 'missing.yaml', '-o', 'json']);
   const { error } = JSON.parse(json.out());
-  expect(error).toMatchObject({ code: 'not-found', message: expect.stringContaining('missing.yaml'), diagnostics: [] });
+  expect(error).toMatchObject({
+    code: 'not-found',
+    message: expect.stringContaining('missing.yaml'),
+    diagnostics: [],
+  });
   expect(json.err()).toContain(error.message);
   const text = await runTest(['lint', 'missing.yaml']);
   expect([text.exitCode, text.out(), text.err()]).toEqual([json.exitCode, '', json.err()]);

@@ -118,7 +118,7 @@ describe('takedown', () => {
     const created = await run(['token', 'create', 'ci', '--scope', 'publish', '--scope', 'yank']);
     const env = { ...registry.env, KRMHUB_TOKEN: created.out().trim() };
     const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'x'], { env });
-    expect(io.exitCode).toBe(5);
+    expect(io.exitCode).toBe(6);
     expect(io.err()).toContain('does not have the scope "admin"');
     expect((await run(['takedown', `${NAME}@9.0.0`, '--reason', 'x'])).exitCode).toBe(3);
   });

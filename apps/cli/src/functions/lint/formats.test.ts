@@ -368,7 +368,7 @@ describe('very many findings', () => {
   });
   const written = async (format: 'json' | 'sarif', counts: readonly number[]) => {
     const io = testIo({ cwd: folder });
-    const writer = await reportWriter(io, { format, ruleset: 'registry' });
+    const writer = await reportWriter(io, { output: format, ruleset: 'registry' });
     for (const count of counts) await writer.add(report(count));
     const warning = counts.reduce((sum, count) => sum + count, 0);
     const passedOver = { files: 0, documents: 0, templates: 0 };
