@@ -244,7 +244,10 @@ describe('a group that a policy of the user covers', () => {
   });
 
   it('is a definition however its kind is written', async () => {
-    write('escaped.star', scriptLike(definition).replace('KRMFunctionDefinition', 'KRM\\x46unctionDefinition'));
+    write(
+      'escaped.star',
+      scriptLike(definition).replace('KRMFunctionDefinition', 'KRM\\x46unctionDefinition'),
+    );
     await does(['push', 'escaped.star', `${host}/team/escaped:1.0.0`]);
     await isRefused('team/escaped:1.0.0', 'it is not signed');
   });
