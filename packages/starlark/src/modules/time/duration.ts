@@ -2,8 +2,8 @@ import { EvaluationError } from '../../values/evaluation-error.js';
 import { StarlarkFloat } from '../../values/float.js';
 import { isInt, normalizeInt } from '../../values/integer.js';
 import { compositeKey } from '../../values/key-text.js';
-import { quoteString } from '../../values/repr.js';
 import { type BinaryOperator, HeapValue, type Key, type ReprWriter, type Value } from '../../values/value.js';
+import { quoteBytes } from './quote.js';
 
 /** Nanoseconds of each unit. */
 const UNITS: ReadonlyMap<string, bigint> = new Map([
@@ -142,7 +142,7 @@ const MAX_NANOSECONDS = 2n ** 63n;
 
 /** Parses a duration as Go's ParseDuration, for example `1h15m30.918s`. Throws an error for other text. */
 export function parseDuration(text: string): Duration {
-  const invalid = () => new EvaluationError(`time: invalid duration ${quoteString(text)}`);
+  const invalid = () => new EvaluationError(`time: invalid duration ${quoteBytes(text)}`);
   const sign = /^[+-]/.exec(text)?.[0] ?? '';
   let rest = text.slice(sign.length);
   if (rest === '0') return new Duration(0n);
@@ -155,11 +155,11 @@ export function parseDuration(text: string): Duration {
     if (whole === '' && fraction === '') throw invalid();
     rest = rest.slice((found?.[0] ?? '').length);
     const unitName = /^[^0-9.]*/.exec(rest)?.[0] ?? '';
-    if (unitName === '') throw new EvaluationError(`time: missing unit in duration ${quoteString(text)}`);
+    if (unitName === '') throw new EvaluationError(`time: missing unit in duration ${quoteBytes(text)}`);
     rest = rest.slice(unitName.length);
     const unit = UNITS.get(unitName);
     if (unit === undefined) {
-      const [name, given] = [unitName, text].map(quoteString);
+      const [name, given] = [unitName, text].map(quoteBytes);
       throw new EvaluationError(`time: unknown unit ${name} in duration ${given}`);
     }
     if (whole.length > 20) throw invalid();

@@ -1,6 +1,6 @@
-import { quoteString } from '../../values/repr.js';
 import { type CivilTime, daysIn, MONTHS, WEEKDAYS } from './calendar.js';
 import { type LayoutPart, splitLayout } from './layout.js';
+import { quoteBytes } from './quote.js';
 
 /** A time as it is written: with an offset, an abbreviation of a zone, or neither. */
 export interface ParsedTime extends CivilTime {
@@ -54,7 +54,7 @@ class TimeParser {
       if (part.element !== '') this.element(part.element, parts[index + 1]);
     }
     if (this.rest !== '') {
-      throw new TimeError(`parsing time ${quoteString(this.text)}: extra text: ${quoteString(this.rest)}`);
+      throw new TimeError(`parsing time ${quoteBytes(this.text)}: extra text: ${quoteBytes(this.rest)}`);
     }
     const { time } = this;
     if (this.meridiem === 'PM' && time.hour < 12) time.hour += 12;
@@ -89,11 +89,11 @@ class TimeParser {
     let expected = literal;
     while (expected !== '') {
       if (expected.startsWith(' ')) {
-        if (this.rest !== '' && !this.rest.startsWith(' ')) throw this.mismatch(expected);
+        if (this.rest !== '' && !this.rest.startsWith(' ')) throw this.mismatch(literal);
         expected = expected.trimStart();
         this.rest = this.rest.replace(/^ +/, '');
       } else {
-        if (this.rest[0] !== expected[0]) throw this.mismatch(expected);
+        if (this.rest[0] !== expected[0]) throw this.mismatch(literal);
         expected = expected.slice(1);
         this.rest = this.rest.slice(1);
       }
@@ -134,7 +134,7 @@ class TimeParser {
         this.yearDay = Number(this.take(element === '002' ? /^[0-9]{3}/ : /^[0-9]{1,3}/, element));
         break;
       case '15':
-        time.hour = this.number('2', 0, 23, 'hour');
+        time.hour = this.number(element, 0, 23, 'hour');
         break;
       case '3':
       case '03':
@@ -231,7 +231,7 @@ class TimeParser {
   }
 
   private mismatch(element: string): TimeError {
-    const [text, layout, rest, part] = [this.text, this.layout, this.rest, element].map(quoteString);
+    const [text, layout, rest, part] = [this.text, this.layout, this.rest, element].map(quoteBytes);
     return new TimeError(`parsing time ${text} as ${layout}: cannot parse ${rest} as ${part}`);
   }
 
@@ -240,6 +240,6 @@ class TimeParser {
   }
 
   private problem(problem: string): TimeError {
-    return new TimeError(`parsing time ${quoteString(this.text)}: ${problem}`);
+    return new TimeError(`parsing time ${quoteBytes(this.text)}: ${problem}`);
   }
 }

@@ -21,9 +21,8 @@ const NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 export function findZone(name: string): Zone | undefined {
   if (name === '' || name === 'UTC') return UTC;
   if (!NAME.test(name)) return undefined;
-  let format: Intl.DateTimeFormat;
   try {
-    format = new Intl.DateTimeFormat('en-US', {
+    const format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
       calendar: 'gregory',
       numberingSystem: 'latn',
@@ -34,27 +33,41 @@ export function findZone(name: string): Zone | undefined {
       hour: 'numeric',
       minute: 'numeric',
       second: 'numeric',
-      timeZoneName: 'short',
     });
+    return { at: (unixSeconds) => lookUp(format, name, unixSeconds) };
   } catch {
     return undefined;
   }
-  return { at: (unixSeconds) => lookUp(format, unixSeconds) };
 }
 
-function lookUp(format: Intl.DateTimeFormat, unixSeconds: number): { offset: number; abbreviation: string } {
+function lookUp(
+  format: Intl.DateTimeFormat,
+  zone: string,
+  unixSeconds: number,
+): { offset: number; abbreviation: string } {
   const seconds = Math.min(Math.max(unixSeconds, FIRST_SECOND), LAST_SECOND);
   const parts = new Map(format.formatToParts(seconds * 1000).map(({ type, value }) => [type, value]));
   const part = (type: Intl.DateTimeFormatPartTypes) => Number(parts.get(type));
   const wall = Date.UTC(2000, part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   const year = new Date(wall).setUTCFullYear(part('year'), part('month') - 1, part('day'));
-  const abbreviation = parts.get('timeZoneName') ?? '';
   const offset = year / 1000 - seconds;
-  // For most zones Intl has no abbreviation: print the offset as the IANA database does where it has none.
-  const isOffset = /^(?:GMT|UTC)[+-]/.test(abbreviation);
-  return { offset, abbreviation: isOffset ? offsetAbbreviation(offset) : abbreviation };
+  return { offset, abbreviation: abbreviationOf(zone, seconds) ?? offsetAbbreviation(offset) };
 }
 
+/** Languages that know the abbreviations of their zones; for other zones Intl gives the offset. */
+const LOCALES = ['en-US', 'en-GB', 'en-AU', 'en-NZ', 'en-IN', 'en-ZA', 'ja-JP'];
+
+function abbreviationOf(zone: string, unixSeconds: number): string | undefined {
+  for (const locale of LOCALES) {
+    const format = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'short' });
+    const parts = format.formatToParts(unixSeconds * 1000);
+    const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+    if (/^[A-Z]{3,5}$/.test(name)) return name;
+  }
+  return undefined;
+}
+
+/** The IANA database has the offset where a zone has no abbreviation. */
 function offsetAbbreviation(offset: number): string {
   const minutes = Math.trunc(Math.abs(offset) / 60);
   const parts = minutes % 60 === 0 ? [minutes / 60] : [Math.trunc(minutes / 60), minutes % 60];
