@@ -260,7 +260,7 @@ describe('an installed plugin', () => {
     rmSync(path.join(cwd, 'cache/blobs'), { recursive: true });
     const before = asked;
     expect((await build(RESOURCE)).out).toBe(
-      'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels:\n    a: b\n  annotations:\n    a: b\n  name: c\n',
+      'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    a: b\n  labels:\n    a: b\n  name: c\n',
     );
     expect((await build('')).out).toContain('kind: AddLabel\n');
     expect((await build(RESOURCE, { kind: 'Echo' })).out).toBe(RESOURCE);
