@@ -1,5 +1,5 @@
+import { editYaml } from '@krmhub/schema/edit-yaml';
 import {
-  editYaml,
   readYamlTree,
   writeYamlTree,
   type YamlNode,

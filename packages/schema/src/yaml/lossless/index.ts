@@ -1,7 +1,6 @@
-/** YAML that is passed on: read, compared and written without deciding what its scalars mean. */
+/** YAML that is passed on: read, compared and written without deciding what its scalars mean. `edit.ts` needs another library. */
 
 export { isSameYaml } from './compare.js';
-export { editYaml, type YamlChange } from './edit.js';
 export { LOSSLESS_LIMITS, readYamlTree, readYamlTrees } from './read.js';
 export * from './tree.js';
 export { writeYamlTree } from './write.js';
