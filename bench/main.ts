@@ -17,6 +17,7 @@ import { resolve } from './rows/resolve.js';
 import { search } from './rows/search.js';
 import { signing } from './rows/signing.js';
 import { sparse } from './rows/sparse.js';
+import { starlark } from './rows/starlark.js';
 import { start } from './rows/start.js';
 import { visible } from './rows/visible.js';
 import { workers } from './rows/workers.js';
@@ -26,6 +27,7 @@ import { findTools, type Tools } from './tools.js';
 const ROWS: Row[] = [
   lint,
   signing,
+  starlark,
   http,
   workers,
   search,

@@ -16,6 +16,7 @@ interface Results {
 const rows = [
   'lint',
   'signing',
+  'starlark',
   'http',
   'workers',
   'search',

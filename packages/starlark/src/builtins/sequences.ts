@@ -130,10 +130,12 @@ export function sorted(thread: Thread, args: readonly Value[], kwargs: Kwargs): 
 /** Beyond it, the order of UTF-16 differs from that of bytes. */
 const SURROGATE = /[\ud800-\udfff]/;
 
+const isPlainString = (value: Value) => typeof value === 'string' && !SURROGATE.test(value);
+
 /** Sorts values whose equal ones cannot be told apart, by the engine's own order: small ints, or strings. */
 function sortSimple(items: readonly Value[]): Value[] | undefined {
   if (items.every((item) => typeof item === 'number')) return Array.from(Float64Array.from(items).sort());
-  if (items.every((item) => typeof item === 'string' && !SURROGATE.test(item))) return items.slice().sort();
+  if (items.every(isPlainString)) return items.slice().sort();
   return undefined;
 }
 
@@ -146,6 +148,11 @@ function sortByKeys(
   const simple = keys === items ? sortSimple(items) : undefined;
   if (simple !== undefined) return reverse ? simple.reverse() : simple;
   const sign = reverse ? -1 : 1;
+  if (keys.every(isPlainString)) {
+    const order = items.map((item, index) => ({ key: keys[index] as string, item }));
+    order.sort((x, y) => (x.key < y.key ? -sign : x.key > y.key ? sign : 0));
+    return order.map(({ item }) => item);
+  }
   if (keys.every((key) => typeof key === 'number')) {
     const order = items.map((item, index) => [keys[index] as number, item] as const);
     return order.sort(([x], [y]) => sign * (x - y)).map(([, item]) => item);
