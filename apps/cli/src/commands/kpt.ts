@@ -30,10 +30,10 @@ function registerSync(parent: Command, io: Io): void {
       'after',
       `
 The command sets \`image: NAME@sha256:…\`, or \`exec: krmhub kpt exec …\` for an
-executable or a Starlark script, and changes nothing else. A Kptfile lists its catalogs in the
-annotation krmhub.dev/catalogs, one per line. Without the annotation, the
-command uses the catalogs in krmhub.lock. If no catalog has the kind, the entry
-keeps its image.
+executable or a Starlark script, and changes nothing else. A Kptfile lists its
+catalogs in the annotation krmhub.dev/catalogs, one per line. Without the
+annotation, the command uses the catalogs in krmhub.lock. If no catalog has the
+kind, the entry keeps its image.
 
 Examples:
   krmhub kpt sync package --catalog default

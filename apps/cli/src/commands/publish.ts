@@ -16,7 +16,7 @@ export function registerPublish(program: Command, io: Io): void {
     .option('--allow-breaking', 'Publish changes that break users of the previous release.')
     .option(
       '--script-repository <host/repository>',
-      'Where to push the Starlark script beside a definition. Default: scripts/GROUP/KIND in the registry.',
+      'Repository for the Starlark script of a definition. Default: scripts/GROUP/KIND in the registry.',
     )
     .option('--dry-run', 'Check the releases with the registry, and publish nothing.')
     .option('--key <file>', 'Sign each release with this private key of krmhub or cosign.')

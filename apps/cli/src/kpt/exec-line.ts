@@ -42,7 +42,7 @@ export function parseScript(text: string): PinnedStarlark | undefined {
     return { type: 'starlark', reference, sha256: `sha256:${digits}` };
   }
   throw new KrmhubError('usage', `cannot read the script "${text}"`, {
-    hint: `Write ${SCRIPT}URI#sha256=DIGITS, as \`krmhub kpt sync\` does.`,
+    hint: `Use ${SCRIPT}URI#sha256=DIGITS, as in the output of \`krmhub kpt sync\`.`,
   });
 }
 

@@ -75,8 +75,8 @@ async function readScript(
   }
   const inside = path.relative(root, real);
   if (inside.startsWith('..') || path.isAbsolute(inside)) {
-    throw new KrmhubError('untrusted', `the script ${name} is outside of the folder of its definition`, {
-      hint: 'Move it beside the definition.',
+    throw new KrmhubError('untrusted', `the script ${name} is outside the folder of its definition`, {
+      hint: 'Move the script to the folder of the definition.',
     });
   }
   const { maxScriptBytes } = FUNCTION_LIMITS;

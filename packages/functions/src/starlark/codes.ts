@@ -9,17 +9,17 @@ export const SCRIPT_CODES = {
   },
   'script/name': {
     severity: 'error',
-    summary: 'A name is not defined, or a statement is in a place where it is not allowed.',
+    summary: 'A name is not defined, or a statement is not allowed at its position.',
     fix: 'Correct the spelling, or define the name before it is used.',
   },
   'script/unknown-module': {
     severity: 'error',
-    summary: 'The script loads a module, or a name of a module, that functions do not have.',
+    summary: 'The script loads an unknown module, or an unknown name of a module.',
     fix: 'Load one of the modules in docs/starlark.md. A function is one file: it cannot load others.',
   },
   'script/unavailable-module': {
     severity: 'warning',
-    summary: 'The script loads a module whose use fails in krmhub.',
+    summary: 'The script loads a module that krmhub does not support.',
     fix: 'Remove the load if the script does not use the module.',
   },
   'script/unused-load': {
@@ -34,7 +34,7 @@ export const SCRIPT_CODES = {
   },
   'script/too-large': {
     severity: 'error',
-    summary: 'The script is larger than krmhub runs.',
+    summary: 'The script exceeds the size limit.',
     fix: 'Move data out of the script, for example into the functionConfig.',
   },
 } as const satisfies Record<string, { severity: Severity; summary: string; fix: string }>;
