@@ -9,6 +9,7 @@ import {
   Struct,
   type Value,
 } from '@krmhub/starlark';
+import { suggest } from '@krmhub/starlark/values/spelling';
 
 /** A value whose fields can be set, with `list + value`: the tests of starlark-go have it (`eval_test.go`). */
 class HasFields extends HeapValue {
@@ -37,7 +38,9 @@ class HasFields extends HeapValue {
 
   override setAttribute(name: string, value: Value): boolean {
     if (this.#frozen) throw new EvaluationError('cannot set field on a frozen hasfields');
-    if (name.startsWith('no')) throw new EvaluationError(`no .${name} field`);
+    if (name.startsWith('no')) {
+      throw new EvaluationError(`no .${name} field${suggest(name, this.attributeNames(), '.')}`);
+    }
     this.#fields.set(name, value);
     return true;
   }
