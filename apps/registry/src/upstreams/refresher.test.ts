@@ -87,7 +87,14 @@ async function call<T>(method: string, target: string, body?: string): Promise<T
 
 const apply = (options: RecipeOptions = {}) =>
   call<ApplyResult>('PUT', fillPath('catalog', { name: options.name ?? 'ours' }), recipe(options));
-const cut = (name = 'ours') => call<unknown>('POST', fillPath('cut', { name }));
+/** Tries again as the response 503 asks: the registry waits for syncs only for a while. */
+async function cut(name = 'ours'): Promise<void> {
+  const headers = { Authorization: `Bearer ${admin}` };
+  const attempt = () => registry.request(fillPath('cut', { name }), { method: 'POST', headers });
+  await expect
+    .poll(async () => (await attempt()).status, { interval: 10, timeout: 150_000 })
+    .toBeLessThan(300);
+}
 const refresh = (source = 'theirs', name = 'ours') =>
   call<Source>('POST', fillPath('refreshSource', { name, source }));
 const put = (entries: Record<string, string>) => {
