@@ -46,6 +46,11 @@ const DISAGREEMENTS: readonly Disagreement[] = [
     theirs: /^too many values to unpack \(got -1, want \d+\)$/,
   },
   {
+    reason: 'ranges are within the integers that a double holds exactly',
+    ours: /^range: for parameter \d: -?\d+ out of range$/,
+    theirs: /^/,
+  },
+  {
     reason: 'times are within 271,821 years around 1970, as those of JavaScript',
     ours: /^time out of range$/,
     theirs: /^/,
@@ -66,5 +71,7 @@ export function reasonFor(ours: Outcome, theirs: Outcome): string | undefined {
  */
 export function comparable({ output, error }: Outcome): string {
   const named = error?.replace(/(for parameter|keyword argument) "(\w+)"/g, '$1 $2').trimEnd();
-  return JSON.stringify([output, named ?? null]).replace(/\ufffd+/g, '\ufffd');
+  // A byte that is not UTF-8 is a lone surrogate.
+  const valid = named?.replace(/(?<![\ud800-\udbff])[\udc80-\udcff]/g, '\ufffd');
+  return JSON.stringify([output, valid ?? null]).replace(/\ufffd+/g, '\ufffd');
 }
