@@ -37,6 +37,7 @@ const workspaces: Record<string, Workspace> = {
       '@krmhub/oci',
       '@krmhub/signing',
       '@krmhub/sources',
+      '@krmhub/starlark',
     ],
     pure: false,
   },

@@ -16,6 +16,8 @@ export interface DeriveDeps {
   store: Pick<FunctionStore, 'release'> & SnapshotStore;
   /** Definitions and READMEs. */
   blobs: Pick<BlobStore, 'get'>;
+  /** Blobs that were pushed to repositories. */
+  artifacts: Pick<BlobStore, 'get' | 'open'>;
   renditionBlobs: Pick<BlobStore, 'write'>;
   config: PublicAddress;
 }

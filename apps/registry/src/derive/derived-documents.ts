@@ -68,6 +68,11 @@ export class DerivedDocuments {
     return bytesResponse(c, { ...document, digest, find: async () => uncompressed(bytes) });
   }
 
+  /** Returns a small derived value that the input of another document needs. */
+  bytes<Input>(c: RegistryContext, derivation: Derivation<Input>, input: Input): Promise<Uint8Array> {
+    return this.#bytes(this.#key(derivation, input), clientOf(c), () => this.#derive(derivation, input));
+  }
+
   /** Drops all documents: a takedown removes bytes. */
   clear(): void {
     this.#generation += 1;

@@ -11,8 +11,14 @@ let thread: DeriverThread;
 beforeAll(async () => {
   registry = await openTestRegistry();
   await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
-  const { database, blobs, renditions } = dataPaths(registry.folder);
-  const input = { database, blobsFolder: blobs, renditionsFolder: renditions, config: {} };
+  const { database, blobs, artifacts, renditions } = dataPaths(registry.folder);
+  const input = {
+    database,
+    blobsFolder: blobs,
+    artifactsFolder: artifacts,
+    renditionsFolder: renditions,
+    config: {},
+  };
   thread = deriverThread(input, pino({ level: 'silent' }));
 });
 afterAll(async () => {

@@ -7,6 +7,7 @@ import type { Derive } from './derivation.js';
 export interface DeriveThreadInput {
   database: string;
   blobsFolder: string;
+  artifactsFolder: string;
   renditionsFolder: string;
   config: PublicAddress;
 }

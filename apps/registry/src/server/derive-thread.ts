@@ -15,11 +15,13 @@ import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
 import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
+import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
 
 const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   CONFIG_SCHEMA,
   FUNCTION_DOCUMENT,
   COMPARE_DOCUMENT,
+  SCRIPT_REFERENCE,
   SNAPSHOT_DOCUMENT,
   SNAPSHOT_REPORT,
   CATALOG_REPORT,
@@ -29,7 +31,7 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
 ];
 
 /** Derives documents from the database and the blobs that another thread of this process serves. */
-const { database, blobsFolder, renditionsFolder, config } = workerData as DeriveThreadInput;
+const { database, blobsFolder, artifactsFolder, renditionsFolder, config } = workerData as DeriveThreadInput;
 
 // Stored bytes come before derived ones. Only on Linux this is the priority of the thread, not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -37,6 +39,7 @@ if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL
 const deps: DeriveDeps = {
   store: openSecondSqliteStore(database),
   blobs: blobsIn(blobsFolder),
+  artifacts: blobsIn(artifactsFolder),
   renditionBlobs: blobsIn(renditionsFolder),
   config,
 };

@@ -105,6 +105,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       process: inThread === undefined,
       ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
     });
+    const artifacts = await openBlobs(paths.artifacts);
     const renditionBlobs = await openBlobs(paths.renditions);
     const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
     const { derive, close: closeDeriver } =
@@ -113,17 +114,20 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
             {
               database: paths.database,
               blobsFolder: paths.blobs,
+              artifactsFolder: paths.artifacts,
               renditionsFolder: paths.renditions,
               config: pickPublicUrl(config),
             },
             log,
           )
-        : { derive: deriveHere({ store, blobs, renditionBlobs, config }), close: async () => undefined };
+        : {
+            derive: deriveHere({ store, blobs, artifacts, renditionBlobs, config }),
+            close: async () => undefined,
+          };
     stopping.add(closeDeriver);
     const derived = new DerivedDocuments(derive);
     const newestSnapshots = new NewestSnapshots(store);
     const bytesLock = new RwLock();
-    const artifacts = await openBlobs(paths.artifacts);
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     await finishPendingTakedowns({

@@ -13,9 +13,11 @@ import {
   type FunctionDefinition,
   type FunctionVersion,
 } from '@krmhub/schema';
+import type { DeriveDeps } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { RenderedMarkdown } from '../markdown.js';
+import type { ScriptView, StoredScript } from './view-script.js';
 
 /** One API version of a function, for its page. */
 export interface VersionView {
@@ -24,13 +26,15 @@ export interface VersionView {
   usage: Usage;
 }
 
-/** Caches what pages derive from definitions and READMEs: it is costly, and depends only on their bytes. */
+/** Caches what pages derive from definitions, READMEs, and scripts: it is costly, and depends only on their bytes. */
 export class CachedViews {
   readonly #blobs: Pick<BlobStore, 'get'>;
+  readonly #artifacts: Pick<BlobStore, 'get' | 'open'>;
   readonly #cache = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
 
-  constructor(blobs: Pick<BlobStore, 'get'>) {
+  constructor({ blobs, artifacts }: Pick<DeriveDeps, 'blobs' | 'artifacts'>) {
     this.#blobs = blobs;
+    this.#artifacts = artifacts;
   }
 
   /**
@@ -76,6 +80,17 @@ export class CachedViews {
     // Loads a Markdown parser, which a registry does not need to start.
     const { renderMarkdown } = await import('../markdown.js');
     return this.#cached(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
+  }
+
+  /** Returns the view of a script. Rejects with `unavailable` if it was deleted meanwhile. */
+  async script(stored: StoredScript): Promise<ScriptView> {
+    const name = `script ${stored.file}`;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return cached.value as ScriptView;
+    // Loads a parser, which few functions need.
+    const { readShownPart, viewScript } = await import('./view-script.js');
+    const part = await readShownPart(this.#artifacts, stored);
+    return this.#cached(name, () => viewScript(part));
   }
 
   #cached<Value>(name: string, make: () => Value): Value {

@@ -10,21 +10,24 @@ import { CachedViews } from './cached-views.js';
 import { ComparePage } from './compare-page.js';
 import { FunctionPage } from './function-page.js';
 import type { FunctionReading, FunctionView } from './read-function.js';
+import type { StoredScript } from './view-script.js';
 
 const siteOf = oncePerThread(({ config }): Site => createSite(config, readAssets()));
-const viewsOf = oncePerThread(({ blobs }) => new CachedViews(blobs));
+const viewsOf = oncePerThread((deps) => new CachedViews(deps));
 
 /** The page of a function or of one of its releases. */
 export const FUNCTION_DOCUMENT: Derivation<{
   reading: FunctionReading;
+  /** The script of the displayed version, if the registry has it. */
+  script?: StoredScript;
   policies: readonly SigningPolicy[];
   /** Whether the address names the release. */
   ofRelease: boolean;
   isIndexed: boolean;
 }> = {
   name: 'function-page',
-  async derive(deps, { reading, policies, ofRelease, isIndexed }) {
-    const view = await readView(deps, reading);
+  async derive(deps, { reading, script, policies, ofRelease, isIndexed }) {
+    const view = await readView(deps, reading, script);
     const { name, known, definition } = view;
     const title = `${name.group}/${name.kind}`;
     return renderPage(siteOf(deps), {
@@ -43,7 +46,11 @@ export const FUNCTION_DOCUMENT: Derivation<{
   },
 };
 
-async function readView(deps: DeriveDeps, reading: FunctionReading): Promise<FunctionView> {
+async function readView(
+  deps: DeriveDeps,
+  reading: FunctionReading,
+  script: StoredScript | undefined,
+): Promise<FunctionView> {
   const views = viewsOf(deps);
   const { known, name, stored, version: shown } = reading;
   const definition = await readDefinition(deps, stored);
@@ -57,6 +64,7 @@ async function readView(deps: DeriveDeps, reading: FunctionReading): Promise<Fun
     definition,
     ...(known && { known: { ...known, ...(await readReadme(views, known.release)) } }),
     version: views.version(digest, definition, version, schemaUrl),
+    ...(script && { script: await views.script(script) }),
   };
 }
 

@@ -38,7 +38,7 @@ export function FunctionPage({ view, policies }: { view: FunctionView; policies:
       <div class="function-main">
         {isYanked ? null : <UseSection view={view} />}
         <ConfigSection view={view} />
-        <RuntimeSection version={view.version.version} />
+        <RuntimeSection version={view.version.version} script={view.script} />
         <SignatureSection view={view} />
         <ReadmeSection view={view} />
         <ReleasesSection view={view} policies={policies} />

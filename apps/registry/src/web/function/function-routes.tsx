@@ -2,13 +2,13 @@ import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { displayedRelease, findPredecessor } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
-import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
 import { compareReleasesPath, functionPath, releasePath } from '../addresses.js';
 import { derivedPageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
+import { type FindScriptDeps, findScript } from './find-script.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from './function-document.js';
 import type { ReadFunctionDeps } from './read-function.js';
 import { readFunction } from './read-function.js';
@@ -41,10 +41,7 @@ export const FUNCTION_PAGE_ROUTES = {
   }),
 } as const;
 
-export interface FunctionPageDeps extends ReadFunctionDeps {
-  derived: DerivedDocuments;
-  site: Site;
-}
+export type FunctionPageDeps = ReadFunctionDeps & FindScriptDeps & { site: Site };
 
 export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): void {
   const { site, store, trust, derived } = deps;
@@ -72,8 +69,10 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
     }
     const ofRelease = wanted.release !== undefined;
     const isIndexed = !ofRelease && version === undefined;
+    const script = await findScript(c, deps, reading);
     return derivedPageResponse(c, derived, FUNCTION_DOCUMENT, {
       reading,
+      ...(script && { script }),
       policies: trust.policies,
       ofRelease,
       isIndexed,

@@ -24,6 +24,7 @@ import { findFunction, findReleaseHead, takenDownError } from '../../store/find-
 import type { RenderedMarkdown } from '../markdown.js';
 import type { VersionView } from './cached-views.js';
 import { releaseVerdict, type SignatureState, signatureStates } from './signature-states.js';
+import type { ScriptView } from './view-script.js';
 
 /**
  * What is known about a function with one of its releases, or as upstream catalogs have it. It names definition and
@@ -46,11 +47,13 @@ export interface FunctionReading {
   versions: string[];
 }
 
-/** A reading with what is derived from the definition and the README. Components are functions of it. */
+/** A reading with what is derived from the definition, the README, and the script. Components are functions of it. */
 export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'> {
   definition: FunctionDefinition;
   known?: KnownRelease & { readme?: RenderedMarkdown };
   version: VersionView;
+  /** The script of the version, if the registry has it. */
+  script?: ScriptView;
 }
 
 export interface KnownRelease {

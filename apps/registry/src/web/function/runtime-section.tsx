@@ -2,35 +2,26 @@ import { pinnedImage } from '@krmhub/catalog';
 import type { ContainerRuntime, ExecRuntime, FunctionVersion } from '@krmhub/schema';
 import { DefinitionList } from '../parts/definition-list.js';
 import { ExternalLink, Text } from '../parts/text.js';
+import { Script } from './script.js';
+import type { ScriptView } from './view-script.js';
 
 const MAX_PLATFORMS = 50;
 
 /** Shows how the function runs and what it can access. */
-export function RuntimeSection({ version }: { version: FunctionVersion }) {
+export function RuntimeSection({
+  version,
+  script,
+}: {
+  version: FunctionVersion;
+  script?: ScriptView | undefined;
+}) {
   const { container, exec, starlark } = version.runtime;
   return (
     <section aria-labelledby="runtime">
       <h2 id="runtime">Runtime and permissions</h2>
       {container === undefined ? null : <Container container={container} />}
       {exec === undefined ? null : <Executables exec={exec} />}
-      {starlark === undefined ? null : (
-        <>
-          <p>
-            A Starlark script that the orchestrator interprets. It has access only to its input: no files, no
-            network.
-          </p>
-          <DefinitionList
-            items={[
-              [
-                'Script',
-                <code>
-                  <Text value={starlark} max={1_000} />
-                </code>,
-              ],
-            ]}
-          />
-        </>
-      )}
+      {starlark === undefined ? null : <Script reference={starlark} script={script} />}
       <p>
         {version.idempotent
           ? 'Idempotent according to its publisher: a second run on its output changes nothing.'

@@ -1,0 +1,83 @@
+import {
+  getArtifactType,
+  type ManifestStore,
+  mainLayer,
+  type OciDigest,
+  parseReference,
+  type Reference,
+  readManifest,
+} from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema';
+import type { DerivedDocuments } from '../../derive/derived-documents.js';
+import type { RegistryContext } from '../../http/context.js';
+import type { Site } from '../site.js';
+import type { FunctionReading } from './read-function.js';
+import { SCRIPT_REFERENCE } from './script-reference.js';
+import type { StoredScript } from './view-script.js';
+
+export interface FindScriptDeps {
+  store: Pick<ManifestStore, 'manifest' | 'manifestDescriptor' | 'blob'>;
+  derived: DerivedDocuments;
+  site: Pick<Site, 'publicUrl'>;
+}
+
+/** Bytes of a manifest that is read for each request. Manifests of scripts have less than one kilobyte. */
+const MAX_MANIFEST_BYTES = 16_384;
+
+/**
+ * Returns the script of the displayed version; undefined if it has none, or if the registry does not have its bytes now.
+ * Every request looks them up, so a deleted script disappears from the page at once.
+ */
+export async function findScript(
+  c: RegistryContext,
+  { store, derived, site }: FindScriptDeps,
+  { stored, version }: Pick<FunctionReading, 'stored' | 'version'>,
+): Promise<StoredScript | undefined> {
+  const json = await derived.bytes(c, SCRIPT_REFERENCE, { stored, version });
+  const text = JSON.parse(new TextDecoder().decode(json)) as string | null;
+  const reference = text === null ? undefined : readOciReference(text);
+  if (reference?.digest === undefined || !isOwnHost(c, site, reference.registry)) return undefined;
+  const { repository } = reference;
+  const layer = await findLayer(store, repository, reference.digest);
+  const blob = layer && (await store.blob(repository, layer));
+  return blob?.place === 'artifacts' ? { file: blob.file, size: blob.size } : undefined;
+}
+
+function readOciReference(text: string): Reference | undefined {
+  if (!text.startsWith('oci://')) return undefined;
+  return orUndefined(() => parseReference(text));
+}
+
+/** Without a public URL, the host of the request is that of the registry, as in the challenges of `/v2/`. */
+function isOwnHost(c: RegistryContext, { publicUrl }: Pick<Site, 'publicUrl'>, host: string): boolean {
+  const own =
+    publicUrl === undefined ? (c.req.header('host') ?? new URL(c.req.url).host) : new URL(publicUrl).host;
+  return own.toLowerCase() === host.toLowerCase();
+}
+
+/** Returns the digest of the script in an artifact; undefined for a missing manifest and for another artifact. */
+async function findLayer(
+  store: FindScriptDeps['store'],
+  repository: string,
+  digest: OciDigest,
+): Promise<OciDigest | undefined> {
+  const { size = Number.POSITIVE_INFINITY } = (await store.manifestDescriptor(repository, digest)) ?? {};
+  if (size > MAX_MANIFEST_BYTES) return undefined;
+  const found = await store.manifest(repository, digest);
+  if (found === undefined) return undefined;
+  return orUndefined(() => {
+    const manifest = readManifest(found.bytes, found.mediaType);
+    const isScript = manifest.kind === 'image' && getArtifactType(manifest) === 'starlark';
+    return isScript ? mainLayer(manifest.image, 'starlark').digest : undefined;
+  });
+}
+
+/** Returns undefined where a text from a publisher is not what it should be. */
+function orUndefined<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof KrmhubError) return undefined;
+    throw error;
+  }
+}
