@@ -146,17 +146,34 @@ const CASES: Case[] = [
   runtime(
     'starlark/reference',
     'starlark: «oci://Acme.Example/Fn:v1',
-    'starlark: oci://acme.example/fn:v1.2.3',
+    `starlark: oci://acme.example/fn:v1.2.3@sha256:${SHA}`,
   ),
   runtime('starlark/reference', 'starlark: «git::oci://acme.example/fn:v1.2.3'),
-  runtime('starlark/reference', 'starlark: «./fn.star', 'starlark: https://acme.example/v1.2.3/fn.star'),
+  runtime(
+    'starlark/reference',
+    'starlark: «./fn.star',
+    `starlark: https://acme.example/v1.2.3/fn.star#sha256=${SHA}`,
+  ),
   runtime(
     'starlark/unpinned',
     'starlark: «https://acme.example/fn.star',
     `starlark: oci://acme.example/fn@sha256:${SHA}`,
   ),
+  // What pins images and programs of other kinds: krmhub runs none of these scripts.
+  ...[
+    'oci://acme.example/fn:v1.2.3',
+    'https://acme.example/v1.2.3/fn.star',
+    `https://acme.example/${SHA}/fn.star`,
+    `git::https://acme.example/fns.git//fn.star?ref=${'b'.repeat(40)}`,
+  ].map((reference) =>
+    runtime(
+      'starlark/unpinned',
+      `starlark: «${reference}`,
+      `starlark: ${reference}${reference.startsWith('oci:') ? '@sha256:' : '#sha256='}${SHA}`,
+    ),
+  ),
   {
-    ...runtime('starlark/not-in-kep-schema', 'starlark: «https://acme.example/v1.2.3/fn.star'),
+    ...runtime('starlark/not-in-kep-schema', `starlark: «https://acme.example/fn.star#sha256=${SHA}`),
     ruleset: 'kep',
   },
 

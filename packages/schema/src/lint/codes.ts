@@ -176,7 +176,8 @@ export const LINT_RULES = {
   },
   'starlark/unpinned': {
     severity: 'warning',
-    summary: 'The reference is not pinned, so the script can change. krmhub runs only scripts with a digest.',
+    summary:
+      'No digest verifies the script, so krmhub does not run it. A release or commit is not sufficient.',
     fix: 'Add the digest: `oci://…@sha256:DIGITS` or `https://…#sha256=DIGITS`.',
   },
   'starlark/not-in-kep-schema': {

@@ -10,8 +10,6 @@ import { checkCredentials } from './link.js';
 import type { Report, Rule } from './rule.js';
 
 const REFERENCE = /^(?:https|oci|git|ssh|git\+https|git\+ssh):\/\/[^\s/?#]+[^\s]*$/i;
-/** Matches a reference that is pinned by a commit, a digest, or a release. */
-const PIN = /(?:^|[^a-f0-9])(?:[a-f0-9]{40}|[a-f0-9]{64})(?![a-f0-9])|(?:^|[^\d.])v?\d+\.\d+\.\d+(?![\d.])/;
 
 /** Checks exec and Starlark runtimes, and that a runtime exists. */
 export const program: Rule = (draft, report) => {
@@ -107,10 +105,12 @@ function checkBin(bin: string, path: Path, report: Report): void {
 
 function checkScript(script: string, path: Path, report: Report): void {
   report('starlark/not-in-kep-schema', path, 'the schema of KEP-2906 has no Starlark runtime');
-  if (!checkReference(readScriptReference(script).uri, path, 'starlark/reference', report)) return;
-  if (!PIN.test(script)) {
-    report('starlark/unpinned', path, `${quote(script)} is not pinned`, {
-      hint: 'Add the digest of the script, as https://…#sha256=DIGITS.',
-    });
-  }
+  const { uri, digest } = readScriptReference(script);
+  if (!checkReference(uri, path, 'starlark/reference', report) || digest !== undefined) return;
+  // A release or a commit does not verify the bytes, so it is not sufficient.
+  report('starlark/unpinned', path, `no digest verifies ${quote(script)}`, {
+    hint: /^oci:/i.test(uri)
+      ? 'Add the digest of its manifest, as oci://…@sha256:DIGITS.'
+      : 'Add the digest of the script, as https://…#sha256=DIGITS.',
+  });
 }
