@@ -16,13 +16,37 @@ import { lengthOf } from './length.js';
 const ELEMENT_BYTES = 16;
 
 export function all(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-  checkPositional('all', args, kwargs, 1, 1);
-  return wantIterable('all', 1, args[0] as Value, thread).every(isTrue);
+  return !hasElement('all', false, thread, args, kwargs);
 }
 
 export function any(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
-  checkPositional('any', args, kwargs, 1, 1);
-  return wantIterable('any', 1, args[0] as Value, thread).some(isTrue);
+  return hasElement('any', true, thread, args, kwargs);
+}
+
+/** Reports whether an element has this truth. Takes no element after that one: an iterable may have no end. */
+function hasElement(
+  name: string,
+  truth: boolean,
+  thread: Thread,
+  args: readonly Value[],
+  kwargs: Kwargs,
+): boolean {
+  checkPositional(name, args, kwargs, 1, 1);
+  const iterable = args[0] as Value;
+  if (iterable instanceof Range) {
+    // 0 is at most once in it.
+    const zeros = iterable.contains(0) ? 1 : 0;
+    return truth ? iterable.size > zeros : zeros > 0;
+  }
+  const iterator = iterable instanceof HeapValue ? iterable.iterator() : undefined;
+  if (iterator === undefined) {
+    return wantIterable(name, 1, iterable, thread).some((element) => isTrue(element) === truth);
+  }
+  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
+    thread.step(1);
+    if (isTrue(next.value) === truth) return true;
+  }
+  return false;
 }
 
 export function enumerate(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
@@ -214,8 +238,14 @@ function whileIterating<Result>(iterable: Value, run: () => Result): Result {
 
 export function zip(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
   if (kwargs.length > 0) throw new EvaluationError('zip does not accept keyword arguments');
+  // Of a range, only what fits the shortest.
+  const shortest = args.reduce<number>(
+    (least, value) => Math.min(least, lengthOf(value) ?? least),
+    Number.POSITIVE_INFINITY,
+  );
   const columns = args.map((value, index) => {
-    const elements = elementsOrUndefined(value, thread);
+    const isLong = value instanceof Range && value.size > shortest;
+    const elements = elementsOrUndefined(isLong ? value.slice(0, shortest, 1) : value, thread);
     if (elements !== undefined) return elements;
     throw new EvaluationError(`zip: argument #${index + 1} is not iterable: ${typeName(value)}`);
   });

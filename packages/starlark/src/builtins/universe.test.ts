@@ -28,7 +28,13 @@ test.each<[string, Value[], string]>([
   ['abs', [-(2n ** 70n)], '1180591620717411303424'],
   ['abs', [float(-1.5)], '1.5'],
   ['all', [list(1, 0)], 'False'],
+  ['all', [new Range(1, 1e15, 1)], 'True'],
+  ['all', [new Range(-9, 1e15, 3)], 'False'],
+  ['all', [new Range(0, 0, 1)], 'True'],
   ['any', [list(0, 1)], 'True'],
+  ['any', [new Range(0, 1e15, 1)], 'True'],
+  ['any', [new Range(0, 1, 1)], 'False'],
+  ['any', [new Range(5, 5, 1)], 'False'],
   ['bool', [list()], 'False'],
   ['bytes', ['é'], 'b"é"'],
   ['bytes', [list(104, 255)], 'b"h\\xff"'],
@@ -60,6 +66,8 @@ test.each<[string, Value[], string]>([
   ['str', [new Bytes(Uint8Array.of(97, 255))], '"a\ufffd"'],
   ['tuple', [list(1)], '(1,)'],
   ['type', [null], '"NoneType"'],
+  ['zip', [new Range(2, 1e15, 3), list('a', 'b')], '[(2, "a"), (5, "b")]'],
+  ['zip', [new Range(0, 1e15, 1), new Range(3, 3, 1)], '[]'],
   ['zip', [list(1, 2), list('a')], '[(1, "a")]'],
 ])('%s: case %#', (name, args, expected) => {
   expect(repr(run(name, args), thread)).toBe(expected);
@@ -199,18 +207,7 @@ describe('methods', () => {
 test('functions that make something large end in an error', () => {
   const small = () => new Thread({ limits: { maxMemoryBytes: 1_000_000, maxSteps: 1_000_000 } });
   const huge = new Range(0, 1e12, 1);
-  for (const name of [
-    'list',
-    'tuple',
-    'sorted',
-    'reversed',
-    'set',
-    'enumerate',
-    'all',
-    'max',
-    'bytes',
-    'zip',
-  ]) {
+  for (const name of ['list', 'tuple', 'sorted', 'reversed', 'set', 'enumerate', 'max', 'bytes', 'zip']) {
     expect(() => run(name, [huge], NO_KWARGS, small()), name).toThrow(/too (much memory|many steps)/);
   }
   expect(() => run('int', ['9'.repeat(200_000)])).toThrow('int: more than 100000 digits');
