@@ -84,6 +84,7 @@ function executeChunk(chunk: Chunk, format: ChunkFile['format'], runs: boolean):
     recursion: options.has('recursion'),
     globalReassign: options.has('globalreassign'),
     topLevelControl: options.has('toplevelcontrol'),
+    loadBindsGlobally: options.has('loadbindsglobally'),
   };
   try {
     const tree = parse(source, { file });

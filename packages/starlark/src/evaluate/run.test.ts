@@ -145,6 +145,16 @@ print([f() for f in fs])`);
     expect(failure('load("m.star", "x")').message).toContain('load not implemented');
   });
 
+  it('makes loaded names globals only in the dialect for that', () => {
+    const names = (loadBindsGlobally: boolean) => {
+      const text = 'load("m.star", "value", y="value")\ndef f(): return y\nz = value + f()';
+      const program = compile(parse(text), { dialect: { loadBindsGlobally } });
+      return Object.fromEntries(run(program, { load: () => new Map([['value', 1]]) }).globals);
+    };
+    expect(names(false)).toEqual({ f: expect.anything(), z: 2 });
+    expect(names(true)).toEqual({ value: 1, y: 1, f: expect.anything(), z: 2 });
+  });
+
   it('freezes globals', () => {
     const { globals } = run(compile(parse('x = [1, {"a": []}]')));
     expect(repr(globals.get('x')!)).toBe('[1, {"a": []}]');

@@ -10,6 +10,8 @@ export interface Dialect {
   globalReassign: boolean;
   /** `if`, `for` and `while` outside of functions. */
   topLevelControl: boolean;
+  /** `load` binds global names, which a program that loads this one sees. Old programs need it. */
+  loadBindsGlobally: boolean;
 }
 
 /** The specification's own language, with sets: each run ends, and a global name has one value. */
@@ -19,13 +21,15 @@ export const DEFAULT_DIALECT: Readonly<Dialect> = {
   recursion: false,
   globalReassign: false,
   topLevelControl: false,
+  loadBindsGlobally: false,
 };
 
-/** All features. */
+/** All features that allow more programs. */
 export const PERMISSIVE_DIALECT: Readonly<Dialect> = {
   set: true,
   while: true,
   recursion: true,
   globalReassign: true,
   topLevelControl: true,
+  loadBindsGlobally: false,
 };

@@ -116,10 +116,14 @@ export class Names {
     return { binding, isNew: existing === undefined };
   }
 
-  /** Binds a loaded name: visible in this file only. */
+  /** Binds a loaded name: visible in this file only, unless the dialect makes it a global. */
   bindLoaded(identifier: Identifier): void {
     const { name } = identifier;
-    const { globalReassign } = this.options.dialect;
+    const { globalReassign, loadBindsGlobally } = this.options.dialect;
+    if (loadBindsGlobally) {
+      this.assign(identifier);
+      return;
+    }
     if (!globalReassign && (this.#file.bindings.has(name) || this.#globals.has(name))) {
       this.problem(identifier.start, `cannot reassign top-level ${name}`);
     }

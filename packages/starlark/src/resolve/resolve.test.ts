@@ -34,6 +34,10 @@ describe('names', () => {
       '4:11: cannot reassign top-level x',
     ]);
     expect(problems(text, { globalReassign: true })).toEqual([]);
+    expect(problems('load("m", "x")\nload("m", "x")', { loadBindsGlobally: true })).toEqual([
+      '2:11: cannot reassign global x declared at input.star:1:11',
+    ]);
+    expect(problems(text, { globalReassign: true, loadBindsGlobally: true })).toEqual([]);
   });
 
   it('are all reported, in the order of the source', () => {
