@@ -123,6 +123,32 @@ describe('a change of a document', () => {
     expect(edit(text, (root) => set(root, 'd', number(2)))).toBe(text.replace('d: 1', 'd: 2'));
   });
 
+  it('keeps a comment on the line of the key of a block', () => {
+    const text = `spec: # what
+  # of the selector
+  selector: #short
+    app: web
+  "ports" : # all
+    # the first
+    - 80 # http
+  # flow
+  args: [a] # none
+  empty: # nothing
+`;
+    const changed = edit(text, (root) => {
+      set(at(root, 'spec', 'selector'), 'tier', yamlString('front'));
+      (at(root, 'spec', 'ports') as { items: YamlNode[] }).items.push(number(443));
+    });
+    expect(changed).toBe(
+      text
+        .replace('app: web\n', 'app: web\n    tier: front\n')
+        .replace('# http\n', '# http\n    - 443\n')
+        .replace('"ports" :', '"ports":'),
+    );
+    const replaced = edit('a: # one\n  b: 1\nc: 2\n', (root) => set(root, 'a', number(1)));
+    expect(readYamlTree(replaced!, 'it')).toEqual(readYamlTree('a: 1\nc: 2\n', 'it'));
+  });
+
   it('refuses what it cannot pair: anchors and aliases', () => {
     expect(edit('a: &x {b: 1}\nc: *x\n', (root) => set(root, 'd', number(1)))).toBeUndefined();
   });

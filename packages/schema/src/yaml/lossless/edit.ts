@@ -1,4 +1,17 @@
-import { isMap, isScalar, isSeq, type Node, Pair, parseDocument, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  Pair,
+  parseDocument,
+  Scalar,
+  visit,
+  YAMLMap,
+  YAMLSeq,
+} from 'yaml';
 import { LOSSLESS_LIMITS } from './read.js';
 import { isCertainlyText, type YamlList, type YamlMap, type YamlNode, type YamlScalar } from './tree.js';
 
@@ -21,6 +34,7 @@ export function editYaml(text: string, { before, after, originOf }: YamlChange):
   if (document.errors.length > 0 || document.contents === null) return undefined;
   const paired = new Map<YamlNode, Node>();
   if (!pair(before, document.contents as Node, paired, 0)) return undefined;
+  keepKeyComments(document, text);
   document.contents = new Editor(paired, originOf).node(after, document.contents as Node) as never;
   return document.toString({
     lineWidth: 0,
@@ -49,6 +63,21 @@ function pair(tree: YamlNode, node: Node, paired: Map<YamlNode, Node>, depth: nu
       return isScalar(other) && other.value === key.value && pair(value, asNode(child), paired, depth + 1);
     })
   );
+}
+
+/** Gives `key: # comment` before a block to its key: the library takes it for a comment of the block, below the key. */
+function keepKeyComments(document: Document.Parsed, text: string): void {
+  visit(document, {
+    Pair(_, { key, value }) {
+      if (!isScalar(key) || !isCollection(value) || value.flow === true) return;
+      const [first = '', ...rest] = value.commentBefore?.split('\n') ?? [];
+      const afterKey = /[ \t]*:[ \t]+#([^\r\n]*)/y;
+      afterKey.lastIndex = key.range?.[1] ?? text.length;
+      if (first === '' || afterKey.exec(text)?.[1] !== first) return;
+      key.comment = first;
+      value.commentBefore = rest.length === 0 ? null : rest.join('\n');
+    },
+  });
 }
 
 function asNode(value: unknown): Node {
