@@ -27,12 +27,8 @@ export async function publishedScripts(
 function scriptTarget(io: Io, value: JsonValue, options: ScriptTarget): Reference {
   const { scriptRepository, registry, release } = options;
   const tag = release === undefined ? undefined : canonicalRelease(release);
-  const version = tag === undefined ? '' : `:${tag}`;
   if (scriptRepository !== undefined) {
-    const given = parseReference(scriptRepository);
-    if (given.digest === undefined && !/:[^/]*$/.test(scriptRepository.slice(given.registry.length))) {
-      return parseReference(`${scriptRepository}${version}`);
-    }
+    if (!/@|:[^/]*$/.test(scriptRepository.replace(/^[^/]*/, ''))) return tagged(scriptRepository, tag);
     throw new KrmhubError('usage', `--script-repository ${scriptRepository} has a tag or a digest`, {
       hint: 'Use HOST/REPOSITORY. The tag is the release.',
     });
@@ -41,5 +37,11 @@ function scriptTarget(io: Io, value: JsonValue, options: ScriptTarget): Referenc
   const group = textField(spec, 'group') ?? '';
   const kind = textField(objectField(spec, 'names'), 'kind') ?? '';
   const { host } = new URL(registryUrl(io, registry));
-  return parseReference(`${host}/scripts/${group.toLowerCase()}/${kebabCase(kind)}${version}`);
+  return tagged(`${host}/scripts/${group.toLowerCase()}/${kebabCase(kind)}`, tag);
+}
+
+/** Returns the reference of HOST/REPOSITORY; without a tag if the release is not known. */
+function tagged(name: string, tag: string | undefined): Reference {
+  const { registry, repository } = parseReference(`${name}:${tag ?? 'latest'}`);
+  return { registry, repository, ...(tag === undefined ? {} : { tag }) };
 }
