@@ -36,7 +36,8 @@ const STARTS = [
     search: ['apps/cli/dist/commands/search.js', 'apps/cli/dist/functions/search-functions.js'],
   },
   {
-    serve: ['apps/cli/dist/commands/serve.js', 'apps/cli/dist/operate/serve-registry.js'],
+    // Not the command: the help of all commands loads it too, where SQLite may be missing.
+    serve: ['apps/cli/dist/operate/serve-registry.js'],
     snapshots: ['apps/registry/dist/catalogs/snapshot-thread.js'],
     searches: ['apps/registry/dist/store/sqlite/search/search-thread.js'],
     documents: ['apps/registry/dist/server/derive-thread.js'],

@@ -124,17 +124,17 @@ beforeAll(async () => {
   const trust = { KRMHUB_TRUST: path.join(signed, 'policies.yaml') };
   await run(['trust', 'add', 'old', '--group', 'old.example.com', '--key', 'krmhub.pub'], trust, signed);
   for (const name of ['catalog.yaml.sigstore.json', 'catalog.bundle.json']) {
-    await run(['sign', 'catalog.yaml', '--key', key, '--output', path.join(signed, name)]);
+    await run(['sign', 'catalog.yaml', '--key', key, '--bundle', path.join(signed, name)]);
   }
   const bundle = path.join(signed, 'definition.yaml.sigstore.json');
   const release = ['--release', '1.0.0', '--readme', 'README.md'];
-  await run(['sign', 'definition.yaml', '--key', key, ...release, '--output', bundle]);
+  await run(['sign', 'definition.yaml', '--key', key, ...release, '--bundle', bundle]);
   writeFileSync(path.join(files, 'tests.json'), '{}');
   const type = 'https://slsa.dev/provenance/v1';
   const provenance = ['--predicate', 'tests.json', '--type', type];
   await run([
     ...['sign', 'definition.yaml', '--key', key, ...provenance],
-    ...['--output', path.join(signed, 'provenance.sigstore.json')],
+    ...['--bundle', path.join(signed, 'provenance.sigstore.json')],
   ]);
   const pem = readFileSync(path.join(signed, 'krmhub.pub'), 'utf8').trimEnd().replace(/^/gm, '      ');
   writeFileSync(path.join(files, 'policies.yaml'), `${policyHead}${pem}\n`);

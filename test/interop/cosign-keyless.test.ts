@@ -108,7 +108,7 @@ describe('files that an identity signs', () => {
     const token = stranger.token(builder);
     const signs = user.signs(builder, { ...sigstore, token: () => token });
     const { code, stderr } = await user.krmhub('sign', 'a.txt', ...signs);
-    expect([code, stderr]).toEqual([5, expect.stringContaining('the certificate authority (Fulcio) at')]);
+    expect([code, stderr]).toEqual([6, expect.stringContaining('the certificate authority (Fulcio) at')]);
     for (const part of token.split('.')) expect(stderr).not.toContain(part);
   });
 

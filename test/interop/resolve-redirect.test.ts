@@ -136,7 +136,7 @@ it('is not followed from a public address to a private one', ({ skip }) => {
   const refused = run(...PRIVATE.map((to) => resolve(PUBLIC, to)));
   for (const [at, to] of PRIVATE.entries()) {
     const { status, stderr, asked } = refused[at]!;
-    expect([to, status, stderr]).toEqual([to, 5, expect.stringContaining(REFUSED)]);
+    expect([to, status, stderr]).toEqual([to, 6, expect.stringContaining(REFUSED)]);
     expect(asked).toEqual([`${PUBLIC}/to/${to}`]);
   }
   const followed = run(
@@ -159,7 +159,7 @@ it('is not where a public catalog has an executable', ({ skip }) => {
   ];
   for (const to of ['127.0.0.1', 'localhost']) {
     const [refused] = run(install(PUBLIC, to));
-    expect([refused!.status, refused!.stderr]).toEqual([5, expect.stringContaining(REFUSED)]);
+    expect([refused!.status, refused!.stderr]).toEqual([6, expect.stringContaining(REFUSED)]);
     expect(refused!.stderr).toContain('A document from a public server refers to it');
     expect(new Set(refused!.asked)).toEqual(new Set([`${PUBLIC}/exec/${to}`]));
   }

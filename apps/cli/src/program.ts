@@ -112,7 +112,7 @@ Examples:
 
 Exit codes: 0 success, 1 problems found or request rejected, 2 usage error, 3
 not found, 4 not trusted or digest mismatch, 5 registry, network, or disk, 6 not
-signed in or not allowed. With -o json, an error is a JSON object on stdout, too.`,
+signed in or not allowed. With -o json, an error is also JSON on stdout.`,
     );
   program.hook('preAction', (_, command) => {
     io.jsonErrors = command.opts().output === 'json';

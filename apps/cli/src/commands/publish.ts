@@ -30,8 +30,9 @@ export function registerPublish(program: Command, io: Io): void {
 A release is immutable: publishing the same bytes again changes nothing, and the
 registry rejects other bytes. The command checks all releases before it
 publishes the first one. It rejects changes that break users of the previous
-release, unless you use --allow-breaking. A Starlark script that a definition names by its
-path is pushed first, and the release gets its reference and digest.
+release, unless you use --allow-breaking. A Starlark script that a definition
+names by its path is pushed first, and the release gets its reference and
+digest.
 
 Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md

@@ -95,7 +95,7 @@ describe('krmhub kpt exec', () => {
       'a file of this machine',
       () => [`${here}=./fn#sha256=${'0f'.repeat(32)}`],
       INPUT,
-      5,
+      6,
       'cannot run the executable fn: cannot fetch ./fn',
     ],
     [

@@ -173,7 +173,7 @@ it('reads bundles before other referrers', async () => {
 
 it('reports a failing registry, not a missing signature', async () => {
   const { code, bundles } = await verified({ referrers: [{}], status: 403 });
-  expect([code, bundles]).toEqual([5, []]);
+  expect([code, bundles]).toEqual([6, []]);
 });
 
 it('reads signatures of older cosign versions', async () => {
