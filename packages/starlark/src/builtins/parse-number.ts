@@ -34,14 +34,17 @@ function parseDigits(digits: string, radix: number): bigint | undefined {
   return value;
 }
 
-const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?$/i;
-const HEXADECIMAL = /^([+-]?)0x([0-9a-f]*)\.?([0-9a-f]*)p([+-]?[0-9]+)$/i;
+/** Longer texts are not numbers: reading takes time that grows with the square of the digits. */
+const MAX_FLOAT_LENGTH = 100_000;
+const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?$/i;
+const HEXADECIMAL = /^([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?p([+-]?[0-9]+)$/i;
 
 /**
  * Parses a float as Go's ParseFloat: decimal, or hexadecimal with binary exponent; an underscore may separate digits.
  * Returns an infinity for numbers that are too large, and undefined for other text.
  */
 export function parseFloatText(text: string): number | undefined {
+  if (text.length > MAX_FLOAT_LENGTH) return undefined;
   const hexadecimal = /^[+-]?0x/i.test(text);
   const plain = text.replace(hexadecimal ? /(?<=[0-9a-fx])_(?=[0-9a-f])/gi : /(?<=[0-9])_(?=[0-9])/g, '');
   if (hexadecimal) return parseHexadecimal(plain);

@@ -186,7 +186,7 @@ function sortByKeys(
     return order.sort(([x], [y]) => sign * compare(x, y, thread)).map(([, item]) => item);
   } catch (error) {
     throw error instanceof EvaluationError && error.limit === undefined
-      ? comparisonError(keys, reverse, error)
+      ? comparisonError(keys, reverse, error, thread)
       : error;
   }
 }
@@ -198,14 +198,19 @@ const INSERTION_LENGTH = 20;
  * Returns the error for values without order. starlark-go goes on after one, with the values as not less, and reports
  * the last: scripts and suites that expect its message get it for short lists.
  */
-function comparisonError(keys: readonly Value[], reverse: boolean, first: EvaluationError): EvaluationError {
+function comparisonError(
+  keys: readonly Value[],
+  reverse: boolean,
+  first: EvaluationError,
+  thread: Thread,
+): EvaluationError {
   if (keys.length > INSERTION_LENGTH) return first;
   let last = first;
   const isLess = (x: Value, y: Value) => {
     try {
-      return compare(x, y) < 0;
+      return compare(x, y, thread) < 0;
     } catch (error) {
-      if (!(error instanceof EvaluationError)) throw error;
+      if (!(error instanceof EvaluationError) || error.limit !== undefined) throw error;
       last = error;
       return false;
     }

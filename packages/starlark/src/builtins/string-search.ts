@@ -1,6 +1,7 @@
 import { countRunes, runeWidth } from '../text/utf8.js';
 import type { MethodBody } from '../values/builtin.js';
 import { EvaluationError } from '../values/evaluation-error.js';
+import { indexOfPart, lastIndexOfPart } from '../values/search.js';
 import { isAscii, stringLength } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
@@ -17,13 +18,13 @@ type Method = readonly [string, MethodBody<string>];
 export const SEARCH_METHODS: readonly Method[] = [
   ['count', count],
   ['endswith', withAffix('endswith', (text, affix) => text.endsWith(affix))],
-  ['find', finder('find', (text, part) => text.indexOf(part), true)],
-  ['index', finder('index', (text, part) => text.indexOf(part), false)],
+  ['find', finder('find', firstIndexOf, true)],
+  ['index', finder('index', firstIndexOf, false)],
   ['removeprefix', removeprefix],
   ['removesuffix', removesuffix],
   ['replace', replace],
-  ['rfind', finder('rfind', lastIndexOf, true)],
-  ['rindex', finder('rindex', lastIndexOf, false)],
+  ['rfind', finder('rfind', lastIndexOfPart, true)],
+  ['rindex', finder('rindex', lastIndexOfPart, false)],
   ['startswith', withAffix('startswith', (text, affix) => text.startsWith(affix))],
 ];
 
@@ -45,44 +46,39 @@ function count(thread: Thread, text: string, args: readonly Value[], kwargs: Kwa
   checkPositional('count', args, kwargs, 1, 3);
   const sought = toByteString(wantString('count', 1, args[0] as Value));
   const { bytes } = part('count', thread, text, args);
-  return occurrences(bytes, sought);
+  return occurrences(bytes, sought, thread);
 }
 
 /** Returns how often a part occurs without overlap; the empty part occurs around each code point. */
-function occurrences(bytes: string, sought: string): number {
+export function occurrences(bytes: string, sought: string, thread: Thread): number {
   if (sought === '') return countRunes(bytes) + 1;
   let result = 0;
-  for (let index = bytes.indexOf(sought); index >= 0; index = bytes.indexOf(sought, index + sought.length)) {
-    result++;
+  for (let from = 0; ; result++) {
+    const index = indexOfPart(bytes, sought, from, thread);
+    if (index < 0) break;
+    from = index + sought.length;
   }
   return result;
 }
 
 function finder(
   name: string,
-  find: (bytes: string, sought: string) => number,
+  find: (bytes: string, sought: string, thread: Thread) => number,
   optional: boolean,
 ): MethodBody<string> {
   return (thread, text, args, kwargs) => {
     checkPositional(name, args, kwargs, 1, 3);
     const sought = toByteString(wantString(name, 1, args[0] as Value));
     const { bytes, start } = part(name, thread, text, args);
-    const index = find(bytes, sought);
+    const index = find(bytes, sought, thread);
     if (index >= 0) return start + index;
     if (!optional) throw new EvaluationError(`${name}: substring not found`);
     return -1;
   };
 }
 
-/** JavaScript's own search from the end takes time that grows with the product of the lengths. */
-export function lastIndexOf(bytes: string, sought: string): number {
-  if (bytes.length * sought.length < 10_000) return bytes.lastIndexOf(sought);
-  const index = reversed(bytes).indexOf(reversed(sought));
-  return index < 0 ? -1 : bytes.length - index - sought.length;
-}
-
-function reversed(bytes: string): string {
-  return Buffer.from(bytes, 'latin1').reverse().toString('latin1');
+function firstIndexOf(bytes: string, sought: string, thread: Thread): number {
+  return indexOfPart(bytes, sought, 0, thread);
 }
 
 function withAffix(name: string, test: (bytes: string, affix: string) => boolean): MethodBody<string> {
@@ -129,22 +125,23 @@ function replace(thread: Thread, text: string, args: readonly Value[], kwargs: K
   readString(thread, text);
   const bytes = toByteString(text);
   const sought = toByteString(old);
-  const found = occurrences(bytes, sought);
+  const found = occurrences(bytes, sought, thread);
   const times = limit < 0 ? found : Math.min(limit, found);
   if (times === 0) return text;
   thread.step(times);
   allocateString(thread, bytes.length + times * (stringLength(substitute) - sought.length));
-  if (sought !== '' && times === found && isAscii(text)) return text.split(old).join(substitute);
-  return fromByteString(replaced(bytes, sought, toByteString(substitute), times));
+  const short = sought !== '' && sought.length <= 250;
+  if (short && times === found && isAscii(text)) return text.split(old).join(substitute);
+  return fromByteString(replaced(bytes, sought, toByteString(substitute), times, thread));
 }
 
-function replaced(bytes: string, sought: string, substitute: string, times: number): string {
+function replaced(bytes: string, sought: string, substitute: string, times: number, thread: Thread): string {
   const parts: string[] = [];
   let from = 0;
   for (let done = 0; done < times; done++) {
     // The empty part occurs before each code point, and at the end.
     const skipped = sought === '' && done > 0 ? runeWidth(bytes, from) : 0;
-    const index = sought === '' ? from + skipped : bytes.indexOf(sought, from);
+    const index = sought === '' ? from + skipped : indexOfPart(bytes, sought, from, thread);
     parts.push(bytes.slice(from, index), substitute);
     from = index + sought.length;
   }

@@ -3,6 +3,7 @@ import { runeAt, runeWidth, widthBefore } from '../text/utf8.js';
 import type { MethodBody } from '../values/builtin.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { List } from '../values/list.js';
+import { indexOfPart, lastIndexOfPart } from '../values/search.js';
 import { normalizeString } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
@@ -11,7 +12,7 @@ import { checkPositional, wantBool, wantString } from '../values/unpack-argument
 import type { Kwargs, Value } from '../values/value.js';
 import { wantInt, wantIterable } from './arguments.js';
 import { allocateString, fromByteString, readString, toByteString } from './byte-string.js';
-import { lastIndexOf } from './string-search.js';
+import { occurrences } from './string-search.js';
 
 type Method = readonly [string, MethodBody<string>];
 
@@ -78,13 +79,13 @@ function oneOf(characters: string, thread: Thread): (rune: number) => boolean {
 
 function partition(thread: Thread, text: string, args: readonly Value[], kwargs: Kwargs): Value {
   const [bytes, separator] = separated('partition', thread, text, args, kwargs);
-  const index = bytes.indexOf(separator);
+  const index = indexOfPart(bytes, separator, 0, thread);
   return index < 0 ? new Tuple([text, '', '']) : around(bytes, index, separator);
 }
 
 function rpartition(thread: Thread, text: string, args: readonly Value[], kwargs: Kwargs): Value {
   const [bytes, separator] = separated('rpartition', thread, text, args, kwargs);
-  const index = lastIndexOf(bytes, separator);
+  const index = lastIndexOfPart(bytes, separator, thread);
   return index < 0 ? new Tuple(['', '', text]) : around(bytes, index, separator);
 }
 
@@ -110,7 +111,7 @@ function around(bytes: string, index: number, separator: string): Tuple {
 function splitter(
   name: string,
   atSpace: (bytes: string, most: number) => string[],
-  atSeparator: (bytes: string, separator: string, most: number) => string[],
+  atSeparator: (bytes: string, separator: string, most: number, thread: Thread) => string[],
 ): MethodBody<string> {
   return (thread, text, args, kwargs) => {
     checkPositional(name, args, kwargs, 0, 2);
@@ -123,24 +124,32 @@ function splitter(
     if (separator === '') throw new EvaluationError('split: empty separator');
     readString(thread, text);
     const bytes = toByteString(text);
-    if (separator === null) thread.step(bytes.length / 4);
-    const parts =
-      separator === null ? atSpace(bytes, most) : atSeparator(bytes, toByteString(separator), most);
-    return listOf(parts, thread);
+    if (separator === null) {
+      thread.step(bytes.length / 4);
+      allocateParts(Math.min(countWords(bytes), most + 1), thread);
+      return listOf(atSpace(bytes, most), thread);
+    }
+    const sought = toByteString(separator);
+    allocateParts(Math.min(occurrences(bytes, sought, thread), most) + 1, thread);
+    return listOf(atSeparator(bytes, sought, most, thread), thread);
   };
+}
+
+/** Counts the memory of parts before they are made. */
+function allocateParts(count: number, thread: Thread): void {
+  thread.allocate(count * PART_BYTES);
 }
 
 function listOf(parts: readonly string[], thread: Thread): List {
   thread.step(parts.length);
-  thread.allocate(parts.length * PART_BYTES);
   return new List(parts.map(fromByteString));
 }
 
-function splitFromStart(bytes: string, separator: string, most: number): string[] {
+function splitFromStart(bytes: string, separator: string, most: number, thread: Thread): string[] {
   const parts: string[] = [];
   let from = 0;
   while (parts.length < most) {
-    const index = bytes.indexOf(separator, from);
+    const index = indexOfPart(bytes, separator, from, thread);
     if (index < 0) break;
     parts.push(bytes.slice(from, index));
     from = index + separator.length;
@@ -150,11 +159,29 @@ function splitFromStart(bytes: string, separator: string, most: number): string[
 }
 
 /** Separators are found from the start also here, so overlapping ones split as in `split`. */
-function splitFromEnd(bytes: string, separator: string, most: number): string[] {
-  const parts = bytes.split(separator);
-  const excess = parts.length - most;
-  if (excess <= 0) return parts;
-  return [parts.slice(0, excess).join(separator), ...parts.slice(excess)];
+function splitFromEnd(bytes: string, separator: string, most: number, thread: Thread): string[] {
+  if (most === 0) return [bytes];
+  const excess = occurrences(bytes, separator, thread) - most;
+  let head = 0;
+  let from = 0;
+  for (let skipped = 0; skipped <= excess; skipped++) {
+    head = indexOfPart(bytes, separator, from, thread);
+    from = head + separator.length;
+  }
+  const rest = splitFromStart(bytes.slice(from), separator, Infinity, thread);
+  return excess < 0 ? rest : [bytes.slice(0, head), ...rest];
+}
+
+/** Returns the number of parts between spaces. */
+function countWords(bytes: string): number {
+  let words = 0;
+  let inside = false;
+  for (let index = 0; index < bytes.length; index += runeWidth(bytes, index)) {
+    const space = isSpace(runeAt(bytes, index));
+    if (!space && !inside) words++;
+    inside = !space;
+  }
+  return words;
 }
 
 function splitSpace(bytes: string, most: number): string[] {
@@ -195,7 +222,9 @@ function splitlines(thread: Thread, text: string, args: readonly Value[], kwargs
   checkPositional('splitlines', args, kwargs, 0, 1);
   const keepEnds = args.length > 0 && wantBool('splitlines', 1, args[0] as Value);
   readString(thread, text);
-  const lines = toByteString(text).split('\n');
+  const bytes = toByteString(text);
+  allocateParts(occurrences(bytes, '\n', thread) + 1, thread);
+  const lines = bytes.split('\n');
   const last = lines.pop() as string;
   const ended = keepEnds ? lines.map((line) => `${line}\n`) : lines;
   return listOf(last === '' ? ended : [...ended, last], thread);

@@ -6,6 +6,7 @@ import { EvaluationError } from '../values/evaluation-error.js';
 import { StarlarkFloat } from '../values/float.js';
 import { type Int, intToDouble, isInt } from '../values/integer.js';
 import { List } from '../values/list.js';
+import { indexOfPart } from '../values/search.js';
 import { concatStrings, isAscii } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
@@ -160,9 +161,9 @@ export function isIn(thread: Thread, x: Value, y: Value): boolean {
     if (typeof x !== 'string') {
       throw new EvaluationError(`'in <string>' requires string as left operand, not ${typeName(x)}`);
     }
-    thread.step(y.length >> 6);
+    if (indexOfPart(y, x, 0, thread) >= 0) return true;
     // A part of a character is part of the string too: its bytes are.
-    return y.includes(x) || (!isAscii(x) && toByteString(y).includes(toByteString(x)));
+    return !isAscii(x) && indexOfPart(toByteString(y), toByteString(x), 0, thread) >= 0;
   }
   const found = y instanceof HeapValue ? y.contains(x, thread) : undefined;
   return found ?? fallBack(thread, 'in', x, y) === true;

@@ -102,6 +102,8 @@ export function spreadArguments(thread: Thread, args: readonly Value[], rest: Va
   }
   const elements = rest.elements(thread) ?? [];
   thread.step(elements.length);
+  // An array of the arguments, then the tuple or the parameters.
+  thread.allocate(elements.length * 16);
   return [...args, ...elements];
 }
 
@@ -111,6 +113,7 @@ export function spreadKeywords(thread: Thread, kwargs: Kwargs, rest: Value): Kwa
     throw new EvaluationError(`argument after ** must be a mapping, not ${typeName(rest)}`);
   }
   thread.step(rest.size);
+  thread.allocate(rest.size * 64);
   const all = [...kwargs];
   rest.forEach((key, value) => {
     if (typeof key !== 'string') {

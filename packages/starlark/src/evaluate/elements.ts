@@ -1,18 +1,12 @@
+import { sliceBytes } from '../values/bytes.js';
 import { Dict } from '../values/dict.js';
 import { EvaluationError } from '../values/evaluation-error.js';
 import { isInt } from '../values/integer.js';
 import { List } from '../values/list.js';
 import { repr } from '../values/repr.js';
-import { sliceSequence } from '../values/sequence.js';
+import { sliceLength } from '../values/sequence.js';
 import { StarlarkSet } from '../values/set.js';
-import {
-  byteString,
-  decodeString,
-  encodeString,
-  sliceString,
-  stringByteAt,
-  stringLength,
-} from '../values/string.js';
+import { decodeString, encodeString, sliceString, stringByteAt, stringLength } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
 import { typeName } from '../values/type-name.js';
@@ -43,7 +37,7 @@ function indexedLength(x: Value): number | undefined {
 }
 
 /** `x[key]`. */
-export function getIndex(_thread: Thread, x: Value, key: Value): Value {
+export function getIndex(thread: Thread, x: Value, key: Value): Value {
   if (x instanceof List || x instanceof Tuple) {
     const item = typeof key === 'number' ? x.items[key] : undefined;
     if (item !== undefined) return item;
@@ -58,7 +52,7 @@ export function getIndex(_thread: Thread, x: Value, key: Value): Value {
   const length = indexedLength(x);
   if (length !== undefined) {
     const index = indexIn(x, key, length);
-    const element = typeof x === 'string' ? stringByteAt(x, index) : (x as HeapValue).at(index);
+    const element = typeof x === 'string' ? stringByteAt(x, index) : (x as HeapValue).at(index, thread);
     if (element !== undefined) return element;
   }
   throw new EvaluationError(`unhandled index operation ${typeName(x)}[${typeName(key)}]`);
@@ -133,10 +127,11 @@ function sliceNumber(what: string, value: Value): number {
 }
 
 function sliceText(thread: Thread, text: string, start: number, end: number, step: number): string {
-  thread.allocate(Math.ceil(Math.abs(end - start) / Math.abs(step)) + 16);
+  const size = sliceLength(start, end, step);
+  thread.allocate(size + 16);
+  thread.step(size >> 6);
   if (step === 1) return sliceString(text, start, end);
-  const bytes = sliceSequence(Array.from(encodeString(text)), start, end, step);
-  return bytes.length === 1 ? byteString(bytes[0]!) : decodeString(Uint8Array.from(bytes));
+  return decodeString(sliceBytes(encodeString(text), start, end, step));
 }
 
 /** `x.name = value`. */

@@ -31,6 +31,9 @@ export function generateLoop(
 
 /** Elements of a comprehension between two counts of its memory. */
 const COUNTED = 1024;
+/** Memory of an element of a list, and of a list in addition. */
+const ELEMENT_BYTES = 16;
+const LIST_BYTES = 32;
 
 /** Writes a list or dict comprehension. */
 export function generateComprehension(writer: CodeWriter, { body, clauses }: Comprehension): string {
@@ -56,6 +59,7 @@ export function generateComprehension(writer: CodeWriter, { body, clauses }: Com
   generate(0);
   if (isDict) return result;
   const list = writer.temporary();
+  writer.write(`thread.allocate(${LIST_BYTES}+${result}.length%${COUNTED}*${ELEMENT_BYTES});`);
   writer.write(`${list}=new List(${result});`);
   return list;
 }
@@ -69,5 +73,5 @@ function writeElement(writer: CodeWriter, result: string, body: Comprehension['b
   }
   const element: Expression = body;
   writer.write(`${result}.push(${writer.expression(element)});`);
-  writer.write(`if(${result}.length%${COUNTED}===0)thread.allocate(${COUNTED * 16});`);
+  writer.write(`if(${result}.length%${COUNTED}===0)thread.allocate(${COUNTED * ELEMENT_BYTES});`);
 }

@@ -110,5 +110,8 @@ export function shiftInt(thread: Thread, operator: '<<' | '>>', x: Int, count: V
     return normalizeInt(BigInt(x) << BigInt(count));
   }
   if (typeof x === 'number' && x === (x | 0)) return x >> Math.min(count, 31);
+  const bits = Math.max(0, bitLength(x) - count);
+  thread.allocate(bits >> 3);
+  thread.step(bits >> 10);
   return normalizeInt(BigInt(x) >> BigInt(count));
 }

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { PERMISSIVE_DIALECT } from '../resolve/dialect.js';
 import { parse } from '../syntax/parse.js';
 import { EvaluationError, type ExceededLimit } from '../values/evaluation-error.js';
-import type { ThreadOptions } from '../values/thread.js';
+import { repr } from '../values/repr.js';
+import { Thread, type ThreadOptions } from '../values/thread.js';
+import type { Value } from '../values/value.js';
 import { compile } from './program.js';
 import { run } from './run.js';
 
@@ -19,6 +21,11 @@ function failure(text: string, options: ThreadOptions = {}): EvaluationError {
   throw new Error('did not fail');
 }
 
+/** Returns the `repr` of the global `x`. */
+function value(text: string): string {
+  return repr(run(compile(parse(text), { dialect: PERMISSIVE_DIALECT })).globals.get('x') as Value);
+}
+
 describe('limits', () => {
   it.each<[ExceededLimit, string]>([
     ['steps', 'while True: pass'],
@@ -33,6 +40,22 @@ describe('limits', () => {
     ['memory', 'x = {}\ni = 0\nwhile True:\n    x[i] = i\n    i += 1'],
     ['memory', 'x = [1]\nfor i in range(60): x = [x, x]\nrepr(x)'],
     ['memory', 'x = [[0] * 1000 for i in range(100000)]'],
+    ['steps', 'x = (10,) * 1000\nwhile True: 3 in x'],
+    ['steps', 'p = "b" + "a" * 3000\nt = ("b" + "a" * 2999 + "c") * 100\nwhile True: p in t'],
+    ['steps', 'p = "a" * 3000 + "b"\nt = "a" * 1000000\nwhile True: t.rfind(p)'],
+    ['steps', 'p = "b" + "a" * 1000\nt = ("b" + "a" * 999 + "c") * 100\nwhile True: t.split(p)'],
+    ['steps', 'p = "b" + "a" * 1000\nt = ("b" + "a" * 999 + "c") * 100\nwhile True: t.rpartition(p)'],
+    ['steps', 'p = b"b" + b"a" * 1000\nt = (b"b" + b"a" * 999 + b"c") * 100\nwhile True: p in t'],
+    ['memory', 'b = b"a" * 1000000\nwhile True: x = b[0:]'],
+    ['memory', 'b = b"a" * 10\nwhile True: x = b[0]'],
+    ['memory', 'x = []\nwhile True: x.append([i for i in range(1000)])'],
+    ['memory', 'x = []\nwhile True: x.append([0 for i in []])'],
+    ['memory', 'def f(*args): return args\nx = [0] * 1000\nwhile True: f(*x)'],
+    ['memory', 'def f(*args): return args\nx = "a" * 100000\nwhile True: f(*x.elems())'],
+    ['memory', 'x = "," * 500000\nx.split(",")'],
+    ['memory', 'x = "\\n" * 500000\nx.splitlines()'],
+    ['memory', 'x = "a " * 250000\nx.split()'],
+    ['memory', 'x = 3\nfor i in range(15): x *= x\nwhile True: x >> 1'],
     ['output', 'while True: print("a" * 1000)'],
     ['depth', 'def f(x): return f(x) + 1\nf(1)'],
     ['depth', 'def f(x): return sorted([1, 2], key = lambda y: f(y))\nf(1)'],
@@ -45,6 +68,43 @@ describe('limits', () => {
     const variables = Array.from({ length: 3000 }, (_, i) => `    x${i} = n + ${i}\n`).join('');
     const text = `def f(n):\n${variables}    return f(n + 1)\nf(0)`;
     expect(failure(text, { limits: { ...LIMITS, maxSteps: 1e9, maxDepth: 1e6 } }).limit).toBe('depth');
+  });
+
+  it('hold for ranges of any step', () => {
+    const one = 'r = range(1)\nfor i in range(40): r = r[::2147483647]\n';
+    expect(value(`${one}x = [len(r), list(r), "a" * len(r), [i for i in r]]`)).toBe('[1, [0], "a", [0]]');
+    expect(value('x = list(range(10)[::2147483647][::-2147483648 + 1])')).toBe('[0]');
+    expect(value('x = [range(10)[8:2:-2], range(3)[3:], list(range(5)[::-1])]')).toBe(
+      '[range(8, 2, -2), range(3, 3), [4, 3, 2, 1, 0]]',
+    );
+    const long = 'r = range(-(1 << 53) + 1, (1 << 53) - 1)';
+    expect(failure(long).message).toContain('out of range');
+    expect(failure(`${one}while True: r = r[::2147483647]`).limit).toBe('steps');
+  });
+
+  it('end a run with a count that is not a number', () => {
+    expect(() => new Thread().step(Number.NaN)).toThrow('too many steps');
+    expect(() => new Thread().allocate(Number.NaN)).toThrow('too much memory');
+  });
+
+  it('give slices with a long step without the elements between', () => {
+    expect(value('x = ("é" * 3)[::2147483647]')).toBe('"\\xc3"');
+    expect(value('x = [b"abcdef"[::2], b"abcdef"[::-2], b"abc"[1:], b"abc"[1]]')).toBe(
+      '[b"ace", b"fdb", b"bc", b"b"]',
+    );
+    expect(value('x = ["abcdef"[::-1], "aéb"[::-2], [1, 2, 3][::2], (1, 2, 3)[::-2]]')).toBe(
+      '["fedcba", "b\\xc3", [1, 3], (3, 1)]',
+    );
+  });
+
+  it('end numbers whose digits never end', () => {
+    const digits = '"1" * 200000';
+    expect(failure(`float(${digits} + "x")`).message).toContain('invalid float literal');
+  });
+
+  it('end the comparisons that seek the error of an order', () => {
+    const shared = 'x = [1]\ny = [1]\nfor i in range(60):\n    x = [x, x]\n    y = [y, y]\n';
+    expect(failure(`${shared}sorted([1, None, x, y])`).limit).toBe('steps');
   });
 
   it('end when the signal is aborted', () => {

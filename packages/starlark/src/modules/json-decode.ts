@@ -132,8 +132,9 @@ class JsonDecoder {
       this.thread.step(digits.length ** 2 / 10_000);
       return digits.length < 16 ? Number(text) + 0 : normalizeInt(BigInt(text));
     }
+    if (text.length > MAX_DIGITS) throw this.error(`invalid number: more than ${MAX_DIGITS} characters`);
     const value = Number(text);
-    const isNumber = /^(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(digits);
+    const isNumber = /^(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(digits);
     if (!isNumber || !Number.isFinite(value)) throw this.error(`invalid number: ${text}`);
     return new StarlarkFloat(value);
   }

@@ -143,6 +143,7 @@ def shared(depth):
 
   test('deep structures are errors', () => {
     expect(() => evaluate('json.decode("[" * 100000)')).toThrow('nested too deeply: the limit is 500');
+    expect(() => evaluate('json.decode("1" * 200000 + "e+-")')).toThrow('more than 100000 characters');
     expect(() => evaluate('json.decode("{\\"a\\":" * 1000)')).toThrow('nested too deeply');
     expect(repr(evaluate('len(json.indent("[" * 1000 + "]" * 1000))'))).toBe('1001999');
   });

@@ -1,10 +1,15 @@
 import { EvaluationError } from './evaluation-error.js';
 import { bytesKey } from './key-text.js';
 import { quoteBytes } from './repr.js';
+import { indexOfPart } from './search.js';
+import { sliceLength } from './sequence.js';
 import { compareBytes } from './string.js';
 import type { Thread } from './thread.js';
 import { typeName } from './type-name.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+
+/** Memory that bytes take in addition to their content. */
+const BYTES_OVERHEAD = 64;
 
 /** Immutable bytes. */
 export class Bytes extends HeapValue {
@@ -25,21 +30,21 @@ export class Bytes extends HeapValue {
     return this.value.length;
   }
 
-  override at(index: number): Value | undefined {
+  override at(index: number, thread?: Thread): Value | undefined {
+    thread?.allocate(BYTES_OVERHEAD);
     return new Bytes(this.value.slice(index, index + 1));
   }
 
   override slice(start: number, end: number, step: number, thread: Thread | undefined): Bytes {
-    if (step === 1) return new Bytes(this.value.slice(start, end));
-    const result: number[] = [];
-    for (let i = start; step > 0 ? i < end : i > end; i += step) result.push(this.value[i]!);
-    thread?.allocate(result.length * 8);
-    return new Bytes(Uint8Array.from(result));
+    const size = sliceLength(start, end, step);
+    thread?.allocate(BYTES_OVERHEAD + size);
+    thread?.step(size >> 6);
+    return new Bytes(sliceBytes(this.value, start, end, step));
   }
 
   override contains(element: Value, thread: Thread | undefined): boolean {
     thread?.step(this.value.length);
-    if (element instanceof Bytes) return indexOfBytes(this.value, element.value) >= 0;
+    if (element instanceof Bytes) return indexOfBytes(this.value, element.value, thread) >= 0;
     if (typeof element === 'number') {
       if (element >= 0 && element <= 255) return this.value.includes(element);
       throw new EvaluationError(`int in bytes: ${element} out of range`);
@@ -65,10 +70,18 @@ export class Bytes extends HeapValue {
   }
 }
 
+/** Returns a copy of every `step`th byte from `start` to before `end`, all in range. */
+export function sliceBytes(bytes: Uint8Array, start: number, end: number, step: number): Uint8Array {
+  if (step === 1) return bytes.slice(start, end);
+  const result = new Uint8Array(sliceLength(start, end, step));
+  for (let i = 0; i < result.length; i++) result[i] = bytes[start + i * step]!;
+  return result;
+}
+
 /** Returns where `part` first occurs in `bytes`, or -1. */
-export function indexOfBytes(bytes: Uint8Array, part: Uint8Array): number {
+export function indexOfBytes(bytes: Uint8Array, part: Uint8Array, thread?: Thread): number {
   // One character for each byte: the engine's own search is faster than a loop.
-  return latin1(bytes).indexOf(latin1(part));
+  return part.length > bytes.length ? -1 : indexOfPart(latin1(bytes), latin1(part), 0, thread);
 }
 
 function latin1(bytes: Uint8Array): string {

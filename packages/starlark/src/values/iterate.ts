@@ -16,7 +16,9 @@ export function elementsOf(value: Value, thread?: Thread): readonly Value[] {
 
 /** Reports whether a `for` loop accepts the value. */
 export function isIterable(value: Value): value is HeapValue {
-  return value instanceof HeapValue && (value.elements(undefined) ?? value.iterator()) !== undefined;
+  if (!(value instanceof HeapValue)) return false;
+  const { elements, iterator } = HeapValue.prototype;
+  return value.elements !== elements || value.iterator !== iterator;
 }
 
 /** Calls `visit` with each element, while the value cannot be mutated. `visit` returns `false` to stop. */

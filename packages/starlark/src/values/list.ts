@@ -1,5 +1,11 @@
 import { EvaluationError } from './evaluation-error.js';
-import { compareSequences, equalSequences, sequenceContains, sliceSequence } from './sequence.js';
+import {
+  compareSequences,
+  equalSequences,
+  sequenceContains,
+  sliceLength,
+  sliceSequence,
+} from './sequence.js';
 import type { Thread } from './thread.js';
 import { type ComparisonOperator, HeapValue, type ReprWriter, type Value } from './value.js';
 
@@ -45,9 +51,10 @@ export class List extends HeapValue {
   }
 
   override slice(start: number, end: number, step: number, thread: Thread | undefined): List {
+    const size = sliceLength(start, end, step);
+    thread?.allocate(size * 8);
+    thread?.step(size);
     const items = sliceSequence(this.items as Value[], start, end, step);
-    thread?.allocate(items.length * 8);
-    thread?.step(items.length);
     return new List(items);
   }
 

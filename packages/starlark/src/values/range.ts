@@ -1,5 +1,6 @@
 import { EvaluationError } from './evaluation-error.js';
 import { StarlarkFloat } from './float.js';
+import { sliceLength } from './sequence.js';
 import type { Thread } from './thread.js';
 import { typeName } from './type-name.js';
 import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
@@ -8,13 +9,16 @@ import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 export class Range extends HeapValue {
   readonly size: number;
 
-  /** All three are safe integers; `step` is not 0. */
+  /** `step` is not 0. Throws unless all three, and the distance from start to stop, are safe integers. */
   constructor(
     readonly start: number,
     readonly stop: number,
     readonly step: number,
   ) {
     super();
+    if (![start, stop, step, stop - start].every(Number.isSafeInteger) || step === 0) {
+      throw new EvaluationError('range out of range: its numbers need more than 53 bits');
+    }
     this.size = Math.max(0, Math.ceil((stop - start) / step)) + 0;
   }
 
@@ -50,7 +54,12 @@ export class Range extends HeapValue {
   }
 
   override slice(start: number, end: number, step: number): Range {
-    return new Range(this.at(start), this.at(end), this.step * step);
+    const first = this.at(start);
+    const stride = this.step * step;
+    // The step of at most one element does not matter; it must not grow with each slice.
+    const size = sliceLength(start, end, step);
+    if (size <= 1 && !Number.isSafeInteger(stride)) return new Range(first, first + size, 1);
+    return new Range(first, this.at(end), stride);
   }
 
   override contains(element: Value): boolean {

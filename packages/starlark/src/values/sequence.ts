@@ -53,6 +53,11 @@ export function sequenceContains(
   return false;
 }
 
+/** Returns the number of elements from `start` to before `end` by `step`. */
+export function sliceLength(start: number, end: number, step: number): number {
+  return Math.max(0, Math.ceil((end - start) / step));
+}
+
 /** Returns every `step`th element from `start` to before `end`, all in range. */
 export function sliceSequence<T>(
   items: { readonly [index: number]: T; slice(start: number, end: number): T[] },

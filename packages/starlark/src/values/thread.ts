@@ -62,9 +62,9 @@ export class Thread {
     return this.#memory;
   }
 
-  /** Counts `n` steps: a built-in function counts the elements that it handles. */
+  /** Counts `n` steps: a built-in function counts the elements that it handles. What is not a count ends the run. */
   step(n: number): void {
-    this.fuel -= Math.ceil(n);
+    this.fuel -= n >= 0 ? Math.ceil(n) : Infinity;
     if (this.fuel < 0) this.refuel();
   }
 
@@ -75,7 +75,7 @@ export class Thread {
     const left = this.limits.maxSteps - this.#spent;
     this.#slice = Math.min(SLICE, Math.max(left, 0));
     this.fuel = this.#slice;
-    if (left < 0) {
+    if (!(left >= 0)) {
       throw new EvaluationError(`too many steps: the limit is ${this.limits.maxSteps}`, { limit: 'steps' });
     }
   }
@@ -83,7 +83,7 @@ export class Thread {
   /** Counts memory before it is allocated. */
   allocate(bytes: number): void {
     this.#memory += bytes;
-    if (this.#memory > this.limits.maxMemoryBytes) {
+    if (!(this.#memory <= this.limits.maxMemoryBytes)) {
       throw new EvaluationError(`too much memory: the limit is ${this.limits.maxMemoryBytes} bytes`, {
         limit: 'memory',
       });

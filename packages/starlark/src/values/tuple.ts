@@ -1,5 +1,11 @@
 import { compositeKey } from './key-text.js';
-import { compareSequences, equalSequences, sequenceContains, sliceSequence } from './sequence.js';
+import {
+  compareSequences,
+  equalSequences,
+  sequenceContains,
+  sliceLength,
+  sliceSequence,
+} from './sequence.js';
 import type { Thread } from './thread.js';
 import { type ComparisonOperator, HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
@@ -37,9 +43,10 @@ export class Tuple extends HeapValue {
   }
 
   override slice(start: number, end: number, step: number, thread: Thread | undefined): Tuple {
+    const size = sliceLength(start, end, step);
+    thread?.allocate(size * 8);
+    thread?.step(size);
     const items = sliceSequence(this.items as Value[], start, end, step);
-    thread?.allocate(items.length * 8);
-    thread?.step(items.length);
     return new Tuple(items);
   }
 

@@ -92,7 +92,7 @@ export abstract class HeapValue {
   }
 
   /** Returns the element at an index from 0 to length - 1, or `undefined` for a value without index. */
-  at(_index: number): Value | undefined {
+  at(_index: number, _thread?: Thread): Value | undefined {
     return undefined;
   }
 
