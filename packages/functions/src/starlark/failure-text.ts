@@ -14,8 +14,9 @@ export interface ScriptFailure {
 export function describeFailure(error: unknown, source: string): ScriptFailure | undefined {
   if (error instanceof StarlarkSyntaxError) {
     const message = `${formatPosition(error.position)}: ${error.message}`;
+    const sourceLines = source.split('\n');
     const details = error.problems.map(
-      (one) => `${formatPosition(one.position)}: ${one.message}\n${excerpt(source, one.position)}`,
+      (one) => `${formatPosition(one.position)}: ${one.message}\n${excerpt(sourceLines, one.position)}`,
     );
     return { message, details: details.join('') };
   }
@@ -35,13 +36,14 @@ export function describeFailure(error: unknown, source: string): ScriptFailure |
   const stack = shown.length === 0 ? '' : `Traceback (most recent call last):\n${shown.join('')}`;
   return {
     message,
-    details: `${stack}Error: ${message}\n${position === undefined ? '' : excerpt(source, position)}`,
+    details: `${stack}Error: ${message}\n${position === undefined ? '' : excerpt(source.split('\n'), position)}`,
   };
 }
 
 /** Returns the line of a position, with a mark below its column. */
-function excerpt(source: string, { line, column }: Position): string {
-  const text = source.split('\n')[line - 1]?.replace(/\r$/, '');
+function excerpt(lines: readonly string[], { line, column }: Position): string {
+  // A character has at most two code units.
+  const text = lines[line - 1]?.slice(0, 2 * MAX_LINE).replace(/\r$/, '');
   if (text === undefined || text.trim() === '' || column > MAX_LINE) return '';
   const number = String(line).padStart(4);
   const before = [...text]

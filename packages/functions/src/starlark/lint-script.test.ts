@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { SCRIPT_CODES, type ScriptCode } from './codes.js';
 import { lintScript, loadedModules } from './lint-script.js';
 
@@ -86,4 +86,14 @@ describe('lint of scripts', () => {
     ).toEqual(['re.star', 'krmfn.star']);
     expect(loadedModules(Buffer.from('load('))).toEqual([]);
   });
+});
+
+test('a long line with many findings takes as long as many lines', () => {
+  const names = Array.from({ length: 60_000 }, (_, i) => `n${i}="json"`).join(',');
+  const before = process.cpuUsage();
+  const found = lintScript(Buffer.from(`load("encoding/json.star",${names})`), 'a.star');
+  const { user } = process.cpuUsage(before);
+  expect(found).toHaveLength(60_000);
+  expect(new Set(found.map(({ code }) => code))).toEqual(new Set(['script/unused-load']));
+  expect(user).toBeLessThan(30_000_000);
 });

@@ -17,8 +17,9 @@ export abstract class CodeWriter {
   readonly loops: string[] = [];
   /** Loops around the current statement, innermost last. */
   readonly openLoops: string[] = [];
-  /** Variables that certainly have a value here. */
-  assigned = new Set<Binding>();
+  /** Variables that certainly have a value here, and the same in the order in which they got it. */
+  readonly #assigned = new Set<Binding>();
+  readonly #assignments: Binding[] = [];
   #temporaries = 0;
   #declaredTemporaries = 0;
   #names = 0;
@@ -94,11 +95,25 @@ export abstract class CodeWriter {
     return this.program.resolution.bindings.get(identifier)!;
   }
 
-  /** Runs `write` where variables that it assigns may not be assigned afterwards. */
-  maybe(write: () => void): void {
-    const before = new Set(this.assigned);
+  /** Whether a variable certainly has a value here. */
+  isAssigned(binding: Binding): boolean {
+    return this.#assigned.has(binding);
+  }
+
+  /** Notes that a variable has a value from here on. */
+  setAssigned(binding: Binding): void {
+    if (this.#assigned.has(binding)) return;
+    this.#assigned.add(binding);
+    this.#assignments.push(binding);
+  }
+
+  /** Runs `write` where variables that it assigns may not be assigned afterwards, and returns those. */
+  maybe(write: () => void): Binding[] {
+    const before = this.#assignments.length;
     write();
-    this.assigned = before;
+    const assigned = this.#assignments.splice(before);
+    for (const binding of assigned) this.#assigned.delete(binding);
+    return assigned;
   }
 }
 

@@ -81,7 +81,7 @@ export class FunctionWriter extends CodeWriter {
     const name = variableName(binding);
     const { kind, isParameter, declaration } = binding;
     if (kind === 'predeclared' || kind === 'universal' || isParameter) return name;
-    if (binding.owner === this.scope && this.assigned.has(binding)) return name;
+    if (binding.owner === this.scope && this.isAssigned(binding)) return name;
     const scope = kind === 'global' ? 'global' : 'local';
     const text = this.program.constant(declaration!.name);
     this.at(identifier.start, `if(${name}===undefined)unassigned('${scope}',${text});`);
@@ -152,12 +152,11 @@ export class FunctionWriter extends CodeWriter {
   /** Returns the body: declarations, the code, and what happens when it fails. */
   wrapped(code: string): string {
     const abandon = this.loops.map((loop) => `abandonLoop(${loop});`).join('');
-    return [
-      `let ${['p=0', ...this.declared]};`,
-      'try{',
-      ...this.lines,
-      `}catch(error){${abandon}throw unwind(error,thread,${code},p);}`,
-    ].join('\n');
+    // Added, not joined: a join copies the code of inner functions, once for each function around them.
+    let lines = '';
+    for (const line of this.lines) lines += `${line}\n`;
+    const failed = `catch(error){${abandon}throw unwind(error,thread,${code},p);}`;
+    return `let ${['p=0', ...this.declared]};\ntry{\n${lines}}${failed}`;
   }
 
   /** Writes the statements of the top level. */

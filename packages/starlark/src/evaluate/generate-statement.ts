@@ -1,3 +1,4 @@
+import type { Binding } from '../resolve/scope.js';
 import type {
   AssignStatement,
   Expression,
@@ -54,13 +55,15 @@ function generateStatement(writer: CodeWriter, statement: Statement): void {
 }
 
 function generateIf(writer: CodeWriter, { branches, otherwise }: IfStatement): void {
-  const before = new Set(writer.assigned);
-  const outcomes: Set<unknown>[] = [];
+  /** In how many of the branches that go on a variable gets a value. */
+  const outcomes = new Map<Binding, number>();
+  let continued = 0;
   const label = writer.unique();
   const branch = (body: readonly Statement[]) => {
-    generateStatements(writer, body);
-    if (!endsFlow(body)) outcomes.push(writer.assigned);
-    writer.assigned = new Set(before);
+    const assigned = writer.maybe(() => generateStatements(writer, body));
+    if (endsFlow(body)) return;
+    continued++;
+    for (const binding of assigned) outcomes.set(binding, (outcomes.get(binding) ?? 0) + 1);
   };
   if (branches.length === 1) {
     writer.write(`if(${writer.condition(branches[0]!.condition)}){`);
@@ -79,10 +82,8 @@ function generateIf(writer: CodeWriter, { branches, otherwise }: IfStatement): v
     branch(otherwise ?? []);
     writer.write('}');
   }
-  const [first, ...rest] = outcomes as (typeof writer.assigned)[];
-  if (first === undefined) return;
-  for (const binding of first) {
-    if (rest.every((outcome) => outcome.has(binding))) writer.assigned.add(binding);
+  for (const [binding, count] of outcomes) {
+    if (count === continued) writer.setAssigned(binding);
   }
 }
 
@@ -119,7 +120,7 @@ function generateLoad(writer: CodeWriter, { module, names, start }: LoadStatemen
     );
     const binding = writer.binding(local);
     writer.write(`${variableName(binding)}=${value};`);
-    writer.assigned.add(binding);
+    writer.setAssigned(binding);
   }
 }
 
@@ -179,7 +180,7 @@ export function writeAssignment(writer: CodeWriter, target: Expression, value: s
     case 'identifier': {
       const binding = writer.binding(target);
       writer.write(`${variableName(binding)}=${value};`);
-      writer.assigned.add(binding);
+      writer.setAssigned(binding);
       break;
     }
     case 'index': {

@@ -20,11 +20,12 @@ export class ProgramBuilder {
     if (value === null) return 'null';
     if (typeof value === 'boolean') return String(value);
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return String(value);
-    const known = this.#constantNames.get(value);
+    // A map would take large ints that differ in their upper digits only as one list to search.
+    const known = typeof value === 'bigint' ? undefined : this.#constantNames.get(value);
     if (known !== undefined) return known;
     const name = `k${this.constants.length}`;
     this.constants.push(value);
-    this.#constantNames.set(value, name);
+    if (typeof value !== 'bigint') this.#constantNames.set(value, name);
     return name;
   }
 

@@ -51,7 +51,7 @@ const RESULTS: readonly (readonly [string, string])[] = [
   ['re.findall("(?i)A.", "abAc")', '("ab", "Ac")'],
   ['re.split(r"\\s*,\\s*", "a , b,c")', '("a", "b", "c")'],
   ['re.split(",", "a,b,c", 2)', '("a", "b,c")'],
-  ['re.sub(r"(?P<k>\\w+)=(\\w+)", "${2}:$k", "a=1 b=2")', '"1:a 2:b"'],
+  [`re.sub(r"(?P<k>\\w+)=(\\w+)", "\${2}:$k", "a=1 b=2")`, '"1:a 2:b"'],
   ['re.sub("a", "b", "aaa", count = 2)', '"bba"'],
   ['re.sub("", "-", "ab")', '"-a-b-"'],
   ['re.compile("a+").sub("x", "caat"), type(re.compile("a"))', '("cxt", "regexp")'],

@@ -24,9 +24,19 @@ export interface NameOptions {
   knownNames?: Iterable<string>;
 }
 
+/** Problems that are kept; a file can have one for each of its characters. */
+const MAX_PROBLEMS = 100;
+/** Undefined names for which similar names are searched, and the most names that are compared. */
+const MAX_SUGGESTIONS = 10;
+const MAX_CANDIDATES = 1000;
+
 /** Binds names and resolves their uses. */
 export class Names {
+  /** The first 100 found. */
   readonly problems: { message: string; offset: number }[] = [];
+  /** Problems found after those. */
+  omitted = 0;
+  #suggestions = 0;
   readonly #bindings = new Map<Identifier, Binding>();
   readonly functions = new Map<DefStatement | LambdaExpression, FunctionScope>();
   readonly #globals = new Map<string, Binding>();
@@ -58,7 +68,8 @@ export class Names {
   }
 
   problem(offset: number, message: string): void {
-    this.problems.push({ message, offset });
+    if (this.problems.length < MAX_PROBLEMS) this.problems.push({ message, offset });
+    else this.omitted++;
   }
 
   #create(
@@ -157,6 +168,8 @@ export class Names {
           binding.owner !== undefined && scope !== undefined && scope !== binding.owner;
           scope = scope.parent
         ) {
+          // Then the scopes around it have it too.
+          if (scope.free.has(binding)) break;
           scope.free.add(binding);
         }
       }
@@ -170,7 +183,7 @@ export class Names {
     const { dialect, isPredeclared, isUniversal } = this.options;
     const isHost = isPredeclared(name);
     if (!isHost && !isUniversal(name)) {
-      this.problem(identifier.start, `undefined: ${name}${suggest(name, this.#visibleNames(block))}`);
+      this.problem(identifier.start, `undefined: ${name}${this.#suggestion(name, block)}`);
     } else if (!isHost && name === 'set' && !dialect.set) {
       this.problem(identifier.start, 'dialect does not support sets');
     }
@@ -179,9 +192,16 @@ export class Names {
     return binding;
   }
 
-  #visibleNames(block: Block): string[] {
-    const names = [...this.#globals.keys(), ...(this.options.knownNames ?? [])];
-    for (let b: Block | undefined = block; b !== undefined; b = b.parent) names.push(...b.bindings.keys());
-    return names.sort();
+  /** Returns a similar name for a message; for none where that would take long. */
+  #suggestion(name: string, block: Block): string {
+    if (this.#suggestions >= MAX_SUGGESTIONS) return '';
+    this.#suggestions++;
+    const names = [...(this.options.knownNames ?? [])];
+    const add = (bindings: ReadonlyMap<string, Binding>) => {
+      if (names.length + bindings.size <= MAX_CANDIDATES) names.push(...bindings.keys());
+    };
+    for (let b: Block | undefined = block; b !== undefined; b = b.parent) add(b.bindings);
+    add(this.#globals);
+    return suggest(name, names.sort());
   }
 }

@@ -47,6 +47,27 @@ describe('names', () => {
       '4:1: undefined: c',
     ]);
   });
+
+  it('are compared with similar ones only a few times, and reported up to a number', () => {
+    const text = Array.from({ length: 60_000 }, (_, i) => `name${i}\n`).join('');
+    const before = process.cpuUsage();
+    const found = problems(`nameX = 1\n${text}`);
+    const { user } = process.cpuUsage(before);
+    expect(found).toHaveLength(101);
+    expect(found[0]).toBe('2:1: undefined: name0 (did you mean nameX?)');
+    expect(found.filter((problem) => problem.includes('did you mean'))).toHaveLength(10);
+    expect(found.at(-1)).toBe('101:1: 59900 more problems');
+    // Comparing each with each takes many minutes.
+    expect(user).toBeLessThan(30_000_000);
+  });
+
+  it('are compared with those of a small block only', () => {
+    const many = Array.from({ length: 2000 }, (_, i) => `name${i} = 1\n`).join('');
+    expect(problems(`${many}def f(value):\n    return valeu + nameX`)).toEqual([
+      '2002:12: undefined: valeu (did you mean value?)',
+      '2002:20: undefined: nameX',
+    ]);
+  });
 });
 
 describe('the dialect', () => {

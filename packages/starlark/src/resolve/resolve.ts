@@ -23,14 +23,19 @@ export function resolve(tree: SyntaxTree, options: ResolveOptions): Resolution {
   return resolution;
 }
 
-/** Like `resolve`, but returns the problems. */
+/** Like `resolve`, but returns the problems: the first 100 found, and how many more there are. */
 export function findProblems(
   tree: SyntaxTree,
   options: ResolveOptions,
 ): { resolution: Resolution; problems: SyntaxProblem[] } {
   const resolver = new Resolver(tree.source, options);
   resolver.resolveFile(tree);
+  const { omitted } = resolver.names;
   const problems = resolver.names.problems.sort((x, y) => x.offset - y.offset);
+  if (omitted > 0) {
+    const message = `${omitted} more problem${omitted === 1 ? '' : 's'}`;
+    problems.push({ message, offset: problems.at(-1)!.offset });
+  }
   return {
     resolution: resolver.names.resolution,
     problems: problems.map(({ message, offset }) => ({
