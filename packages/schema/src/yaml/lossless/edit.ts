@@ -29,12 +29,13 @@ export interface YamlChange {
  * values remain. Returns undefined if the text cannot be edited; then `writeYamlTree` writes it without comments.
  */
 export function editYaml(text: string, { before, after, originOf }: YamlChange): string | undefined {
-  // Without types: every plain scalar is written as it was.
-  const document = parseDocument(text, { schema: 'failsafe', logLevel: 'silent' });
+  // Without types: every plain scalar is written as it was. The reader of the tree has checked the keys.
+  const options = { schema: 'failsafe', logLevel: 'silent', prettyErrors: false, uniqueKeys: false } as const;
+  const document = parseDocument(text, options);
   if (document.errors.length > 0 || document.contents === null) return undefined;
   const paired = new Map<YamlNode, Node>();
   if (!pair(before, document.contents as Node, paired, 0)) return undefined;
-  keepKeyComments(document, text);
+  if (/:[ \t]+#/.test(text)) keepKeyComments(document, text);
   document.contents = new Editor(paired, originOf).node(after, document.contents as Node) as never;
   return document.toString({
     lineWidth: 0,
