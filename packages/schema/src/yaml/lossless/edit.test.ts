@@ -149,7 +149,8 @@ describe('a change of a document', () => {
     expect(readYamlTree(replaced!, 'it')).toEqual(readYamlTree('a: 1\nc: 2\n', 'it'));
   });
 
-  it('refuses what it cannot pair: anchors and aliases', () => {
+  it('refuses what it cannot pair: anchors, aliases, and a key that occurs twice', () => {
+    expect(edit('a: 1\na: 2\n', (root) => set(root, 'd', number(1)))).toBeUndefined();
     expect(edit('a: &x {b: 1}\nc: *x\n', (root) => set(root, 'd', number(1)))).toBeUndefined();
   });
 });

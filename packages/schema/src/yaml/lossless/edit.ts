@@ -29,8 +29,8 @@ export interface YamlChange {
  * values remain. Returns undefined if the text cannot be edited; then `writeYamlTree` writes it without comments.
  */
 export function editYaml(text: string, { before, after, originOf }: YamlChange): string | undefined {
-  // Without types: every plain scalar is written as it was. The reader of the tree has checked the keys.
-  const options = { schema: 'failsafe', logLevel: 'silent', prettyErrors: false, uniqueKeys: false } as const;
+  // Without types: every plain scalar is written as it was. A key that occurs twice is an error.
+  const options = { schema: 'failsafe', logLevel: 'silent', prettyErrors: false } as const;
   const document = parseDocument(text, options);
   if (document.errors.length > 0 || document.contents === null) return undefined;
   const paired = new Map<YamlNode, Node>();
