@@ -38,6 +38,12 @@ it.each(SHAPES)(
   120_000,
 );
 
+it('comprehensions in comprehensions are too large at some depth, not a crash', () => {
+  let text = '1';
+  for (let i = 0; i < 90; i++) text = `[${text}${' for a in b'.repeat(49)}]`;
+  expect(outcome(`b = []\nx = ${text}`)).toMatch(/^program too large: /);
+});
+
 const outcome = (text: string) => {
   try {
     return run(compile(parse(text), { dialect: PERMISSIVE_DIALECT })).globals.get('x');

@@ -49,15 +49,20 @@ export class Program {
       const create = new Function('R', 'K', 'C', 'X', this.code);
       return create({ ...RUNTIME, ...links }, this.constants, this.codes, externals);
     } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
-      throw new EvaluationError(`program too large: ${cause}`, { limit: 'memory', cause: error });
+      throw tooLarge(error);
     }
   }
 }
 
+/** Returns the error for a program that is too large or too deep for the JavaScript engine. */
+function tooLarge(error: unknown): EvaluationError {
+  const cause = error instanceof Error ? error.message : String(error);
+  return new EvaluationError(`program too large: ${cause}`, { limit: 'memory', cause: error });
+}
+
 const LINK_NAMES: readonly (keyof RunLinks)[] = ['load', 'loadName', 'unwind'];
 
-/** Resolves the names of a program and generates its code. Throws `StarlarkSyntaxError`. */
+/** Resolves the names of a program and generates its code. Throws `StarlarkSyntaxError`, and `EvaluationError` if it is too large. */
 export function compile(tree: SyntaxTree, options: CompileOptions = {}): Program {
   const dialect: Dialect = { ...DEFAULT_DIALECT, ...options.dialect };
   const predeclared = new Set(options.predeclared);
@@ -81,7 +86,11 @@ export function compile(tree: SyntaxTree, options: CompileOptions = {}): Program
   };
   const fileName = builder.code(fileCode);
   const writer = new FunctionWriter(builder, undefined);
-  writer.file(tree.statements);
+  try {
+    writer.file(tree.statements);
+  } catch (error) {
+    throw error instanceof RangeError ? tooLarge(error) : error;
+  }
   const { globals, fileLocals, external } = resolution;
   writer.write(`return [${globals.map(variableName)}];`);
   const code = [

@@ -157,7 +157,7 @@ function continueBinary(
 function parseUnary(tokens: TokenStream): Expression {
   const { token } = tokens;
   const { kind } = token;
-  if (kind !== '-' && kind !== '+' && kind !== '~') return parseSuffixes(tokens, parseOperand(tokens));
+  if (kind !== '-' && kind !== '+' && kind !== '~') return parseSuffixes(tokens);
   return tokens.nested(() => {
     tokens.take();
     const operand = parseUnary(tokens);
@@ -165,10 +165,12 @@ function parseUnary(tokens: TokenStream): Expression {
   });
 }
 
-function parseSuffixes(tokens: TokenStream, operand: Expression): Expression {
-  let result = operand;
-  for (let suffixes = 0; ; suffixes++) {
-    if (suffixes > MAX_SUFFIXES) tokens.fail(tokens.token.start, 'excessive nesting');
+function parseSuffixes(tokens: TokenStream): Expression {
+  const before = tokens.suffixes;
+  tokens.suffixes = 0;
+  let result = parseOperand(tokens);
+  for (; ; tokens.suffixes++) {
+    if (tokens.suffixes > MAX_SUFFIXES) tokens.fail(tokens.token.start, 'excessive nesting');
     const { start } = result;
     if (tokens.peek() === '.') {
       const dot = tokens.take().start;
@@ -182,6 +184,7 @@ function parseSuffixes(tokens: TokenStream, operand: Expression): Expression {
     } else if (tokens.peek() === '[') {
       result = parseBrackets(tokens, result);
     } else {
+      tokens.suffixes = Math.max(tokens.suffixes, before);
       return result;
     }
   }

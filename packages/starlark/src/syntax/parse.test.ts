@@ -135,6 +135,11 @@ describe('statements', () => {
       expect(problem(text.repeat(100_000))).toContain('excessive nesting');
     }
     expect(problem(`x${'()'.repeat(100_000)}`)).toContain('excessive nesting');
+    let calls = '1';
+    for (let i = 0; i < 50; i++) calls = `[f(${calls})${'[0]'.repeat(300)}]`;
+    expect(problem(calls)).toContain('excessive nesting');
+    const flat = `[f(1)${'[0]'.repeat(300)}]`;
+    expect(parse(`x = ${flat} + ${flat}\ny = ${flat}(${flat}, ${flat})`).statements).toHaveLength(2);
     const blocks = Array.from({ length: 1000 }, (_, i) => `${' '.repeat(i)}if x:\n`).join('');
     expect(problem(blocks)).toContain('excessive nesting');
     expect(parse(`x = 1${' + 1'.repeat(50_000)}`).statements).toHaveLength(1);

@@ -4,13 +4,15 @@ import type { Token, TokenKind } from './tokens.js';
 
 /** Nested statements and expressions; far below the depth at which JavaScript's own stack ends. */
 const MAX_NESTING = 300;
-/** Suffixes of one expression: `f(x)[i].y`. */
+/** Suffixes of one expression and of an expression in it: `f(x)[i].y`. They nest like expressions. */
 export const MAX_SUFFIXES = 400;
 
 /** The tokens of a program with one token of lookahead. */
 export class TokenStream {
   readonly #scanner: Scanner;
   #depth = 0;
+  /** The most suffixes of an expression parsed last, with those inside. */
+  suffixes = 0;
   /** The next token. */
   token: Token;
   /** The end of the last token that was taken. */
