@@ -11,6 +11,7 @@ import { type FetchedScript, fetchScript, scriptName } from './fetch-script.js';
 /**
  * Returns the script that a functionConfig names itself: a file relative to the folder of the kustomization, or a URL.
  * Throws `untrusted` for a URL without a digest: nothing says that what it serves is what the user allowed.
+ * Throws `digest-mismatch` for a script with another digest.
  */
 export async function inlineScript(
   io: Io,
@@ -31,5 +32,15 @@ export async function inlineScript(
     });
   }
   const pinned = { type: 'starlark', reference: uri, sha256: `sha256:${digest}` } as const;
-  return fetchScript(io, { name: 'the script', runtime: pinned, offline: false });
+  try {
+    return await fetchScript(io, { name: 'the script', runtime: pinned, offline: false });
+  } catch (error) {
+    if (!(error instanceof KrmhubError) || error.code !== 'digest-mismatch') throw error;
+    const reason = error.cause instanceof KrmhubError ? `: ${error.cause.message}` : '';
+    const message = `cannot run the script ${uri}: it does not match the digest in its URL${reason}`;
+    throw new KrmhubError('digest-mismatch', escapeControls(message), {
+      hint: 'Nothing was run. Review the script before you change the digest.',
+      cause: error,
+    });
+  }
 }
