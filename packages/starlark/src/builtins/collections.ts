@@ -26,7 +26,7 @@ export function set(thread: Thread, args: readonly Value[], kwargs: Kwargs): Val
   const elements = wantIterable('set', 1, args[0] as Value, thread);
   thread.allocate(elements.length * ENTRY_BYTES);
   named('set', () => {
-    for (const element of elements) result.add(element);
+    for (const element of elements) result.add(element, thread);
   });
   return result;
 }
@@ -41,7 +41,7 @@ export function updateDict(target: Dict, thread: Thread, args: readonly Value[],
     target.checkMutable('insert into');
     if (names.has(name)) throw new EvaluationError(`duplicate keyword arg: ${quoteString(name)}`);
     names.add(name);
-    target.set(name, value);
+    target.set(name, value, thread);
   }
 }
 
@@ -52,7 +52,7 @@ function addEntries(target: Dict, thread: Thread, source: Value): void {
     const keys = source.keys();
     const values = source.values();
     if (keys.length > 0) target.checkMutable('insert into');
-    for (const [index, key] of keys.entries()) target.set(key, values[index] as Value);
+    for (const [index, key] of keys.entries()) target.set(key, values[index] as Value, thread);
     return;
   }
   const elements = elementsOrUndefined(source, thread);
@@ -66,6 +66,6 @@ function addEntries(target: Dict, thread: Thread, source: Value): void {
     if (length === undefined) throw new EvaluationError(`${subject} has unknown length (${typeName(pair)})`);
     if (length !== 2) throw new EvaluationError(`${subject} has length ${length}, want 2`);
     target.checkMutable('insert into');
-    target.set(parts[0] as Value, parts[1] as Value);
+    target.set(parts[0] as Value, parts[1] as Value, thread);
   }
 }

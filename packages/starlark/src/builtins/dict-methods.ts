@@ -28,10 +28,10 @@ function clear(_thread: Thread, dict: Dict, args: readonly Value[], kwargs: Kwar
   return null;
 }
 
-function get(_thread: Thread, dict: Dict, args: readonly Value[], kwargs: Kwargs): Value {
+function get(thread: Thread, dict: Dict, args: readonly Value[], kwargs: Kwargs): Value {
   checkPositional('get', args, kwargs, 1, 2);
   const key = args[0] as Value;
-  const found = typeof key === 'object' ? named('get', () => dict.get(key)) : dict.get(key);
+  const found = typeof key === 'object' ? named('get', () => dict.get(key, thread)) : dict.get(key, thread);
   return found ?? args[1] ?? null;
 }
 
@@ -57,11 +57,11 @@ function values(thread: Thread, dict: Dict, args: readonly Value[], kwargs: Kwar
   return new List(dict.values());
 }
 
-function pop(_thread: Thread, dict: Dict, args: readonly Value[], kwargs: Kwargs): Value {
+function pop(thread: Thread, dict: Dict, args: readonly Value[], kwargs: Kwargs): Value {
   checkPositional('pop', args, kwargs, 1, 2);
   const found = named('pop', () => {
     dict.checkMutable('delete from');
-    return dict.delete(args[0] as Value);
+    return dict.delete(args[0] as Value, thread);
   });
   const result = found === undefined ? args[1] : found;
   if (result === undefined) throw new EvaluationError('pop: missing key');
@@ -80,12 +80,12 @@ function setdefault(thread: Thread, dict: Dict, args: readonly Value[], kwargs: 
   checkPositional('setdefault', args, kwargs, 1, 2);
   const key = args[0] as Value;
   return named('setdefault', () => {
-    const found = dict.get(key);
+    const found = dict.get(key, thread);
     if (found !== undefined) return found;
     dict.checkMutable('insert into');
     thread.allocate(ENTRY_BYTES);
     const value = args[1] ?? null;
-    dict.set(key, value);
+    dict.set(key, value, thread);
     return value;
   });
 }

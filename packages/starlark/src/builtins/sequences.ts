@@ -148,7 +148,15 @@ export function sorted(thread: Thread, args: readonly Value[], kwargs: Kwargs): 
   const keys =
     key === undefined ? items : whileIterating(iterable, () => items.map((item) => keyOf(item, key, thread)));
   thread.step(items.length * Math.ceil(Math.log2(items.length + 1)));
+  countStrings(keys, thread);
   return new List(sortByKeys(items, keys, reverse, thread));
+}
+
+/** Counts the steps for the characters of strings that a sort compares. */
+function countStrings(keys: readonly Value[], thread: Thread): void {
+  let characters = 0;
+  for (const key of keys) if (typeof key === 'string') characters += key.length;
+  thread.step((characters / 64) * Math.ceil(Math.log2(keys.length + 1)));
 }
 
 /** Beyond it, the order of UTF-16 differs from that of bytes. */

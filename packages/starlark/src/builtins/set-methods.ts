@@ -28,7 +28,7 @@ function add(thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: K
   thread.allocate(ENTRY_BYTES);
   named('add', () => {
     set.checkMutable('insert into');
-    set.add(args[0] as Value);
+    set.add(args[0] as Value, thread);
   });
   return null;
 }
@@ -40,11 +40,11 @@ function clear(_thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs
   return null;
 }
 
-function discard(_thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: Kwargs): Value {
+function discard(thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: Kwargs): Value {
   checkPositional('discard', args, kwargs, 1, 1);
   named('discard', () => {
     set.checkMutable('delete from');
-    set.delete(args[0] as Value);
+    set.delete(args[0] as Value, thread);
   });
   return null;
 }
@@ -58,11 +58,11 @@ function pop(_thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: 
   return first;
 }
 
-function remove(_thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: Kwargs): Value {
+function remove(thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: Kwargs): Value {
   checkPositional('remove', args, kwargs, 1, 1);
   const found = named('remove', () => {
     set.checkMutable('delete from');
-    return set.delete(args[0] as Value);
+    return set.delete(args[0] as Value, thread);
   });
   if (!found) throw new EvaluationError('remove: missing key');
   return null;
@@ -71,7 +71,7 @@ function remove(_thread: Thread, set: StarlarkSet, args: readonly Value[], kwarg
 function union(thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: Kwargs): Value {
   thread.step(set.size);
   thread.allocate(set.size * ENTRY_BYTES);
-  const result = StarlarkSet.of(set.elements());
+  const result = StarlarkSet.of(set.elements(), thread);
   addAll('union', thread, result, args, kwargs);
   return result;
 }
@@ -98,34 +98,43 @@ function addAll(
     named(name, () => {
       for (const element of elements) {
         set.checkMutable('insert into');
-        set.add(element);
+        set.add(element, thread);
       }
     });
   }
 }
 
 /** A method that takes another set, or an iterable that it makes a set of. */
-function withOther(name: string, apply: (set: StarlarkSet, other: StarlarkSet) => Value) {
+function withOther(name: string, apply: (set: StarlarkSet, other: StarlarkSet, thread: Thread) => Value) {
   return (thread: Thread, set: StarlarkSet, args: readonly Value[], kwargs: Kwargs): Value => {
     checkPositional(name, args, kwargs, 0, 1);
-    if (args.length === 0) return apply(set, new StarlarkSet());
+    if (args.length === 0) return apply(set, new StarlarkSet(), thread);
     const source = args[0] as Value;
     const elements = wantIterable(name, 1, source, thread);
     thread.step(set.size);
     thread.allocate((set.size + elements.length) * ENTRY_BYTES);
-    return named(name, () => apply(set, source instanceof StarlarkSet ? source : StarlarkSet.of(elements)));
+    return named(name, () => {
+      const other = source instanceof StarlarkSet ? source : StarlarkSet.of(elements, thread);
+      return apply(set, other, thread);
+    });
   };
 }
 
-function difference(set: StarlarkSet, other: StarlarkSet): StarlarkSet {
-  return StarlarkSet.of(set.elements().filter((element) => !other.has(element)));
+function difference(set: StarlarkSet, other: StarlarkSet, thread: Thread): StarlarkSet {
+  return StarlarkSet.of(
+    set.elements().filter((element) => !other.has(element, thread)),
+    thread,
+  );
 }
 
-function intersection(set: StarlarkSet, other: StarlarkSet): StarlarkSet {
-  return StarlarkSet.of(other.elements().filter((element) => set.has(element)));
+function intersection(set: StarlarkSet, other: StarlarkSet, thread: Thread): StarlarkSet {
+  return StarlarkSet.of(
+    other.elements().filter((element) => set.has(element, thread)),
+    thread,
+  );
 }
 
-function symmetricDifference(set: StarlarkSet, other: StarlarkSet): StarlarkSet {
-  const added = other.elements().filter((element) => !set.has(element));
-  return StarlarkSet.of([...difference(set, other).elements(), ...added]);
+function symmetricDifference(set: StarlarkSet, other: StarlarkSet, thread: Thread): StarlarkSet {
+  const added = other.elements().filter((element) => !set.has(element, thread));
+  return StarlarkSet.of([...difference(set, other, thread).elements(), ...added], thread);
 }

@@ -144,7 +144,7 @@ function unionDicts(thread: Thread, x: Dict, y: Dict): Dict {
   const union = new Dict();
   for (const dict of [x, y]) {
     dict.forEach((key, value) => {
-      union.set(key, value);
+      union.set(key, value, thread);
     });
   }
   return union;
@@ -190,7 +190,7 @@ export function orInPlace(thread: Thread, x: Value, y: Value): Value {
   thread.allocate(y.size * 64);
   if (x === y) return x;
   y.forEach((key, value) => {
-    x.set(key, value);
+    x.set(key, value, thread);
   });
   return x;
 }

@@ -1,12 +1,17 @@
 import { compare } from '../values/comparison.js';
 import { equals } from '../values/equality.js';
+import { LONG_STRING } from '../values/key.js';
 import { StarlarkSet } from '../values/set.js';
 import type { Thread } from '../values/thread.js';
 import type { Value } from '../values/value.js';
 
 /** `x == y`. */
 export function isEqual(thread: Thread, x: Value, y: Value): boolean {
-  if (typeof x === 'string' || typeof x === 'boolean' || x === null) return x === y;
+  if (typeof x === 'string') {
+    if (x.length > LONG_STRING && typeof y === 'string' && y.length === x.length) thread.step(x.length >> 8);
+    return x === y;
+  }
+  if (typeof x === 'boolean' || x === null) return x === y;
   return equals(x, y, thread);
 }
 

@@ -43,7 +43,7 @@ export function getIndex(thread: Thread, x: Value, key: Value): Value {
     if (item !== undefined) return item;
   }
   if (x instanceof Dict) {
-    const value = x.get(key);
+    const value = x.get(key, thread);
     if (value === undefined) {
       throw new EvaluationError(`key ${repr(key)} not in dict`);
     }
@@ -76,7 +76,7 @@ export function setIndex(thread: Thread, x: Value, key: Value, value: Value): vo
   if (x instanceof Dict) {
     x.checkMutable('insert into');
     thread.allocate(64);
-    x.set(key, value);
+    x.set(key, value, thread);
   } else if (x instanceof List) {
     const index = asIndex(key);
     const fromStart = index < 0 ? index + x.items.length : index;

@@ -71,14 +71,14 @@ export function unpack(thread: Thread, value: Value, count: number): readonly Va
 export function addEntry(thread: Thread, dict: Dict, key: Value, value: Value): void {
   const { size } = dict;
   thread.allocate(64);
-  dict.set(key, value);
+  dict.set(key, value, thread);
   if (dict.size === size) throw new EvaluationError(`duplicate key: ${repr(key)}`);
 }
 
 /** Sets an entry of a dict comprehension. */
 export function setEntry(thread: Thread, dict: Dict, key: Value, value: Value): void {
   thread.allocate(64);
-  dict.set(key, value);
+  dict.set(key, value, thread);
 }
 
 /** How generated code gets the elements: 0 by counting, 1 from an array, 2 from an iterator. */

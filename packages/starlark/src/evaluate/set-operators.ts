@@ -14,15 +14,24 @@ export function combineSets(
   thread.allocate((x.size + y.size) * 48);
   switch (operator) {
     case '|':
-      return StarlarkSet.of([...x.items(), ...y.items()]);
+      return StarlarkSet.of([...x.items(), ...y.items()], thread);
     case '&':
-      return StarlarkSet.of(x.items().filter((item) => y.has(item)));
+      return StarlarkSet.of(
+        x.items().filter((item) => y.has(item, thread)),
+        thread,
+      );
     case '-':
-      return StarlarkSet.of(x.items().filter((item) => !y.has(item)));
+      return StarlarkSet.of(
+        x.items().filter((item) => !y.has(item, thread)),
+        thread,
+      );
     case '^':
-      return StarlarkSet.of([
-        ...x.items().filter((item) => !y.has(item)),
-        ...y.items().filter((item) => !x.has(item)),
-      ]);
+      return StarlarkSet.of(
+        [
+          ...x.items().filter((item) => !y.has(item, thread)),
+          ...y.items().filter((item) => !x.has(item, thread)),
+        ],
+        thread,
+      );
   }
 }

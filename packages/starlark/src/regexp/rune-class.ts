@@ -41,12 +41,33 @@ const EXTRA_FOLDS: ReadonlyMap<number, number> = new Map([
 ]);
 
 export function inRanges(ranges: Ranges): RuneTest {
+  const merged = merge(ranges);
   return (rune) => {
-    for (let index = 0; index < ranges.length; index += 2) {
-      if (rune >= (ranges[index] as number) && rune <= (ranges[index + 1] as number)) return true;
+    // The last range that starts at or before the code point.
+    let low = 0;
+    let high = merged.length / 2;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((merged[middle * 2] as number) <= rune) low = middle + 1;
+      else high = middle;
     }
-    return false;
+    return low > 0 && rune <= (merged[low * 2 - 1] as number);
   };
+}
+
+/** Returns the same ranges sorted, without overlap. */
+function merge(ranges: Ranges): Ranges {
+  const pairs: [number, number][] = [];
+  for (let index = 0; index < ranges.length; index += 2) {
+    pairs.push([ranges[index] as number, ranges[index + 1] as number]);
+  }
+  const merged: number[] = [];
+  for (const [start, end] of pairs.sort(([x], [y]) => x - y)) {
+    const last = merged.length - 1;
+    if (last >= 0 && start <= (merged[last] as number)) merged[last] = Math.max(merged[last] as number, end);
+    else merged.push(start, end);
+  }
+  return merged;
 }
 
 /** Returns the test for a general category or script, for example `Lu` or `Greek`, or undefined for unknown names. */

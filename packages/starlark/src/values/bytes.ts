@@ -53,19 +53,22 @@ export class Bytes extends HeapValue {
     throw new EvaluationError(`'in bytes' requires bytes or int as left operand, not ${type}`);
   }
 
-  override hashKey(): Key {
-    return bytesKey(latin1(this.value));
+  override hashKey(thread?: Thread): Key {
+    return bytesKey(latin1(this.value), thread);
   }
 
   override writeRepr(writer: ReprWriter): void {
     writer.write(quoteBytes(this.value));
   }
 
-  override equalTo(other: HeapValue): boolean {
+  override equalTo(other: HeapValue, thread: Thread | undefined): boolean {
+    if ((other as Bytes).value.length !== this.value.length) return false;
+    thread?.step(this.value.length >> 4);
     return compareBytes(this.value, (other as Bytes).value) === 0;
   }
 
-  override compareTo(other: HeapValue): number {
+  override compareTo(other: HeapValue, thread: Thread | undefined): number {
+    thread?.step(Math.min(this.value.length, (other as Bytes).value.length) >> 4);
     return compareBytes(this.value, (other as Bytes).value);
   }
 }

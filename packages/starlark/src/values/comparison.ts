@@ -2,6 +2,7 @@ import { MAX_COMPARE_DEPTH } from './equality.js';
 import { EvaluationError } from './evaluation-error.js';
 import { StarlarkFloat } from './float.js';
 import { compareIntToDouble, isInt } from './integer.js';
+import { LONG_STRING } from './key.js';
 import { compareStrings } from './string.js';
 import type { Thread } from './thread.js';
 import { typeName } from './type-name.js';
@@ -15,7 +16,10 @@ export function compare(
   operator: ComparisonOperator = '<',
   depth = MAX_COMPARE_DEPTH,
 ): number {
-  if (typeof x === 'string' && typeof y === 'string') return compareStrings(x, y);
+  if (typeof x === 'string' && typeof y === 'string') {
+    if (x.length > LONG_STRING && y.length > LONG_STRING) thread?.step(Math.min(x.length, y.length) >> 4);
+    return compareStrings(x, y);
+  }
   if (isInt(x)) {
     if (isInt(y)) return x < y ? -1 : x > y ? 1 : 0;
     if (y instanceof StarlarkFloat) return compareIntToDouble(x, y.value);

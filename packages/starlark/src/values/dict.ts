@@ -24,17 +24,17 @@ export class Dict extends HeapValue {
   }
 
   /** Returns the value of a key or `undefined`. Throws if the key is not hashable. */
-  get(key: Value): Value | undefined {
-    return this.#values.get(keyOf(key));
+  get(key: Value, thread?: Thread): Value | undefined {
+    return this.#values.get(keyOf(key, thread));
   }
 
-  has(key: Value): boolean {
-    return this.#values.has(keyOf(key));
+  has(key: Value, thread?: Thread): boolean {
+    return this.#values.has(keyOf(key, thread));
   }
 
   /** Sets without the check for frozen and iterated dicts. An existing key keeps its place. */
-  set(key: Value, value: Value): void {
-    const mapKey = keyOf(key);
+  set(key: Value, value: Value, thread?: Thread): void {
+    const mapKey = keyOf(key, thread);
     if (mapKey !== key && !this.#values.has(mapKey)) {
       this.#originals ??= new Map();
       this.#originals.set(mapKey, key);
@@ -43,8 +43,8 @@ export class Dict extends HeapValue {
   }
 
   /** Deletes without the check for frozen and iterated dicts. Returns the value that the key had. */
-  delete(key: Value): Value | undefined {
-    const mapKey = keyOf(key);
+  delete(key: Value, thread?: Thread): Value | undefined {
+    const mapKey = keyOf(key, thread);
     const value = this.#values.get(mapKey);
     if (value === undefined) return undefined;
     this.#values.delete(mapKey);
@@ -106,12 +106,12 @@ export class Dict extends HeapValue {
   }
 
   /** A value that is not hashable is never a key. */
-  override contains(element: Value): boolean {
-    if (!(element instanceof HeapValue)) return this.has(element);
+  override contains(element: Value, thread: Thread | undefined): boolean {
+    if (!(element instanceof HeapValue)) return this.has(element, thread);
     try {
-      return this.has(element);
+      return this.has(element, thread);
     } catch (error) {
-      if (error instanceof EvaluationError) return false;
+      if (error instanceof EvaluationError && error.limit === undefined) return false;
       throw error;
     }
   }

@@ -1,6 +1,7 @@
 import { EvaluationError } from './evaluation-error.js';
 import { StarlarkFloat } from './float.js';
 import { compareIntToDouble, isInt } from './integer.js';
+import { LONG_STRING } from './key.js';
 import type { Thread } from './thread.js';
 import { HeapValue, type Value } from './value.js';
 
@@ -9,6 +10,10 @@ export const MAX_COMPARE_DEPTH = 100;
 
 /** Reports whether `x == y`. Counts a step for each element compared. */
 export function equals(x: Value, y: Value, thread?: Thread, depth = MAX_COMPARE_DEPTH): boolean {
+  if (typeof x === 'string') {
+    if (x.length > LONG_STRING) thread?.step(x.length >> 8);
+    return x === y;
+  }
   if (x === y) return !(x instanceof HeapValue) || equalHeapValues(x, x, thread, depth);
   if (x instanceof HeapValue) {
     if (y instanceof HeapValue) return equalHeapValues(x, y, thread, depth);

@@ -6,6 +6,8 @@ import { HeapValue, type ReprWriter, type Value } from './value.js';
 /** Deeper values are errors, far below the depth at which JavaScript's own stack ends. */
 export const MAX_REPR_DEPTH = 500;
 
+/** The memory of longer strings is counted before they are quoted. */
+const LONG_STRING = 256;
 const MAX_PARTS = 4096;
 const PLAIN = /^[ !#-[\]-~]*$/;
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S}]/u;
@@ -51,6 +53,10 @@ class TextWriter implements ReprWriter {
       value.writeRepr(this);
       this.#depth--;
     } else if (typeof value === 'string') {
+      if (value.length > LONG_STRING) {
+        this.thread?.allocate(value.length);
+        this.thread?.step(value.length >> 4);
+      }
       this.write(quoteString(value));
     } else if (value === null) {
       this.write('None');
@@ -85,7 +91,11 @@ class TextWriter implements ReprWriter {
 
 /** Returns `repr(value)`. */
 export function repr(value: Value, thread?: Thread): string {
-  if (typeof value === 'string') return quoteString(value);
+  if (typeof value === 'string') {
+    thread?.allocate(value.length + 2);
+    thread?.step(value.length >> 4);
+    return quoteString(value);
+  }
   const writer = new TextWriter(thread);
   writer.writeValue(value);
   return writer.text;

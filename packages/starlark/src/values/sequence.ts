@@ -2,6 +2,7 @@ import { compare } from './comparison.js';
 import { equals } from './equality.js';
 import { StarlarkFloat } from './float.js';
 import { isInt } from './integer.js';
+import { LONG_STRING } from './key.js';
 import type { Thread } from './thread.js';
 import type { ComparisonOperator, Value } from './value.js';
 
@@ -42,6 +43,9 @@ export function sequenceContains(
 ): boolean {
   thread?.step(items.length);
   if (typeof wanted === 'string' || typeof wanted === 'boolean' || wanted === null) {
+    if (typeof wanted === 'string' && wanted.length > LONG_STRING) {
+      thread?.step((items.length * wanted.length) / 256);
+    }
     return items.includes(wanted);
   }
   if (isInt(wanted)) {

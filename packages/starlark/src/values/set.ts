@@ -14,9 +14,9 @@ export class StarlarkSet extends HeapValue {
   #first: FirstKey<Key> | undefined;
 
   /** Returns a set of the elements. */
-  static of(elements: Iterable<Value>): StarlarkSet {
+  static of(elements: Iterable<Value>, thread?: Thread): StarlarkSet {
     const set = new StarlarkSet();
-    for (const element of elements) set.add(element);
+    for (const element of elements) set.add(element, thread);
     return set;
   }
 
@@ -28,19 +28,19 @@ export class StarlarkSet extends HeapValue {
     return this.#items.size;
   }
 
-  has(value: Value): boolean {
-    return this.#items.has(keyOf(value));
+  has(value: Value, thread?: Thread): boolean {
+    return this.#items.has(keyOf(value, thread));
   }
 
   /** Adds without the check for frozen and iterated sets. An existing equal element stays. */
-  add(value: Value): void {
-    const key = keyOf(value);
+  add(value: Value, thread?: Thread): void {
+    const key = keyOf(value, thread);
     if (!this.#items.has(key)) this.#items.set(key, value);
   }
 
   /** Deletes without the check for frozen and iterated sets. Reports whether it was there. */
-  delete(value: Value): boolean {
-    const key = keyOf(value);
+  delete(value: Value, thread?: Thread): boolean {
+    const key = keyOf(value, thread);
     this.#first?.deleted(key);
     return this.#items.delete(key);
   }
@@ -91,8 +91,8 @@ export class StarlarkSet extends HeapValue {
     this.iterators += change;
   }
 
-  override contains(element: Value): boolean {
-    return this.has(element);
+  override contains(element: Value, thread: Thread | undefined): boolean {
+    return this.has(element, thread);
   }
 
   override writeRepr(writer: ReprWriter): void {

@@ -46,8 +46,8 @@ export class Struct extends HeapValue {
     writer.write(')');
   }
 
-  override hashKey(): Key {
-    return compositeKey('x', this.fields().flat());
+  override hashKey(thread?: Thread): Key {
+    return compositeKey('x', this.fields().flat(), thread);
   }
 
   override equalTo(other: HeapValue, thread: Thread | undefined, depth: number): boolean {

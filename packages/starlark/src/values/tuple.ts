@@ -34,8 +34,8 @@ export class Tuple extends HeapValue {
     return this.items;
   }
 
-  override hashKey(): Key {
-    return compositeKey('t', this.items);
+  override hashKey(thread?: Thread): Key {
+    return compositeKey('t', this.items, thread);
   }
 
   override at(index: number): Value | undefined {

@@ -50,8 +50,8 @@ export abstract class HeapValue {
     return true;
   }
 
-  /** Returns the key for a dict or set; the default is an error: only some types are hashable. */
-  hashKey(): Key {
+  /** Returns the key for a dict or set, and counts what a long one takes; the default is an error: only some types are hashable. */
+  hashKey(_thread?: Thread): Key {
     throw new EvaluationError(`unhashable type: ${this.typeName}`);
   }
 

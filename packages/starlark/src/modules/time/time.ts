@@ -2,12 +2,13 @@ import { BoundMethod, type MethodBody, methodTable } from '../../values/builtin.
 import { EvaluationError } from '../../values/evaluation-error.js';
 import { normalizeInt } from '../../values/integer.js';
 import { compositeKey } from '../../values/key-text.js';
+import type { Thread } from '../../values/thread.js';
 import { checkPositional, wantString } from '../../values/unpack-arguments.js';
 import { type BinaryOperator, HeapValue, type Key, type ReprWriter, type Value } from '../../values/value.js';
 import { type CivilTime, civilTimeOf, MAX_UNIX_SECONDS, unixSecondsOf, weekdayOf } from './calendar.js';
 import { Duration } from './duration.js';
 import { formatTime, type ZonedTime } from './layout.js';
-import { findZone, type Zone } from './zones.js';
+import { findZone, UTC, type Zone } from './zones.js';
 
 const SECOND = 1_000_000_000n;
 /** The time that counts as false: the start of year 1. */
@@ -85,9 +86,16 @@ export class Time extends HeapValue {
     return field === undefined ? undefined : this.zoned()[field as keyof CivilTime];
   }
 
-  override binary(operator: BinaryOperator, other: Value, reversed: boolean): Value | undefined {
+  override binary(
+    operator: BinaryOperator,
+    other: Value,
+    reversed: boolean,
+    thread?: Thread,
+  ): Value | undefined {
     if (other instanceof Duration && (operator === '+' || (operator === '-' && !reversed))) {
       const change = operator === '-' ? -other.nanoseconds : other.nanoseconds;
+      // Its fields are read by its zone, without a count.
+      if (this.zone !== UTC) thread?.step(1000);
       return new Time(this.nanoseconds + change, this.zone);
     }
     if (other instanceof Time && operator === '-' && !reversed) {
