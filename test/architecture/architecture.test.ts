@@ -82,9 +82,12 @@ const processFiles = ['apps/cli/src/main.ts', 'apps/cli/src/plugin.ts', 'apps/re
 const versionFiles = ['apps/registry/src/store/sqlite/driver.ts'];
 /** Kills the process group that it started; Node.js has no other way. */
 const groupFiles = ['packages/sources/src/git/run-git.ts', 'packages/functions/src/process/process-group.ts'];
-/** Starts another Node.js process for work that must not crash this one. */
+/** Start another Node.js process for work that must not crash this one, or run in it. */
 const executableFiles = [
   'apps/registry/src/isolation/bounded-process.ts',
+  ...['run-starlark', 'starlark-process', 'starlark-watch'].map(
+    (name) => `packages/functions/src/starlark/${name}.ts`,
+  ),
   'apps/cli/src/kustomize/plugins/program.ts',
 ];
 const impure =

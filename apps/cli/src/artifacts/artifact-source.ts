@@ -36,8 +36,8 @@ export async function documentLayer(
   prepare: (source: DocumentFile) => Promise<DocumentFile> = async (source) => source,
 ): Promise<{ type: ArtifactType; layer: SourceLayer }> {
   if (/\.star$/i.test(name)) {
-    await refuseScriptErrors(io, name);
-    return { type: 'starlark', layer: await fileLayer(io, 'starlark', name) };
+    const title = await regularFileTitle(io, name);
+    return { type: 'starlark', layer: bytesLayer('starlark', title, await lintedScript(io, name)) };
   }
   if (name !== '-' && !/\.(ya?ml|json)$/i.test(name)) {
     throw new KrmhubError('usage', `cannot determine the file type of ${name}`, {
@@ -74,26 +74,29 @@ export async function documentLayer(
     );
   }
   const title = name === '-' ? `${type}.yaml` : path.basename(name);
-  const { bytes } = source;
+  return { type, layer: bytesLayer(type, title, source.bytes) };
+}
+
+function bytesLayer(type: ArtifactType, title: string, bytes: Uint8Array): SourceLayer {
   const file = {
     title,
     mediaType: ARTIFACT_MEDIA_TYPES[type].layer,
     digest: computeDigest(bytes),
     size: bytes.byteLength,
   };
-  return { type, layer: { file, content: toContent(bytes) } };
+  return { file, content: toContent(bytes) };
 }
 
-/** Prints the problems of a script, and throws `invalid-document` if there is an error. */
-async function refuseScriptErrors(io: Io, name: string): Promise<void> {
+/** Returns a script. Prints its problems, and throws `invalid-document` if there is an error. */
+async function lintedScript(io: Io, name: string): Promise<Uint8Array> {
   const { FUNCTION_LIMITS } = await import('@krmhub/functions/limits');
   const { lintScript } = await import('@krmhub/functions/starlark/lint-script');
   const bytes = await readFileUpTo(io, name, FUNCTION_LIMITS.maxScriptBytes);
   const diagnostics = lintScript(bytes, name);
-  if (diagnostics.length === 0) return;
+  if (diagnostics.length === 0) return bytes;
   const { printDiagnostics } = await import('../io/diagnostics.js');
   await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
-  if (!hasErrors(diagnostics)) return;
+  if (!hasErrors(diagnostics)) return bytes;
   throw new KrmhubError('invalid-document', `cannot push ${name}: the script has errors`, {
     hint: `Fix the errors above, then check: krmhub lint ${name}`,
   });
@@ -102,16 +105,7 @@ async function refuseScriptErrors(io: Io, name: string): Promise<void> {
 /** Reads a file of any size without parsing it. */
 export async function fileLayer(io: Io, type: ArtifactType, name: string): Promise<SourceLayer> {
   const full = path.resolve(io.cwd, name);
-  const status = await stat(full).catch((error: unknown) => {
-    throw diskError(error, `cannot read ${name}`);
-  });
-  if (!status.isFile()) throw new KrmhubError('usage', `cannot push ${name}: it is not a regular file`);
-  const title = path.basename(full);
-  if (!isPlainFileName(title))
-    throw new KrmhubError(
-      'usage',
-      `cannot push ${name}: its name has characters that are not allowed in a title`,
-    );
+  const title = await regularFileTitle(io, name);
   const hash = createHash('sha256');
   let size = 0;
   const open = () => createReadStream(full);
@@ -130,4 +124,19 @@ export async function fileLayer(io: Io, type: ArtifactType, name: string): Promi
     size,
   };
   return { file, content: { size, open } };
+}
+
+/** Returns the title of a file: its name. Throws `usage` for what is not a regular file. */
+async function regularFileTitle(io: Io, name: string): Promise<string> {
+  const full = path.resolve(io.cwd, name);
+  const status = await stat(full).catch((error: unknown) => {
+    throw diskError(error, `cannot read ${name}`);
+  });
+  if (!status.isFile()) throw new KrmhubError('usage', `cannot push ${name}: it is not a regular file`);
+  const title = path.basename(full);
+  if (isPlainFileName(title)) return title;
+  throw new KrmhubError(
+    'usage',
+    `cannot push ${name}: its name has characters that are not allowed in a title`,
+  );
 }

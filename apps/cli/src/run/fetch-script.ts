@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { PinnedStarlark } from '@krmhub/catalog';
 import { FUNCTION_LIMITS } from '@krmhub/functions';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import { fetchExecutable } from './fetch-executable.js';
@@ -41,7 +41,15 @@ export async function fetchScript(
     artifact: 'starlark',
     maxBytes: FUNCTION_LIMITS.maxScriptBytes,
   });
-  const script = await readFile(fetched.file);
+  const { maxScriptBytes } = FUNCTION_LIMITS;
+  const script = await readFileUpTo(io, fetched.file, maxScriptBytes);
+  // The cache may have it as an executable, which can be larger.
+  if (script.byteLength > maxScriptBytes) {
+    throw new KrmhubError(
+      'too-large',
+      escapeControls(`cannot run ${name}: the script has more than ${maxScriptBytes} bytes`),
+    );
+  }
   if (sha256(script) !== fetched.sha256) {
     throw new KrmhubError(
       'digest-mismatch',

@@ -1,17 +1,18 @@
+import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { InlineRuntime } from '@krmhub/catalog';
 import { FUNCTION_LIMITS } from '@krmhub/functions';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readScriptReference } from '@krmhub/schema/script-reference';
-import { readFileUpTo } from '../files/read-file.js';
+import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import { type FetchedScript, fetchScript, scriptName } from './fetch-script.js';
 
 /**
  * Returns the script that a functionConfig names itself: a file relative to the folder of the kustomization, or a URL.
- * Throws `untrusted` for a URL without a digest: nothing says that what it serves is what the user allowed.
- * Throws `digest-mismatch` for a script with another digest.
+ * Throws `untrusted` for a file outside of that folder, and for a URL without a digest: nothing says that what it serves is
+ * what the user allowed. Throws `digest-mismatch` for a script with another digest.
  */
 export async function inlineScript(
   io: Io,
@@ -19,10 +20,7 @@ export async function inlineScript(
   folder: string,
 ): Promise<Omit<FetchedScript, 'file'>> {
   if (runtime.path !== undefined) {
-    const { maxScriptBytes } = FUNCTION_LIMITS;
-    const script = await readFileUpTo(io, path.resolve(folder, runtime.path), maxScriptBytes);
-    if (script.byteLength <= maxScriptBytes) return { name: scriptName(runtime.path), script };
-    throw new KrmhubError('too-large', `the script ${runtime.path} has more than ${maxScriptBytes} bytes`);
+    return { name: scriptName(runtime.path), script: await readScript(io, runtime.path, folder) };
   }
   const url = runtime.url ?? '';
   const { uri, digest } = readScriptReference(url);
@@ -43,4 +41,35 @@ export async function inlineScript(
       cause: error,
     });
   }
+}
+
+async function readScript(io: Io, name: string, folder: string): Promise<Uint8Array> {
+  const [file, root] = await Promise.all([realpath(path.resolve(folder, name)), realpath(folder)]).catch(
+    (error: unknown) => {
+      throw diskError(error, escapeControls(`cannot read the script ${name}`));
+    },
+  );
+  if (isOutside(root, file)) {
+    throw new KrmhubError(
+      'untrusted',
+      escapeControls(`the script ${name} is outside the folder of its kustomization`),
+      { hint: 'Move the script to the folder of the kustomization.' },
+    );
+  }
+  // Reading a pipe or a device may never end.
+  if (!(await stat(file)).isFile()) {
+    throw new KrmhubError('usage', escapeControls(`the script ${name} is not a regular file`));
+  }
+  const { maxScriptBytes } = FUNCTION_LIMITS;
+  const script = await readFileUpTo(io, file, maxScriptBytes);
+  if (script.byteLength <= maxScriptBytes) return script;
+  throw new KrmhubError(
+    'too-large',
+    escapeControls(`the script ${name} has more than ${maxScriptBytes} bytes`),
+  );
+}
+
+function isOutside(folder: string, file: string): boolean {
+  const inside = path.relative(folder, file);
+  return inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside);
 }

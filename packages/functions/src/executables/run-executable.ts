@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, platform } from 'node:os';
 import path from 'node:path';
 import type { Digest } from '@krmhub/schema/digest';
 import { EXECUTABLE_LIMITS } from '../archives/limits.js';
-import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
+import type { RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
 import type { RunResult } from '../output/run-result.js';
 import { runProgram } from '../process/run-program.js';
+import { type Command, limited } from '../process/shell-limits.js';
 import { type Sandbox, sandboxArguments } from '../sandbox/bubblewrap.js';
 import { copyVerified } from './verified-copy.js';
 
@@ -27,10 +27,6 @@ export interface ExecRun {
   /** The home folder, which the sandbox hides; that of this user by default. */
   home?: string;
 }
-
-const SHELL = '/bin/sh';
-/** Unit of `ulimit -f` (POSIX). */
-const BLOCK_BYTES = 512;
 
 /**
  * Runs an executable function. What runs is a private copy, made and verified for this run: a file that
@@ -71,12 +67,6 @@ export async function runExecutable(
   }
 }
 
-interface Command {
-  program: string;
-  args: readonly string[];
-  env: Readonly<Record<string, string>>;
-}
-
 async function commandOf(
   { sandbox, args = [], cwd, env, network, home }: ExecRun,
   file: string,
@@ -85,19 +75,4 @@ async function commandOf(
   const inside = await sandboxArguments(sandbox, { file, args, cwd, env, network, home });
   // The environment of the function must not act on bubblewrap, which is outside of the sandbox.
   return { program: sandbox.program, args: inside, env: {} };
-}
-
-/**
- * Lets a shell set limits and then become the command: no core dumps, no file that fills the disk, and processor time for
- * processes that escape the timeout. Limits that the system does not support are skipped.
- */
-function limited({ program, args, env }: Command, { timeout }: RunLimits): Command {
-  if (platform() === 'win32') return { program, args, env };
-  const limits = {
-    c: 0,
-    f: Math.ceil(FUNCTION_LIMITS.maxFileBytes / BLOCK_BYTES),
-    t: Math.ceil(timeout / 1_000) * availableParallelism() + 1,
-  };
-  const set = Object.entries(limits).map(([name, value]) => `ulimit -${name} ${value} 2>/dev/null || :;`);
-  return { program: SHELL, args: ['-c', `${set.join(' ')} exec "$@"`, 'sh', program, ...args], env };
 }

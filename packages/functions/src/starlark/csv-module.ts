@@ -34,15 +34,17 @@ export const CSV = new Module('csv', [
     new Builtin('write_all', (thread, args, kwargs) => {
       const [source, comma = ','] = unpackArguments('write_all', args, kwargs, ['source', 'comma?']);
       const between = separator('write_all', comma);
-      const lines = elementsOf(source!, thread).map((row) =>
-        elementsOf(row, thread)
-          .map((field) => quoted(typeof field === 'string' ? field : str(field), between))
-          .join(between),
-      );
-      const text = lines.map((line) => `${line}\n`).join('');
-      thread.step(text.length);
-      thread.allocate(text.length);
-      return text;
+      const lines = elementsOf(source!, thread).map((row) => {
+        const fields = elementsOf(row, thread).map((field) => {
+          const text = typeof field === 'string' ? field : str(field, thread);
+          // Before it is built. Quotes may be doubled.
+          thread.step(text.length);
+          thread.allocate(text.length * 2 + 3);
+          return quoted(text, between);
+        });
+        return `${fields.join(between)}\n`;
+      });
+      return lines.join('');
     }),
   ],
 ]);

@@ -3,10 +3,10 @@ import { readYamlTree, writeYamlTree, type YamlNode, yamlString } from '@krmhub/
 import { compile, parse, run, type Value } from '@krmhub/starlark';
 import { Context } from './context.js';
 import { FUNCTION_DIALECT, PREDECLARED } from './dialect.js';
-import { describeFailure } from './failure-text.js';
+import { describeFailure, failureOf } from './failure-text.js';
 import { loadModule } from './modules.js';
 import { ResourceListFile } from './resource-list-file.js';
-import type { ScriptTask } from './script-messages.js';
+import type { ScriptTask } from './script-task.js';
 
 export interface ScriptOutcome {
   exitCode: 0 | 1;
@@ -33,10 +33,7 @@ export function executeScript(task: ScriptTask, print: (line: string) => void): 
     run(program, { predeclared: new Map<string, Value>([['ctx', ctx]]), load: loadModule, print });
     return { exitCode: 0, output: file.write() };
   } catch (error) {
-    const failure =
-      error instanceof KrmhubError
-        ? { message: error.message, details: `${error.message}\n` }
-        : describeFailure(error, source);
+    const failure = error instanceof KrmhubError ? failureOf(error.message) : describeFailure(error, source);
     if (failure === undefined) throw error;
     print(failure.details.trimEnd());
     return { exitCode: 1, output: failedOutput(file, failure.message) };

@@ -65,7 +65,7 @@ export class ResourceListFile {
     const tail = writeYamlTree(mapOf('results', results));
     const isBlock = /^(?:apiVersion|kind|items)[ \t]*:/m.test(this.#text) && this.#text.endsWith('\n');
     const hasResults = entries.some(([key]) => key.kind === 'scalar' && key.value === 'results');
-    if (isBlock && !hasResults && !/^\.\.\.|^[^#\s][\s\S]*^---/m.test(this.#text)) return this.#text + tail;
+    if (isBlock && !hasResults && !hasSecondMark(this.#text)) return this.#text + tail;
     return `${this.#head()}items: []\n${tail}`;
   }
 
@@ -96,6 +96,14 @@ export class ResourceListFile {
     if (results !== undefined) pieces.push(writeYamlTree(mapOf('results', results)));
     return pieces.join('');
   }
+}
+
+/** Reports whether a text has the end of a document, or a start after content. */
+function hasSecondMark(text: string): boolean {
+  const content = text.search(/^[^#\s]/m);
+  const start = /^---/gm;
+  start.lastIndex = content + 1;
+  return /^\.\.\./m.test(text) || (content !== -1 && start.test(text));
 }
 
 function itemText(

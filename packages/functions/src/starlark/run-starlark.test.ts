@@ -16,11 +16,15 @@ functionConfig:
   data: {replicas: "5"}
 `;
 
-async function run(script: string, options: { input?: string; timeout?: number; signal?: AbortSignal } = {}) {
-  const { input = INPUT, timeout = 120_000, signal } = options;
+async function run(
+  script: string,
+  options: { input?: string; timeout?: number; signal?: AbortSignal; megabytes?: number } = {},
+) {
+  const { input = INPUT, timeout = 120_000, signal, megabytes } = options;
   const limits = { ...DEFAULT_RUN_LIMITS, timeout };
   const bytes = Buffer.from(script);
-  const result = await runStarlark({ name: 'main.star', script: bytes }, Buffer.from(input), limits, signal);
+  const task = { name: 'main.star', script: bytes, ...(megabytes === undefined ? {} : { megabytes }) };
+  const result = await runStarlark(task, Buffer.from(input), limits, signal);
   const text = (piece: Uint8Array) => Buffer.from(piece).toString();
   return { ...result, output: text(result.output), stderr: text(result.stderr) };
 }
@@ -88,6 +92,21 @@ Error: fail: no owner: Deployment
     ['a frozen value', 'x = [1]\nctx.resource_list["items"] = print', /cannot write ctx\.resource_list/],
     ['too many steps', 'while True:\n  pass\n', /too many steps/],
     ['too much memory', 'x = []\nwhile True:\n  x.append([1] * 1000)\n', /too much memory/],
+    [
+      'an int of too many digits',
+      'load("yaml.star", "yaml")\nyaml.decode("1" * 100001)',
+      /more than 100000 digits/,
+    ],
+    [
+      'YAML that is too large',
+      'load("yaml.star", "yaml")\nyaml.encode(["x" * 10000000] * 1000)',
+      /too much memory/,
+    ],
+    [
+      'CSV that is too large',
+      'load("csv.star", "csv")\ncsv.write_all([["x" * 10000000] * 1000])',
+      /too much memory/,
+    ],
     ['too deep calls', 'def f(n):\n  return f(n + 1)\nf(0)\n', /more than 400 nested calls/],
   ])('fails with %s', async (_, script, message) => {
     const { exitCode, results } = await run(script);
@@ -119,4 +138,36 @@ describe('a script that runs too long', () => {
     await expect(run(LOOP, { signal: stop.signal })).rejects.toThrow('stopped');
     await expect(run('', { signal: stop.signal })).rejects.toThrow('stopped');
   });
+});
+
+it('fails in time for a ResourceList with many lines', async () => {
+  const input = `${INPUT}${'# comment\n'.repeat(300_000)}`;
+  const { exitCode, output } = await run('fail("no")\n', { input });
+  expect([exitCode, output.startsWith(input)]).toEqual([1, true]);
+});
+
+describe('a script that uses too much memory', () => {
+  const message = 'function main.star used more memory than 64 MiB';
+
+  it('is ended with its process, and what it printed is there', async () => {
+    const script = `print("started")\nx = [[i] * 20 for i in range(1000000)]\n`;
+    const failure = await run(script, { megabytes: 64 }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(FunctionFailure);
+    expect(failure).toMatchObject({ code: 'function-failed', message });
+    expect(Buffer.from((failure as FunctionFailure).stderr).toString()).toBe('started\n');
+  });
+
+  it('is ended while its ResourceList is read', async () => {
+    const input = `kind: ResourceList\nitems: [${'1,'.repeat(1_000_000)}]\n`;
+    await expect(run('', { input, megabytes: 64 })).rejects.toMatchObject({
+      code: 'function-failed',
+      message,
+    });
+  });
+});
+
+it('cuts a message that a script makes long', async () => {
+  const { exitCode, results, stderr } = await run('fail("x" * 200000000)\n');
+  expect([exitCode, results[0]?.message.length]).toEqual([1, 65_537]);
+  expect(stderr.length).toBeLessThan(70_000);
 });

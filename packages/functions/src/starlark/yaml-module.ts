@@ -11,7 +11,7 @@ import {
   type Value,
   wantString,
 } from '@krmhub/starlark';
-import { TreeWriter, YamlValues } from './yaml-values.js';
+import { TreeWriter, writtenSize, YamlValues } from './yaml-values.js';
 
 /** Memory of the values of a text, by byte. */
 const BYTES_PER_BYTE = 32;
@@ -66,8 +66,9 @@ function allEncoder(name: string): Builtin {
 }
 
 function encode(thread: Thread, value: Value): string {
-  const text = writeYamlTree(new TreeWriter().tree(value, 'the value'));
-  thread.step(text.length);
-  thread.allocate(text.length);
-  return text;
+  const tree = new TreeWriter().tree(value, 'the value');
+  const size = writtenSize(tree, thread.limits.maxMemoryBytes);
+  thread.step(size);
+  thread.allocate(size);
+  return writeYamlTree(tree);
 }

@@ -21,6 +21,9 @@ import {
 /** Values that a tree may have, those of values that occur twice included: scripts can build trees that explode. */
 const MAX_NODES = 3_000_000;
 
+/** As for `int()`: conversions to and from decimal digits take quadratic time. */
+const MAX_INT_DIGITS = 100_000;
+
 const NULL = /^(?:|~|null|Null|NULL)$/;
 const TRUE = /^(?:true|True|TRUE)$/;
 const FALSE = /^(?:false|False|FALSE)$/;
@@ -46,6 +49,7 @@ function numberValue(text: string): number | bigint | StarlarkFloat | undefined 
   const digits = text.replaceAll('_', '');
   const [, sign, hex, octal, binary, decimal] = INTEGER.exec(digits) ?? [];
   if (sign !== undefined) {
+    if (digits.length > MAX_INT_DIGITS) throw new EvaluationError(`int: more than ${MAX_INT_DIGITS} digits`);
     const prefix =
       hex === undefined ? (octal === undefined ? (binary === undefined ? '' : '0b') : '0o') : '0x';
     const size = BigInt(prefix + (hex ?? octal ?? binary ?? decimal));
@@ -190,4 +194,16 @@ function floatText(value: number): string {
   if (Number.isNaN(value)) return '.nan';
   if (!Number.isFinite(value)) return value < 0 ? '-.inf' : '.inf';
   return Number.isSafeInteger(value) ? String(intFromDouble(value)) : String(value);
+}
+
+/** Returns the size of a tree as text, about, with aliases written out; what is larger than `max` is not counted to its end. */
+export function writtenSize(node: YamlNode, max: number, indent = 0): number {
+  if (node.kind === 'scalar') return node.value.length + indent + 4;
+  let size = indent + 4;
+  const children = node.kind === 'list' ? node.items : node.entries.flat();
+  for (const child of children) {
+    if (size > max) return size;
+    size += writtenSize(child, max - size, indent + 2);
+  }
+  return size;
 }

@@ -96,6 +96,12 @@ describe('hostile text', () => {
     ['a handle for tags', '%TAG !e! tag:example.com,2000:\n---\n!e!x 1\n', /%TAG/],
   ])('is refused: %s', (_, text, message) => expect(() => read(text)).toThrow(message));
 
+  it('is refused if the aliases of all documents multiply', () => {
+    const one = `a: &a [${'x,'.repeat(999)}x]\nb: [${'*a,'.repeat(29)}*a]\n`;
+    expect(readYamlTrees(`${one}---\n`.repeat(3), 'test.yaml')).toHaveLength(3);
+    expect(() => readYamlTrees(`${one}---\n`.repeat(4), 'test.yaml')).toThrow(/more than 100000 values/);
+  });
+
   it('is refused if it is not UTF-8', () => {
     expect(() => readYamlTree(Uint8Array.of(0x61, 0xff), 'test.yaml')).toThrow(
       'cannot read test.yaml: it is not UTF-8',

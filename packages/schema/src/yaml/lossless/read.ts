@@ -14,7 +14,7 @@ import type { YamlList, YamlMap, YamlNode, YamlScalar } from './tree.js';
 export const LOSSLESS_LIMITS = {
   /** Nested collections. Schemas in CustomResourceDefinitions reach 40. */
   maxDepth: 200,
-  /** Nodes that the aliases of one document expand to. Some emitters write one for every value that occurs twice. */
+  /** Nodes that the aliases of a text expand to, in all its documents. Some emitters write one for every value that occurs twice. */
   maxAliased: 100_000,
 } as const;
 
@@ -82,7 +82,6 @@ class TreeBuilder {
           if (event.directives.some(({ kind }) => kind === 'tag'))
             throw invalid(this.#name, 'the directive %TAG is not supported');
           this.#anchors = new Map();
-          this.#aliased = 0;
           this.#frames.push({ node: { kind: 'document' }, size: 0 });
           break;
         case EVENT_ID.POP: {
