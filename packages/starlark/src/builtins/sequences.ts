@@ -3,6 +3,7 @@ import { EvaluationError } from '../values/evaluation-error.js';
 import { type Int, normalizeInt } from '../values/integer.js';
 import { List } from '../values/list.js';
 import { Range } from '../values/range.js';
+import { readingSteps } from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { isTrue } from '../values/truth.js';
 import { EMPTY_TUPLE, Tuple } from '../values/tuple.js';
@@ -61,8 +62,9 @@ function plus(start: Int, index: number): Int {
   return normalizeInt(BigInt.asIntN(64, BigInt(start) + BigInt(index)));
 }
 
-export function len(_thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
+export function len(thread: Thread, args: readonly Value[], kwargs: Kwargs): Value {
   checkPositional('len', args, kwargs, 1, 1);
+  if (typeof args[0] === 'string') thread.step(readingSteps(args[0]));
   const length = lengthOf(args[0] as Value);
   if (length === undefined) {
     throw new EvaluationError(`len: value of type ${typeName(args[0] as Value)} has no len`);

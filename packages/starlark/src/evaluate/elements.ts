@@ -6,7 +6,14 @@ import { List } from '../values/list.js';
 import { repr } from '../values/repr.js';
 import { sliceLength } from '../values/sequence.js';
 import { StarlarkSet } from '../values/set.js';
-import { decodeString, encodeString, sliceString, stringByteAt, stringLength } from '../values/string.js';
+import {
+  decodeString,
+  encodeString,
+  readingSteps,
+  sliceString,
+  stringByteAt,
+  stringLength,
+} from '../values/string.js';
 import type { Thread } from '../values/thread.js';
 import { Tuple } from '../values/tuple.js';
 import { typeName } from '../values/type-name.js';
@@ -31,8 +38,11 @@ function outOfRange(index: number, length: number, x: Value): never {
 }
 
 /** Returns the length of a value that has elements by index, or `undefined`. */
-function indexedLength(x: Value): number | undefined {
-  if (typeof x === 'string') return stringLength(x);
+function indexedLength(thread: Thread, x: Value): number | undefined {
+  if (typeof x === 'string') {
+    thread.step(readingSteps(x));
+    return stringLength(x);
+  }
   return x instanceof HeapValue && !(x instanceof StarlarkSet) ? x.length() : undefined;
 }
 
@@ -49,7 +59,7 @@ export function getIndex(thread: Thread, x: Value, key: Value): Value {
     }
     return value;
   }
-  const length = indexedLength(x);
+  const length = indexedLength(thread, x);
   if (length !== undefined) {
     const index = indexIn(x, key, length);
     const element = typeof x === 'string' ? stringByteAt(x, index) : (x as HeapValue).at(index, thread);
@@ -90,7 +100,7 @@ export function setIndex(thread: Thread, x: Value, key: Value, value: Value): vo
 
 /** `x[from:to:step]`; None where a part is not given. */
 export function getSlice(thread: Thread, x: Value, from: Value, to: Value, step: Value): Value {
-  const length = indexedLength(x);
+  const length = indexedLength(thread, x);
   if (length === undefined || x instanceof Dict) {
     throw new EvaluationError(`invalid slice operand ${typeName(x)}`);
   }

@@ -54,6 +54,9 @@ describe('limits', () => {
     ['steps', 's = "a" * 1000000\nt = "a" * 999999 + "b"\nwhile True: s == t'],
     ['steps', 's = "a" * 1000000\nt = "a" * 999999 + "b"\nwhile True: s < t'],
     ['steps', 's = b"a" * 100000\nt = b"a" * 99999 + b"b"\nwhile True: s == t or s < t'],
+    ['steps', 's = "a" * 1000000\nt = s + "b"\nwhile True: s[0] + t[0]'],
+    ['steps', 's = "é" * 1000000\nt = s + "b"\nwhile True: s[0] + t[0]'],
+    ['steps', 's = "é" * 1000000\nt = s + "b"\nwhile True: len(s) + len(t)'],
     ['steps', 's = "a" * 1000000\nx = sorted([s] * 10000)'],
     ['steps', 's = "a" * 1000000\nt = ["a" * 999999 + "b"] * 1000\nwhile True: s in t'],
     ['steps', 's = "a" * 1000000\nd = {}\nwhile True: s in d'],
@@ -126,6 +129,13 @@ describe('limits', () => {
       },
     };
     expect(failure('while True: pass', { limits: {}, signal }).limit).toBe('aborted');
+  });
+
+  it('quote long strings in parts without a difference', () => {
+    for (const length of [65_534, 65_535, 65_536]) {
+      const quoted = value(`x = "a" * ${length} + "😀" + "\\n" * 70000 + "\\x00" + "é"[:1]`);
+      expect(quoted).toBe(`"${'a'.repeat(length)}😀${'\\n'.repeat(70_000)}\\x00\\xc3"`);
+    }
   });
 
   it('end deep values', () => {

@@ -10,6 +10,8 @@ export const MAX_REPR_DEPTH = 500;
 const LONG_STRING = 256;
 const MAX_PARTS = 4096;
 const PLAIN = /^[ !#-[\]-~]*$/;
+const NOT_PLAIN = /[^ !#-[\]-~]/gu;
+const QUOTED_AT_ONCE = 65_536;
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S}]/u;
 const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
@@ -111,20 +113,23 @@ export function str(value: Value, thread?: Thread): string {
 /** Returns a literal of a string, in double quotes. Bytes that are not UTF-8 are written as `\xff`. */
 export function quoteString(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
-  let result = '"';
-  for (const character of text) {
-    const code = character.codePointAt(0)!;
-    if (code >= 0x20 && code < 0x7f) {
-      result += SHORT_ESCAPES.get(character) ?? character;
-    } else if (code >= 0xdc80 && code <= 0xdcff) {
-      result += `\\x${hex(code & 0xff, 2)}`;
-    } else if (code > 0x7f && PRINTABLE.test(character)) {
-      result += character;
-    } else {
-      result += SHORT_ESCAPES.get(character) ?? escapeCode(code);
-    }
+  const parts = ['"'];
+  // The engine takes much memory to replace many characters of a long string at once.
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + QUOTED_AT_ONCE, text.length);
+    if (/^[\ud800-\udbff]$/.test(text[end - 1]!)) end++;
+    parts.push(text.slice(start, end).replace(NOT_PLAIN, escapeCharacter));
+    start = end;
   }
-  return `${result}"`;
+  parts.push('"');
+  return parts.join('');
+}
+
+function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0)!;
+  if (code >= 0xdc80 && code <= 0xdcff) return `\\x${hex(code & 0xff, 2)}`;
+  if (code > 0x7f && PRINTABLE.test(character)) return character;
+  return SHORT_ESCAPES.get(character) ?? escapeCode(code);
 }
 
 function escapeCode(code: number): string {

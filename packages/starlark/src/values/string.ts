@@ -28,6 +28,12 @@ export function isAscii(text: string): boolean {
   return true;
 }
 
+/** Returns the steps that reading a string by index takes: few where it is remembered. */
+export function readingSteps(text: string): number {
+  if (text.length <= 1024) return 0;
+  return text === lastAscii || text === lastEncoded ? text.length >> 14 : text.length >> 6;
+}
+
 /** Returns the bytes of a string. The caller must not change them. */
 export function encodeString(text: string): Uint8Array {
   if (text === lastEncoded) return lastBytes;
