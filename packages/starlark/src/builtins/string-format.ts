@@ -57,6 +57,7 @@ class FieldReader {
     const nameEnd = mark >= 0 ? mark : colon >= 0 ? colon : field.length;
     const conversion = mark < 0 ? 's' : field.slice(mark + 1, colon < 0 ? undefined : colon);
     const specification = colon < 0 ? '' : field.slice(colon + 1);
+    if (this.kwargs.length > 8) thread.step(this.kwargs.length >> 3);
     const value = this.argument(field.slice(0, nameEnd));
     if (specification !== '') {
       const problem = 'format spec features not supported in replacement fields';

@@ -129,6 +129,8 @@ function replace(thread: Thread, text: string, args: readonly Value[], kwargs: K
   const times = limit < 0 ? found : Math.min(limit, found);
   if (times === 0) return text;
   thread.step(times);
+  // The parts between, and the array of them.
+  thread.allocate(times * 16);
   allocateString(thread, bytes.length + times * (stringLength(substitute) - sought.length));
   const short = sought !== '' && sought.length <= 250;
   if (short && times === found && isAscii(text)) return text.split(old).join(substitute);

@@ -57,6 +57,8 @@ describe('limits', () => {
     ['steps', 's = "a" * 1000000\nt = s + "b"\nwhile True: s[0] + t[0]'],
     ['steps', 's = "é" * 1000000\nt = s + "b"\nwhile True: s[0] + t[0]'],
     ['steps', 's = "é" * 1000000\nt = s + "b"\nwhile True: len(s) + len(t)'],
+    ['steps', 'd = {"k%d" % i: i for i in range(10000)}\nf = "{k9999}" * 10000\nf.format(**d)'],
+    ['memory', '("a" * 1000000).replace("a", "b")'],
     ['steps', 's = "a" * 1000000\nx = sorted([s] * 10000)'],
     ['steps', 's = "a" * 1000000\nt = ["a" * 999999 + "b"] * 1000\nwhile True: s in t'],
     ['steps', 's = "a" * 1000000\nd = {}\nwhile True: s in d'],

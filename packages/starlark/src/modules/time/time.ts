@@ -27,6 +27,8 @@ const FIELDS = [
 
 /** An instant, with the zone in which it is shown. Times of different zones are equal if the instants are. */
 export class Time extends HeapValue {
+  #zoned: ZonedTime | undefined;
+
   /** `nanoseconds` since 1970. */
   constructor(
     readonly nanoseconds: bigint,
@@ -94,7 +96,7 @@ export class Time extends HeapValue {
   ): Value | undefined {
     if (other instanceof Duration && (operator === '+' || (operator === '-' && !reversed))) {
       const change = operator === '-' ? -other.nanoseconds : other.nanoseconds;
-      // Its fields are read by its zone, without a count.
+      // Reading the fields of the new time takes a look-up of its zone.
       if (this.zone !== UTC) thread?.step(1000);
       return new Time(this.nanoseconds + change, this.zone);
     }
@@ -104,7 +106,13 @@ export class Time extends HeapValue {
     return undefined;
   }
 
+  /** Returns what a clock in the zone shows. Looked up once: it takes as long as many steps. */
   zoned(): ZonedTime {
+    this.#zoned ??= this.#lookUp();
+    return this.#zoned;
+  }
+
+  #lookUp(): ZonedTime {
     const seconds = floorDivide(this.nanoseconds);
     const { offset, abbreviation } = this.zone.at(seconds);
     return {
