@@ -1,7 +1,12 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
 import { FunctionFailure } from '../output/function-failure.js';
+import { processesWith } from '../testing/runtime-contract.js';
+import { builtEntry } from './built-entry.js';
 import { runStarlark } from './run-starlark.js';
+import { writeTask } from './script-task.js';
 
 const INPUT = `apiVersion: config.kubernetes.io/v1
 kind: ResourceList
@@ -144,6 +149,24 @@ it('fails in time for a ResourceList with many lines', async () => {
   const input = `${INPUT}${'# comment\n'.repeat(300_000)}`;
   const { exitCode, output } = await run('fail("no")\n', { input });
   expect([exitCode, output.startsWith(input)]).toEqual([1, true]);
+});
+
+it.skipIf(!existsSync('/proc'))('ends with the process that started it', async () => {
+  // Few steps take long, so that their limit does not end it.
+  const text = 'def f():\n  a = "x" * 20000000\n  b = "x" * 20000000\n  while a == b:\n    pass\nf()\n';
+  const script = Buffer.from(text);
+  const task = writeTask({ name: 'main.star', script, input: Buffer.from(INPUT), environment: {} });
+  const heap = '--max-old-space-size=1357';
+  const start = `
+const { spawn } = require('node:child_process');
+const child = spawn(process.execPath, [${JSON.stringify(heap)}, ${JSON.stringify(builtEntry('starlark-process'))}]);
+child.stdin.end(Buffer.from(${JSON.stringify(task.toString('base64'))}, 'base64'));`;
+  const parent = spawn(process.execPath, ['-e', start], { stdio: 'ignore' });
+  const running = () => processesWith(`${heap} /`);
+  const limits = { timeout: 10_000 };
+  await expect.poll(running, limits).toHaveLength(1);
+  parent.kill('SIGKILL');
+  await expect.poll(running, limits).toEqual([]);
 });
 
 describe('a script that uses too much memory', () => {
