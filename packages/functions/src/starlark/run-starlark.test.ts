@@ -159,7 +159,7 @@ it.skipIf(!existsSync('/proc'))('ends with the process that started it', async (
   const heap = '--max-old-space-size=1357';
   const start = `
 const { spawn } = require('node:child_process');
-const child = spawn(process.execPath, [${JSON.stringify(heap)}, ${JSON.stringify(builtEntry('starlark-process'))}]);
+const child = spawn(process.execPath, [${JSON.stringify(heap)}, ${JSON.stringify(builtEntry('starlark-process'))}, String(process.pid)]);
 child.stdin.end(Buffer.from(${JSON.stringify(task.toString('base64'))}, 'base64'));`;
   const parent = spawn(process.execPath, ['-e', start], { stdio: 'ignore' });
   const running = () => processesWith(`${heap} /`);

@@ -39,7 +39,7 @@ export async function runStarlark(
   signal?: AbortSignal,
 ): Promise<RunResult> {
   signal?.throwIfAborted();
-  const args = [`--max-old-space-size=${megabytes}`, builtEntry('starlark-process')];
+  const args = [`--max-old-space-size=${megabytes}`, builtEntry('starlark-process'), String(process.pid)];
   const command = limited({ program: process.execPath, args, env: {} }, limits);
   const task = writeTask({ name, script, input, environment: ENVIRONMENT });
   const result = await runProgram({ ...command, input: task, limits, signal });

@@ -6,7 +6,7 @@ import { executeScript } from './execute-script.js';
 import { readTask } from './script-task.js';
 import type { Watched } from './starlark-watch.js';
 
-/** Runs the script of its standard input; `run-starlark.ts` starts this process and ends it. */
+/** Runs the script of its standard input; `run-starlark.ts` starts this process with its own id, and ends it. */
 
 /** The first lines are written at once, so that a script that never ends has said something. */
 const LINES_AT_ONCE = 100;
@@ -22,7 +22,7 @@ const MEMORY_SHARE = 1.5;
 
 const task = readTask(readAll());
 const watched: Watched = {
-  parent: process.ppid,
+  parent: Number(process.argv[2]),
   maxBytes: getHeapStatistics().heap_size_limit * MEMORY_SHARE,
 };
 new Worker(builtEntry('starlark-watch'), { workerData: watched, stdout: true, stderr: true }).unref();
