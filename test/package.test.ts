@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { documentBlocks } from './document-blocks.js';
-import { cleanEnvironment, root, temporaryFolder } from './running.js';
+import { cleanEnvironment, listeningUrl, root, temporaryFolder } from './running.js';
 
 /** The package, installed and used by the commands of docs/install.md, far from the checkout. */
 
@@ -81,17 +81,7 @@ it('serves a registry where SQLite is beside it, to which a first function is pu
   });
   const closed = once(server, 'close');
   try {
-    let output = '';
-    const url = await new Promise<string>((resolve, reject) => {
-      const read = (text: string) => {
-        output += text;
-        const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
-        if (address) resolve(address[0]);
-      };
-      server.stdout.setEncoding('utf8').on('data', read);
-      server.stderr.setEncoding('utf8').on('data', read);
-      closed.then(() => reject(new Error(`krmhub serve ended:\n${output}`)));
-    });
+    const url = await listeningUrl(server, closed);
     await expect.poll(() => existsSync(at('data/admin.token'))).toBe(true);
     await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
     const script = `export KRMHUB_TOKEN=$(cat data/admin.token)\n${connect}${write}${publish}`;

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 /** Starts what users start, as they start it: the built command line in separate processes. */
@@ -95,19 +96,7 @@ export async function startRegistry(
   process.once('exit', kill);
   const exited = once(child, 'close') as Promise<[number | null]>;
   void exited.then(() => process.off('exit', kill));
-  let output = '';
-  const url = await new Promise<string>((resolve, reject) => {
-    const read = (text: string) => {
-      output += text;
-      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
-      if (address) resolve(address[0]);
-    };
-    child.stdout.setEncoding('utf8').on('data', read);
-    child.stderr.setEncoding('utf8').on('data', read);
-    exited.then(([code]) =>
-      reject(new Error(`the registry ended with ${code} before it listened:\n${output}`)),
-    );
-  });
+  const url = await listeningUrl(child, exited);
   const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();
   return {
     url,
@@ -121,6 +110,26 @@ export async function startRegistry(
       return code;
     },
   };
+}
+
+/** Returns the URL that a starting registry prints. Rejects with its output if it ends before. */
+export async function listeningUrl(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+  closed: Promise<unknown[]>,
+): Promise<string> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const read = (text: string) => {
+      output += text;
+      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
+      if (address) resolve(address[0]);
+    };
+    child.stdout.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', read);
+    void closed.then(([code]) =>
+      reject(new Error(`the registry ended with ${code} before it listened:\n${output}`)),
+    );
+  });
 }
 
 export function temporaryFolder(): { folder: string; remove(): void } {

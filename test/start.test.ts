@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { cleanEnvironment, root, temporaryFolder } from './running.js';
+import { cleanEnvironment, listeningUrl, root, temporaryFolder } from './running.js';
 
 it('npm start builds and runs a registry, which stops on SIGINT', async () => {
   const { folder, remove } = temporaryFolder();
@@ -17,16 +17,8 @@ it('npm start builds and runs a registry, which stops on SIGINT', async () => {
   const closed = once(child, 'close');
   try {
     let output = '';
-    const url = await new Promise<string>((resolve, reject) => {
-      const read = (text: string) => {
-        output += text;
-        const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
-        if (address) resolve(address[0]);
-      };
-      child.stdout.setEncoding('utf8').on('data', read);
-      child.stderr.setEncoding('utf8').on('data', read);
-      closed.then(() => reject(new Error(`npm start ended:\n${output}`)));
-    });
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+    const url = await listeningUrl(child, closed);
     // It listens before its first snapshot is built.
     await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
     expect((await fetch(`${url}/catalogs/default/catalog.yaml`)).status).toBe(200);
