@@ -81,7 +81,7 @@ function sign(artifact) {
     '--keyless',
     '--overwrite',
     ...options({
-      output: values.bundle,
+      bundle: values.bundle,
       'identity-token-file': written('token', values['identity-token'] ?? ''),
       'trusted-root': values['trusted-root'],
       ...said,
