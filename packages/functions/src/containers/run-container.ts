@@ -15,7 +15,7 @@ const REMOVE_LIMITS: RunLimits = {
   maxStderrBytes: 65_536,
 };
 /** A daemon may still be making a container when the command that asked for it has been killed. */
-const REMOVE_ATTEMPTS = 4;
+const REMOVE_ATTEMPTS = 10;
 const REMOVE_DELAY_MILLISECONDS = 250;
 
 /**
