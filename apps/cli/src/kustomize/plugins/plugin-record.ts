@@ -44,7 +44,7 @@ export interface PluginPin {
   runtime: PinnedRuntime;
   /** Of a runtime of the type exec. */
   executable?: InstalledExecutable;
-  /** It came from a lock file: it runs only where a lock file names it. */
+  /** It came from a lock file, so it does not replace a first one that was installed without it. */
   locked?: boolean;
 }
 
