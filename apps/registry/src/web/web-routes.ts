@@ -11,6 +11,7 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp } from '../http/context.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
+import { BADGE_ROUTES, type BadgeDeps, badgeRoutes } from './badge/badge-routes.js';
 import { CATALOG_PAGE_ROUTES, type CatalogPageDeps, catalogPageRoutes } from './catalog/catalog-routes.js';
 import { DISCOVERY_ROUTES, type DiscoveryDeps, discoveryRoutes } from './discovery/discovery-routes.js';
 import { FEED_ROUTES, type FeedDeps, feedRoutes } from './feeds/feed-routes.js';
@@ -30,6 +31,7 @@ export type WebDeps = HomeDeps &
   SearchPageDeps &
   CatalogPageDeps &
   DiscoveryDeps &
+  BadgeDeps &
   OperateDeps;
 
 /** Every route of the pages; none is in the HTTP API. */
@@ -38,6 +40,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...HOME_ROUTES,
   ...FUNCTION_PAGE_ROUTES,
   ...FEED_ROUTES,
+  ...BADGE_ROUTES,
   ...SEARCH_ROUTES,
   ...CATALOG_PAGE_ROUTES,
   ...DISCOVERY_ROUTES,
@@ -50,6 +53,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   homeRoutes(app, deps);
   functionPageRoutes(app, deps);
   feedRoutes(app, deps);
+  badgeRoutes(app, deps);
   searchRoutes(app, deps);
   catalogPageRoutes(app, deps);
   discoveryRoutes(app, deps);

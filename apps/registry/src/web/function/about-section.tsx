@@ -5,6 +5,7 @@ import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
 import { ExternalLink, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
+import { BadgeSnippet } from './badge-snippet.js';
 import type { FunctionView } from './read-function.js';
 
 /** Maximum number of items of a list; the definition has all. */
@@ -86,6 +87,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
           ['Artifact', known?.manifest === undefined ? undefined : <Digest value={known.manifest} />],
         ]}
       />
+      <BadgeSnippet name={name} />
     </aside>
   );
 }

@@ -75,7 +75,8 @@ function expectWhole(text: string): void {
     /<script(?! type="module" src="\/assets)|\son\w+=|\sstyle=|href="(?!\/|#|https?:|mailto:)/,
   );
   // A page loads only its own images.
-  for (const [, source] of text.matchAll(/\ssrc="([^"]*)"/g)) expect(source).toMatch(/^\/assets\//);
+  for (const [, source] of text.matchAll(/\ssrc="([^"]*)"/g))
+    expect(source).toMatch(/^\/(?:assets|badges)\//);
 }
 
 describe('the page of a function', () => {
