@@ -34,7 +34,7 @@ const FULL_SIZE = [
 ];
 
 /** Much of the time is waiting: for other processes, and for disks. */
-const maxWorkers = Math.max(2, availableParallelism());
+const maxWorkers = availableParallelism() + 1;
 
 /** Threads and processes of the registry start from the bundle. */
 const bundledEntries: Plugin = {

@@ -1,0 +1,182 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { readConfig } from '../../apps/registry/src/server/config.js';
+import { documentBlocks } from '../document-blocks.js';
+import { cleanEnvironment, root, temporaryFolder } from '../running.js';
+import { isInstalled } from './container-engine.js';
+
+/** Parsed manifests. */
+// biome-ignore lint/suspicious/noExplicitAny: the schemas of Kubernetes say what these are.
+type Manifest = any;
+
+const chart = path.join(root, 'deploy/helm');
+const noHelm = isInstalled('helm') ? '' : ' (skipped: helm is not installed)';
+const noKubectl = isInstalled('kubectl') ? '' : ' (skipped: kubectl is not installed)';
+const noValidator =
+  spawnSync('python3', ['-c', 'import kubernetes_validate']).status === 0
+    ? ''
+    : " (skipped: Python's kubernetes-validate is not installed)";
+
+describe.skipIf(noHelm !== '')(`the Helm chart${noHelm}`, () => {
+  const { folder, remove } = temporaryFolder();
+  afterAll(remove);
+
+  const helm = (args: string[]) =>
+    spawnSync('helm', args, { encoding: 'utf8', env: cleanEnvironment(folder) });
+  const render = (...args: string[]): string => {
+    const { status, stdout, stderr } = helm(['template', 'krmhub', chart, '--namespace', 'krmhub', ...args]);
+    if (status !== 0) throw new Error(stderr);
+    return stdout;
+  };
+  const find = (manifests: Manifest[], kind: string): Manifest =>
+    manifests.find((manifest) => manifest.kind === kind);
+  const settings = (...args: string[]) => find(parse(render(...args)), 'ConfigMap').data;
+
+  it('has no problems that helm lint finds', () => {
+    const { status, stdout } = helm(['lint', '--strict', chart]);
+    expect({ status, stdout }).toMatchObject({ status: 0 });
+    expect(stdout).toContain('0 chart(s) failed');
+  });
+
+  it.skipIf(noKubectl !== '')(`runs the same pod as the kustomization${noKubectl}`, () => {
+    const rendered = parse(render());
+    const { stdout } = spawnSync('kubectl', ['kustomize', path.join(root, 'deploy')], { encoding: 'utf8' });
+    const expected = parse(stdout);
+    expect(rendered.map(({ kind }) => kind).sort()).toEqual(expected.map(({ kind }) => kind).sort());
+    for (const kind of ['StatefulSet', 'Service', 'NetworkPolicy']) {
+      expect(comparable(find(rendered, kind)), kind).toEqual(comparable(find(expected, kind)));
+    }
+    expect(find(rendered, 'ConfigMap').data).toEqual(find(expected, 'ConfigMap').data);
+  });
+
+  it.skipIf(noValidator !== '')(
+    `is valid by the strict schemas of Kubernetes${noValidator}`,
+    () => {
+      const values = path.join(folder, 'all.yaml');
+      writeFileSync(
+        values,
+        `ingress: {enabled: true, className: nginx}
+secrets: [upstream-certificates]
+imagePullSecrets: [{name: pull}]
+storage: {className: fast, size: 20Gi}
+networkPolicy: {egress: [{ports: [{port: 443, protocol: TCP}]}]}
+nodeSelector: {disk: ssd}
+tolerations: [{key: dedicated, operator: Exists}]
+affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}
+`,
+      );
+      for (const [name, text] of [
+        ['default.yaml', render()],
+        ['all-values.yaml', render('--values', values)],
+      ] as const) {
+        const file = path.join(folder, name);
+        writeFileSync(file, text);
+        expect(validate(file)).toEqual({ status: 0, said: '' });
+        writeFileSync(file, text.replace('automountServiceAccountToken', 'automountServiceToken'));
+        expect(validate(file)).toMatchObject({ status: 1 });
+      }
+    },
+    120_000,
+  );
+
+  it('gives the registry valid settings', () => {
+    expect(readConfig(settings()).publicUrl).toBeUndefined();
+    const withIngress = settings('--set', 'ingress.enabled=true', '--set', 'ingress.host=krm.example.com');
+    expect(readConfig(withIngress).publicUrl).toBe('https://krm.example.com');
+    expect(withIngress.KRMHUB_TRUSTED_PROXIES).toBe('10.0.0.0/8');
+    const url = 'settings.KRMHUB_PUBLIC_URL=https://other.example.com';
+    expect(settings('--set', 'ingress.enabled=true', '--set', url).KRMHUB_PUBLIC_URL).toBe(
+      'https://other.example.com',
+    );
+    const values = path.join(folder, 'numbers.yaml');
+    writeFileSync(values, 'settings: {KRMHUB_LARGE: 100000000, KRMHUB_HALF: 0.5, KRMHUB_FLAG: true}\n');
+    expect(settings('--values', values)).toMatchObject({
+      KRMHUB_LARGE: '100000000',
+      KRMHUB_HALF: '0.5',
+      KRMHUB_FLAG: 'true',
+    });
+  });
+
+  it('restarts the pod if the settings change', () => {
+    const pod = (...args: string[]) => find(parse(render(...args)), 'StatefulSet').spec.template;
+    expect(pod()).toEqual(pod());
+    expect(pod('--set', 'settings.KRMHUB_LOG_LEVEL=warn')).not.toEqual(pod());
+  });
+
+  it('has its own names and selectors per release', () => {
+    const { stdout } = helm(['template', 'second', chart, '--set', 'ingress.enabled=true']);
+    const manifests = parse(stdout);
+    for (const { metadata } of manifests) expect(metadata.name).toBe('second-krmhub');
+    const selector = { 'app.kubernetes.io/name': 'krmhub', 'app.kubernetes.io/instance': 'second' };
+    expect(find(manifests, 'Service').spec.selector).toEqual(selector);
+    expect(find(manifests, 'StatefulSet').spec.template.metadata.labels).toMatchObject(selector);
+    expect(find(manifests, 'Ingress').spec.rules[0].http.paths[0].backend.service).toEqual({
+      name: 'second-krmhub',
+      port: { name: 'http' },
+    });
+  });
+
+  it.each([
+    ['an unknown value', ['--set', 'replicas=3'], 'replicas'],
+    ['a setting without the prefix', ['--set', 'settings.LOG_LEVEL=info'], 'LOG_LEVEL'],
+    ['an image without a name', ['--set', 'image.repository='], 'repository'],
+  ])('refuses %s', (_name, args, said) => {
+    const { status, stderr } = helm(['template', 'krmhub', chart, ...args]);
+    expect(status).toBe(1);
+    expect(stderr).toContain(said);
+  });
+
+  it('is installed by the commands of the documentation, which need only a cluster', () => {
+    const place = path.join(folder, 'document');
+    mkdirSync(place);
+    cpSync(chart, path.join(place, 'deploy/helm'), { recursive: true });
+    const script = documentBlocks('docs/operate.md', 'helm').join('\n');
+    const ran = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', `${script.trim()} --dry-run=client`], {
+      cwd: place,
+      env: cleanEnvironment(folder, { KUBECONFIG: path.join(folder, 'none') }),
+      encoding: 'utf8',
+    });
+    const said = ran.stdout + ran.stderr;
+    expect(said).toMatch(/cluster unreachable|host: krmhub\.example\.com/i);
+    const [, values] = /<<'YAML'\n([\s\S]*?)YAML\n/.exec(script) ?? [];
+    writeFileSync(path.join(place, 'values.yaml'), values ?? '');
+    const manifests = parse(render('--values', path.join(place, 'values.yaml')));
+    expect(find(manifests, 'Ingress').spec.tls[0].hosts).toEqual(['krmhub.example.com']);
+    expect(find(manifests, 'StatefulSet').spec.template.spec.containers[0].image).toMatch(
+      /^registry\.example\.com\/krmhub:/,
+    );
+    expect(find(manifests, 'ConfigMap').data.KRMHUB_LOG_LEVEL).toBe('warn');
+  });
+
+  it('has the version of krmhub', () => {
+    const { version } = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8'));
+    const { version: chartVersion, appVersion } = parse(
+      readFileSync(path.join(chart, 'Chart.yaml'), 'utf8'),
+    )[0];
+    expect([chartVersion, appVersion]).toEqual([version, version]);
+  });
+});
+
+/** Without what a chart adds: labels of the release, the digest of the settings, and generated names. */
+function comparable(manifest: Manifest): Manifest {
+  const removed =
+    /^(app\.kubernetes\.io\/(instance|version|managed-by)|helm\.sh\/chart|krmhub\.dev\/settings)$/;
+  const text = JSON.stringify(manifest, (key, value) => {
+    if (removed.test(key) || key === 'imagePullPolicy') return undefined;
+    return key === 'configMapRef' ? { name: 'krmhub' } : value;
+  });
+  return JSON.parse(text);
+}
+
+function parse(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => document.toJS());
+}
+
+function validate(file: string): { status: number | null; said: string } {
+  const args = ['-m', 'kubernetes_validate', '--strict', '--quiet', file];
+  const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
+  return { status, said: stdout + stderr };
+}
