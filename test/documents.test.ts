@@ -42,6 +42,7 @@ const runElsewhere: Record<string, string> = {
 const runByOthers: Record<string, string> = {
   podman: 'test/interop/container.test.ts',
   kubectl: 'test/interop/kubernetes.test.ts',
+  helm: 'test/interop/helm.test.ts',
   kustomize: 'test/interop/build-document.test.ts',
   systemd: 'test/interop/systemd.test.ts',
   oci: 'test/interop/oci-client.test.ts',
