@@ -110,7 +110,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     signatures: ['limits', 'log', 'metrics', 'artifacts', 'store'],
     catalogs: ['limits', 'log', 'metrics', 'http', 'isolation', 'artifacts', 'store', 'derive', 'signatures'],
     publish: ['limits', 'metrics', 'http', 'isolation', 'artifacts', 'store', 'catalogs'],
-    takedown: ['limits', 'log', 'isolation', 'artifacts', 'store', 'catalogs'],
+    takedown: ['limits', 'log', 'isolation', 'artifacts', 'store', 'derive', 'catalogs', 'publish'],
     check: ['http', 'artifacts', 'store', 'signatures', 'catalogs', 'takedown'],
     upstreams: ['limits', 'log', 'metrics', 'isolation', 'store', 'signatures', 'catalogs'],
     backup: ['store', 'signatures', 'check', 'takedown'],
@@ -143,6 +143,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'signatures',
       'catalogs',
       'publish',
+      'takedown',
       'upstreams',
     ],
     server: [

@@ -40,7 +40,7 @@ function attestation(count: number): string {
 
 const kind = 'SetLabels';
 const group = 'example.com';
-const mark = (verb: 'yank' | 'unyank' | 'deprecate'): GuardedRoute => ({
+const mark = (verb: 'yank' | 'unyank' | 'deprecate' | 'undeprecate'): GuardedRoute => ({
   method: 'POST',
   target: () => fillPath(verb, { group, kind, release: '1.0.0' }),
   body: (count) => JSON.stringify({ reason: `reason ${count}` }),
@@ -85,6 +85,7 @@ spec:
   yank: mark('yank'),
   unyank: mark('unyank'),
   deprecate: mark('deprecate'),
+  undeprecate: mark('undeprecate'),
   takedown: {
     ...mark('deprecate'),
     target: () => fillPath('takedown', { group, kind: 'TakeDown', release: '1.0.0' }),

@@ -64,13 +64,14 @@ export function functionContract(store: () => RegistryStore): void {
     });
 
     it('change only their lifecycle, and back', async () => {
+      const outdated = { ...mark, replacement: { group: 'example.com', kind: 'Other', releases: '^2' } };
       await store().commitFunction(changeOf({ kind: 'Fn' }));
       await store().commitFunction(
-        changeOf({ kind: 'Fn', yanked: mark, deprecated: mark }, 1, 'update', 'release.yanked'),
+        changeOf({ kind: 'Fn', yanked: mark, deprecated: outdated }, 1, 'update', 'release.yanked'),
       );
       expect(await store().release('example.com', 'Fn', '1.0.0')).toMatchObject({
         yanked: mark,
-        deprecated: mark,
+        deprecated: outdated,
       });
       expect((await store().function('example.com', 'Fn'))?.releases[0]).toMatchObject({ yanked: mark });
       const other = changeOf({ kind: 'Fn' }, 2, 'update', 'release.unyanked');

@@ -1,4 +1,5 @@
 import type {
+  DeprecationRecord,
   EventType,
   FunctionChange,
   LifecycleRecord,
@@ -24,7 +25,7 @@ export interface SampleFunction {
   /** Signers whose signatures are valid. */
   signers?: Signer[];
   allYanked?: boolean;
-  deprecated?: LifecycleRecord;
+  deprecated?: DeprecationRecord;
   yanked?: LifecycleRecord;
 }
 

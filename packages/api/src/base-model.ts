@@ -14,6 +14,19 @@ export function exactOptional<Schema extends z.ZodType>(schema: Schema): z.ZodEx
 /** When, by whom and why a release was yanked or deprecated. */
 export const LifecycleChange = z.object({ at: Time, by: z.string(), reason: z.string() });
 
+/** What to use instead of a deprecated release. */
+export const Replacement = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    releases: exactOptional(
+      z.string().openapi({ example: '^2.0.0', description: 'SemVer range. Absent for any release' }),
+    ),
+  })
+  .openapi('Replacement', { description: 'What to use instead of a deprecated release' });
+
+export const Deprecation = LifecycleChange.extend({ replacement: exactOptional(Replacement) });
+
 export const Diagnostic = z
   .object({
     code: z.string().openapi({ example: 'image/floating-tag' }),

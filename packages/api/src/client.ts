@@ -1,6 +1,7 @@
-import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogKind, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { CatalogRequest, Document, PublishRequest, SearchRequest } from './client-requests.js';
+import { etagDigest } from './etag-digest.js';
 import { RESPONSES } from './generated/response-schemas.js';
 import type {
   ApplyResult,
@@ -9,6 +10,7 @@ import type {
   CatalogList,
   CreatedToken,
   CreateTokenRequest,
+  DeprecateRequest,
   EventPage,
   FunctionDetail,
   PolicyResult,
@@ -27,7 +29,7 @@ import type {
 } from './model.js';
 import { fillPath } from './paths.js';
 import type { ResponseBody } from './response-body.js';
-import { type HttpResponse, Transport, type TransportOptions } from './transport.js';
+import { Transport, type TransportOptions } from './transport.js';
 
 export type * from './client-requests.js';
 export { parseRegistryUrl, RegistryError, UnexpectedResponse } from './transport.js';
@@ -38,6 +40,9 @@ type JsonRoute = keyof typeof RESPONSES;
 const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
 /** The signatures of a registry have about 2,000 bytes. */
 const BUNDLE_BYTES = 1_048_576;
+
+/** A query parameter that is absent for false. */
+const flag = (value: boolean | undefined) => (value === true ? true : undefined);
 
 /**
  * A client for the HTTP API of a krmhub registry. Methods reject with a RegistryError for an error response, and with
@@ -80,7 +85,6 @@ export class RegistryClient {
 
   publish(request: PublishRequest): Promise<PublishResult> {
     const { group, kind, release, definition, mediaType, readme, bundles = [] } = request;
-    const flag = (value: boolean | undefined) => (value === true ? true : undefined);
     const query = {
       dryRun: flag(request.dryRun),
       allowBreaking: flag(request.allowBreaking),
@@ -137,7 +141,6 @@ export class RegistryClient {
     text: Uint8Array,
     options: { dryRun?: boolean | undefined; remove?: boolean | undefined } = {},
   ): Promise<PolicyResult> {
-    const flag = (value: boolean | undefined) => (value === true ? true : undefined);
     return this.#json('applyPolicies', fillPath('policies', {}), {
       method: 'PUT',
       query: { dryRun: flag(options.dryRun), remove: flag(options.remove) },
@@ -151,14 +154,16 @@ export class RegistryClient {
   }
 
   unyank(group: string, kind: string, release: string, reason?: string): Promise<Release> {
-    const path = fillPath('unyank', { group, kind, release });
-    return reason === undefined
-      ? this.#json('unyank', path, { method: 'POST' })
-      : this.#post('unyank', path, { reason });
+    return this.#undo('unyank', fillPath('unyank', { group, kind, release }), reason);
   }
 
-  deprecate(group: string, kind: string, release: string, reason: string): Promise<Release> {
-    return this.#post('deprecate', fillPath('deprecate', { group, kind, release }), { reason });
+  /** Deprecates a release: `request` has a reason, a replacement, or both. */
+  deprecate(group: string, kind: string, release: string, request: DeprecateRequest): Promise<Release> {
+    return this.#post('deprecate', fillPath('deprecate', { group, kind, release }), request);
+  }
+
+  undeprecate(group: string, kind: string, release: string, reason?: string): Promise<Release> {
+    return this.#undo('undeprecate', fillPath('undeprecate', { group, kind, release }), reason);
   }
 
   /** Takes a release down. `dryRun` only reports what would be deleted. */
@@ -171,7 +176,7 @@ export class RegistryClient {
   ): Promise<TakedownResult> {
     return this.#json('takedown', fillPath('takedown', { group, kind, release }), {
       method: 'POST',
-      query: { dryRun: dryRun === true ? true : undefined },
+      query: { dryRun: flag(dryRun) },
       body: JSON.stringify({ reason }),
       contentType: 'application/json',
     });
@@ -360,6 +365,12 @@ export class RegistryClient {
     });
   }
 
+  #undo(route: 'unyank' | 'undeprecate', path: string, reason?: string): Promise<Release> {
+    return reason === undefined
+      ? this.#json(route, path, { method: 'POST' })
+      : this.#post(route, path, { reason });
+  }
+
   #object(path: string): Promise<Record<string, unknown>> {
     return this.#transport.json<Record<string, unknown>>(path, { type: 'object' });
   }
@@ -385,10 +396,4 @@ export class RegistryClient {
       ...(digest === undefined ? {} : { digest }),
     };
   }
-}
-
-/** Returns the digest in an ETag without the suffix of a compressed response (RFC 9110, "ETag"). */
-function etagDigest(response: HttpResponse): Digest | undefined {
-  const match = /^(?:W\/)?"sha256:([a-f0-9]{64})(?:-[a-z]+)?"$/.exec(response.headers.etag ?? '');
-  return match === null ? undefined : `sha256:${match[1]}`;
 }

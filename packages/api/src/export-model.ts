@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { DigestText, LifecycleChange, Time } from './base-model.js';
+import { Deprecation, DigestText, LifecycleChange, Time } from './base-model.js';
 import { FunctionDefinition } from './document-model.js';
 
 /** The exported inputs of catalog builds: with them, a mirror or the command line builds the same catalogs. */
@@ -42,7 +42,7 @@ export const ExportedRelease = z
     publishedAt: Time,
     publishedBy: z.string(),
     yanked: LifecycleChange.optional(),
-    deprecated: LifecycleChange.optional(),
+    deprecated: Deprecation.optional(),
     bundles: z.array(ExportedBundle).optional(),
     definition: FunctionDefinition,
   })

@@ -1,6 +1,14 @@
 import { z } from '@hono/zod-openapi';
 import { RUNTIME_KINDS } from '@krmhub/schema';
-import { DigestText, LifecycleChange, Takedown, Time } from './base-model.js';
+import {
+  Deprecation,
+  DigestText,
+  exactOptional,
+  LifecycleChange,
+  Replacement,
+  Takedown,
+  Time,
+} from './base-model.js';
 import { EntryVersion, FunctionDefinition } from './document-model.js';
 import { Bundle, Verdict } from './trust-model.js';
 
@@ -15,7 +23,7 @@ export const ReleaseSummary = z
     publishedAt: Time,
     publishedBy: z.string(),
     yanked: LifecycleChange.optional(),
-    deprecated: LifecycleChange.optional(),
+    deprecated: Deprecation.optional(),
     signature: Verdict,
   })
   .openapi('ReleaseSummary');
@@ -48,9 +56,7 @@ export const CatalogFunction = z
     digest: DigestText.openapi({ description: 'Digest of the catalog.yaml of that snapshot' }),
     definition: FunctionDefinition,
     versions: z
-      .array(
-        EntryVersion.extend({ yanked: LifecycleChange.optional(), deprecated: LifecycleChange.optional() }),
-      )
+      .array(EntryVersion.extend({ yanked: LifecycleChange.optional(), deprecated: Deprecation.optional() }))
       .openapi({ description: 'The source and the release of each API version' }),
   })
   .openapi('CatalogFunction', { description: 'One entry of a catalog and where it comes from' });
@@ -113,6 +119,9 @@ export const SearchItem = z
     signature: Verdict,
     yanked: z.boolean(),
     deprecated: z.boolean(),
+    replacement: exactOptional(Replacement).openapi({
+      description: 'What to use instead, if the displayed release is deprecated',
+    }),
   })
   .openapi('SearchItem');
 

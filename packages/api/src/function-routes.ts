@@ -3,6 +3,7 @@ import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema';
 import { ExportedFunction } from './export-model.js';
 import {
   BundleList,
+  DeprecateRequest,
   FunctionDetail,
   PublishResult,
   ReasonRequest,
@@ -36,7 +37,12 @@ const publishBody = {
   },
 };
 
-const releaseChange = (verb: 'yank' | 'unyank' | 'deprecate', summary: string, reasonNeeded: boolean) =>
+const releaseChange = (
+  verb: 'yank' | 'unyank' | 'deprecate' | 'undeprecate',
+  summary: string,
+  isBodyNeeded: boolean,
+  schema: typeof ReasonRequest | typeof DeprecateRequest = ReasonRequest,
+) =>
   createRoute({
     method: 'post',
     path: PATHS[verb],
@@ -46,7 +52,7 @@ const releaseChange = (verb: 'yank' | 'unyank' | 'deprecate', summary: string, r
     ...bearer,
     request: {
       params: releaseParameters,
-      body: { required: reasonNeeded, content: { 'application/json': { schema: ReasonRequest } } },
+      body: { required: isBodyNeeded, content: { 'application/json': { schema } } },
     },
     responses: {
       200: json('The changed release', Release),
@@ -247,5 +253,11 @@ export const FUNCTION_ROUTES = {
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
-  deprecate: releaseChange('deprecate', 'Deprecate a release. Catalogs still contain it', true),
+  deprecate: releaseChange(
+    'deprecate',
+    'Deprecate a release, and name what to use instead. Catalogs still contain it',
+    true,
+    DeprecateRequest,
+  ),
+  undeprecate: releaseChange('undeprecate', 'Undo the deprecation of a release', false),
 } as const;

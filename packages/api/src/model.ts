@@ -1,9 +1,18 @@
 import { z } from '@hono/zod-openapi';
 import { ERROR_CODES } from '@krmhub/schema';
-import { Diagnostic, DigestText, Takedown, TakenDownSigner, Time } from './base-model.js';
+import {
+  Diagnostic,
+  DigestText,
+  exactOptional,
+  Replacement,
+  Takedown,
+  TakenDownSigner,
+  Time,
+} from './base-model.js';
 import { ReleaseSummary } from './function-model.js';
+import * as parameters from './parameters.js';
 
-export { Diagnostic, Takedown } from './base-model.js';
+export { Diagnostic, Replacement, Takedown } from './base-model.js';
 export * from './function-model.js';
 export * from './source-model.js';
 export * from './trust-model.js';
@@ -81,6 +90,7 @@ export const EVENT_TYPES = [
   'release.yanked',
   'release.unyanked',
   'release.deprecated',
+  'release.undeprecated',
   'release.attested',
   'release.taken-down',
   'catalog.applied',
@@ -107,6 +117,7 @@ export const Event = z
     source: z.string().optional().openapi({ description: 'Name of a source in the recipe of the catalog' }),
     serial: z.number().int().optional(),
     reason: z.string().optional(),
+    replacement: exactOptional(Replacement),
     signers: z.array(TakenDownSigner).optional().openapi({
       description: 'Who signed a release that was taken down; only in `/api/v1/revocations`',
     }),
@@ -218,6 +229,23 @@ export const LeakReport = z
 
 export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
 
+export const DeprecateRequest = z
+  .object({
+    reason: z.string().min(1).max(1000).optional().openapi({ description: 'Default: use the replacement' }),
+    replacement: z
+      .object({
+        group: parameters.Group,
+        kind: parameters.Kind,
+        releases: exactOptional(z.string().min(1).max(200)),
+      })
+      .optional(),
+  })
+  .refine(
+    ({ reason, replacement }) => reason !== undefined || replacement !== undefined,
+    'needs a reason or a replacement',
+  )
+  .openapi('DeprecateRequest', { description: 'A reason, a replacement, or both' });
+
 export const RegistryKey = z
   .object({
     fingerprint: DigestText.openapi({ description: 'SHA-256 of the key as SubjectPublicKeyInfo in DER' }),
@@ -250,6 +278,7 @@ export const Readiness = z
   })
   .openapi('Readiness');
 
+export type DeprecateRequest = z.input<typeof DeprecateRequest>;
 export type TakedownResult = z.infer<typeof TakedownResult>;
 export type RevocationPage = z.infer<typeof RevocationPage>;
 export type Problem = z.infer<typeof Problem>;

@@ -11,6 +11,7 @@ export const PATHS = {
   yank: '/api/v1/functions/{group}/{kind}/releases/{release}/yank',
   unyank: '/api/v1/functions/{group}/{kind}/releases/{release}/unyank',
   deprecate: '/api/v1/functions/{group}/{kind}/releases/{release}/deprecate',
+  undeprecate: '/api/v1/functions/{group}/{kind}/releases/{release}/undeprecate',
   takedown: '/api/v1/functions/{group}/{kind}/releases/{release}/takedown',
   events: '/api/v1/events',
   revocations: '/api/v1/revocations',

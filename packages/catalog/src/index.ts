@@ -10,6 +10,7 @@ export { readLock } from './lock/read-lock.js';
 export { lockDocument, writeLock } from './lock/write-lock.js';
 export * from './plan/attach.js';
 export * from './plan/check-compatibility.js';
+export * from './plan/check-replacement.js';
 export * from './plan/definition-facts.js';
 export * from './plan/displayed-release.js';
 export * from './plan/lifecycle.js';

@@ -162,7 +162,7 @@ describe('a catalog in a registry', () => {
         wait: true,
       });
     }
-    await opened.client.deprecate(GROUP, kind, '1.1.0', 'use SetLabels');
+    await opened.client.deprecate(GROUP, kind, '1.1.0', { reason: 'use SetLabels' });
     const deprecated = await resolve(kind, '-c', opened.catalogUrl());
     expect(deprecated.err()).toContain(`warning: ${GROUP}/${kind}@1.1.0 is deprecated: use SetLabels`);
     expect(deprecated.exitCode).toBe(0);

@@ -24,6 +24,7 @@ export const RATE_LIMIT_CLASSES = {
   yank: 'write',
   unyank: 'write',
   deprecate: 'write',
+  undeprecate: 'write',
   takedown: 'write',
   policies: 'read',
   applyPolicies: 'write',

@@ -1,4 +1,12 @@
-import type { EventPage, FunctionDetail, Problem, PublishResult, Release } from '@krmhub/api/model';
+import type {
+  CatalogFunction,
+  EventPage,
+  FunctionDetail,
+  Problem,
+  PublishResult,
+  Release,
+  SearchResult,
+} from '@krmhub/api/model';
 import { RevisionConflict } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -278,6 +286,55 @@ describe('lifecycle', () => {
       expect((await act('deprecate', { reason: 'use SetAll' })).status).toBe(200);
     expect(await catalogText()).toContain(':v1.0.0');
     expect(await eventTypes()).toEqual(['release.published', 'release.deprecated']);
+  });
+
+  it('a deprecation names its replacement everywhere, until it is undone', async () => {
+    await registry.publish(set);
+    await registry.publish({ kind: 'SetAll', release: '2.1.0' });
+    const wanted = { group: 'example.com', kind: 'setall', releases: '^2.0.0' };
+    const replacement = { ...wanted, kind: 'SetAll' };
+    const deprecated = (await (await act('deprecate', { replacement: wanted })).json()) as Release;
+    expect(deprecated.deprecated).toMatchObject({ reason: 'use example.com/setall@^2.0.0', replacement });
+    const json = async <T>(path: string) => (await (await registry.request(path)).json()) as T;
+    const detail = await json<FunctionDetail>('/api/v1/functions/example.com/SetLabels');
+    expect(detail.newest?.deprecated?.replacement).toEqual(replacement);
+    expect(detail.releases[0]?.deprecated?.replacement).toEqual(replacement);
+    const found = await json<SearchResult>('/api/v1/functions?kind=SetLabels');
+    expect(found.items[0]).toMatchObject({ deprecated: true, replacement });
+    const other = await json<SearchResult>('/api/v1/functions?kind=SetAll');
+    expect(other.items[0]).not.toHaveProperty('replacement');
+    await registry.waitForCatalogs();
+    const entry = await json<CatalogFunction>('/api/v1/catalogs/default/functions/example.com/SetLabels');
+    expect(entry.versions[0]?.deprecated?.replacement).toEqual(replacement);
+    const [line] = (await (await registry.request('/api/v1/functions.jsonl')).text())
+      .split('\n')
+      .filter((text) => text.includes('"kind":"SetLabels"'));
+    expect(JSON.parse(line!).releases[0].deprecated.replacement).toEqual(replacement);
+    const events = await json<EventPage>('/api/v1/events');
+    expect(events.events.find(({ type }) => type === 'release.deprecated')?.replacement).toEqual(replacement);
+    expect(await catalogText()).not.toContain('^2.0.0');
+
+    const restored = (await (await act('undeprecate')).json()) as Release;
+    expect(restored).not.toHaveProperty('deprecated');
+    expect((await act('undeprecate', { reason: 'again' })).status).toBe(200);
+    expect((await eventTypes()).slice(-2)).toEqual(['release.deprecated', 'release.undeprecated']);
+    const after = await json<SearchResult>('/api/v1/functions?kind=SetLabels');
+    expect(after.items[0]).toMatchObject({ deprecated: false });
+    expect(after.items[0]).not.toHaveProperty('replacement');
+  });
+
+  it.each([
+    [{}, 'needs a reason or a replacement'],
+    [{ replacement: { group: 'example.com', kind: 'Missing' } }, 'has no function example.com/Missing'],
+    [{ replacement: { group: 'example.com', kind: 'SetLabels' } }, 'includes the deprecated release 1.0.0'],
+    [{ replacement: { group: 'example.com', kind: 'SetLabels', releases: '^9' } }, 'no release matches'],
+    [{ replacement: { group: 'example', kind: 'SetLabels' } }, 'is not a valid group'],
+  ])('does not deprecate with %j', async (body, message) => {
+    await registry.publish(set);
+    const response = await act('deprecate', body);
+    const problem = await problemOf(response);
+    expect([response.status, problem.detail]).toEqual([400, expect.stringContaining(message)]);
+    expect(await eventTypes()).toEqual(['release.published']);
   });
 
   it('requires a reason, a release and JSON', async () => {

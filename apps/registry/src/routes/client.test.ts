@@ -49,7 +49,7 @@ it('serves every method of the client', async () => {
   expect(sha256((await client.readme(...name)).bytes)).toBe(sha256(readme));
   expect(await client.functionConfigSchema(group, 'v1', kind)).toHaveProperty('$schema');
 
-  expect((await client.deprecate(...name, 'old')).deprecated?.reason).toBe('old');
+  expect((await client.deprecate(...name, { reason: 'old' })).deprecated?.reason).toBe('old');
   expect((await client.yank(...name, 'broken')).yanked?.reason).toBe('broken');
   expect((await client.unyank(...name, 'mended')).yanked).toBeUndefined();
   expect((await client.events(0)).events.length).toBeGreaterThan(4);

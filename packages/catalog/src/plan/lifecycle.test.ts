@@ -1,3 +1,4 @@
+import type { Replacement } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseRecord } from '../ports/records.js';
 import {
@@ -7,18 +8,26 @@ import {
   NOW,
   releaseRecord,
 } from '../testing/records.js';
+import { checkReplacement } from './check-replacement.js';
 import {
   displayedReleaseAfter,
   type LifecycleAction,
   planDeprecate,
+  planUndeprecate,
   planUnyank,
   planYank,
 } from './lifecycle.js';
 
-const PLANS = { yank: planYank, unyank: planUnyank, deprecate: planDeprecate };
+const PLANS = { yank: planYank, unyank: planUnyank, deprecate: planDeprecate, undeprecate: planUndeprecate };
 
 /** Plans as a registry does: reads the records that the plan needs by name. */
-function plan(action: LifecycleAction, release: string, releases: ReleaseRecord[], reason = 'broken') {
+function plan(
+  action: LifecycleAction,
+  release: string,
+  releases: ReleaseRecord[],
+  reason = 'broken',
+  replacement?: Replacement,
+) {
   const current = functionRecord(releases, 7);
   const record = (name: string) => releases.find((one) => one.release === name)!;
   const displayed = record(displayedReleaseAfter(current, action, release));
@@ -27,6 +36,7 @@ function plan(action: LifecycleAction, release: string, releases: ReleaseRecord[
     release: record(release),
     displayed: displayed,
     reason,
+    ...(replacement === undefined ? {} : { replacement }),
     now: NOW,
     by: 'bob',
   });
@@ -111,6 +121,60 @@ describe('a deprecation', () => {
     expect(changed('deprecate', '2.0.0', [OLD, YANKED]).release.yanked).toEqual(YANKED.yanked);
     const deprecated = described('2.0.0', { deprecated: lifecycleRecord('use Other') });
     expect(plan('deprecate', '2.0.0', [OLD, deprecated], 'use Other').outcome).toBe('unchanged');
+  });
+});
+
+describe('a replacement', () => {
+  const SET_ALL = { group: 'example.com', kind: 'SetAll', releases: '^2.0.0' };
+
+  it('is in the release and in the event, and another one replaces it', () => {
+    const change = changed('deprecate', '1.0.0', [OLD, NEW], 'use SetAll', SET_ALL);
+    expect(change.release.deprecated).toEqual({
+      at: NOW,
+      by: 'bob',
+      reason: 'use SetAll',
+      replacement: SET_ALL,
+    });
+    expect(change.event.replacement).toEqual(SET_ALL);
+    const again = (replacement?: typeof SET_ALL) =>
+      plan('deprecate', '1.0.0', [change.release, NEW], 'use SetAll', replacement).outcome;
+    expect(again({ ...SET_ALL })).toBe('unchanged');
+    expect(again({ ...SET_ALL, releases: '^3.0.0' })).toBe('changed');
+    expect(again()).toBe('changed');
+  });
+
+  it('is removed with the deprecation, once', () => {
+    const deprecated = described('2.0.0', {
+      deprecated: { ...lifecycleRecord('old'), replacement: SET_ALL },
+    });
+    const change = changed('undeprecate', '2.0.0', [OLD, deprecated], 'still good');
+    expect(change.release).toEqual(NEW);
+    expect(change.search).toMatchObject({ release: '2.0.0', deprecated: false });
+    expect(change.event).toMatchObject({ type: 'release.undeprecated', reason: 'still good' });
+    expect(change.event).not.toHaveProperty('replacement');
+    expect(plan('undeprecate', '2.0.0', [OLD, NEW])).toEqual({ outcome: 'unchanged', release: NEW });
+  });
+
+  const SET_LABELS = { group: 'example.com', kind: 'SetLabels', release: '1.0.0' };
+  const OTHERS = [described('2.1.0'), described('3.0.0', { yanked: lifecycleRecord('broken') })];
+
+  it.each([
+    [SET_ALL, OTHERS],
+    [{ group: 'example.com', kind: 'SetAll' }, OTHERS],
+    [SET_ALL, undefined],
+    [{ group: 'example.com', kind: 'SetLabels', releases: '>=2, <3' }, OTHERS],
+  ])('%j fits', (replacement, releases) => {
+    expect(() => checkReplacement(replacement, SET_LABELS, releases)).not.toThrow();
+  });
+
+  it.each([
+    [{ ...SET_ALL, releases: 'newest' }, OTHERS, /is not a release range/],
+    [{ ...SET_ALL, releases: '^3.0.0' }, OTHERS, /no release matches that is not yanked/],
+    [SET_ALL, [], /no release matches/],
+    [{ group: 'example.com', kind: 'SetLabels' }, OTHERS, /includes the deprecated release 1\.0\.0/],
+    [{ group: 'example.com', kind: 'setlabels', releases: '>=1' }, OTHERS, /includes the deprecated release/],
+  ])('%j does not fit', (replacement, releases, message) => {
+    expect(() => checkReplacement(replacement, SET_LABELS, releases)).toThrow(message);
   });
 });
 

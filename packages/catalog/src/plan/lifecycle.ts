@@ -1,3 +1,4 @@
+import type { Replacement } from '@krmhub/schema';
 import type {
   FunctionChange,
   FunctionRecord,
@@ -9,7 +10,7 @@ import type {
 } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
 
-export type LifecycleAction = 'yank' | 'unyank' | 'deprecate';
+export type LifecycleAction = 'yank' | 'unyank' | 'deprecate' | 'undeprecate';
 
 export interface LifecycleInput {
   current: FunctionRecord;
@@ -19,6 +20,8 @@ export interface LifecycleInput {
   displayed: ReleaseRecord;
   /** The reason, which is also in the event. */
   reason: string;
+  /** What to use instead; only for a deprecation. `checkReplacement` accepted it. */
+  replacement?: Replacement;
   now: Time;
   by: string;
 }
@@ -56,14 +59,20 @@ export function planUnyank(input: LifecycleInput): LifecyclePlan {
 
 /** Plans to deprecate a release, which stays in catalogs. Repeating it works as for a yank. */
 export function planDeprecate(input: LifecycleInput): LifecyclePlan {
-  if (input.release.deprecated?.reason === input.reason)
-    return { outcome: 'unchanged', release: input.release };
-  return planChange(
-    'deprecate',
-    input,
-    { ...input.release, deprecated: lifecycleRecord(input) },
-    'release.deprecated',
+  const { release, reason, replacement } = input;
+  const known = release.deprecated;
+  const isSame = (['group', 'kind', 'releases'] as const).every(
+    (field) => known?.replacement?.[field] === replacement?.[field],
   );
+  if (known?.reason === reason && isSame) return { outcome: 'unchanged', release };
+  const deprecated = { ...lifecycleRecord(input), ...(replacement === undefined ? {} : { replacement }) };
+  return planChange('deprecate', input, { ...release, deprecated }, 'release.deprecated');
+}
+
+export function planUndeprecate(input: LifecycleInput): LifecyclePlan {
+  if (input.release.deprecated === undefined) return { outcome: 'unchanged', release: input.release };
+  const { deprecated: _, ...release } = input.release;
+  return planChange('undeprecate', input, release, 'release.undeprecated');
 }
 
 function planChange(
@@ -72,7 +81,7 @@ function planChange(
   release: ReleaseRecord,
   type: NewEvent['type'],
 ): LifecyclePlan {
-  const { current, reason, now, by } = input;
+  const { current, reason, replacement, now, by } = input;
   const releases = releasesAfter(current, action, release.release);
   const expected = displayedRelease(releases).release;
   const displayed = expected === release.release ? release : input.displayed;
@@ -87,7 +96,16 @@ function planChange(
       action: 'update',
       release,
       search: searchDocument(name, releases, displayed),
-      event: { type, at: now, by, ...name, release: release.release, digest: release.digest, reason },
+      event: {
+        type,
+        at: now,
+        by,
+        ...name,
+        release: release.release,
+        digest: release.digest,
+        reason,
+        ...(replacement === undefined ? {} : { replacement }),
+      },
     },
   };
 }
@@ -99,7 +117,7 @@ function releasesAfter(current: FunctionRecord, action: LifecycleAction, release
   }
   const mark: LifecycleRecord = { at: '', by: '', reason: '' };
   return current.releases.map((summary) => {
-    if (summary.release !== release || action === 'deprecate') return summary;
+    if (summary.release !== release || (action !== 'yank' && action !== 'unyank')) return summary;
     const { yanked: _, ...rest } = summary;
     return action === 'yank' ? { ...rest, yanked: mark } : rest;
   });

@@ -4,6 +4,7 @@ import type {
   FunctionDefinition,
   FunctionName,
   Refused,
+  Replacement,
   ReportedSource,
   Shadowed,
   Signer,
@@ -59,6 +60,12 @@ export interface LifecycleRecord {
   reason: string;
 }
 
+/** Why a release is outdated, and what to use instead. */
+export interface DeprecationRecord extends LifecycleRecord {
+  /** Absent if the publisher named none. */
+  replacement?: Replacement;
+}
+
 /** The summary of a release without its definition: everything for selection and search filters. */
 export interface ReleaseSummary {
   /** Canonical SemVer name. */
@@ -76,7 +83,7 @@ export interface ReleaseSummary {
   publishedAt: Time;
   publishedBy: string;
   yanked?: LifecycleRecord;
-  deprecated?: LifecycleRecord;
+  deprecated?: DeprecationRecord;
   /** Bundles in the order in which they were received. Absent if there are none. */
   bundles?: ReleaseBundle[];
   /** Digest of the exact bytes of the README. */
@@ -135,6 +142,8 @@ export interface SearchResult extends Omit<SearchDocument, 'release'> {
   release?: string;
   /** Publish time of the displayed release. */
   publishedAt?: Time;
+  /** What to use instead of the displayed release, if it is deprecated. */
+  replacement?: Replacement;
   /** By catalog, `default` last. Absent for a function of this registry. */
   from?: UpstreamOrigin[];
 }
@@ -153,6 +162,7 @@ export type EventType =
   | 'release.yanked'
   | 'release.unyanked'
   | 'release.deprecated'
+  | 'release.undeprecated'
   | 'release.attested'
   | 'release.taken-down'
   | 'catalog.applied'
@@ -177,6 +187,8 @@ export interface NewEvent {
   source?: string;
   serial?: number;
   reason?: string;
+  /** What to use instead of a deprecated release. */
+  replacement?: Replacement;
 }
 
 export interface Event extends NewEvent {

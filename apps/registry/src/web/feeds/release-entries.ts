@@ -25,6 +25,7 @@ const WORDS: Partial<Record<Event['type'], string>> = {
   'release.yanked': 'yanked',
   'release.unyanked': 'no longer yanked',
   'release.deprecated': 'deprecated',
+  'release.undeprecated': 'no longer deprecated',
   'release.taken-down': 'taken down',
 };
 

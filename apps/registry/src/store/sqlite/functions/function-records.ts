@@ -1,4 +1,10 @@
-import type { FunctionRecord, LifecycleRecord, ReleaseBundle, ReleaseSummary } from '@krmhub/catalog';
+import type {
+  DeprecationRecord,
+  FunctionRecord,
+  LifecycleRecord,
+  ReleaseBundle,
+  ReleaseSummary,
+} from '@krmhub/catalog';
 import { compareReleases } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../../limits.js';
@@ -78,7 +84,7 @@ function parsedRow(row: StoredRow): SummaryRow {
     runtimes: JSON.parse(row.runtimes) as string[],
     licenses: JSON.parse(row.licenses) as string[],
     yanked: row.yanked === null ? null : (JSON.parse(row.yanked) as LifecycleRecord),
-    deprecated: row.deprecated === null ? null : (JSON.parse(row.deprecated) as LifecycleRecord),
+    deprecated: row.deprecated === null ? null : (JSON.parse(row.deprecated) as DeprecationRecord),
     bundles: row.bundles === null ? null : (JSON.parse(row.bundles) as ReleaseBundle[]),
   };
 }

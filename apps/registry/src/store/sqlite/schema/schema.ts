@@ -1,4 +1,5 @@
 import type {
+  DeprecationRecord,
   EventType,
   LifecycleRecord,
   ReleaseBundle,
@@ -9,7 +10,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, Profile, ReportedSource, Takedown, TakenDownSigner } from '@krmhub/schema';
+import type { Digest, Profile, Replacement, ReportedSource, Takedown, TakenDownSigner } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
@@ -87,8 +88,8 @@ export const releases = sqliteTable(
     publishedBy: text('published_by').notNull(),
     /** JSON of a LifecycleRecord. */
     yanked: text('yanked', { mode: 'json' }).$type<LifecycleRecord>(),
-    /** JSON of a LifecycleRecord. */
-    deprecated: text('deprecated', { mode: 'json' }).$type<LifecycleRecord>(),
+    /** JSON of a DeprecationRecord. */
+    deprecated: text('deprecated', { mode: 'json' }).$type<DeprecationRecord>(),
     /** JSON of the normalized definition. It is the last column, so that summaries are read without it. */
     definition: text('definition', { mode: 'json' }).$type<ReleaseRecord['definition']>().notNull(),
   },
@@ -175,6 +176,8 @@ export const events = sqliteTable(
     reason: text('reason'),
     /** Name of a source of the catalog's recipe. */
     source: text('source'),
+    /** JSON of what to use instead of a deprecated release. */
+    replacement: text('replacement', { mode: 'json' }).$type<Replacement>(),
   },
   (table) => [index('event_revocation').on(table.sequence).where(sql.raw(IS_REVOCATION))],
 );

@@ -49,4 +49,7 @@ export const FINDABLE_TABLES = [
 /** SQL of the publication time of the displayed release of a row `shown`; null without a release. */
 export const PUBLISHED_AT = `(SELECT published_at FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
 
+/** What to use instead of the displayed release of `shown`, if it is deprecated: JSON. */
+export const REPLACEMENT = `(SELECT deprecated -> '$.replacement' FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
+
 export const FINDABLE = `(${FINDABLE_TABLES.join(' UNION ALL ')})`;

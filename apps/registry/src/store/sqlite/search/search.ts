@@ -10,6 +10,7 @@
  */
 
 import type { SearchPage, SearchQuery, SearchResult, SearchStore, UpstreamOrigin } from '@krmhub/catalog';
+import type { Replacement } from '@krmhub/schema';
 import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
 import { textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
@@ -17,7 +18,7 @@ import { upstreamEntryRows } from '../snapshots/served-entries.js';
 import { FACETS, type Facet, type SearchColumns, searchColumns } from './columns.js';
 import { type TextHits, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
-import { FINDABLE, PUBLISHED_AT } from './rows.js';
+import { FINDABLE, PUBLISHED_AT, REPLACEMENT } from './rows.js';
 import { type Filters, firstBy, scan } from './scan.js';
 
 const MAX_LIMIT = 100;
@@ -38,6 +39,8 @@ interface ItemRow {
   deprecated: number;
   signatures: string;
   published: string | null;
+  /** JSON. */
+  replacement: string | null;
 }
 
 /** Searches full text with SQLite; filters, counts and orders in memory. */
@@ -50,7 +53,8 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     .pluck();
   const item = client.prepare<[number], ItemRow>(
     `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
-       yanked, deprecated, signatures, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE id = ?`,
+       yanked, deprecated, signatures, ${PUBLISHED_AT} AS published, ${REPLACEMENT} AS replacement
+     FROM ${FINDABLE} AS shown WHERE id = ?`,
   );
   const originsOf = upstreamEntryRows(connection);
 
@@ -170,6 +174,7 @@ function foundFunction(
     yanked: row.yanked === 1,
     deprecated: row.deprecated === 1,
     signatures: JSON.parse(row.signatures),
+    ...(row.replacement === null ? {} : { replacement: JSON.parse(row.replacement) as Replacement }),
     ...(release === null ? { from: originsOf(group, kind) } : {}),
   };
 }

@@ -1,0 +1,111 @@
+import type { FunctionStore } from '@krmhub/catalog';
+import {
+  checkReplacement,
+  displayedReleaseAfter,
+  type LifecycleAction,
+  type LifecycleInput,
+  type LifecyclePlan,
+  planDeprecate,
+  planUndeprecate,
+  planUnyank,
+  planYank,
+  type ReleaseRecord,
+  RevisionConflict,
+} from '@krmhub/catalog';
+import { type FunctionName, formatReplacement, KrmhubError, type Replacement } from '@krmhub/schema';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { KeyedMutex } from '../isolation/keyed-mutex.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { FindStore } from '../store/find-record.js';
+import { findRelease } from '../store/find-record.js';
+import { concurrentUpdate, functionLockKey } from './publish-release.js';
+
+const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {
+  yank: planYank,
+  unyank: planUnyank,
+  deprecate: planDeprecate,
+  undeprecate: planUndeprecate,
+};
+
+export interface LifecycleDeps {
+  store: FindStore & Pick<FunctionStore, 'commitFunction'>;
+  functionLocks: KeyedMutex;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  clock: () => Date;
+}
+
+export interface LifecycleRequest {
+  reason: string;
+  /** What to use instead; only to deprecate. */
+  replacement?: Replacement;
+  /** Name of the token. */
+  by: string;
+}
+
+/**
+ * Yanks, unyanks, deprecates, or undeprecates a release, and returns it. Rejects with `not-found` and `gone` as
+ * `findRelease` does, with `invalid-request` for a replacement that does not fit, and with `unavailable` after too many
+ * concurrent updates.
+ */
+export function setLifecycle(
+  deps: LifecycleDeps,
+  action: LifecycleAction,
+  name: FunctionName & { release: string },
+  request: LifecycleRequest,
+): Promise<ReleaseRecord> {
+  return deps.functionLocks.run(functionLockKey(name), () => commitLifecycle(deps, action, name, request));
+}
+
+async function commitLifecycle(
+  { store, clock, snapshotBuilder: builder }: LifecycleDeps,
+  action: LifecycleAction,
+  name: FunctionName & { release: string },
+  { reason, replacement: wanted, by }: LifecycleRequest,
+): Promise<ReleaseRecord> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const { fn, release } = await findRelease(store, name);
+    const replacement = wanted === undefined ? undefined : await findReplacement(store, wanted, release);
+    const shownName = displayedReleaseAfter(fn, action, release.release);
+    const { release: shown } = await findRelease(store, { ...fn, release: shownName });
+    const plan = PLANS[action]({
+      current: fn,
+      release,
+      displayed: shown,
+      reason,
+      ...(replacement === undefined ? {} : { replacement }),
+      now: clock().toISOString(),
+      by,
+    });
+    if (plan.outcome === 'unchanged') return plan.release;
+    try {
+      await store.commitFunction(plan.change);
+    } catch (error) {
+      if (error instanceof RevisionConflict) continue;
+      throw error;
+    }
+    builder.wake();
+    return plan.change.release;
+  }
+  throw concurrentUpdate(name.group, name.kind);
+}
+
+/** Returns the replacement with the kind as this registry spells it. */
+async function findReplacement(
+  store: FindStore,
+  wanted: Replacement,
+  deprecated: ReleaseRecord,
+): Promise<Replacement> {
+  const fn = await store.function(wanted.group, wanted.kind);
+  const [entry] = fn === undefined ? await store.servedEntries(wanted.group, wanted.kind) : [];
+  const found = fn ?? entry;
+  if (found === undefined) {
+    throw new KrmhubError(
+      'invalid-request',
+      `replacement ${formatReplacement(wanted)}: this registry has no function ${wanted.group}/${wanted.kind}`,
+      { hint: 'Check its name with `krmhub search`, or publish it first.' },
+    );
+  }
+  const replacement = { ...wanted, group: found.group, kind: found.kind };
+  checkReplacement(replacement, deprecated, fn?.releases);
+  return replacement;
+}

@@ -1,0 +1,12 @@
+/** What to use instead of a deprecated release. */
+export interface Replacement {
+  group: string;
+  kind: string;
+  /** Range of releases (npm semver). Absent for any release. */
+  releases?: string;
+}
+
+/** Formats a replacement, for example `example.com/SetAll@^2.0.0`. */
+export function formatReplacement({ group, kind, releases }: Replacement): string {
+  return `${group}/${kind}${releases === undefined ? '' : `@${releases}`}`;
+}
