@@ -1,14 +1,15 @@
-import type {
-  DeprecationRecord,
-  EventType,
-  FunctionChange,
-  LifecycleRecord,
-  ReleaseRecord,
-  SearchDocument,
-  SearchResult,
-  Signer,
+import {
+  type DeprecationRecord,
+  type EventType,
+  type FunctionChange,
+  type LifecycleRecord,
+  type ReleaseRecord,
+  runtimeFacts,
+  type SearchDocument,
+  type SearchResult,
+  type Signer,
 } from '@krmhub/catalog';
-import { type FunctionDefinition, sha256 } from '@krmhub/schema';
+import { type FunctionDefinition, type FunctionVersion, sha256 } from '@krmhub/schema';
 
 export const AT = '2030-01-02T03:04:05.678Z';
 
@@ -20,6 +21,8 @@ export interface SampleFunction {
   publisher?: string;
   tags?: string[];
   runtimes?: string[];
+  /** Of the definition; its facts are for search. */
+  runtime?: FunctionVersion['runtime'];
   licenses?: string[];
   publishedAt?: string;
   /** Signers whose signatures are valid. */
@@ -30,7 +33,7 @@ export interface SampleFunction {
 }
 
 function definitionOf(
-  sample: Required<Pick<SampleFunction, 'group' | 'kind' | 'description'>>,
+  sample: Required<Pick<SampleFunction, 'group' | 'kind' | 'description'>> & Pick<SampleFunction, 'runtime'>,
 ): FunctionDefinition {
   return {
     group: sample.group,
@@ -47,7 +50,7 @@ function definitionOf(
           },
         },
         idempotent: true,
-        runtime: { container: { image: 'registry.example.com/fn:v1.0.0' } },
+        runtime: sample.runtime ?? { container: { image: 'registry.example.com/fn:v1.0.0' } },
         usage: 'https://example.com/usage.md',
         examples: ['https://example.com/example.yaml'],
         license: 'Apache-2.0',
@@ -76,6 +79,12 @@ export function changeOf(
   } = sample;
   const { publisher = 'Example Co', tags = [], runtimes = ['container'], licenses = ['Apache-2.0'] } = sample;
   const digest = sha256(`${group}/${kind}@${name}`);
+  const definition = definitionOf({
+    group,
+    kind,
+    description,
+    ...(sample.runtime && { runtime: sample.runtime }),
+  });
   const release: ReleaseRecord = {
     group,
     kind,
@@ -90,7 +99,7 @@ export function changeOf(
     licenses,
     publishedAt: sample.publishedAt ?? AT,
     publishedBy: 'token publisher',
-    definition: definitionOf({ group, kind, description }),
+    definition,
     ...(sample.yanked && { yanked: sample.yanked }),
     ...(sample.deprecated && { deprecated: sample.deprecated }),
   };
@@ -104,6 +113,7 @@ export function changeOf(
     tags,
     runtimes,
     licenses,
+    ...runtimeFacts(definition),
     yanked: sample.allYanked ?? false,
     deprecated: sample.deprecated !== undefined,
     signatures: (sample.signers ?? []).map((signer) => ({

@@ -36,6 +36,13 @@ const FUNCTIONS: SampleFunction[] = [
     description: 'Renders a Helm chart with values.',
     tags: ['generator', 'helm'],
     runtimes: ['container', 'exec'],
+    runtime: {
+      exec: {
+        platforms: [
+          { os: 'linux', arch: 'amd64', bin: 'fn', uri: 'https://example.com/fn', sha256: 'a1'.repeat(32) },
+        ],
+      },
+    },
   },
   {
     kind: 'UpgradeChart',
@@ -43,7 +50,14 @@ const FUNCTIONS: SampleFunction[] = [
     tags: ['mutator'],
     licenses: ['MIT'],
   },
-  { kind: 'Kubeval', description: 'Validates resources against their schemas.', tags: ['validator'] },
+  {
+    kind: 'Kubeval',
+    runtime: {
+      container: { image: `registry.example.com/fn@sha256:${'a1'.repeat(32)}`, requireNetwork: true },
+    },
+    description: 'Validates resources against their schemas.',
+    tags: ['validator'],
+  },
   {
     kind: 'Gatekeeper',
     description: 'Validates resources by policies.',
@@ -137,6 +151,25 @@ export function searchContract(store: () => RegistryStore): void {
       expect(await kinds({ text: 'helm', tag: ['mutator'] })).toEqual(['UpgradeChart']);
       expect(await kinds({ catalog: ['none'] })).toEqual([]);
       expect(await kinds({ tag: [], group: [] })).toHaveLength(FUNCTIONS.length);
+    });
+
+    it('filters by API version, by pins, and by what functions may access', async () => {
+      expect(await kinds({ apiVersion: ['vendor.example.org/v1'] })).toEqual([
+        'HTTPRouteCheck',
+        'LabelDeployments',
+      ]);
+      expect(await kinds({ apiVersion: ['vendor.example.org/v2', 'v1'] })).toEqual([]);
+      expect(await kinds({ pinned: ['true'] })).toEqual(['Kubeval', 'RenderHelmChart']);
+      expect(await kinds({ pinned: ['false'] })).toHaveLength(FUNCTIONS.length - 2);
+      expect(await kinds({ network: ['true'] })).toEqual(['Kubeval', 'RenderHelmChart']);
+      expect(await kinds({ storage: ['true'] })).toEqual(['RenderHelmChart']);
+      const { items, facets } = await search({ pinned: ['true'], storage: ['false'] });
+      expect(items).toMatchObject([{ kind: 'Kubeval', pinned: true, network: true, storage: false }]);
+      expect(facets.network).toEqual([{ value: 'true', count: 1 }]);
+      expect(facets.pinned).toEqual([
+        { value: 'false', count: FUNCTIONS.length - 2 },
+        { value: 'true', count: 1 },
+      ]);
     });
 
     it('counts each facet without its own filter', async () => {

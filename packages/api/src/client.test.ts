@@ -45,6 +45,10 @@ const NO_FACETS = {
   publisher: [],
   runtime: [],
   license: [],
+  apiVersion: [],
+  pinned: [],
+  network: [],
+  storage: [],
   signedBy: [],
   catalog: [],
 };

@@ -155,6 +155,15 @@ function filter(description: string, repeated: 'any' | 'all' = 'any', value = fi
     .openapi({ description: `${description}. If repeated: match ${repeated} of them` });
 }
 
+/** A fact of the displayed release. */
+function fact(description: string) {
+  return z
+    .array(z.enum(['true', 'false'], 'must be true or false'))
+    .max(2, 'is given more than 2 times')
+    .optional()
+    .openapi({ description });
+}
+
 export const SEARCH_ORDERS = ['relevance', 'name', 'newest'] as const;
 export type SearchOrder = (typeof SEARCH_ORDERS)[number];
 
@@ -173,6 +182,10 @@ export const SearchParameters = z.object({
     .optional()
     .openapi({ description: 'Runtime. If repeated: match any of them' }),
   license: filter('SPDX license expression'),
+  apiVersion: filter('apiVersion of the functionConfig, as GROUP/VERSION'),
+  pinned: fact('Whether a digest pins everything that the displayed release runs'),
+  network: fact('Whether the displayed release may access the network'),
+  storage: fact('Whether the displayed release may access files'),
   signedBy: filter(
     'Signer of the displayed release, as in the facet `signedBy`. A policy may trust the signer or not',
     'any',

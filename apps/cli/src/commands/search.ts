@@ -24,6 +24,10 @@ export function registerSearch(program: Command, io: Io): void {
         .argParser((value: string, earlier: string[] | undefined) => collectRuntime(value, earlier)),
     )
     .option('--license <license>', 'Functions with this license (SPDX).', collect)
+    .option('--api-version <version>', 'Functions with this apiVersion, as GROUP/VERSION.', collect)
+    .addOption(fact('pinned', 'Functions that a digest pins, or that none pins.'))
+    .addOption(fact('network', 'Functions that may access the network, or may not.'))
+    .addOption(fact('storage', 'Functions that may access files, or may not.'))
     .option('--signed-by <signer>', 'Functions that this key or identity signed.', collect)
     .option('--catalog <name>', 'Functions in this catalog.', collect)
     .addOption(new Option('--sort <order>', 'Order of the results.').choices(ORDERS))
@@ -41,6 +45,7 @@ Examples:
   krmhub search --tag mutator
   krmhub search --sort newest --limit 5
   krmhub search --kind SetLabels -o json
+  krmhub search --pinned true --network false
   krmhub search --runtime exec --license MIT --all`,
     )
     .action(async (words: string[], options: SearchOptions) => {
@@ -52,4 +57,14 @@ Examples:
 function collectRuntime(value: string, earlier: string[] | undefined): string[] {
   if ((RUNTIME_KINDS as readonly string[]).includes(value)) return collect(value, earlier);
   throw new InvalidArgumentError(`Use one of: ${RUNTIME_KINDS.join(', ')}.`);
+}
+
+/** A filter by a fact of the release. */
+function fact(name: string, description: string): Option {
+  return new Option(`--${name} <boolean>`, description)
+    .choices(['true', 'false'])
+    .argParser((value: string, earlier: string[] | undefined) => {
+      if (value === 'true' || value === 'false') return collect(value, earlier);
+      throw new InvalidArgumentError('Use true or false.');
+    });
 }

@@ -20,6 +20,10 @@ const FILTERS: readonly FacetName[] = [
   'publisher',
   'runtime',
   'license',
+  'apiVersion',
+  'pinned',
+  'network',
+  'storage',
   'signedBy',
   'catalog',
 ];

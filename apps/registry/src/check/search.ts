@@ -6,7 +6,8 @@ import { type Check, damage, FROM_BACKUP } from './finding.js';
 /** Checks that the search metadata of every function matches its releases. */
 export const checkSearchRows: Check = async function* ({ store, client, progress }) {
   const rowOf = client.prepare<[string, string], Record<string, string | number>>(
-    `SELECT description, publisher, release, versions, tags, runtimes, licenses, yanked, deprecated,
+    `SELECT description, publisher, release, versions, tags, runtimes, licenses, network,
+       storage, pinned, yanked, deprecated,
        signatures
      FROM function WHERE group_name = ? AND kind = ?`,
   );

@@ -49,6 +49,9 @@ describe('search', () => {
     const found = await search(
       '?tag=labels&tag=mutator&tag=labels&group=example.com&runtime=container&catalog=default',
     );
+    expect((await search('?apiVersion=example.com/v1&network=false&pinned=true&pinned=false')).total).toBe(
+      (await search('?group=example.com')).total,
+    );
     expect((await search('?kind=Peel&kind=RequireLimits')).total).toBe(2);
     expect(found.items).toHaveLength(1);
     expect(found.items[0]).toEqual({
@@ -62,6 +65,9 @@ describe('search', () => {
       tags: ['mutator', 'labels'],
       runtimes: ['container'],
       license: 'Apache-2.0',
+      network: false,
+      storage: false,
+      pinned: expect.any(Boolean),
       signedBy: [],
       signature: { trusted: false, state: 'unsigned', text: NOT_SIGNED, reason: NOT_SIGNED },
       yanked: false,

@@ -15,6 +15,10 @@ export interface SearchLink {
   publisher?: readonly string[] | undefined;
   runtime?: readonly string[] | undefined;
   license?: readonly string[] | undefined;
+  apiVersion?: readonly string[] | undefined;
+  pinned?: readonly string[] | undefined;
+  network?: readonly string[] | undefined;
+  storage?: readonly string[] | undefined;
   signedBy?: readonly string[] | undefined;
   catalog?: readonly string[] | undefined;
   sort?: string | undefined;

@@ -1,5 +1,6 @@
 import { compareApiVersions, type FunctionDefinition, runtimeKinds } from '@krmhub/schema';
-import type { ReleaseSummary } from '../ports/records.js';
+import type { ReleaseSummary, RuntimeFacts } from '../ports/records.js';
+import { unpinnedReferences } from '../render/unpinned-references.js';
 
 /** The facts of a definition for search and filters. */
 export function definitionFacts(
@@ -12,5 +13,17 @@ export function definitionFacts(
     publisher,
     runtimes: runtimeKinds(definition),
     licenses: [...new Set(versions.map(({ license }) => license))],
+  };
+}
+
+/** Returns what a definition may access, and whether it is pinned: the worst of all its API versions. */
+export function runtimeFacts({ versions }: Pick<FunctionDefinition, 'versions'>): RuntimeFacts {
+  const runtimes = versions.map(({ runtime }) => runtime);
+  return {
+    network: runtimes.some(({ container, exec }) => exec !== undefined || container?.requireNetwork === true),
+    storage: runtimes.some(
+      ({ container, exec }) => exec !== undefined || container?.requireStorageMount === true,
+    ),
+    pinned: versions.every((version) => unpinnedReferences(version).length === 0),
   };
 }

@@ -16,6 +16,9 @@ it('builds the search fields of an entry', () => {
     tags: ['mutator', 'labels'],
     runtimes: ['container'],
     licenses: ['Apache-2.0', 'MIT'],
+    network: false,
+    storage: false,
+    pinned: true,
   });
 });
 

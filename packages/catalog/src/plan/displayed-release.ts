@@ -7,7 +7,7 @@ import {
 } from '@krmhub/schema';
 import { releaseSignatures } from '../policy/signature-verdict.js';
 import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
-import { definitionFacts } from './definition-facts.js';
+import { definitionFacts, runtimeFacts } from './definition-facts.js';
 
 /**
  * Returns the newest of these releases by precedence, and a pre-release only if there is no other; undefined for an
@@ -63,6 +63,7 @@ export function searchDocument(
     tags: displayed.tags,
     runtimes: displayed.runtimes,
     licenses: displayed.licenses,
+    ...runtimeFacts(displayed.definition),
     yanked: releases.every(({ yanked }) => yanked !== undefined),
     deprecated: displayed.deprecated !== undefined,
     signatures: releaseSignatures(displayed),
@@ -98,6 +99,7 @@ export function upstreamSearchDocument(
     tags: tags.filter(isShort).slice(0, maxTags),
     licenses: licenses.filter(isShort),
     ...facts,
+    ...runtimeFacts(definition),
   };
 }
 

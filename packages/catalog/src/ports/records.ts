@@ -111,8 +111,18 @@ export interface FunctionRecord extends FunctionName {
   releases: ReleaseSummary[];
 }
 
+/** What a function may access besides its input, and whether it can change without a new release. */
+export interface RuntimeFacts {
+  /** Whether it may access the network. An executable may access everything that its user can. */
+  network: boolean;
+  /** Whether it may access files. */
+  storage: boolean;
+  /** Whether a digest pins everything that it runs. */
+  pinned: boolean;
+}
+
 /** The search document of a function, for queries and results. */
-export interface SearchDocument extends FunctionName {
+export interface SearchDocument extends FunctionName, RuntimeFacts {
   description: string;
   publisher: string;
   /** The newest release that is not yanked, or the newest release if all are yanked. */
@@ -331,43 +341,6 @@ export interface SnapshotSignature {
   signedAt: Time;
   /** Expiry time: after it, the signature does not prove that the snapshot is the newest. */
   expiresAt: Time;
-}
-
-export type SearchOrder = 'relevance' | 'name' | 'newest';
-
-export interface SearchQuery {
-  text?: string;
-  tag?: string[];
-  kind?: string[];
-  group?: string[];
-  publisher?: string[];
-  runtime?: string[];
-  license?: string[];
-  /** Signers with a valid signature of the release, as in `describeSigner`; not necessarily trusted. */
-  signedBy?: string[];
-  catalog?: string[];
-  /** The sort order. Absent for `relevance`, which is `name` without text. Fully yanked functions come last. */
-  sort?: SearchOrder;
-  /** Maximum number of results, at most 100. */
-  limit: number;
-  /** `next` of an earlier page. */
-  cursor?: string;
-}
-
-export interface FacetCount {
-  value: string;
-  count: number;
-}
-
-export interface SearchPage {
-  total: number;
-  items: SearchResult[];
-  /** The most frequent values of each facet, counted without its own filter. */
-  facets: Record<
-    'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'signedBy' | 'catalog',
-    FacetCount[]
-  >;
-  next?: string;
 }
 
 /** The applied signing policies of a registry. */

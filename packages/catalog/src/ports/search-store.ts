@@ -1,4 +1,4 @@
-import type { SearchPage, SearchQuery } from './records.js';
+import type { SearchPage, SearchQuery } from './search-records.js';
 
 /** Searches the functions of this registry and of upstream catalogs. */
 export interface SearchStore {

@@ -2,14 +2,13 @@ import type { CompletedEntry, Digest, FunctionDefinition, FunctionVersion } from
 // Imports single modules, because separate processes read upstream catalogs and load everything that is imported here.
 import { runtimeKinds } from '@krmhub/schema/definition';
 import { compareApiVersions } from '@krmhub/schema/gvk';
-import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFormatted } from '@krmhub/schema/lint/read-formatted';
 import { readCatalog } from '@krmhub/schema/read-catalog';
-import { readScriptReference } from '@krmhub/schema/script-reference';
 import type { RenderedEntry } from '../ports/records.js';
 import type { InvalidEntry, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { renderEntry } from '../render/render.js';
+import { unpinnedReferences } from '../render/unpinned-references.js';
 import type { Reading } from './reading.js';
 
 /** Limits on upstream catalogs, with their units. */
@@ -197,24 +196,4 @@ function referencesOf({ runtime: { container, exec, starlark } }: FunctionVersio
     ...(exec?.platforms.map(({ uri }) => uri) ?? []),
     ...(starlark === undefined ? [] : [starlark]),
   ];
-}
-
-/** Returns the references without a valid digest. An invalid digest pins nothing: runtimes may ignore it. */
-function unpinnedReferences({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
-  const unpinned: string[] = [];
-  if (container !== undefined) {
-    const reference = parseImageReference(container.image);
-    const inside = reference.ok ? reference.digest?.slice('sha256:'.length) : undefined;
-    if (!isDigest(container.sha256) && !isDigest(inside)) unpinned.push(container.image);
-  }
-  for (const { uri, sha256 } of exec?.platforms ?? []) {
-    if (!isDigest(sha256) && !isDigest(ociDigest(uri))) unpinned.push(uri);
-  }
-  if (starlark !== undefined && !isDigest(readScriptReference(starlark).digest)) unpinned.push(starlark);
-  return unpinned;
-}
-
-/** Reports whether a digest has 64 hexadecimal digits and is not all zeros. */
-function isDigest(sha256: string | undefined): boolean {
-  return sha256 !== undefined && /^(?!0{64}$)[a-f0-9]{64}$/.test(sha256);
 }

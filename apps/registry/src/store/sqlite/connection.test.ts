@@ -97,6 +97,63 @@ describe('migrations', () => {
     connection.close();
   });
 
+  it('read the runtime facts of functions that were stored before', () => {
+    const { client, close } = openConnection(file);
+    const added = ['network', 'storage', 'pinned'];
+    for (const table of ['function', 'upstream_function'])
+      for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
+    client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');
+    client.pragma('foreign_keys = OFF');
+    const image = `registry.example.com/fn@sha256:${'a1'.repeat(32)}`;
+    const container = { container: { image, requireNetwork: true } };
+    const definition = (...runtimes: unknown[]) =>
+      JSON.stringify({ versions: runtimes.map((runtime) => ({ runtime })) });
+    const insert = (table: string, row: Record<string, string | number>) => {
+      const known = client.pragma(`table_info("${table}")`) as (ColumnInfo & { dflt_value: unknown })[];
+      const missing = known.filter(
+        ({ name, notnull, pk, dflt_value }) => !(name in row) && notnull && !pk && dflt_value === null,
+      );
+      const whole = {
+        ...row,
+        ...Object.fromEntries(missing.map(({ name, type }) => [name, type === 'integer' ? 1 : '[]'])),
+      };
+      client
+        .prepare(
+          `INSERT INTO "${table}" (${Object.keys(whole).join()}) VALUES (${Object.keys(whole)
+            .map(() => '?')
+            .join()})`,
+        )
+        .run(...Object.values(whole));
+    };
+    insert('function', { id: 1, group_name: 'example.com', kind: 'A', kind_folded: 'a', release: '1.1.0' });
+    insert('release', {
+      id: 1,
+      function_id: 1,
+      release: '1.0.0',
+      definition: definition({ starlark: 'pass' }),
+    });
+    insert('release', { id: 2, function_id: 1, release: '1.1.0', definition: definition(container) });
+    insert('upstream_function', {
+      id: 2,
+      group_name: 'example.org',
+      kind: 'B',
+      kind_folded: 'b',
+      entry: 'sha256:b',
+    });
+    insert('entry', {
+      digest: 'sha256:b',
+      json: definition(container, { exec: { platforms: [{ uri: 'https://example.com/fn' }] } }),
+    });
+    close();
+
+    const later = openConnection(file);
+    const facts = (table: string) =>
+      later.client.prepare(`SELECT network, storage, pinned FROM "${table}"`).raw().all();
+    expect(facts('function')).toEqual([[1, 0, 1]]);
+    expect(facts('upstream_function')).toEqual([[1, 1, 0]]);
+    later.close();
+  });
+
   it('of a newer program are rejected, and the database stays as it is', async () => {
     await (await openSqliteStore(file)).close();
     const client = new Database(file);

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { type RuntimeFacts, runtimeFacts } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
@@ -53,6 +54,7 @@ export function openConnection(file: string): Connection {
     prepareClient(client);
     const db = drizzle(client);
     refuseUnknownMigrations(client, file);
+    prepareMigrations(client);
     migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
     return connection(client, db, lock);
   } catch (error) {
@@ -60,6 +62,14 @@ export function openConnection(file: string): Connection {
     lock?.close();
     throw translateSqliteError(error);
   }
+}
+
+/** Adds the SQL functions that migrations use: facts that only this program can read from a definition. */
+function prepareMigrations(client: BetterSqlite3.Database): void {
+  client.function('runtime_fact', { deterministic: true }, (definition, fact) => {
+    if (typeof definition !== 'string') return 0;
+    return Number(runtimeFacts(JSON.parse(definition))[fact as keyof RuntimeFacts]);
+  });
 }
 
 /** Opens a database file that another thread of this process has locked and migrated. */

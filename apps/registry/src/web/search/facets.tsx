@@ -32,11 +32,11 @@ function Values({ values }: { values: readonly FacetValue[] }) {
   const { at } = useSite();
   return (
     <ul>
-      {values.map(({ value, count, isChosen, path }) => (
+      {values.map(({ text, count, isChosen, path }) => (
         <li>
           <a href={at(path)} rel="nofollow" aria-current={isChosen ? 'true' : undefined}>
             <span class="facet-value">
-              <ShortSigner value={value} max={80} />
+              <ShortSigner value={text} max={80} />
               {isChosen ? <span class="unseen"> – remove</span> : null}
             </span>
             {count === undefined ? null : <span class="facet-count">{count.toLocaleString('en')}</span>}

@@ -9,19 +9,24 @@ export type Search = Omit<SearchLink, 'sort'> & { sort?: SearchOrder | undefined
 export const FACETS = [
   { name: 'tag', title: 'Tag' },
   { name: 'runtime', title: 'Runtime' },
+  { name: 'pinned', title: 'Pinned by digest' },
+  { name: 'network', title: 'May use the network' },
+  { name: 'storage', title: 'May access files' },
   { name: 'group', title: 'Group' },
   { name: 'publisher', title: 'Publisher' },
   { name: 'license', title: 'License' },
   { name: 'signedBy', title: 'Signed by' },
   { name: 'catalog', title: 'Catalog' },
   { name: 'kind', title: 'Kind' },
+  { name: 'apiVersion', title: 'API version' },
 ] as const satisfies readonly { name: FacetName; title: string }[];
 
 /** Maximum number of visible values of a facet. */
 const MAX_FACET_VALUES = 6;
 
 export interface FacetValue {
-  value: string;
+  /** As people read it. */
+  text: string;
   /** Absent for a selected value that is not among the most frequent. */
   count?: number;
   isChosen: boolean;
@@ -68,16 +73,25 @@ export function facetViews(
 function facetValue(search: Search, name: FacetName, value: string, count: number | undefined): FacetValue {
   const isChosen = (search[name] ?? []).includes(value);
   return {
-    value,
+    text: facetText(name, value),
     ...(count === undefined ? {} : { count }),
     isChosen,
     path: isChosen ? pathWithout(search, name, value) : pathWith(search, name, value),
   };
 }
 
-/** Most kinds exist in one group only, so they are not useful as a filter. */
+/** Facts of a release are `true` or `false`. */
+export function facetText(name: FacetName, value: string): string {
+  return name === 'pinned' || name === 'network' || name === 'storage'
+    ? value === 'true'
+      ? 'yes'
+      : 'no'
+    : value;
+}
+
+/** Most kinds exist in one group only, so they are not useful as a filter; API versions are useful in links only. */
 function narrowsResults(name: FacetName, count: number): boolean {
-  return name !== 'kind' || count > 1;
+  return name !== 'apiVersion' && (name !== 'kind' || count > 1);
 }
 
 /** Kinds are compared without regard to case. */
@@ -104,7 +118,11 @@ export function chips(search: Search): Chip[] {
       ? []
       : [{ title: 'Text', value: q, path: searchPath(firstPage({ ...search, q: undefined })) }]),
     ...FACETS.flatMap(({ name, title }) =>
-      (search[name] ?? []).map((value) => ({ title, value, path: pathWithout(search, name, value) })),
+      (search[name] ?? []).map((value) => ({
+        title,
+        value: facetText(name, value),
+        path: pathWithout(search, name, value),
+      })),
     ),
   ];
 }

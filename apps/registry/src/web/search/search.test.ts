@@ -106,6 +106,7 @@ describe('the search page', () => {
     ['tag:mutator labels', '/functions?q=labels&tag=mutator'],
     ['kind:SetLabels', '/functions?kind=SetLabels'],
     ['labels GROUP:other.example tag:labels', '/functions?q=labels&tag=labels&group=other.example'],
+    ['pinned:true apiVersion:example.com/v1', '/functions?apiVersion=example.com%2Fv1&pinned=true'],
     ['publisher:"Example Co" licence:MIT', '/functions?publisher=Example+Co&license=MIT'],
     ['example.com/setlabels', '/functions/example.com/SetLabels'],
     [' other.example/SetLabels ', '/functions/other.example/SetLabels'],
@@ -119,12 +120,17 @@ describe('the search page', () => {
     expect(response.headers.get('location')).toBe('/functions?tag=mutator&tag=labels&sort=newest');
   });
 
-  it.each(['runtime:docker', 'tag:', 'xtag:a', 'example.com/Nothing', 'a/b/c', `tag:${'x'.repeat(254)}`])(
-    'reads as text: %s',
-    async (q) => {
-      expect((await browse(`/functions?q=${encodeURIComponent(q)}`)).status).toBe(200);
-    },
-  );
+  it.each([
+    'runtime:docker',
+    'pinned:perhaps',
+    'tag:',
+    'xtag:a',
+    'example.com/Nothing',
+    'a/b/c',
+    `tag:${'x'.repeat(254)}`,
+  ])('reads as text: %s', async (q) => {
+    expect((await browse(`/functions?q=${encodeURIComponent(q)}`)).status).toBe(200);
+  });
 
   it('repeats a search without results, and suggests others', async () => {
     const page = await pageOf('/functions?q=zebra&tag=labels');

@@ -49,6 +49,10 @@ export const functions = sqliteTable(
     deprecated: integer('deprecated', { mode: 'boolean' }).notNull(),
     /** JSON list; signatures of the displayed release. */
     signatures: text('signatures', { mode: 'json' }).$type<ReleaseSignature[]>().notNull().default([]),
+    /** The RuntimeFacts of the displayed release. */
+    network: integer('network', { mode: 'boolean' }).notNull().default(false),
+    storage: integer('storage', { mode: 'boolean' }).notNull().default(false),
+    pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     unique('function_name').on(table.group, table.kindFolded),

@@ -25,6 +25,10 @@ export const upstreamFunctions = sqliteTable(
     licenses: text('licenses', { mode: 'json' }).$type<string[]>().notNull(),
     /** Digest of the displayed rendered entry. */
     entry: text('entry').$type<Digest>().notNull(),
+    /** The RuntimeFacts of the entry. */
+    network: integer('network', { mode: 'boolean' }).notNull().default(false),
+    storage: integer('storage', { mode: 'boolean' }).notNull().default(false),
+    pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [
     unique('upstream_function_name').on(table.group, table.kindFolded),

@@ -12,9 +12,15 @@ export const FACETS: readonly Facet[] = [
   'publisher',
   'runtime',
   'license',
+  'apiVersion',
+  'pinned',
+  'network',
+  'storage',
   'signedBy',
   'catalog',
 ];
+
+const FACTS = ['pinned', 'network', 'storage'] as const;
 
 /** Changed functions that are read one by one; after more changes, everything is read again. */
 const MAX_SINGLE_READS = MAX_REMEMBERED_CHANGES;
@@ -47,6 +53,10 @@ interface FunctionRow {
   tags: string;
   runtimes: string;
   licenses: string;
+  versions: string;
+  network: number;
+  storage: number;
+  pinned: number;
   yanked: number;
   deprecated: number;
   signatures: string;
@@ -70,8 +80,8 @@ interface Seen {
   serials: ReadonlyMap<string, number>;
 }
 
-const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, yanked, deprecated,
-  signatures, ${PUBLISHED_AT} AS published`;
+const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, versions, network,
+  storage, pinned, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published`;
 
 /**
  * Values of every function in memory, for filters, counts, and order. Returns a function that updates them to the
@@ -214,6 +224,12 @@ class Columns implements SearchColumns {
     facets.publisher.put(id, [publisher]);
     facets.runtime.put(id, JSON.parse(row.runtimes));
     facets.license.put(id, JSON.parse(row.licenses));
+    const versions = JSON.parse(row.versions) as string[];
+    facets.apiVersion.put(
+      id,
+      versions.map((version) => `${group}/${version}`),
+    );
+    for (const fact of FACTS) facets[fact].put(id, [row[fact] === 1 ? 'true' : 'false']);
     facets.signedBy.put(id, signersOf(row.signatures));
     facets.catalog.put(id, catalogs);
     if (id >= this.yanked.length) {

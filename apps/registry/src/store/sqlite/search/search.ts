@@ -35,6 +35,9 @@ interface ItemRow {
   tags: string;
   runtimes: string;
   licenses: string;
+  network: number;
+  storage: number;
+  pinned: number;
   yanked: number;
   deprecated: number;
   signatures: string;
@@ -53,7 +56,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     .pluck();
   const item = client.prepare<[number], ItemRow>(
     `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
-       yanked, deprecated, signatures, ${PUBLISHED_AT} AS published, ${REPLACEMENT} AS replacement
+       network, storage, pinned, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published, ${REPLACEMENT} AS replacement
      FROM ${FINDABLE} AS shown WHERE id = ?`,
   );
   const originsOf = upstreamEntryRows(connection);
@@ -171,6 +174,9 @@ function foundFunction(
     tags: list(row.tags),
     runtimes: list(row.runtimes),
     licenses: list(row.licenses),
+    network: row.network === 1,
+    storage: row.storage === 1,
+    pinned: row.pinned === 1,
     yanked: row.yanked === 1,
     deprecated: row.deprecated === 1,
     signatures: JSON.parse(row.signatures),

@@ -38,9 +38,9 @@ export function upstreamRows(connection: Connection): UpstreamRows {
   const remove = client.prepare<[number]>('DELETE FROM upstream_function WHERE id = ?');
   const put = client.prepare(
     `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, description, publisher,
-       versions, tags, runtimes, licenses, entry)
+       versions, tags, runtimes, licenses, network, storage, pinned, entry)
      VALUES (:id, :group, :kind, :kindFolded, :description, :publisher,
-       :versions, :tags, :runtimes, :licenses, :entry)`,
+       :versions, :tags, :runtimes, :licenses, :network, :storage, :pinned, :entry)`,
   );
   const lastId = client
     .prepare<[], number>(
@@ -94,7 +94,8 @@ export function upstreamRows(connection: Connection): UpstreamRows {
 
 /** Returns the columns that come from the entry. */
 export function upstreamColumns(document: ReturnType<typeof upstreamSearchDocument>) {
-  const { kind, description, publisher, versions, tags, runtimes, licenses } = document;
+  const { kind, description, publisher, versions, tags, runtimes, licenses, network, storage, pinned } =
+    document;
   return {
     kind,
     description,
@@ -103,5 +104,8 @@ export function upstreamColumns(document: ReturnType<typeof upstreamSearchDocume
     tags: JSON.stringify(tags),
     runtimes: JSON.stringify(runtimes),
     licenses: JSON.stringify(licenses),
+    network: Number(network),
+    storage: Number(storage),
+    pinned: Number(pinned),
   };
 }
