@@ -89,6 +89,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     limits: [],
     process: ['limits'],
     output: ['limits', 'process'],
+    plan: ['output'],
     sandbox: ['limits', 'process'],
     containers: ['limits', 'process', 'output'],
     archives: [],

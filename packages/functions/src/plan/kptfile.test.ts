@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { readKptfile } from './kptfile.js';
+import { checkPipeline } from './pipeline-rules.js';
+
+const HEAD = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n';
+const read = (text: string) => readKptfile(text, 'app');
+const pipeline = (text: string) => read(`${HEAD}pipeline:\n${text}`);
+
+function message(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('a Kptfile', () => {
+  it('has the functions of its pipeline, mutators first', () => {
+    const text = `validators:
+  - image: kubeval:v0.1
+mutators:
+  - image: set-labels:v0.1.5
+    name: labels
+    configMap: {tier: backend, count: 3, on: yes, version: 1.10, long: 12345678901234567890}
+    selectors:
+      - kind: Deployment
+        labels: {app: web}
+    exclude:
+      - annotations: {a: b}
+        group: apps
+  - exec: ./fn.sh one
+    configPath: fn.yaml
+  - configPath: labels.yaml
+`;
+    expect(pipeline(text.replace(/^/gm, '  ')).pipeline).toEqual([
+      {
+        field: 'mutators',
+        index: 0,
+        image: 'set-labels:v0.1.5',
+        name: 'labels',
+        configMap: { tier: 'backend', count: '3', on: 'yes', version: '1.10', long: '12345678901234567890' },
+        selectors: [{ kind: 'Deployment', labels: { app: 'web' } }],
+        exclude: [{ annotations: { a: 'b' }, group: 'apps' }],
+      },
+      { field: 'mutators', index: 1, exec: './fn.sh one', configPath: 'fn.yaml', selectors: [], exclude: [] },
+      { field: 'mutators', index: 2, configPath: 'labels.yaml', selectors: [], exclude: [] },
+      { field: 'validators', index: 0, image: 'kubeval:v0.1', selectors: [], exclude: [] },
+    ]);
+  });
+
+  it.each(['', 'pipeline:\n', 'pipeline: {}\n', 'pipeline:\n  mutators:\n'])(
+    'may have no function: %j',
+    (text) => {
+      expect(read(HEAD + text).pipeline).toEqual([]);
+    },
+  );
+
+  it('names its catalogs in an annotation', () => {
+    const text = `${HEAD}  annotations:\n    krmhub.dev/catalogs: |\n      catalog.yaml\n\n      https://krm.example.com/c\n`;
+    expect(read(text).catalogs).toEqual(['catalog.yaml', 'https://krm.example.com/c']);
+  });
+
+  it.each([
+    ['v1alpha1', 'Kptfile at "app" has an old version ("v1alpha1") of the Kptfile schema'],
+    ['v1alpha2', 'Kptfile at "app" has an old version ("v1alpha2") of the Kptfile schema'],
+    ['v2', 'Kptfile at "app" has an unknown resource type ("kpt.dev/v2, Kind=Kptfile")'],
+  ])('of version %s is rejected as in kpt', (version, expected) => {
+    expect(message(() => read(HEAD.replace('/v1\n', `/${version}\n`)))).toBe(expected);
+  });
+
+  it.each([
+    ['# Invalid\napiVersion: kpt.dev/v1\nkslsls\n;s;s;s\n', "yaml: line 3: could not find expected ':'"],
+    [
+      `${HEAD}foo: 1\nfoo2: 2\n`,
+      'yaml: unmarshal errors:\n  line 5: field foo not found in type v1.KptFile\n  line 6: field foo2 not found in type v1.KptFile',
+    ],
+    [`${HEAD}pipeline: []\n`, 'yaml: unmarshal errors:\n  line 5: cannot unmarshal !!seq into v1.Pipeline'],
+    [
+      `${HEAD}pipeline:\n  mutators: text\n`,
+      'yaml: unmarshal errors:\n  line 6: cannot unmarshal !!str `text` into []v1.Function',
+    ],
+    [
+      `${HEAD}pipeline:\n  mutators:\n  - image: a\n    configMap: {a: [1]}\n`,
+      'yaml: unmarshal errors:\n  line 8: cannot unmarshal !!seq into string',
+    ],
+    [
+      `${HEAD}pipeline:\n  mutators:\n  - image: a\n    selectors:\n      kind: A\n`,
+      'yaml: unmarshal errors:\n  line 9: cannot unmarshal !!map into []v1.Selector',
+    ],
+    [
+      `${HEAD}pipeline:\n  mutators:\n  - image: a\n    selector: []\n`,
+      'yaml: unmarshal errors:\n  line 8: field selector not found in type v1.Function',
+    ],
+    ['text\n', 'missing Resource metadata'],
+  ])('%j is rejected as in kpt', (text, details) => {
+    expect(message(() => read(text))).toBe(`Kptfile at "app" can't be read.\n\nDetails:\n${details}`);
+  });
+});
+
+describe('a pipeline', () => {
+  const config = { path: 'fn.yaml', apiVersion: 'v1', kind: 'ConfigMap', name: 'fn' };
+  const files = [
+    config,
+    { ...config, path: 'two.yaml' },
+    { ...config, path: 'two.yaml', name: 'second' },
+    { ...config, path: 'unnamed.yaml', name: '' },
+    { ...config, path: 'dir/fn.yaml' },
+  ];
+  const check = (text: string) =>
+    checkPipeline(pipeline(`  mutators:\n  - exec: cat\n  - ${text.replaceAll('\n', '\n    ')}\n`), files);
+
+  it.each([
+    'image: gcr.io/kpt-fn/set-labels:v0.1',
+    'image: localhost:5000/a/b@sha256:0123456789012345678901234567890123456789012345678901234567890123',
+    'image: set-labels\nconfigPath: fn.yaml',
+    'image: set-labels\nconfigPath: ./dir/../dir/fn.yaml',
+    'configPath: dir/fn.yaml',
+  ])('can have %j', (text) => {
+    expect(() => check(text)).not.toThrow();
+  });
+
+  it.each([
+    ['image: a\nexec: b', '', 'must not specify both `image` and `exec` at the same time'],
+    ['name: a', '', 'must specify a functon (`image` or `exec`) to execute'],
+    ['image: "a b"', '.image`\nValue: "a b"', 'function name "a b" is invalid'],
+    [
+      'image: a\nconfigPath: fn.yaml\nconfigMap: {a: b}',
+      '',
+      'functionConfig must not specify both `configMap` and `configPath` at the same time',
+    ],
+    ['image: a\nconfigPath: /etc/passwd', '.configPath`\nValue: "/etc/passwd"', 'path must be relative'],
+    [
+      'image: a\nconfigPath: some/../../home/.kube/config',
+      '.configPath`\nValue: "some/../../home/.kube/config"',
+      'path must not be outside the package',
+    ],
+    [
+      'image: a\nconfigPath: sub/fn.yaml',
+      '.configPath`\nValue: "sub/fn.yaml"',
+      'functionConfig must exist in the current package',
+    ],
+    [
+      'image: a\nconfigPath: two.yaml',
+      '.configPath`\nValue: "two.yaml"',
+      'functionConfig "two.yaml" must not contain more than one config, got 2',
+    ],
+    [
+      'image: a\nconfigPath: unnamed.yaml',
+      '.configPath`\nValue: "unnamed.yaml"',
+      'functionConfig "unnamed.yaml": resource must have `metadata.name`',
+    ],
+  ])('cannot have %j', (text, field, reason) => {
+    const place = field === '' ? '`' : field;
+    expect(message(() => check(text))).toBe(
+      `Kptfile is invalid:\nField: \`pipeline.mutators[1]${place}\nReason: ${reason}`,
+    );
+  });
+});

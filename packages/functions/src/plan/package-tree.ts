@@ -1,0 +1,43 @@
+/** A package, and the packages directly below it. */
+export interface PackageNode {
+  /** Folder relative to the root package, with `/`; empty for the root. */
+  readonly path: string;
+  /** Alphabetical by path. */
+  readonly subpackages: readonly PackageNode[];
+}
+
+/**
+ * Returns the tree of packages. `paths` are the folders with a Kptfile, relative to the root, with `/`; the root itself is
+ * always one.
+ */
+export function packageTree(paths: readonly string[]): PackageNode {
+  const sorted = [...new Set(paths)].filter((path) => path !== '').sort(compareText);
+  const build = (path: string): PackageNode => {
+    const below = sorted.filter((one) => isBelow(one, path));
+    const direct = below.filter((one) => !below.some((other) => other !== one && isBelow(one, other)));
+    return { path, subpackages: direct.map(build) };
+  };
+  return build('');
+}
+
+/** Lists packages in the order in which kpt renders them: subpackages first, alphabetically, then their parent. */
+export function renderOrder(node: PackageNode): PackageNode[] {
+  return [...node.subpackages.flatMap(renderOrder), node];
+}
+
+/** The package that a file belongs to: the nearest folder above it that is one. */
+export function packageOf(file: string, packages: ReadonlySet<string>): string {
+  for (let end = file.lastIndexOf('/'); end > 0; end = file.lastIndexOf('/', end - 1)) {
+    const folder = file.slice(0, end);
+    if (packages.has(folder)) return folder;
+  }
+  return '';
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path !== folder && (folder === '' || path.startsWith(`${folder}/`));
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
