@@ -1,0 +1,50 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { build } from 'esbuild';
+import { command, root } from '../running.js';
+
+export type ProgramName = 'kpt' | 'krmhub';
+
+const ENGINES = ['docker', 'podman', 'nerdctl'];
+
+/**
+ * Fills a folder for the PATH: container engines that run our own functions, and `kpt`, which is the program under test.
+ * `realKpt` is the path of the real one, which krmhub needs only for other commands than `kpt fn`.
+ */
+export async function makePrograms(
+  folder: string,
+  program: ProgramName,
+  realKpt: string | undefined,
+): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const functions = path.join(folder, 'functions.mjs');
+  await build({
+    entryPoints: [path.join(root, 'test/kpt-e2e/functions/docker.ts')],
+    outfile: functions,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    conditions: ['source'],
+    // Modules in CommonJS of the bundle load those of Node by `require`.
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    logLevel: 'error',
+  });
+  for (const engine of ENGINES) writeScript(folder, engine, `exec '${process.execPath}' '${functions}' "$@"`);
+  const krmhub = `exec '${process.execPath}' '${command}' "$@"`;
+  writeScript(folder, 'krmhub', krmhub);
+  const real = realKpt === undefined ? `echo 'kpt is not installed' >&2; exit 127` : `exec '${realKpt}' "$@"`;
+  writeScript(
+    folder,
+    'kpt',
+    program === 'kpt' ? real : `case "$1" in\nfn) ${krmhub} ;;\n*) ${real} ;;\nesac`,
+  );
+}
+
+function writeScript(folder: string, name: string, text: string): void {
+  const file = path.join(folder, name);
+  writeFileSync(file, `#!/bin/sh\n${text}\n`);
+  chmodSync(file, 0o755);
+}

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Finished {
+  /** `null` if a signal ended the command. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** Whether it was ended because it took too long. */
+  timedOut: boolean;
+}
+
+export interface CommandOptions {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  milliseconds: number;
+}
+
+/** Runs a command with an empty standard input; after the time, it and the processes that it started are killed. */
+export async function runCommand(
+  [program, ...args]: readonly string[],
+  { cwd, env, milliseconds }: CommandOptions,
+): Promise<Finished> {
+  const child = spawn(program!, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    process.kill(-child.pid!, 'SIGKILL');
+  }, milliseconds);
+  try {
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, stdout, stderr, timedOut };
+  } finally {
+    clearTimeout(timer);
+  }
+}
