@@ -13,6 +13,7 @@ export const SAMPLE_PAGES = {
   catalog: '/catalogs/platform',
   'report of a catalog': '/catalogs/platform/report',
   'differences of snapshots': '/catalogs/default/compare?from=1&to=2',
+  'HTTP API': '/api',
   'sign in': '/operate/sign-in',
   'nothing there': '/functions/none.example.com/None',
 } as const;

@@ -13,15 +13,19 @@ import { handleCalls } from '../isolation/handle-calls.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
+import { PINNED_STATE } from '../web/badge/pinned-state.js';
 import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
+import { API_REFERENCE } from '../web/reference/reference-document.js';
 
 const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   CONFIG_SCHEMA,
   FUNCTION_DOCUMENT,
   COMPARE_DOCUMENT,
   SCRIPT_REFERENCE,
+  PINNED_STATE,
+  API_REFERENCE,
   SNAPSHOT_DOCUMENT,
   SNAPSHOT_REPORT,
   CATALOG_REPORT,

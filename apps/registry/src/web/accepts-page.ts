@@ -3,7 +3,7 @@ import type { RegistryContext } from '../http/context.js';
 
 const API_PATHS = new Set<string>(Object.values(ROUTES).map(({ path }) => path));
 /** Paths below these prefixes are for programs, also the unknown ones. */
-const API_PREFIX = /^\/(?:api|v2|schemas|\.well-known)(?:\/|$)/;
+const API_PREFIX = /^\/(?:api\/|(?:v2|schemas|\.well-known)(?:\/|$))/;
 
 /**
  * Reports whether the client is a browser: Accept names text/html, and prefers no other named type. A wildcard does

@@ -5,6 +5,7 @@ import { FACET_NAMES } from '@krmhub/api/model';
 export const HOME = '/';
 export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
+export const API_PAGE = '/api';
 export const RELEASES_FEED = '/functions.atom';
 
 export interface SearchLink {

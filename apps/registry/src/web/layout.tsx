@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
-import { CATALOGS, HOME, OPERATE, RELEASES_FEED, searchPath } from './addresses.js';
+import { API_PAGE, CATALOGS, HOME, OPERATE, RELEASES_FEED, searchPath } from './addresses.js';
 import { SearchBox } from './parts/search-box.js';
 import { type Site, useSite } from './site.js';
 import { visibleText } from './visible-text.js';
 
-export type Section = 'functions' | 'catalogs' | 'operate';
+export type Section = 'functions' | 'catalogs' | 'api' | 'operate';
 
 /** Metadata of a page. */
 export interface PageHead {
@@ -78,6 +78,7 @@ function Head({ head, site }: { head: PageHead; site: Site }) {
       <link rel="icon" type="image/svg+xml" href={at(assets.path('icon.svg'))} />
       <link rel="stylesheet" href={at(assets.path('style.css'))} />
       <script type="module" src={at(assets.path('script.js'))} />
+      {head.section === 'api' ? <script type="module" src={at(assets.path('reference.js'))} /> : null}
       {[{ title: 'Releases of all functions', path: RELEASES_FEED }, ...(head.feeds ?? [])].map((feed) => (
         <link rel="alternate" type="application/atom+xml" title={feed.title} href={at(feed.path)} />
       ))}
@@ -118,7 +119,7 @@ function Footer({ site: { at } }: { site: Site }) {
     <footer class="site-footer">
       <div class="site-footer-row">
         <p>
-          For programs: the <a href={at('/openapi.json')}>HTTP API</a>, the{' '}
+          For programs: the <a href={at(API_PAGE)}>HTTP API</a>, the{' '}
           <a href={at('/catalogs/default/catalog.yaml')}>catalog of all functions</a>, and OCI artifacts at{' '}
           <code>/v2/</code>.
         </p>

@@ -22,6 +22,7 @@ import {
 } from './function/function-routes.js';
 import { HOME_ROUTES, type HomeDeps, homeRoutes } from './home/home-routes.js';
 import { OPERATE_ROUTES, type OperateDeps, operateRoutes } from './operate/operate-routes.js';
+import { REFERENCE_ROUTES, type ReferenceDeps, referenceRoutes } from './reference/reference-routes.js';
 import { SEARCH_ROUTES, type SearchPageDeps, searchRoutes } from './search/search-routes.js';
 
 /** What all pages need together. */
@@ -32,6 +33,7 @@ export type WebDeps = HomeDeps &
   CatalogPageDeps &
   DiscoveryDeps &
   BadgeDeps &
+  ReferenceDeps &
   OperateDeps;
 
 /** Every route of the pages; none is in the HTTP API. */
@@ -41,6 +43,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...FUNCTION_PAGE_ROUTES,
   ...FEED_ROUTES,
   ...BADGE_ROUTES,
+  ...REFERENCE_ROUTES,
   ...SEARCH_ROUTES,
   ...CATALOG_PAGE_ROUTES,
   ...DISCOVERY_ROUTES,
@@ -54,6 +57,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   functionPageRoutes(app, deps);
   feedRoutes(app, deps);
   badgeRoutes(app, deps);
+  referenceRoutes(app, deps);
   searchRoutes(app, deps);
   catalogPageRoutes(app, deps);
   discoveryRoutes(app, deps);
