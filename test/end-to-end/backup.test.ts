@@ -103,7 +103,7 @@ it('a backup older than a takedown reports it, and does not restore what the rec
   expect(await publish(registry, ledger, leak, '?wait=true')).toBe(201);
   const backup = path.join(folder, 'before-takedown');
   expect((await krmhub(['backup', '--data', registry.data, '--out', backup])).code).toBe(0);
-  const gone = await krmhub(['takedown', `${GROUP}/Leaky@1.0.0`, '--reason', 'leak'], {
+  const gone = await krmhub(['takedown', `${GROUP}/Leaky@1.0.0`, '--reason', 'leak', '--yes'], {
     env: registry.env,
   });
   expect([gone.code, gone.stderr]).toEqual([0, expect.any(String)]);

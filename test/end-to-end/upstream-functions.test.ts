@@ -208,7 +208,7 @@ describe('a function that only an upstream catalog has', () => {
     const { items } = await client.search({ kind: ['weigh'] });
     expect(items).toMatchObject([{ kind: 'WEIGH', release: '1.4.2' }]);
     const reference = `${GROUP}/WEIGH@1.4.2`;
-    const down = await run(['takedown', reference, '--reason', 'ours is bad']);
+    const down = await run(['takedown', reference, '--reason', 'ours is bad', '--yes']);
     expect(down.exitCode, down.err()).toBe(0);
     expect(await client.function(GROUP, 'WEIGH')).toMatchObject({
       kind: 'Weigh',

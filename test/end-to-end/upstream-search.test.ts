@@ -98,7 +98,7 @@ it('finds the release that replaces it here, and the vendor after a takedown onl
   expect((await client.search({ kind: ['many3'] })).items).toMatchObject([
     { kind: 'MANY3', release: '1.0.0' },
   ]);
-  await run(['takedown', `${GROUP}/MANY3@1.0.0`, '--reason', 'ours was wrong']);
+  await run(['takedown', `${GROUP}/MANY3@1.0.0`, '--reason', 'ours was wrong', '--yes']);
   // A takedown must not give an attacker the name.
   await apply('three');
   expect((await client.search({ kind: ['many3'] })).items).toEqual([]);

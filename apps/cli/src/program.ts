@@ -31,6 +31,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     yank: async () => (await import('./commands/yank.js')).registerYank,
     unyank: async () => (await import('./commands/unyank.js')).registerUnyank,
     deprecate: async () => (await import('./commands/deprecate.js')).registerDeprecate,
+    undeprecate: async () => (await import('./commands/undeprecate.js')).registerUndeprecate,
     takedown: async () => (await import('./commands/takedown.js')).registerTakedown,
   },
   'Sign and verify:': {

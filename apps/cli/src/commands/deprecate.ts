@@ -8,12 +8,20 @@ export function registerDeprecate(program: Command, io: Io): void {
     .summary('Mark a release as deprecated.')
     .description('Mark a release as deprecated. It stays in catalogs.')
     .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
-    .requiredOption('--reason <text>', 'Reason, and what to use instead. Required.')
+    .option(
+      '--use <replacement>',
+      'What to use instead: GROUP/KIND, or GROUP/KIND@RANGE with a SemVer range.',
+    )
+    .option('--reason <text>', 'Reason. Default: the replacement.')
     .addHelpText(
       'after',
       `
+Give --use, --reason, or both. Users see the replacement in search, show,
+resolve, explain, lock, and build, and on the page of the function.
+
 Examples:
-  krmhub deprecate example.com/SetLabels@1.0.0 --reason "use 2.0.0"`,
+  krmhub deprecate example.com/SetLabels@1.0.0 --use "example.com/SetLabels@^2.0.0"
+  krmhub deprecate example.com/SetLabels@1.0.0 --reason "no longer maintained"`,
     )
     .action(async (release: string, options: LifecycleOptions) => {
       const { setLifecycle } = await import('../functions/set-lifecycle.js');

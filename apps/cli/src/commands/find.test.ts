@@ -201,6 +201,40 @@ describe('yank, unyank, and deprecate', () => {
     expect((await run(['show', old])).out()).toMatch(/DEPRECATED .*: use 2\.0\.0/);
   });
 
+  it('names a replacement, and undoes it', async () => {
+    const old = 'functions.example.com/SetLabels@1.0.0';
+    const use = 'functions.example.com/SetLabels@^2.0.0';
+    const done = await run(['deprecate', old, '--use', use, '-o', 'json']);
+    expect(done.exitCode, done.err()).toBe(0);
+    expect(JSON.parse(done.out()).deprecated).toMatchObject({
+      reason: `use ${use}`,
+      replacement: { group: 'functions.example.com', kind: 'SetLabels', releases: '^2.0.0' },
+    });
+    expect((await run(['deprecate', old, '--use', use])).err()).toContain('unchanged');
+    const page = (await run(['show', old])).out();
+    expect(page).toContain(`Replacement: ${use}`);
+    expect(page).toContain(`deprecated: use ${use}`);
+    const newest = 'functions.example.com/SetLabels@2.0.0';
+    await run(['deprecate', newest, '--use', 'functions.example.com/SetNamespace', '--reason', 'merged']);
+    const found = await run(['search', 'labels'], { tty: true, columns: 240 });
+    expect(found.out()).toContain('(deprecated: use functions.example.com/SetNamespace)');
+    expect((await run(['undeprecate', newest])).err()).toContain('undeprecated');
+    expect((await run(['undeprecate', newest])).err()).toContain('is not deprecated');
+    expect((await run(['show', newest])).out()).not.toContain('DEPRECATED');
+    expect((await run(['undeprecate', old])).exitCode).toBe(0);
+  });
+
+  it.each([
+    [[], 2, 'neither --use nor --reason'],
+    [['--use', 'SetAll'], 2, 'is not a replacement'],
+    [['--use', 'functions.example.com/SetLabels@'], 2, 'is not a replacement'],
+    [['--use', 'functions.example.com/SetLabels'], 2, 'includes the deprecated release'],
+    [['--use', 'functions.example.com/SetLables'], 2, 'has no function'],
+  ])('does not deprecate with %j', async (options, exitCode, message) => {
+    const io = await run(['deprecate', 'functions.example.com/SetLabels@1.0.0', ...options]);
+    expect([io.exitCode, io.err()]).toEqual([exitCode, expect.stringContaining(message)]);
+  });
+
   it('reports invalid requests', async () => {
     expect((await run(['yank', reference])).exitCode).toBe(2);
     expect((await run(['yank', reference, '--reason', ' '])).exitCode).toBe(2);

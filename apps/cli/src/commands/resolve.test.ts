@@ -166,6 +166,12 @@ describe('a catalog in a registry', () => {
     const deprecated = await resolve(kind, '-c', opened.catalogUrl());
     expect(deprecated.err()).toContain(`warning: ${GROUP}/${kind}@1.1.0 is deprecated: use SetLabels`);
     expect(deprecated.exitCode).toBe(0);
+    const replacement = { group: GROUP, kind, releases: '<1.1.0' };
+    await opened.client.deprecate(GROUP, kind, '1.1.0', { reason: 'broken', replacement });
+    const replaced = await resolve(kind, '-c', opened.catalogUrl(), '-o', 'json');
+    expect(json(replaced).warnings).toEqual([
+      `${GROUP}/${kind}@1.1.0 is deprecated: broken; use ${GROUP}/${kind}@<1.1.0`,
+    ]);
   });
 });
 

@@ -51,18 +51,47 @@ describe('takedown', () => {
     expect(rehearsed.err()).toContain('dry run, nothing was changed');
     expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
 
-    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware']);
+    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '--yes']);
     expect([io.exitCode, io.out()]).toEqual([0, '']);
     expect(io.err()).toContain(`took down ${NAME}@2.0.0`);
     expect(io.err()).toMatch(/default is now at snapshot \d/);
     expect(io.err()).not.toContain('not everything');
 
-    const again = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'other']);
+    const again = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'other', '--yes']);
     expect(again.err()).toMatch(/was taken down at .*Z by .*: malware/);
   });
 
+  it('asks first, and names everything that goes', async () => {
+    const copy = path.join(functions, 'copy.yaml');
+    await cp(path.join(functions, '2.0.0.yaml'), copy);
+    expect((await run(['publish', copy, '--release', '2.0.1', '--allow-breaking'])).exitCode).toBe(0);
+    const args = ['takedown', `${NAME}@2.0.0`, '--reason', 'malware'];
+    for (const stdin of ['', '\n', 'n\n', 'yesterday\n']) {
+      const io = await run(args, { stdin, tty: true });
+      expect([io.exitCode, io.out()]).toEqual([2, '']);
+      expect(io.err()).toMatch(
+        /would take down \S+SetLabels@2\.0\.0, \S+SetLabels@2\.0\.1\n[\s\S]+snapshots? of default would be withdrawn: \d[\s\S]+You cannot undo it\. \[y\/N\]/,
+      );
+      expect(io.err()).toContain('not confirmed');
+    }
+    expect((await run(['show', `${NAME}@2.0.1`])).exitCode).toBe(0);
+    const confirmed = await run(args, { stdin: 'y\n', tty: true });
+    expect([confirmed.exitCode, confirmed.err()]).toEqual([0, expect.stringContaining('took down')]);
+    expect((await run(['show', `${NAME}@2.0.1`])).exitCode).toBe(3);
+  });
+
+  it('needs --yes without a terminal', async () => {
+    for (const stdin of ['', 'y\n']) {
+      const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware'], { stdin });
+      expect([io.exitCode, io.out()]).toEqual([2, '']);
+      expect(io.err()).toContain('--yes');
+      expect(io.err()).not.toContain('[y/N]');
+    }
+    expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
+  });
+
   it('prints the response as JSON', async () => {
-    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '-o', 'json']);
+    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '--yes', '-o', 'json']);
     const result = JSON.parse(io.out()) as TakedownResult;
     expect(result).toMatchObject({ outcome: 'taken-down', erased: true, takedowns: [{ release: '2.0.0' }] });
     expect(result.catalogs[0]!.serial).toBeGreaterThan(result.withdrawn.at(-1)!.serial);
@@ -72,7 +101,7 @@ describe('takedown', () => {
     const before = JSON.parse((await run(['catalog', 'history', 'default', '-o', 'json'])).out()) as {
       snapshots: { serial: number }[];
     };
-    await run(['takedown', `${NAME}@2.0.0`, '--reason', 'mal\u001bware']);
+    await run(['takedown', `${NAME}@2.0.0`, '--reason', 'mal\u001bware', '--yes']);
     const release = await run(['show', `${NAME}@2.0.0`]);
     expect([release.exitCode, release.out()]).toEqual([3, '']);
     expect(release.err()).toMatch(/was taken down at .*Z by .*: mal␛ware/);
@@ -92,7 +121,9 @@ describe('takedown', () => {
 
   it('of every release is reported by show, and publish rejects each', async () => {
     for (const version of ['1.0.0', '1.1.0', '2.0.0']) {
-      expect((await run(['takedown', `${NAME}@${version}`, '--reason', 'malware'])).exitCode).toBe(0);
+      expect((await run(['takedown', `${NAME}@${version}`, '--reason', 'malware', '--yes'])).exitCode).toBe(
+        0,
+      );
     }
     const page = await run(['show', NAME]);
     expect([page.exitCode, page.out()]).toEqual([3, '']);
@@ -110,16 +141,16 @@ describe('takedown', () => {
     [['SetLabels@2.0.0', '--reason', 'x']],
   ])('is refused as %j', async (args) => {
     const given = args.map((word) => word.replace('FUNCTION', NAME));
-    expect((await run(['takedown', ...given])).exitCode).toBe(2);
+    expect((await run(['takedown', ...given, '--yes'])).exitCode).toBe(2);
     expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
   });
 
   it('requires an administrator', async () => {
     const created = await run(['token', 'create', 'ci', '--scope', 'publish', '--scope', 'yank']);
     const env = { ...registry.env, KRMHUB_TOKEN: created.out().trim() };
-    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'x'], { env });
+    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'x', '--yes'], { env });
     expect(io.exitCode).toBe(6);
     expect(io.err()).toContain('does not have the scope "admin"');
-    expect((await run(['takedown', `${NAME}@9.0.0`, '--reason', 'x'])).exitCode).toBe(3);
+    expect((await run(['takedown', `${NAME}@9.0.0`, '--reason', 'x', '--yes'])).exitCode).toBe(3);
   });
 });

@@ -10,12 +10,16 @@ export function registerTakedown(program: Command, io: Io): void {
     .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
     .requiredOption('--reason <text>', 'Public reason, without the secret itself. Required.')
     .option('--dry-run', 'Show what would be deleted, and change nothing.')
+    .option('--yes', 'Do not ask for confirmation.')
     .addHelpText(
       'after',
       `
 You cannot undo a takedown: the registry never accepts the name or the bytes
 again. A takedown does not delete copies on other machines, so revoke a leaked
 secret first. For a broken release, use \`krmhub yank\`.
+
+The command prints everything that goes, also other releases with the same bytes
+and the snapshots that contain them, and asks. Without a terminal, it needs --yes.
 
 Examples:
   krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --dry-run

@@ -1,6 +1,7 @@
 import type { Release, ReleaseSummary, ServedEntry, Takedown, Verdict } from '@krmhub/api/model';
 import type { UsageTopic } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { type Io, terminalWidth, write } from '../io/io.js';
 import { bold } from '../io/print.js';
@@ -114,8 +115,10 @@ function addBanners(
     sheet.prose(`NOT TRUSTED: ${reason}`);
   }
   if (deprecated !== undefined) {
+    const { replacement } = deprecated;
     sheet.prose(`DEPRECATED ${sheet.time(deprecated.at)} by ${deprecated.by}: ${deprecated.reason}`);
-    if (yanked === undefined && instead !== '') sheet.prose(instead.trim());
+    if (replacement !== undefined) sheet.prose(`Replacement: ${formatReplacement(replacement)}`);
+    else if (yanked === undefined && instead !== '') sheet.prose(instead.trim());
   }
 }
 
@@ -205,6 +208,11 @@ function addEntries(sheet: Sheet, { known, entries }: FunctionPage): void {
   sheet.table(['CATALOG', 'SERIAL', 'VERSION', 'SOURCE', 'DIGEST', noted ? 'NOTE' : ''], rows);
 }
 
+function describeDeprecation({ reason, replacement }: NonNullable<ReleaseSummary['deprecated']>): string {
+  const use = replacement === undefined ? '' : `use ${formatReplacement(replacement)}`;
+  return reason === use ? `deprecated: ${use}` : `deprecated: ${reason}${use === '' ? '' : `; ${use}`}`;
+}
+
 function shortDigest(digest: string): string {
   return digest.slice(0, 'sha256:'.length + 12);
 }
@@ -217,7 +225,7 @@ function addReleases(sheet: Sheet, { known, releases, takedowns }: FunctionPage)
   const rows = releases.slice(0, MAX_RELEASES).map(({ release, publishedAt, digest, yanked, deprecated }) => {
     const notes = [
       ...(yanked === undefined ? [] : [`yanked: ${yanked.reason}`]),
-      ...(deprecated === undefined ? [] : [`deprecated: ${deprecated.reason}`]),
+      ...(deprecated === undefined ? [] : [describeDeprecation(deprecated)]),
     ];
     return [release, sheet.time(publishedAt), shortDigest(digest), notes.join('; ')];
   });

@@ -1,6 +1,7 @@
 import type { SearchRequest } from '@krmhub/api/client';
 import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
+import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
@@ -92,11 +93,13 @@ function origins(from: NonNullable<SearchItem['from']>): string {
 }
 
 /** Formats the description with its state. */
-function describeItem({ yanked, deprecated, signature, description, from }: SearchItem): string {
+function describeItem(item: SearchItem): string {
+  const { yanked, deprecated, replacement, signature, description, from } = item;
+  const use = replacement === undefined ? '' : `: use ${formatReplacement(replacement)}`;
   const distrusted = signature.state === 'not-trusted';
   const place =
     from?.[0] === undefined ? '' : `(${origins(from.slice(0, 1))}${from.length > 1 ? ', …' : ''}) `;
-  return `${place}${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? '(deprecated) ' : ''}${description}`;
+  return `${place}${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? `(deprecated${use}) ` : ''}${description}`;
 }
 
 async function printNothingFound(

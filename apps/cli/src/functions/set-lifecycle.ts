@@ -4,24 +4,39 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { connect } from '../registry/connection.js';
-import { parseReleaseReference } from '../registry/function-reference.js';
+import { parseReleaseReference, parseReplacement } from '../registry/function-reference.js';
 
 export interface LifecycleOptions {
   reason?: string;
+  /** What to use instead, as `GROUP/KIND[@RANGE]`; only to deprecate. */
+  use?: string;
   output: OutputFormat;
   registry?: string;
 }
 
-type LifecycleAction = 'yank' | 'unyank' | 'deprecate';
+type LifecycleAction = 'yank' | 'unyank' | 'deprecate' | 'undeprecate';
 
-const DONE: Record<LifecycleAction, string> = { yank: 'yanked', unyank: 'unyanked', deprecate: 'deprecated' };
+const DONE: Record<LifecycleAction, string> = {
+  yank: 'yanked',
+  unyank: 'unyanked',
+  deprecate: 'deprecated',
+  undeprecate: 'undeprecated',
+};
 const CONSEQUENCE: Record<LifecycleAction, string> = {
   yank: 'the next snapshot of every catalog excludes it, and its bytes stay available by digest',
   unyank: 'the next snapshots of catalogs include it again',
   deprecate: 'catalogs still include it',
+  undeprecate: 'it is a current release again',
 };
 
-/** Yanks, unyanks or deprecates a release. Prints the result on stderr, and the release with -o json or yaml. */
+const UNCHANGED: Record<LifecycleAction, string> = {
+  yank: 'already yanked for this reason',
+  unyank: 'not yanked',
+  deprecate: 'already deprecated for this reason',
+  undeprecate: 'not deprecated',
+};
+
+/** Yanks, unyanks, deprecates, or undeprecates a release. Prints the result on stderr, and the release with -o json or yaml. */
 export async function setLifecycle(
   io: Io,
   action: LifecycleAction,
@@ -35,21 +50,32 @@ export async function setLifecycle(
       hint: 'Add a reason for users, for example: --reason "use 2.0.0"',
     });
   }
+  const replacement = options.use === undefined ? undefined : parseReplacement(options.use);
+  if (action === 'deprecate' && reason === undefined && replacement === undefined) {
+    throw new KrmhubError('usage', 'neither --use nor --reason is given', {
+      hint: 'Name what to use instead, for example: --use example.com/SetAll@^2.0.0',
+    });
+  }
   const client = await connect(io, options.registry);
   const before = await client.release(group, kind, release);
   const after =
-    action === 'unyank'
-      ? await client.unyank(group, kind, release, reason)
-      : await client[action](group, kind, release, reason ?? '');
+    action === 'deprecate'
+      ? await client.deprecate(group, kind, release, {
+          ...(reason === undefined ? {} : { reason }),
+          ...(replacement === undefined ? {} : { replacement }),
+        })
+      : action === 'yank'
+        ? await client.yank(group, kind, release, reason ?? '')
+        : await client[action](group, kind, release, reason);
   const name = escapeControls(`${after.group}/${after.kind}@${after.release}`);
   const line = isUnchanged(action, before, after)
-    ? `unchanged: ${name} is ${action === 'unyank' ? 'not yanked' : `already ${DONE[action]} for this reason`}`
+    ? `unchanged: ${name} is ${UNCHANGED[action]}`
     : `${DONE[action]} ${name}; ${CONSEQUENCE[action]}`;
   await printLine(io, line);
   await printData(io, options.output, after, async () => undefined);
 }
 
 function isUnchanged(action: LifecycleAction, before: Release, after: Release): boolean {
-  const field = action === 'deprecate' ? 'deprecated' : 'yanked';
-  return before[field]?.at === after[field]?.at && before[field]?.reason === after[field]?.reason;
+  const field = action === 'deprecate' || action === 'undeprecate' ? 'deprecated' : 'yanked';
+  return JSON.stringify(before[field]) === JSON.stringify(after[field]);
 }

@@ -1,5 +1,6 @@
 import type { TakedownResult } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
+import { requireConfirmation } from '../io/confirm.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
@@ -11,11 +12,16 @@ type TakenDownSigner = NonNullable<TakedownResult['takedowns'][number]['signers'
 export interface TakedownOptions {
   reason: string;
   dryRun?: boolean;
+  /** Do not ask. */
+  yes?: boolean;
   output: OutputFormat;
   registry?: string;
 }
 
-/** Takes a release down. Prints the effects on stderr, and the response with -o json or yaml. */
+/**
+ * Takes a release down after it asks, naming everything that goes. Prints the effects on stderr, and the response with
+ * -o json or yaml.
+ */
 export async function takeDown(io: Io, reference: string, options: TakedownOptions): Promise<void> {
   const { group, kind, release } = parseReleaseReference(reference);
   const reason = options.reason.trim();
@@ -25,20 +31,34 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
     });
   }
   const client = await connect(io, options.registry);
-  const result = await client.takedown(group, kind, release, reason, { dryRun: options.dryRun });
-  for (const line of resultLines(result)) await printLine(io, escapeControls(line));
+  const ask = (dryRun?: boolean) => client.takedown(group, kind, release, reason, { dryRun });
+  if (options.dryRun !== true && options.yes !== true) {
+    const name = `${group}/${kind}@${release}`;
+    await requireConfirmation(
+      io,
+      `take down ${name}`,
+      'Delete all of this permanently? You cannot undo it.',
+      async () => {
+        const preview = await ask(true);
+        if (preview.outcome === 'unchanged') return false;
+        for (const line of effectLines(preview)) await printLine(io, escapeControls(line));
+        return true;
+      },
+    );
+  }
+  const result = await ask(options.dryRun);
+  const last = result.dryRun ? ['dry run, nothing was changed'] : eraseWarning(result.erased);
+  for (const line of [...effectLines(result), ...last]) await printLine(io, escapeControls(line));
   await printData(io, options.output, result, async () => undefined);
 }
 
-function resultLines(result: TakedownResult): string[] {
-  const { outcome, dryRun, takedowns, erased } = result;
+/** Returns what a takedown deletes, or would delete, by name. */
+function effectLines(result: TakedownResult): string[] {
+  const { outcome, dryRun, takedowns } = result;
   const names = takedowns.map(({ group, kind, release }) => `${group}/${kind}@${release}`).join(', ');
   if (outcome === 'unchanged') {
     const [{ at, by, reason } = { at: '', by: '', reason: '' }] = takedowns;
-    return [
-      `unchanged: ${names} was taken down at ${at} by ${by}: ${reason}`,
-      ...eraseWarning(dryRun || erased),
-    ];
+    return [`unchanged: ${names} was taken down at ${at} by ${by}: ${reason}`];
   }
   const lines = [`${dryRun ? 'would take' : 'took'} down ${names}`];
   if (takedowns.length > 1) lines.push('  all of them have the same bytes');
@@ -76,7 +96,6 @@ function resultLines(result: TakedownResult): string[] {
       `  later releases still need a signature by ${[...signers].join(' or ')}, unless a signing policy covers them`,
     );
   }
-  lines.push(...(dryRun ? ['dry run, nothing was changed'] : eraseWarning(erased)));
   return lines;
 }
 

@@ -1,3 +1,4 @@
+import { KrmhubError } from '@krmhub/schema/error';
 import { type Io, write } from './io.js';
 
 const MAX_LENGTH = 1_024;
@@ -21,4 +22,26 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
     stdin.resume();
   });
   return /^y(?:es)?$/i.test(answer.trim());
+}
+
+/**
+ * Asks before a change. Throws `usage` if the answer is not yes, or if there is no terminal to ask at. `change` is what
+ * the command is about to do, for example `take down example.com/SetLabels@1.0.0`. `preview` prints what it affects,
+ * and returns false if nothing would change: then there is no question.
+ */
+export async function requireConfirmation(
+  io: Io,
+  change: string,
+  question: string,
+  preview: () => Promise<boolean>,
+): Promise<void> {
+  if (io.stdin.isTTY !== true) {
+    throw new KrmhubError('usage', `cannot ${change}: there is no terminal to ask for confirmation`, {
+      hint: 'Nothing was changed. Review the effect with --dry-run, then use --yes.',
+    });
+  }
+  if (!(await preview()) || (await confirm(io, question))) return;
+  throw new KrmhubError('usage', `did not ${change}: not confirmed`, {
+    hint: 'Nothing was changed. Answer y, or use --yes.',
+  });
 }

@@ -1,3 +1,4 @@
+import type { Replacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
 
@@ -39,6 +40,19 @@ export function parseFunctionReference(text: string): FunctionReference {
     });
   }
   return { kind, ...(group === undefined ? {} : { group }), ...(release === undefined ? {} : { release }) };
+}
+
+/** Parses `GROUP/KIND[@RANGE]`. The registry validates the range. Throws `usage` for another text. */
+export function parseReplacement(text: string): Replacement {
+  const at = text.indexOf('@');
+  const { group, kind } = parseFunctionReference(at === -1 ? text : text.slice(0, at));
+  const releases = at === -1 ? undefined : text.slice(at + 1).trim();
+  if (group === undefined || releases === '') {
+    throw new KrmhubError('usage', `${JSON.stringify(text)} is not a replacement`, {
+      hint: 'Use GROUP/KIND or GROUP/KIND@RANGE, for example: example.com/SetLabels@^2.0.0',
+    });
+  }
+  return { group, kind, ...(releases === undefined ? {} : { releases }) };
 }
 
 /** Parses `GROUP/KIND@RELEASE`. Throws `usage` if a part is missing. */

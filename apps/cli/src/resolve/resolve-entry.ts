@@ -9,7 +9,12 @@ import type { OpenedCatalog } from './open/open-context.js';
 import { hasTrustFile } from './open/pins.js';
 import type { EntryOrigin, ReadState } from './read/catalog-reader.js';
 import type { NamedCatalog } from './references/parse-catalog.js';
-import { formatRelease, type RegistryRelease, readReleaseState } from './release/registry-release.js';
+import {
+  formatRelease,
+  type RegistryRelease,
+  type ReleaseState,
+  readReleaseState,
+} from './release/registry-release.js';
 import type { CatalogState, Resolution } from './resolution.js';
 import { catalogError, ImageError, imageError } from './resolve-errors.js';
 import type { SearchContext, SearchedFunction } from './search-context.js';
@@ -105,13 +110,22 @@ async function lifecycleWarnings(
 /** One sentence for each state of a release that a user should know. */
 export function describeState(
   release: Pick<RegistryRelease, 'group' | 'kind' | 'release'>,
-  { yanked, deprecated }: { yanked?: string; deprecated?: string },
+  { yanked, deprecated, replacement }: ReleaseState,
 ): string[] {
   const name = formatRelease(release);
   return [
     ...(yanked === undefined ? [] : [`${name} was yanked: ${yanked}`]),
-    ...(deprecated === undefined ? [] : [`${name} is deprecated: ${deprecated}`]),
+    ...(deprecated === undefined
+      ? []
+      : [`${name} is deprecated: ${withReplacement(deprecated, replacement)}`]),
   ];
+}
+
+/** Adds the replacement to the reason, which may be all that the reason says. */
+function withReplacement(reason: string, replacement: string | undefined): string {
+  return replacement === undefined || reason === `use ${replacement}`
+    ? reason
+    : `${reason}; use ${replacement}`;
 }
 
 /** Pins a runtime, and asks the registry of an image for what the catalog does not say. */

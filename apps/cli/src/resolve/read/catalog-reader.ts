@@ -16,6 +16,8 @@ export interface EntryOrigin {
   /** Reasons. */
   yanked?: string;
   deprecated?: string;
+  /** What to use instead of a deprecated release, as `GROUP/KIND[@RANGE]`. */
+  replacement?: string;
 }
 
 export interface FoundEntry {

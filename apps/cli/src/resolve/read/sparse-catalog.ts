@@ -3,6 +3,7 @@ import { fillPath } from '@krmhub/api/paths';
 import type { NearFunction } from '@krmhub/catalog/resolve/near-functions';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema/definition';
 import { isDigest } from '@krmhub/schema/digest';
+import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
@@ -195,6 +196,9 @@ function readOrigin({
     ...(release === undefined ? {} : { release }),
     ...(yanked === undefined ? {} : { yanked: yanked.reason }),
     ...(deprecated === undefined ? {} : { deprecated: deprecated.reason }),
+    ...(deprecated?.replacement === undefined
+      ? {}
+      : { replacement: formatReplacement(deprecated.replacement) }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { FunctionName } from '@krmhub/schema/definition';
 import type { Digest } from '@krmhub/schema/digest';
+import { formatReplacement, type Replacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFailure } from '@krmhub/sources';
 import type { DocumentFetcher } from '../fetch/fetch-document.js';
@@ -20,6 +21,8 @@ export interface ReleaseState {
   /** Reasons. */
   yanked?: string;
   deprecated?: string;
+  /** What to use instead of a deprecated release, as `GROUP/KIND[@RANGE]`. */
+  replacement?: string;
 }
 
 /**
@@ -58,7 +61,11 @@ export async function readReleaseState(
       },
     );
   }
-  return { ...reasonOf('yanked', value.yanked), ...reasonOf('deprecated', value.deprecated) };
+  return {
+    ...reasonOf('yanked', value.yanked),
+    ...reasonOf('deprecated', value.deprecated),
+    ...replacementOf(value.deprecated),
+  };
 }
 
 export function formatRelease({ group, kind, release }: FunctionName & { release: string }): string {
@@ -68,6 +75,14 @@ export function formatRelease({ group, kind, release }: FunctionName & { release
 function reasonOf(name: 'yanked' | 'deprecated', value: unknown): ReleaseState {
   const { reason } = (value ?? {}) as { reason?: unknown };
   return value === undefined ? {} : { [name]: typeof reason === 'string' ? reason : '(no reason)' };
+}
+
+function replacementOf(deprecated: unknown): ReleaseState {
+  const { replacement } = (deprecated ?? {}) as { replacement?: unknown };
+  const { group, kind, releases } = (replacement ?? {}) as Partial<Record<keyof Replacement, unknown>>;
+  if (typeof group !== 'string' || typeof kind !== 'string') return {};
+  const range = typeof releases === 'string' ? { releases } : {};
+  return { replacement: formatReplacement({ group, kind, ...range }) };
 }
 
 function readObject(bytes: Uint8Array): Record<string, unknown> {

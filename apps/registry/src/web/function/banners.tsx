@@ -6,6 +6,7 @@ import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
+import { ReplacementLink } from './replacement-link.js';
 
 /** What a reader must know about the release first. */
 export function Banners({ view }: { view: FunctionView }) {
@@ -46,6 +47,7 @@ export function Banners({ view }: { view: FunctionView }) {
       {release.deprecated === undefined ? null : (
         <Banner tone="warning" title="This release is deprecated">
           <LifecycleText mark={release.deprecated} />
+          <ReplacementLink replacement={release.deprecated.replacement} />
           {isShown ? null : <p>The newest release is {other}.</p>}
         </Banner>
       )}

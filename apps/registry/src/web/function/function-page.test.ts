@@ -46,10 +46,16 @@ async function publish(
   expect(response.status, (await response.text()).slice(0, 2_000)).toBe(201);
 }
 
-async function mark(kind: string, release: string, verb: string, reason: string): Promise<void> {
+async function mark(
+  kind: string,
+  release: string,
+  verb: string,
+  reason: string,
+  replacement?: object,
+): Promise<void> {
   const response = await registry.request(`${releasePath({ kind, release })}/${verb}`, {
     method: 'POST',
-    body: JSON.stringify({ reason }),
+    body: JSON.stringify({ reason, replacement }),
     headers: { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/json' },
   });
   expect(response.status).toBe(200);
@@ -161,6 +167,18 @@ describe('the page of a function', () => {
 });
 
 describe('the lifecycle of a release', () => {
+  it('links what replaces a deprecated release', async () => {
+    for (const release of ['1.0.0', '2.0.0']) await publish('Replaced', release);
+    const replacement = { group: 'example.com', kind: 'Replaced', releases: '>1.0.0' };
+    await mark('Replaced', '1.0.0', 'deprecate', 'outdated', replacement);
+    expect((await page('/functions/example.com/Replaced/releases/1.0.0')).text).toMatch(
+      /Use <a href="[^"]*\/functions\/example.com\/Replaced">example.com\/Replaced@&gt;1.0.0<\/a> instead/,
+    );
+    await mark('Replaced', '1.0.0', 'undeprecate', 'not outdated');
+    const restored = (await page('/functions/example.com/Replaced/releases/1.0.0')).text;
+    expect(restored).not.toContain('deprecated');
+  });
+
   it('is shown first: deprecated, yanked, taken down', async () => {
     for (const release of ['1.0.0', '1.1.0', '1.2.0', '1.3.0']) await publish('Marked', release);
     await mark('Marked', '1.0.0', 'deprecate', 'use 1.2.0 <b>');
