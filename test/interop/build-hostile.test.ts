@@ -142,9 +142,14 @@ esac
   it('is cleaned up after a crash', async () => {
     const before = user.snapshot('Hang');
     const { child, closed } = await startHanging();
+    const { stdout } = spawnSync('pgrep', ['-P', String(child.pid), '-x', 'kustomize'], { encoding: 'utf8' });
+    expect(stdout).toMatch(/^\d+\n$/);
+    const groupMembers = () => spawnSync('pgrep', ['-g', stdout.trim()], { encoding: 'utf8' }).stdout;
+    expect(groupMembers()).not.toBe('');
     child.kill('SIGKILL');
     await closed;
     await expect.poll(() => user.leftovers()).toEqual([]);
+    await expect.poll(groupMembers).toBe('');
     expect(user.snapshot('Hang')).toEqual(before);
     // Without a sandbox, the function itself is not ended.
     for (const pid of runningFunctions()) spawnSync('kill', ['-9', pid]);

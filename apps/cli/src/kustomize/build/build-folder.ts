@@ -27,7 +27,7 @@ export interface BuildFolder {
  */
 const WATCH = `trap '' INT TERM HUP
 cat >/dev/null
-if [ -f "$1/group" ]; then kill -KILL -- "-$(cat "$1/group")"; fi
+if [ -f "$1/group" ]; then kill -s KILL -- "-$(cat "$1/group")"; fi
 rm -rf "$1"`;
 
 export async function makeBuildFolder(): Promise<BuildFolder> {

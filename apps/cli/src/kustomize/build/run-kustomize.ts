@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { signalGroup } from '@krmhub/functions/process/process-group';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -50,6 +51,10 @@ export async function runKustomize(
     child.on('close', (code, endedBy) => resolve(code ?? endedBy!));
   });
   const stop = () => signalGroup(child, 'SIGKILL');
+  const writeGroup = async () => {
+    // Synchronously: if krmhub is killed before it is written, nothing ends kustomize, which waits for a function.
+    if (child.pid !== undefined) writeFileSync(groupFile, String(child.pid));
+  };
   child.on('exit', () => {
     onExit();
     // Calls of functions hold its standard error open.
@@ -65,10 +70,10 @@ export async function runKustomize(
     const errors = child.stderr.setEncoding('utf8');
     // All at once: Node drops what nothing reads when the process has ended.
     const all = await Promise.allSettled([
+      orStop(writeGroup()),
       ended,
       orStop(forward(child.stdout, (chunk) => write(io.stdout, chunk))),
       orStop(forwardLines(errors, (text) => write(io.stderr, printable(mapPaths(text))))),
-      child.pid === undefined ? undefined : orStop(writeFile(groupFile, String(child.pid))),
     ]);
     for (const one of all) if (one.status === 'rejected') throw one.reason;
     return await ended;
