@@ -46,7 +46,7 @@ const GUARDED_PAGES: Partial<Record<keyof typeof OPERATE_ROUTES, GuardedPage>> =
       repositories: '*',
       expiresInDays: '1',
     }),
-    done: 201,
+    done: 303,
   },
   revokeTokenNow: { target: (id) => `/operate/tokens/${id}/revoke`, fields: () => ({}), done: 303 },
   sendRecipe: {

@@ -18,6 +18,9 @@ export const SERVER_LIMITS = {
   maxSessions: 1_000,
   /** Sessions of one token, so that one token cannot use up all sessions. */
   maxSessionsOfToken: 10,
+  /** Secrets of new tokens that wait for the page that shows them. A browser asks for it at once. */
+  maxSecretsOfSession: 10,
+  secretMilliseconds: 5 * 60_000,
   /** Part of an oversized body that the registry still reads, so that the client can read the response. */
   maxDiscardedBytes: 4_194_304,
   /** Time during which the registry reads an oversized body. */

@@ -12,6 +12,17 @@ export interface TokenDeps {
 const GROUP_GLOB = /^[a-z0-9.*-]+$/;
 const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 
+/** A limit that is wrong or has no effect, with the field that has it. */
+export class InvalidTokenRequest extends KrmhubError {
+  constructor(
+    readonly field: 'groups' | 'repositories',
+    message: string,
+    hint: string,
+  ) {
+    super('invalid-request', message, { hint });
+  }
+}
+
 type TokenRequest = z.output<typeof CreateTokenRequest>;
 
 /**
@@ -22,14 +33,16 @@ export async function issueToken(
   wanted: TokenRequest,
   by: string,
 ): Promise<{ token: TokenRecord; secret: string }> {
-  refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Use groups such as example.com');
-  refuseWrong(wanted.repositories, REPOSITORY_GLOB, 'repository', 'Use repositories such as team/catalog');
+  refuseWrong('groups', wanted.groups, GROUP_GLOB, 'Use groups such as example.com');
+  refuseWrong('repositories', wanted.repositories, REPOSITORY_GLOB, 'Use repositories such as team/catalog');
   refuseIdleLimits(wanted);
   // An administrator can create any token, so a limit to groups would have no effect.
   if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
-    throw new KrmhubError('invalid-request', 'the scope admin covers the whole registry', {
-      hint: 'Remove the groups or the scope admin.',
-    });
+    throw new InvalidTokenRequest(
+      'groups',
+      'the scope admin covers the whole registry',
+      'Remove the groups or the scope admin.',
+    );
   }
   return createToken(store, wanted, { now: clock(), by });
 }
@@ -41,35 +54,45 @@ export async function revokeToken({ store, clock }: TokenDeps, id: string): Prom
   return token;
 }
 
-function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, example: string): void {
+function refuseWrong(
+  field: InvalidTokenRequest['field'],
+  globs: readonly string[],
+  pattern: RegExp,
+  example: string,
+): void {
   const wrong = globs.filter((glob) => !pattern.test(glob)).map((glob) => JSON.stringify(glob));
   if (wrong.length === 0) return;
-  throw new KrmhubError('invalid-request', `${wrong.join(', ')}: not a ${what} or a glob`, {
-    hint: `${example}; \`*\` matches any characters.`,
-  });
+  const what = field === 'groups' ? 'group' : 'repository';
+  throw new InvalidTokenRequest(
+    field,
+    `${wrong.join(', ')}: not a ${what} or a glob`,
+    `${example}; \`*\` matches any characters.`,
+  );
 }
 
 /** Refuses a limit that no scope of the token uses: the author would believe that it has an effect. */
 function refuseIdleLimits({ scopes, groups, repositories }: TokenRequest): void {
   const limited = (globs: readonly string[]) => !globs.includes('*');
   if (limited(groups) && scopes.every((scope) => scope === 'push')) {
-    throw new KrmhubError('invalid-request', 'groups do not apply to a token with only the scope push', {
-      hint: 'Set repositories such as team/*, or add the scope publish.',
-    });
+    throw new InvalidTokenRequest(
+      'groups',
+      'groups do not apply to a token with only the scope push',
+      'Set repositories such as team/*, or add the scope publish.',
+    );
   }
   if (limited(repositories) && !scopes.includes('push')) {
-    throw new KrmhubError('invalid-request', 'repositories do not apply to a token without the scope push', {
-      hint: 'Set groups such as example.com, or add the scope push.',
-    });
+    throw new InvalidTokenRequest(
+      'repositories',
+      'repositories do not apply to a token without the scope push',
+      'Set groups such as example.com, or add the scope push.',
+    );
   }
   const functions = repositories.filter((glob) => glob.startsWith('functions/'));
   if (functions.length > 0) {
-    throw new KrmhubError(
-      'invalid-request',
+    throw new InvalidTokenRequest(
+      'repositories',
       `${functions.join(', ')}: the scope push does not cover functions`,
-      {
-        hint: 'Use the scope publish and the group of the functions.',
-      },
+      'Use the scope publish and the group of the functions.',
     );
   }
 }

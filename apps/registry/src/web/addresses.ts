@@ -147,6 +147,10 @@ export function syncSourcePath({ catalog, source }: { catalog: string; source: s
   return `/operate/sources/${encodeURIComponent(catalog)}/${encodeURIComponent(source)}/ask`;
 }
 
+export function createdTokenPath({ id }: { id: string }): string {
+  return `${TOKENS}/${encodeURIComponent(id)}/created`;
+}
+
 export function revokeTokenPath({ id }: { id: string }): string {
   return `${TOKENS}/${encodeURIComponent(id)}/revoke`;
 }

@@ -105,16 +105,19 @@ describe('tokens', () => {
     name: 'ci',
     scopes: ['publish', 'yank'],
     groups: 'example.com, *.example.com',
-    repositories: '*',
+    repositories: '',
     expiresInDays: '7',
   };
 
   it('are created by the rules of the API, and their secret is shown once', async () => {
     const browser = await signedIn(registry);
     const response = await browser.act('/operate/tokens/new', form);
-    expect(response.status).toBe(201);
-    expect(response.headers.get('location')).toBeNull();
-    const page = await response.text();
+    expect(response.status).toBe(303);
+    const shownOnce = response.headers.get('location')!;
+    expect(shownOnce).toMatch(/^\/operate\/tokens\/[\w-]+\/created$/);
+    const stranger = await signedIn(registry);
+    expect(await stranger.text(shownOnce)).not.toContain('krmhub_');
+    const page = await browser.text(shownOnce);
     const secret = /<code>(krmhub_[a-f0-9]{72})<\/code>/.exec(page)?.[1] ?? '';
     const stored = await registry.parts.store.tokenByHash(hashSecret(secret));
     expect(stored).toMatchObject({
@@ -126,7 +129,7 @@ describe('tokens', () => {
     });
     const days = (Date.parse(stored?.expiresAt ?? '') - Date.parse(stored?.createdAt ?? '')) / 86_400_000;
     expect(days).toBe(7);
-    for (const other of ['/operate/tokens', '/operate', `/operate/tokens/${stored?.id}/revoke`]) {
+    for (const other of [shownOnce, '/operate/tokens', '/operate', `/operate/tokens/${stored?.id}/revoke`]) {
       const text = await browser.text(other);
       expect(text).not.toContain(secret);
       expect(text).not.toContain(hashSecret(secret));
@@ -135,19 +138,23 @@ describe('tokens', () => {
   });
 
   it.each<[string, Record<string, string | string[]>, string]>([
-    ['no name', { name: ' ' }, 'name:'],
-    ['no scope', { scopes: [] }, 'scopes:'],
-    ['an unknown scope', { scopes: ['root'] }, 'scopes.0:'],
-    ['no group', { groups: '' }, 'groups:'],
+    ['no name', { name: ' ' }, 'Enter a name.'],
+    ['no scope', { scopes: [] }, 'Choose at least one scope.'],
+    ['an unknown scope', { scopes: ['root'] }, 'Choose at least one scope.'],
+    ['no group', { groups: '' }, 'Enter the groups of the functions'],
     ['a wrong group', { groups: 'Example.com' }, 'not a group or a glob'],
-    ['groups for admin', { scopes: ['admin'] }, 'the scope admin covers the whole registry'],
+    [
+      'groups for admin',
+      { groups: 'example.com', scopes: ['admin'] },
+      'The scope admin covers the whole registry',
+    ],
     [
       'a limit that is none',
       { repositories: 'team/*' },
-      'repositories do not apply to a token without the scope push',
+      'Repositories do not apply to a token without the scope push',
     ],
-    ['too long a life', { expiresInDays: '3651' }, 'expiresInDays:'],
-    ['a life of no number', { expiresInDays: '1e3' }, 'expiresInDays:'],
+    ['too long a life', { expiresInDays: '3651' }, 'Enter a whole number from 1 to 3650.'],
+    ['a life of no number', { expiresInDays: '1e3' }, 'Enter a whole number from 1 to 3650.'],
   ])('are not created with %s, and the form is shown again as typed', async (_, wrong, message) => {
     const browser = await signedIn(registry);
     const count = (await registry.parts.store.tokens()).length;
@@ -156,11 +163,23 @@ describe('tokens', () => {
     expect(response.status).toBe(400);
     const page = await response.text();
     expect(page).toContain(message);
+    const field = Object.keys(wrong)[0]!;
+    expect(page).toMatch(new RegExp(`id="${field}"[^>]*aria-invalid="true"`));
+    expect(page).toMatch(new RegExp(`aria-describedby="${field}-problem`));
+    expect(page).toContain(`id="${field}-problem"`);
     expect(page).toContain(`name="groups" value="${typed.groups}"`);
     for (const scope of ['publish', 'yank', 'push', 'admin']) {
       expect(page.includes(`value="${scope}" checked`), scope).toBe(typed.scopes.includes(scope));
     }
     expect((await registry.parts.store.tokens()).length).toBe(count);
+  });
+
+  it('start with the fewest rights', async () => {
+    const page = await (await signedIn(registry)).text('/operate/tokens/new');
+    expect(page).toContain('name="groups" value=""');
+    expect(page).toContain('name="repositories" value=""');
+    expect(page).toMatch(/name="expiresInDays"[^>]*value="90"/);
+    expect(page).not.toContain('checked');
   });
 
   it('show hostile names as text', async () => {
@@ -170,8 +189,8 @@ describe('tokens', () => {
     expectHarmless(await withControls.text());
     const markup = HOSTILE.replace(/[\u202e\u0007]/g, '');
     const made = await browser.act('/operate/tokens/new', { ...form, name: markup });
-    expect(made.status).toBe(201);
-    expectHarmless(await made.text());
+    expect(made.status).toBe(303);
+    expectHarmless(await browser.text(made.headers.get('location')!));
     const { id } = (await registry.parts.store.tokens()).find(({ name }) => name === markup)!;
     for (const target of ['/operate/tokens', `/operate/tokens/${id}/revoke`]) {
       const page = await browser.text(target);
@@ -250,7 +269,12 @@ describe('a user with fewer rights', () => {
     ['a pusher', ['push'], ['*']],
   ];
   const pages = Object.values(OPERATE_ROUTES).filter(({ path: page }) => !page.includes('sign-'));
-  const admins = ['/operate/tokens', '/operate/tokens/new', '/operate/tokens/{id}/revoke'];
+  const admins = [
+    '/operate/tokens',
+    '/operate/tokens/new',
+    '/operate/tokens/{id}/created',
+    '/operate/tokens/{id}/revoke',
+  ];
 
   it.each(roles)('%s can read, and sees which right is missing', async (_, scopes, groups) => {
     const browser = await signedIn(registry, { scopes, groups });

@@ -89,7 +89,7 @@ describe('a form that changes something', () => {
       { ...TOKEN, name: 'of an older browser', formKey },
       { 'Sec-Fetch-Site': undefined },
     );
-    expect(sent.status).toBe(201);
+    expect(sent.status).toBe(303);
   });
 
   it('must come from the public URL if there is one, whatever the Host header says', async () => {

@@ -7,24 +7,9 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
+import { type FieldProblems, fieldAttributes, Problem, ProblemSummary } from './field.js';
+import type { TokenField, TokenInput } from './token-form.js';
 import { TokenRights } from './tokens-page.js';
-
-/** Values of the form, as typed. */
-export interface TokenInput {
-  name: string;
-  scopes: readonly string[];
-  groups: string;
-  repositories: string;
-  expiresInDays: string;
-}
-
-export const EMPTY_TOKEN: TokenInput = {
-  name: '',
-  scopes: [],
-  groups: '*',
-  repositories: '*',
-  expiresInDays: '90',
-};
 
 const MEANINGS: Readonly<Record<TokenScope, string>> = {
   publish: 'publish releases of functions, and attach signatures to them',
@@ -33,29 +18,26 @@ const MEANINGS: Readonly<Record<TokenScope, string>> = {
   admin: 'administer the registry: tokens, recipes, policies, takedowns',
 };
 
+const LABELS: Readonly<Record<TokenField, string>> = {
+  name: 'Name',
+  scopes: 'Scopes',
+  groups: 'Groups',
+  repositories: 'Repositories',
+  expiresInDays: 'Days until it expires',
+};
+
 export function NewTokenPage({
   typed,
-  problem,
+  problems,
 }: {
   typed: TokenInput;
-  problem?: { message: string; hint?: string | undefined } | undefined;
+  problems: FieldProblems<TokenField>;
 }) {
   const { at } = useSite();
   return (
     <>
       <h1>Create a token</h1>
-      {problem === undefined ? null : (
-        <Banner tone="danger" title="No token was created">
-          <p>
-            <Text value={`${problem.message}.`} max={2_000} />
-          </p>
-          {problem.hint === undefined ? null : (
-            <p>
-              <Text value={problem.hint} max={500} />
-            </p>
-          )}
-        </Banner>
-      )}
+      <ProblemSummary title="No token was created" problems={problems} labels={LABELS} />
       <ActionForm action={NEW_TOKEN} class="form">
         <p class="entry">
           <label for="name">Name</label>
@@ -68,25 +50,35 @@ export function NewTokenPage({
             value={typed.name}
             required
             maxlength={100}
-            aria-describedby="name-hint"
+            {...fieldAttributes('name', problems)}
           />
+          <Problem field="name" problems={problems} />
         </p>
         <fieldset>
           <legend>Scopes</legend>
-          {TOKEN_SCOPES.map((scope) => (
+          <Problem field="scopes" problems={problems} />
+          {TOKEN_SCOPES.map((scope, index) => (
             <label class="choice">
-              <input type="checkbox" name="scopes" value={scope} checked={typed.scopes.includes(scope)} />
+              <input
+                type="checkbox"
+                name="scopes"
+                value={scope}
+                checked={typed.scopes.includes(scope)}
+                {...(index === 0
+                  ? { id: 'scopes', ...fieldAttributes('scopes', problems, { hasHint: false }) }
+                  : {})}
+              />
               <span>
                 <b>{scope}</b> <span class="quiet">{MEANINGS[scope]}</span>
               </span>
             </label>
           ))}
         </fieldset>
-        <NamesField name="groups" title="Groups" value={typed.groups}>
+        <NamesField name="groups" value={typed.groups} problems={problems}>
           Of functions, for <code>publish</code> and <code>yank</code>, for example <code>*.example.com</code>
           , separated by spaces; <code>*</code> matches every group.
         </NamesField>
-        <NamesField name="repositories" title="Repositories" value={typed.repositories}>
+        <NamesField name="repositories" value={typed.repositories} problems={problems}>
           For <code>push</code>, for example <code>team/*</code>, separated by spaces; <code>*</code> matches
           every repository.
         </NamesField>
@@ -100,7 +92,9 @@ export function NewTokenPage({
             max="3650"
             value={typed.expiresInDays}
             required
+            {...fieldAttributes('expiresInDays', problems, { hasHint: false })}
           />
+          <Problem field="expiresInDays" problems={problems} />
         </p>
         <div class="buttons">
           <button type="submit">Create the token</button>
@@ -111,7 +105,7 @@ export function NewTokenPage({
   );
 }
 
-/** The only page that shows a secret, which is not stored. */
+/** Shows a secret, which is not stored. */
 export function CreatedTokenPage({ token }: { token: CreatedToken }) {
   const { at } = useSite();
   return (
@@ -120,9 +114,7 @@ export function CreatedTokenPage({ token }: { token: CreatedToken }) {
         Token <Text value={token.name} max={100} />
       </h1>
       <Banner tone="warning" title="Copy the token now: this page shows it only once">
-        <p>
-          The registry stores only a hash of the token. If you reload this page, it creates another token.
-        </p>
+        <p>The registry stores only a hash of the token, so no page can show it again.</p>
       </Banner>
       <CopySnippet code={token.token} label="The token" />
       <TokenRights token={token} />
@@ -142,16 +134,37 @@ export function CreatedTokenPage({ token }: { token: CreatedToken }) {
   );
 }
 
+/** After the secret was shown, or was not asked for in time. */
+export function SecretGonePage() {
+  const { at } = useSite();
+  return (
+    <>
+      <h1>The secret was shown once</h1>
+      <p>
+        The registry stores only a hash of a token. If you did not copy the secret, revoke the token, and{' '}
+        <a href={at(NEW_TOKEN)}>create another token</a>.
+      </p>
+      <p>
+        <a href={at(TOKENS)}>Show tokens</a>
+      </p>
+    </>
+  );
+}
+
 /** A field of names separated by spaces; its children describe them. */
 function NamesField({
   name,
-  title,
   value,
+  problems,
   children,
-}: PropsWithChildren<{ name: 'groups' | 'repositories'; title: string; value: string }>) {
+}: PropsWithChildren<{
+  name: 'groups' | 'repositories';
+  value: string;
+  problems: FieldProblems<TokenField>;
+}>) {
   return (
     <p class="entry">
-      <label for={name}>{title}</label>
+      <label for={name}>{LABELS[name]}</label>
       <span class="quiet" id={`${name}-hint`}>
         {children}
       </span>
@@ -159,12 +172,12 @@ function NamesField({
         id={name}
         name={name}
         value={value}
-        required
         maxlength={10_000}
-        aria-describedby={`${name}-hint`}
         spellcheck={false}
         autocapitalize="none"
+        {...fieldAttributes(name, problems)}
       />
+      <Problem field={name} problems={problems} />
     </p>
   );
 }

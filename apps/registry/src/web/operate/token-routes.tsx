@@ -1,5 +1,4 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { CreateTokenRequest } from '@krmhub/api/model';
 import { TokenId } from '@krmhub/api/parameters';
 import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
@@ -7,15 +6,25 @@ import type { TokenDeps } from '../../auth/issue-token.js';
 import { issueToken, revokeToken } from '../../auth/issue-token.js';
 import { tokenProblem } from '../../auth/tokens.js';
 import { tokenDetail } from '../../http/presentation.js';
-import { NEW_TOKEN, TOKENS } from '../addresses.js';
+import { createdTokenPath, NEW_TOKEN, TOKENS } from '../addresses.js';
 import type { Site } from '../site.js';
-import { CreatedTokenPage, EMPTY_TOKEN, NewTokenPage, type TokenInput } from './new-token-page.js';
+import type { FieldProblems } from './field.js';
+import { CreatedTokenPage, NewTokenPage, SecretGonePage } from './new-token-page.js';
+import { OneTimeSecrets } from './one-time-secrets.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
 import { paged } from './paged.js';
 import type { PrivatePage } from './private-response.js';
 import { RevokeTokenPage } from './revoke-token-page.js';
+import {
+  EMPTY_TOKEN,
+  refusedField,
+  type TokenField,
+  TokenForm,
+  type TokenInput,
+  wantedToken,
+} from './token-form.js';
 import { TokensPage, type TokenWithState } from './tokens-page.js';
 
 const REVOKE = '/operate/tokens/{id}/revoke';
@@ -36,6 +45,12 @@ export const TOKEN_PAGE_ROUTES = {
   makeToken: createRoute({
     method: 'post',
     path: NEW_TOKEN,
+    responses: { 303: { description: 'Created' } },
+  }),
+  createdTokenPage: createRoute({
+    method: 'get',
+    path: '/operate/tokens/{id}/created',
+    request: id,
     responses: { 200: { description: 'The new token, shown once' } },
   }),
   revokeTokenPage: createRoute({
@@ -52,14 +67,6 @@ export const TOKEN_PAGE_ROUTES = {
   }),
 } as const;
 
-const TokenForm = z.object({
-  name: z.string('is missing'),
-  scopes: z.array(z.string()).optional(),
-  groups: z.string('is missing'),
-  repositories: z.string('is missing'),
-  expiresInDays: z.string('is missing'),
-});
-
 export interface TokenPageDeps extends TokenDeps {
   site: Site;
 }
@@ -67,6 +74,7 @@ export interface TokenPageDeps extends TokenDeps {
 export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void {
   const { store, clock, site } = deps;
   const needs = CHANGES;
+  const secrets = new OneTimeSecrets();
 
   const shown = (token: TokenRecord): TokenWithState => ({
     ...tokenDetail(token),
@@ -86,21 +94,29 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     return { head: { title: 'Tokens', path: TOKENS }, body: <TokensPage shown={tokens} /> };
   });
 
-  pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs }, async () => newToken(EMPTY_TOKEN));
+  pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs }, async () => newToken(EMPTY_TOKEN, {}));
 
-  pages.action(TOKEN_PAGE_ROUTES.makeToken, { needs, form: TokenForm }, async (_, { form }, operator) => {
+  pages.action(TOKEN_PAGE_ROUTES.makeToken, { needs, form: TokenForm }, async (c, { form }, operator) => {
     const typed = { ...form, scopes: form.scopes ?? [] };
+    const result = wantedToken(typed);
+    if ('problems' in result) return newToken(typed, result.problems);
     try {
-      const { token, secret } = await issueToken(deps, wantedToken(typed), operator.token.name);
-      return {
-        head: { title: 'Token', path: NEW_TOKEN },
-        body: <CreatedTokenPage token={{ ...tokenDetail(token), token: secret }} />,
-        status: 201,
-      };
+      const { token, secret } = await issueToken(deps, result.wanted, operator.token.name);
+      secrets.put(operator.session, { ...tokenDetail(token), token: secret }, clock().getTime());
+      return c.redirect(site.at(createdTokenPath(token)), 303);
     } catch (error) {
-      if (!(error instanceof KrmhubError) || error.code !== 'invalid-request') throw error;
-      return newToken(typed, error);
+      return newToken(typed, refusedField(error));
     }
+  });
+
+  pages.page(TOKEN_PAGE_ROUTES.createdTokenPage, { needs }, async (c, { params }, operator) => {
+    // HEAD shows nothing, so it takes nothing.
+    const token =
+      c.req.method === 'HEAD' ? undefined : secrets.take(operator.session, params.id, clock().getTime());
+    return {
+      head: { title: 'Token', path: NEW_TOKEN },
+      body: token === undefined ? <SecretGonePage /> : <CreatedTokenPage token={token} />,
+    };
   });
 
   pages.page(TOKEN_PAGE_ROUTES.revokeTokenPage, { needs }, async (_, { params }) => {
@@ -127,25 +143,10 @@ function isGood({ state }: TokenWithState): boolean {
   return state === 'good';
 }
 
-function newToken(typed: TokenInput, problem?: KrmhubError): PrivatePage {
+function newToken(typed: TokenInput, problems: FieldProblems<TokenField>): PrivatePage {
   return {
     head: { title: 'Create a token', path: NEW_TOKEN },
-    body: <NewTokenPage typed={typed} problem={problem} />,
-    ...(problem === undefined ? {} : { status: 400 }),
+    body: <NewTokenPage typed={typed} problems={problems} />,
+    ...(Object.keys(problems).length === 0 ? {} : { status: 400 }),
   };
-}
-
-/** Returns the request to the HTTP API; throws `invalid-request` with its messages. */
-function wantedToken(typed: TokenInput): z.output<typeof CreateTokenRequest> {
-  const globs = (text: string) => text.split(/[\s,]+/).filter(Boolean);
-  const result = CreateTokenRequest.safeParse({
-    name: typed.name.trim(),
-    scopes: typed.scopes,
-    groups: globs(typed.groups),
-    repositories: globs(typed.repositories),
-    expiresInDays: /^\d{1,9}$/.test(typed.expiresInDays.trim()) ? Number(typed.expiresInDays) : Number.NaN,
-  });
-  if (result.success) return result.data;
-  const problems = result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new KrmhubError('invalid-request', problems.join('; '));
 }

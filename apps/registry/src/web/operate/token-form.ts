@@ -1,0 +1,80 @@
+import { z } from '@hono/zod-openapi';
+import { CreateTokenRequest } from '@krmhub/api/model';
+import { KrmhubError } from '@krmhub/schema';
+import { InvalidTokenRequest } from '../../auth/issue-token.js';
+import type { FieldProblems } from './field.js';
+
+/** Values of the form, as typed. */
+export interface TokenInput {
+  name: string;
+  scopes: readonly string[];
+  groups: string;
+  repositories: string;
+  expiresInDays: string;
+}
+export type TokenField = keyof TokenInput;
+
+/** The narrowest token: no scope, no group, no repository. */
+export const EMPTY_TOKEN: TokenInput = {
+  name: '',
+  scopes: [],
+  groups: '',
+  repositories: '',
+  expiresInDays: '90',
+};
+
+export const TokenForm = z.object({
+  name: z.string('is missing'),
+  scopes: z.array(z.string()).optional(),
+  groups: z.string('is missing'),
+  repositories: z.string('is missing'),
+  expiresInDays: z.string('is missing'),
+});
+
+type TokenProblems = FieldProblems<TokenField>;
+
+const MESSAGES: Partial<Record<TokenField, string>> = {
+  scopes: 'choose at least one scope',
+  groups: 'enter the groups of the functions, or `*` for every group',
+  repositories: 'enter the repositories, or `*` for every repository',
+  expiresInDays: 'enter a whole number from 1 to 3650',
+};
+
+/** Returns the request to the HTTP API, or what is wrong with each field. */
+export function wantedToken(
+  typed: TokenInput,
+): { wanted: z.output<typeof CreateTokenRequest> } | { problems: TokenProblems } {
+  const { name, scopes } = typed;
+  const result = CreateTokenRequest.safeParse({
+    name: name.trim(),
+    scopes,
+    groups: globs(
+      typed.groups,
+      scopes.some((scope) => scope === 'publish' || scope === 'yank'),
+    ),
+    repositories: globs(typed.repositories, scopes.includes('push')),
+    expiresInDays: /^\d{1,9}$/.test(typed.expiresInDays.trim()) ? Number(typed.expiresInDays) : Number.NaN,
+  });
+  if (result.success) return { wanted: result.data };
+  const problems: TokenProblems = {};
+  for (const { path, message } of result.error.issues) {
+    const field = path[0] as TokenField;
+    problems[field] ??= { message: MESSAGES[field] ?? (name.trim() === '' ? 'enter a name' : message) };
+  }
+  return { problems };
+}
+
+/** An empty field means every name if no chosen scope uses it, as in the HTTP API. */
+function globs(text: string, isUsed: boolean): string[] {
+  const given = text.split(/[\s,]+/).filter(Boolean);
+  return given.length === 0 && !isUsed ? ['*'] : given;
+}
+
+/** Returns the problem of the field that the registry refused; throws any other error. */
+export function refusedField(error: unknown): TokenProblems {
+  if (error instanceof InvalidTokenRequest)
+    return { [error.field]: { message: error.message, hint: error.hint } };
+  if (error instanceof KrmhubError && error.code === 'invalid-request')
+    return { name: { message: error.message, hint: error.hint } };
+  throw error;
+}
