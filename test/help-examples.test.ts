@@ -227,7 +227,7 @@ describe('the examples of the help', () => {
     skip(!hasJq && example.includes('| jq'), 'jq is not installed');
     const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
     copyFolder(files, cwd);
-    if (/^krmhub (verify|attach|trust) /.test(example)) copyFolder(signed, cwd);
+    if (/^krmhub (verify|attach|trust|policy add) /.test(example)) copyFolder(signed, cwd);
     if (/^krmhub sign |^krmhub publish .* --key /.test(example))
       cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
     const env = cleanEnvironment(cwd, {

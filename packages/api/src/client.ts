@@ -1,4 +1,4 @@
-import type { CatalogKind, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { CatalogRequest, Document, PublishRequest, SearchRequest } from './client-requests.js';
 import { etagDigest } from './etag-digest.js';
@@ -136,14 +136,14 @@ export class RegistryClient {
     return this.#json('policies', fillPath('policies', {}));
   }
 
-  /** Replaces all signing policies. `dryRun` only reports the changes; `remove` permits to remove policies. */
+  /** Replaces all signing policies, `replaces` by digest. `dryRun` only reports; `remove` permits to remove policies. */
   applyPolicies(
     text: Uint8Array,
-    options: { dryRun?: boolean | undefined; remove?: boolean | undefined } = {},
+    options: { dryRun?: boolean | undefined; remove?: boolean | undefined; replaces?: Digest } = {},
   ): Promise<PolicyResult> {
     return this.#json('applyPolicies', fillPath('policies', {}), {
       method: 'PUT',
-      query: { dryRun: flag(options.dryRun), remove: flag(options.remove) },
+      query: { dryRun: flag(options.dryRun), remove: flag(options.remove), replaces: options.replaces },
       body: text,
       contentType: 'application/yaml',
     });

@@ -233,6 +233,10 @@ export const PublishParameters = z.object({
 });
 
 export const PolicyParameters = z.object({
+  replaces: z.string().refine(isDigest, 'is not a sha256:… digest').optional().openapi({
+    pattern: '^sha256:[a-f0-9]{64}$',
+    description: 'Digest of the `text` that the body replaces. With another text, the response is 409',
+  }),
   dryRun: Flag.openapi({ description: 'Report the changes, but store nothing' }),
   remove: Flag.openapi({
     description:

@@ -2,6 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { RegistryClient } from '@krmhub/api/client';
+import type { PolicySet } from '@krmhub/api/model';
+import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
 import { writeKeyFiles } from '../testing/key-files.js';
@@ -361,5 +364,122 @@ spec:
     expect(text).toBe(await readFile(path.join(folder, file), 'utf8'));
     await put('again.yaml', text);
     expect((await run(['policy', 'apply', 'again.yaml'])).err()).toContain('unchanged: 1 policy');
+  });
+});
+
+describe('policy add and remove', () => {
+  const listed = async () =>
+    (JSON.parse((await run(['policy', 'list', '-o', 'json'])).out()) as PolicySet).policies;
+
+  it('add a policy by key and one by identity, and leave the others and their comments', async () => {
+    const file = await policyFor('team', '# reviewed in March\n');
+    await run(['policy', 'apply', file]);
+    const added = await run(['policy', 'add', 'ours', '--group', domain, '--key', 'other.pub']);
+    expect(added.exitCode, added.err()).toBe(0);
+    expect(added.err()).toMatch(
+      new RegExp(`adding policy ours:\\n  group ${domain}\\n  the key sha256:\\w{64}\\n`),
+    );
+    expect(added.err()).toContain(`group ${domain}: releases now require a signature\n  now trusted: `);
+    expect(added.err()).toContain('applied 2 policies');
+    const issuer = 'https://accounts.example.com';
+    const identity = ['--issuer', issuer, '--identity', 'ci@example.com', '--releases', '>=2.0.0'];
+    const ci = await run(['policy', 'add', 'ci', '--group', `ci.${domain}`, ...identity, '--yes']);
+    expect(ci.exitCode, ci.err()).toBe(0);
+    expect(await listed()).toMatchObject([
+      { name: 'team', groups: [`*.${domain}`] },
+      { name: 'ours', groups: [domain], signers: [{ fingerprint: expect.stringMatching(/^sha256:/) }] },
+      { name: 'ci', releases: '>=2.0.0', signers: [{ issuer, subject: 'ci@example.com' }] },
+    ]);
+    expect((await run(['policy', 'list', '--text'])).out()).toContain('# reviewed in March');
+
+    const removed = await run(['policy', 'remove', 'ours']);
+    expect(removed.exitCode, removed.err()).toBe(0);
+    expect(removed.err()).toMatch(/removing policy ours:[\s\S]+no longer trusted: the key sha256:/);
+    expect((await listed()).map(({ name }) => name)).toEqual(['team', 'ci']);
+    await run(['policy', 'remove', 'team']);
+    const last = await run(['policy', 'remove', 'ci']);
+    expect(last.exitCode, last.err()).toBe(0);
+    expect((await run(['policy', 'list'])).err()).toContain('no signing policies');
+  });
+
+  it('change nothing in a dry run, or without a yes in a terminal', async () => {
+    const add = ['policy', 'add', 'team', '--group', `*.${domain}`, '--key', 'team.pub'];
+    const rehearsed = await run([...add, '--dry-run']);
+    expect([rehearsed.exitCode, rehearsed.err()]).toEqual([0, expect.stringContaining('now trusted: ')]);
+    const declined = await answer('n\n', add);
+    expect(declined.exitCode).toBe(2);
+    expect(declined.err()).toMatch(/now trusted: [\s\S]+\[y\/N\]/);
+    expect(await listed()).toEqual([]);
+    expect((await answer('y\n', add)).exitCode).toBe(0);
+    const kept = await answer('\n', ['policy', 'remove', 'team']);
+    expect([kept.exitCode, kept.err()]).toEqual([2, expect.stringContaining('no longer trusted: ')]);
+    expect(await listed()).toHaveLength(1);
+  });
+
+  it('replace a policy only with --replace', async () => {
+    const add = (key: string, ...more: string[]) =>
+      run(['policy', 'add', 'team', '--group', domain, '--key', key, ...more]);
+    await add('team.pub');
+    expect((await add('team.pub')).err()).toContain('unchanged: 1 policy');
+    const refused = await add('other.pub');
+    expect([refused.exitCode, refused.err()]).toEqual([
+      1,
+      expect.stringContaining('already exists and differs'),
+    ]);
+    expect(refused.err()).toMatch(/- the key sha256:\w+\n *\+ the key sha256:/);
+    const replaced = await add('other.pub', '--replace');
+    expect(replaced.err()).toMatch(/replacing policy team:[\s\S]+no longer trusted: the key/);
+    expect(await listed()).toHaveLength(1);
+  });
+
+  it('warn about what is too broad, and reject what is invalid', async () => {
+    const wide = await run(['policy', 'add', 'wide', '--group', '*.com', '--key', 'team.pub', '--dry-run']);
+    expect([wide.exitCode, wide.err()]).toEqual([0, expect.stringContaining('warning: wide: ')]);
+    for (const [args, exitCode, message] of [
+      [['team', '--group', domain], 2, 'a signer is required'],
+      [['team', '--group', domain, '--issuer', 'https://a.example.com'], 2, 'is required with --issuer'],
+      [['team', '--group', 'NOT A GROUP', '--key', 'team.pub'], 2, 'SigningPolicy team'],
+      [['team', '--group', domain, '--key', 'missing.pub'], 3, 'missing.pub'],
+    ] as const) {
+      const io = await run(['policy', 'add', ...args]);
+      expect([io.exitCode, io.err()]).toEqual([exitCode, expect.stringContaining(message)]);
+    }
+    await run(['policy', 'add', 'team', '--group', domain, '--key', 'team.pub']);
+    const missing = await run(['policy', 'remove', 'teams']);
+    expect([missing.exitCode, missing.err()]).toEqual([3, expect.stringContaining('Did you mean team?')]);
+  });
+
+  it('do not overwrite a concurrent change', async () => {
+    const client = new RegistryClient({ url: registry.url, token: registry.token });
+    const bytes = Buffer.from(await readFile(path.join(folder, await policyFor('team')), 'utf8'));
+    const { text } = await client.policies();
+    await run(['policy', 'add', 'ours', '--group', domain, '--key', 'other.pub']);
+    await expect(client.applyPolicies(bytes, { remove: true, replaces: sha256(text) })).rejects.toMatchObject(
+      {
+        code: 'conflict',
+        message: expect.stringContaining('changed meanwhile'),
+      },
+    );
+    expect((await listed()).map(({ name }) => name)).toEqual(['ours']);
+  });
+});
+
+describe('policy list', () => {
+  it('shows in a terminal what each policy covers and requires, and its signers', async () => {
+    const file = await policyFor(
+      'team',
+      '    revoked: the laptop was stolen\n  - {issuer: "https://a.example.com", subject: ci@example.com}\n',
+    );
+    await run(['policy', 'apply', file]);
+    const io = await answer('', ['policy', 'list']);
+    expect(io.out().replaceAll(/\u001b\[\d+m/g, '')).toMatch(
+      new RegExp(
+        `^team\\n  group     \\*\\.${domain}\\n  releases  all\\n  requires  a signature by this signer\\n` +
+          '  signer    key sha256:\\w{64}, revoked: the laptop was stolen\\n  signer    ci@example.com \\(https://a.example.com\\)\\n$',
+      ),
+    );
+    const rows = (await run(['policy', 'list'])).out().trimEnd().split('\n');
+    expect(rows).toHaveLength(2);
+    expect(rows[1]).toBe(`team\t*.${domain}\tall\tci@example.com (https://a.example.com)\talways`);
   });
 });

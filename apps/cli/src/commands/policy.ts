@@ -1,17 +1,31 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
-import type { PolicyOptions } from '../signatures/registry-policies.js';
-import { withOutput, withRegistry } from './options.js';
+import type { PolicyOptions } from '../signatures/policies/apply-policies.js';
+import type { ListPoliciesOptions } from '../signatures/policies/list-policies.js';
+import type { EntryOptions } from '../signatures/trust/new-entry.js';
+import { collect, collectList, withOutput, withRegistry } from './options.js';
 
 export function registerPolicy(program: Command, io: Io): void {
   const policy = program
     .command('policy')
     .summary('Manage signing policies.')
-    .description('List and replace the signing policies of a registry.')
-    .addHelpText('after', '\nExamples:\n  krmhub policy list\n  krmhub policy apply policies.yaml --dry-run');
+    .description('List, add, remove, and replace the signing policies of a registry.')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  krmhub policy list\n  krmhub policy add team --group team.example.com --key krmhub.pub\n  krmhub policy apply policies.yaml --dry-run',
+    );
+  registerList(policy, io);
+  registerAdd(policy, io);
+  registerRemove(policy, io);
+  registerApply(policy, io);
+}
+
+function registerList(policy: Command, io: Io): void {
   withOutput(withRegistry(policy.command('list')))
     .summary('List the policies.')
-    .description('List the signing policies of a registry.')
+    .description(
+      'List the signing policies of a registry: their groups, what they require, and their signers.',
+    )
     .option('--text', 'Print the applied YAML, to edit and apply again.')
     .addHelpText(
       'after',
@@ -20,17 +34,85 @@ Examples:
   krmhub policy list
   krmhub policy list --text > policies.yaml`,
     )
-    .action(async (options: PolicyOptions) => {
-      const { listPolicies } = await import('../signatures/registry-policies.js');
+    .action(async (options: ListPoliciesOptions) => {
+      const { listPolicies } = await import('../signatures/policies/list-policies.js');
       await listPolicies(io, options);
     });
-  withOutput(withRegistry(policy.command('apply')))
+}
+
+function registerAdd(policy: Command, io: Io): void {
+  withChange(policy.command('add'))
+    .summary('Add a policy (admin).')
+    .description('Require signatures of a key or an identity for the releases of groups (admin).')
+    .argument('<name>', 'Name of the policy.')
+    .requiredOption(
+      '--group <glob>',
+      'Groups of functions, for example *.example.com. Repeatable.',
+      collectList,
+    )
+    .option('--key <file>', 'Public key of the signer. Repeatable.', collect)
+    .option('--issuer <url>', 'OIDC issuer of the identity.')
+    .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
+    .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
+    .option('--releases <range>', 'Only these releases, as an npm semver range.')
+    .option('--valid-from <time>', 'Trust signatures from this time, for example 2027-01-31.')
+    .option('--valid-until <time>', 'Trust signatures before this time.')
+    .option('--replace', 'Replace an existing policy.')
+    .addHelpText(
+      'after',
+      `
+The other policies stay. The registry then rejects releases of these groups
+without such a signature. The command prints who becomes trusted and, in a
+terminal, asks.
+
+Examples:
+  krmhub policy add team --group team.example.com --key krmhub.pub
+  krmhub policy add ci --group ci.example.com --issuer https://accounts.example.com --identity ci@example.com --dry-run`,
+    )
+    .action(
+      async (
+        name: string,
+        options: PolicyOptions & EntryOptions & { group: string[]; replace?: boolean },
+      ) => {
+        const { addPolicy } = await import('../signatures/policies/edit-policies.js');
+        await addPolicy(io, name, options);
+      },
+    );
+}
+
+function registerRemove(policy: Command, io: Io): void {
+  withChange(policy.command('remove'))
+    .summary('Remove a policy (admin).')
+    .description('Remove a signing policy of a registry (admin).')
+    .argument('<name>', 'Name from `krmhub policy list`.')
+    .addHelpText(
+      'after',
+      `
+The command prints who is no longer trusted and, in a terminal, asks.
+
+Examples:
+  krmhub policy remove team --dry-run
+  krmhub policy remove team`,
+    )
+    .action(async (name: string, options: PolicyOptions) => {
+      const { removePolicy } = await import('../signatures/policies/edit-policies.js');
+      await removePolicy(io, name, options);
+    });
+}
+
+/** For commands that change policies. */
+function withChange(command: Command): Command {
+  return withOutput(withRegistry(command))
+    .option('--dry-run', 'Show the effect on trusted signers and verdicts, and change nothing.')
+    .option('--yes', 'Do not ask for confirmation.');
+}
+
+function registerApply(policy: Command, io: Io): void {
+  withChange(policy.command('apply'))
     .summary('Replace all policies (admin).')
     .description('Replace all signing policies of a registry (admin).')
     .argument('<file>', 'YAML file with one SigningPolicy per document, or - for stdin.')
     .option('--remove', 'Allow the removal of policies that the file does not contain.')
-    .option('--dry-run', 'Show the effect on trusted signers and verdicts, and change nothing.')
-    .option('--yes', 'Do not ask for confirmation.')
     .addHelpText(
       'after',
       `
@@ -47,7 +129,7 @@ Examples:
   krmhub policy apply policies.yaml`,
     )
     .action(async (file: string, options: PolicyOptions) => {
-      const { applyPolicies } = await import('../signatures/registry-policies.js');
+      const { applyPolicies } = await import('../signatures/policies/apply-policies.js');
       await applyPolicies(io, file, options);
     });
 }

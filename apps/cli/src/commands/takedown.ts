@@ -23,7 +23,7 @@ and the snapshots that contain them, and asks. Without a terminal, it needs --ye
 
 Examples:
   krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --dry-run
-  krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password"`,
+  krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --yes`,
     )
     .action(async (release: string, options: TakedownOptions) => {
       const { takeDown } = await import('../functions/take-down.js');

@@ -10,7 +10,7 @@ import {
   searchDocument,
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, sha256 } from '@krmhub/schema';
 import { functionRepository } from '../artifacts/repositories.js';
 import type { StoredBlobDeps } from '../artifacts/stored-blob.js';
 import { storedBytes } from '../artifacts/stored-blob.js';
@@ -41,16 +41,29 @@ export interface ApplyPoliciesDeps extends StoredBlobDeps {
 /** Changed releases to list in a response. */
 const MAX_CHANGES = 100;
 
-/** Replaces the policies, and reports which releases become trusted or untrusted; `dryRun` only reports. */
+/**
+ * Replaces the policies, and reports which releases become trusted or untrusted; `dryRun` only reports. `replaces` is
+ * the digest of the text that the caller knows: another one is a `conflict`.
+ */
 export async function applyPolicies(
   deps: ApplyPoliciesDeps,
   { text, policies }: { text: string; policies: SigningPolicy[] },
-  { by, dryRun, remove }: { by: string; dryRun: boolean; remove: boolean },
+  {
+    by,
+    dryRun,
+    remove,
+    replaces,
+  }: { by: string; dryRun: boolean; remove: boolean; replaces?: string | undefined },
 ): Promise<Omit<PolicyResult, 'diagnostics'>> {
   const { store, trust, clock } = deps;
   const stored = await store.policies();
   const result = { dryRun, policies: policies.length };
   const before = trust.policies;
+  if (replaces !== undefined && replaces !== sha256(stored?.text ?? '')) {
+    throw new KrmhubError('conflict', 'the signing policies were changed meanwhile', {
+      hint: 'Nothing was changed. Compare them with `krmhub policy list`, then try again.',
+    });
+  }
   if (!remove) refuseRemovals(before, policies);
   if (stored?.text === text) {
     const { coverage } = await changesOf(deps, before, before);

@@ -76,7 +76,8 @@ export async function createEntries(
   return entries;
 }
 
-async function createPolicy(
+/** Creates a policy from options. Throws `usage`. */
+export async function createPolicy(
   io: Io,
   name: string,
   options: EntryOptions & { group: string[] },

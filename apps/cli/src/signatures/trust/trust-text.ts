@@ -1,16 +1,16 @@
 import { readTrust, type TrustEntry, toYaml, trustDocument } from '@krmhub/catalog';
 
 /**
- * Edits a trust file as text, so that comments and order stay. A line that starts with `---` ends a document, also inside
+ * Edits a trust file, or the policies of a registry, as text, so that comments and order stay. A line that starts with `---` ends a document, also inside
  * a block scalar (YAML 1.2, "9.1.4. Explicit Documents").
  */
 const BOUNDARY = /^(?=---(?:[ \t\r\n]|$))/m;
 const HEADER = `# Signers that this user trusts. Edit this file, or use \`krmhub trust\`.\n`;
 
 /** Returns the text with an entry, which replaces the one with its name or is appended. */
-export function setEntry(text: string | undefined, entry: TrustEntry): string {
+export function setEntry(text: string | undefined, entry: TrustEntry, header = HEADER): string {
   const written = `---\n${toYaml(trustDocument(entry))}`;
-  const documents = splitDocuments(text);
+  const documents = splitDocuments(text, header);
   const at = documents.findIndex((document) => documentName(document) === entry.name);
   if (at >= 0) documents[at] = written;
   else documents.push(written);
@@ -18,14 +18,14 @@ export function setEntry(text: string | undefined, entry: TrustEntry): string {
 }
 
 /** Returns the text without the entry of that name. */
-export function removeEntry(text: string | undefined, name: string): string {
-  const left = splitDocuments(text).filter((document) => documentName(document) !== name);
+export function removeEntry(text: string | undefined, name: string, header = HEADER): string {
+  const left = splitDocuments(text, header).filter((document) => documentName(document) !== name);
   // An empty file would look truncated.
-  return left.length === 0 ? HEADER : joinDocuments(left);
+  return left.length === 0 ? header : joinDocuments(left);
 }
 
-function splitDocuments(text: string | undefined): string[] {
-  return text === undefined || text === '' ? [HEADER] : text.split(BOUNDARY);
+function splitDocuments(text: string | undefined, header: string): string[] {
+  return text === undefined || text === '' ? [header] : text.split(BOUNDARY);
 }
 
 function joinDocuments(documents: readonly string[]): string {

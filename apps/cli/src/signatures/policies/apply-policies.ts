@@ -1,69 +1,26 @@
-import type { PolicyResult, PolicySet } from '@krmhub/api/model';
+import type { RegistryClient } from '@krmhub/api/client';
+import type { PolicyResult } from '@krmhub/api/model';
 import type { TrustChange } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readFileUpTo, readStdin } from '../files/read-file.js';
-import { confirm } from '../io/confirm.js';
-import { type Io, write } from '../io/io.js';
-import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
-import { connect } from '../registry/connection.js';
+import { readFileUpTo, readStdin } from '../../files/read-file.js';
+import { confirm } from '../../io/confirm.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../../io/print.js';
+import { escapeControls, plural } from '../../io/text.js';
+import { connect } from '../../registry/connection.js';
 
 export interface PolicyOptions {
   dryRun?: boolean;
   remove?: boolean;
   /** Do not ask. */
   yes?: boolean;
-  text?: boolean;
   output: OutputFormat;
   registry?: string;
 }
 
-export async function listPolicies(io: Io, options: PolicyOptions): Promise<void> {
-  const set = await (await connect(io, options.registry)).policies();
-  if (options.text === true) return write(io.stdout, set.text);
-  const rows = set.policies.flatMap((policy) => policy.signers.map((signer) => ({ policy, signer })));
-  const cells = ({ policy, signer }: (typeof rows)[number]): string[] => [
-    policy.name,
-    policy.groups.join(', '),
-    policy.releases ?? 'all',
-    signerText(signer),
-    validity(signer),
-  ];
-  await printData(io, options.output, set, () =>
-    printTable(
-      io,
-      [
-        { header: 'POLICY' },
-        { header: 'GROUPS' },
-        { header: 'RELEASES' },
-        { header: 'SIGNER' },
-        { header: 'VALID' },
-      ],
-      rows,
-      { terminal: cells, pipe: cells },
-    ),
-  );
-  if (set.policies.length === 0)
-    await printLine(io, 'no signing policies: the registry accepts unsigned releases');
-}
-
-type PolicySigner = PolicySet['policies'][number]['signers'][number];
-
-function signerText({ fingerprint, issuer, subject, subjectPattern }: PolicySigner): string {
-  return fingerprint === undefined ? `${subject ?? subjectPattern} (${issuer})` : `key ${fingerprint}`;
-}
-
-function validity({ revoked, validFrom, validUntil }: PolicySigner): string {
-  if (revoked !== undefined) return `revoked: ${revoked}`;
-  const parts = [
-    ...(validFrom === undefined ? [] : [`from ${validFrom}`]),
-    ...(validUntil === undefined ? [] : [`until ${validUntil}`]),
-  ];
-  return parts.length === 0 ? 'always' : parts.join(' ');
-}
-
 export async function applyPolicies(io: Io, file: string, options: PolicyOptions): Promise<void> {
-  const { compareTrust, POLICY_LIMITS, readSigningPolicies } = await import('@krmhub/catalog');
+  const { POLICY_LIMITS, readSigningPolicies } = await import('@krmhub/catalog');
   const name = file === '-' ? '<stdin>' : file;
   const bytes =
     file === '-'
@@ -71,7 +28,7 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
       : await readFileUpTo(io, file, POLICY_LIMITS.maxBytes);
   const { policies, diagnostics } = readSigningPolicies(bytes, name);
   if (diagnostics.length > 0) {
-    const { printDiagnostics } = await import('../io/diagnostics.js');
+    const { printDiagnostics } = await import('../../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
   }
   if (policies === undefined) {
@@ -81,19 +38,37 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
     });
   }
   const client = await connect(io, options.registry);
-  const current = await client.policies();
-  const stored = readSigningPolicies(new TextEncoder().encode(current.text), 'stored policies').policies;
+  const { text } = await client.policies();
+  await applyPolicyText(io, client, { bytes, current: text }, { ...options, isStdin: file === '-' });
+}
+
+/**
+ * Replaces the text of all policies, `current`, after it prints who becomes trusted and who no longer is. In a terminal,
+ * it asks.
+ */
+export async function applyPolicyText(
+  io: Io,
+  client: RegistryClient,
+  { bytes, current }: { bytes: Uint8Array; current: string },
+  { isStdin = false, ...options }: PolicyOptions & { isStdin?: boolean },
+): Promise<void> {
+  const { compareTrust, readSigningPolicies } = await import('@krmhub/catalog');
+  const encoded = new TextEncoder().encode(current);
+  const stored = readSigningPolicies(encoded, 'stored policies').policies;
   if (stored === undefined) await printWarning(io, 'cannot read the current policies for a comparison');
+  const { policies = [] } = readSigningPolicies(bytes, 'policies');
   const trust = compareTrust(stored ?? [], policies);
   await printTrustChanges(io, trust);
   const { dryRun, remove, yes } = options;
-  const isAsked = dryRun !== true && yes !== true && file !== '-' && io.stdin.isTTY === true;
-  if (isAsked && !(await confirmChanges(io, () => client.applyPolicies(bytes, { dryRun: true, remove })))) {
+  const replaces = sha256(encoded);
+  const isAsked = dryRun !== true && yes !== true && !isStdin && io.stdin.isTTY === true;
+  const preview = () => client.applyPolicies(bytes, { dryRun: true, remove, replaces });
+  if (isAsked && !(await confirmChanges(io, preview))) {
     throw new KrmhubError('usage', 'cannot apply the policies: not confirmed', {
       hint: 'Nothing was changed. Answer y, or use --yes.',
     });
   }
-  const result = await client.applyPolicies(bytes, { dryRun, remove });
+  const result = await client.applyPolicies(bytes, { dryRun, remove, replaces });
   await printData(io, options.output, { ...result, trust }, async () => {
     if (!isAsked) await printChanges(io, result);
   });

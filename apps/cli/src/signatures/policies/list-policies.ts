@@ -1,0 +1,86 @@
+import type { PolicySet } from '@krmhub/api/model';
+import { type Io, write } from '../../io/io.js';
+import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
+import { escapeControls, oneLine, plural } from '../../io/text.js';
+import { connect } from '../../registry/connection.js';
+
+export interface ListPoliciesOptions {
+  text?: boolean;
+  output: OutputFormat;
+  registry?: string;
+}
+
+type Policy = PolicySet['policies'][number];
+type PolicySigner = Policy['signers'][number];
+
+/** Lists the policies in full: what each covers, what it requires, and its signers by name. */
+export async function listPolicies(io: Io, options: ListPoliciesOptions): Promise<void> {
+  const set = await (await connect(io, options.registry)).policies();
+  if (options.text === true) return write(io.stdout, set.text);
+  await printData(io, options.output, set, () =>
+    io.stdout.isTTY === true ? printInFull(io, set.policies) : printRows(io, set.policies),
+  );
+  if (set.policies.length === 0) {
+    await printLine(io, 'no signing policies: the registry accepts unsigned releases');
+  }
+}
+
+async function printInFull(io: Io, policies: readonly Policy[]): Promise<void> {
+  const blocks = policies.map((policy) =>
+    [
+      bold(io, oneLine(policy.name)),
+      ...policyFacts(policy).map(([label, value]) => `  ${label.padEnd(LABEL_COLUMNS)}${oneLine(value)}`),
+    ].join('\n'),
+  );
+  if (blocks.length > 0) await write(io.stdout, `${blocks.join('\n\n')}\n`);
+}
+
+const LABEL_COLUMNS = 10;
+
+function policyFacts({ groups, releases, signers }: Policy): [string, string][] {
+  const valid = signers.filter(({ revoked }) => revoked === undefined).length;
+  return [
+    ...groups.map((group): [string, string] => ['group', group]),
+    ['releases', releases ?? 'all'],
+    [
+      'requires',
+      valid === 0
+        ? 'a signature, but every signer is revoked: it accepts no release'
+        : `a signature by ${valid === 1 ? 'this signer' : `one of ${plural(valid, 'signer')}`}`,
+    ],
+    ...signers.map((signer): [string, string] => ['signer', `${signerText(signer)}${validityNote(signer)}`]),
+  ];
+}
+
+function validityNote(signer: PolicySigner): string {
+  const text = validity(signer);
+  return text === 'always' ? '' : `, ${text}`;
+}
+
+function printRows(io: Io, policies: readonly Policy[]): Promise<void> {
+  const rows = policies.flatMap((policy) => policy.signers.map((signer) => ({ policy, signer })));
+  const cells = ({ policy, signer }: (typeof rows)[number]): string[] =>
+    [
+      policy.name,
+      policy.groups.join(', '),
+      policy.releases ?? 'all',
+      signerText(signer),
+      validity(signer),
+    ].map(escapeControls);
+  const columns = ['POLICY', 'GROUPS', 'RELEASES', 'SIGNER', 'VALID'].map((header) => ({ header }));
+  return printTable(io, columns, rows, { terminal: cells, pipe: cells });
+}
+
+function signerText({ fingerprint, issuer, subject, subjectPattern }: PolicySigner): string {
+  if (fingerprint !== undefined) return `key ${fingerprint}`;
+  return `${subject ?? `identities that match ${subjectPattern}`} (${issuer})`;
+}
+
+function validity({ revoked, validFrom, validUntil }: PolicySigner): string {
+  if (revoked !== undefined) return `revoked: ${revoked}`;
+  const parts = [
+    ...(validFrom === undefined ? [] : [`from ${validFrom}`]),
+    ...(validUntil === undefined ? [] : [`until ${validUntil}`]),
+  ];
+  return parts.length === 0 ? 'always' : parts.join(' ');
+}
