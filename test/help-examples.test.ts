@@ -43,7 +43,8 @@ const examples = [
 ].filter(
   (example) =>
     !(example in SKIPPED) &&
-    !/^krmhub (push|pull|copy|build) |localhost:5000|^krmhub plugins .*(catalog|Logger)/.test(example),
+    (/^krmhub (pull|copy) example\.com\/SetLabels/.test(example) ||
+      !/^krmhub (push|pull|copy|build) |localhost:5000|^krmhub plugins .*(catalog|Logger)/.test(example)),
 );
 
 /** Programs that examples pipe into. */
@@ -182,6 +183,7 @@ afterAll(async () => {
 function forThisRun(example: string): string {
   return example
     .replaceAll('https://krm.example.com', registry.url)
+    .replaceAll('localhost:5000', new URL(registry.url).host)
     .replace(/(token revoke )\S+/, `$1${tokenId}`)
     .replace(/(krmhub (?:fsck|backup|key) .*)\/var\/lib\/krmhub/, '$1data')
     .replace(/(krmhub serve)( --port \d+)?( --data \S+)?/, '$1 --port 0 --data served');

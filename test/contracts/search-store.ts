@@ -372,6 +372,18 @@ export function searchContract(store: () => RegistryStore): void {
       expect(await search({ text: '*** "' })).toMatchObject({ total: 0, items: [] });
     });
 
+    it('finds functions with a similar name', async () => {
+      const group = 'near.example.com';
+      for (const kind of ['DropSecrets', 'MergeCharts', 'Kubeval'])
+        await store().commitFunction(changeOf({ group, kind }));
+      const near = (kind: string, inGroup = group) => store().nearFunctions({ group: inGroup, kind });
+      expect(await near('DropSecrest')).toEqual([{ group, kind: 'DropSecrets' }]);
+      expect(await near('mergecharts', 'other.example.org')).toEqual([{ group, kind: 'MergeCharts' }]);
+      expect(await near('Unlike')).toEqual([]);
+      await store().commitFunction(changeOf({ group, kind: 'DropSecret' }));
+      expect((await near('DropSecrets')).map(({ kind }) => kind)).toEqual(['DropSecrets', 'DropSecret']);
+    });
+
     it('respects its limit', async () => {
       for (const limit of [0, -1, Number.MIN_SAFE_INTEGER])
         expect((await search({ limit })).items).toHaveLength(1);

@@ -34,6 +34,9 @@ it('finds what another thread has just committed', async () => {
       await store.search({ text: kind, limit: 1 }),
     );
   }
+  expect(await threads.nearFunctions({ group: 'other.example.org', kind: 'SetLabel' })).toMatchObject([
+    { kind: 'SetLabels' },
+  ]);
   await expect(threads.search({ limit: 1, cursor: 'x' })).rejects.toMatchObject({
     code: 'invalid-request',
     hint: expect.stringContaining('cursor'),

@@ -17,6 +17,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
   'Find functions:': {
     search: async () => (await import('./commands/search.js')).registerSearch,
     show: async () => (await import('./commands/show.js')).registerShow,
+    releases: async () => (await import('./commands/releases.js')).registerReleases,
     diff: async () => (await import('./commands/diff.js')).registerDiff,
   },
   'Use functions:': {
@@ -45,6 +46,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     push: async () => (await import('./commands/push.js')).registerPush,
     pull: async () => (await import('./commands/pull.js')).registerPull,
     copy: async () => (await import('./commands/copy.js')).registerCopy,
+    repo: async () => (await import('./commands/repo.js')).registerRepo,
   },
   'Catalogs:': {
     catalog: async () => (await import('./commands/catalog.js')).registerCatalog,

@@ -432,3 +432,60 @@ describe('referrers', () => {
     ]);
   });
 });
+
+describe('lists of names', () => {
+  const pages = (path: string, field: string, all: string[]): Script => {
+    return ({ url = '' }, response) => {
+      const last = new URL(url, 'http://registry').searchParams.get('last');
+      const from = last === null ? 0 : all.indexOf(last) + 1;
+      const next = all[from + 1];
+      const more = next === undefined ? {} : { Link: `<${path}?last=${all[from]}>; rel="next"` };
+      response.writeHead(200, more).end(JSON.stringify({ [field]: all.slice(from, from + 1) }));
+    };
+  };
+
+  it('lists the tags of all pages', async () => {
+    const registry = await serve(pages('/v2/team/x/tags/list', 'tags', ['1.0.0', '1.1.0', 'latest']));
+    expect(await clientOf().tags(place(registry))).toEqual(['1.0.0', '1.1.0', 'latest']);
+    expect(registry.requests).toHaveLength(3);
+  });
+
+  it('lists the repositories of all pages', async () => {
+    const registry = await serve(pages('/v2/_catalog', 'repositories', ['catalogs/default', 'team/x']));
+    expect(await clientOf().repositories(registry.host)).toEqual(['catalogs/default', 'team/x']);
+  });
+
+  it('asks for a token with the scope of the catalog', async () => {
+    const tokens = await serve((_, response) => response.end('{"token":"good","expires_in":300}'));
+    const registry = await serve((request, response) => {
+      const challenge = `Bearer realm="http://${tokens.host}/token",service="r"`;
+      if (request.headers.authorization === undefined)
+        response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
+      else response.end('{"repositories":null}');
+    });
+    expect(await clientOf({ credentials: allowing(tokens) }).repositories(registry.host)).toEqual([]);
+    expect(tokens.requests[0]?.request).toBe('GET /token?service=r&scope=registry%3Acatalog%3A*');
+  });
+
+  it('reports a registry without a list of repositories, and a repository that does not exist', async () => {
+    const registry = await serve((_, response) => response.writeHead(404).end());
+    expect(await clientOf().repositories(registry.host)).toBeUndefined();
+    await expect(clientOf().tags(place(registry))).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it.each([
+    ['not JSON', '<html>'],
+    ['another document', '{"name":"team/x"}'],
+    ['an invalid name', '{"tags":["a\\u001b[2Jb"]}'],
+  ])('rejects %s', async (_, body) => {
+    const registry = await serve((_, response) => response.end(body));
+    await expect(clientOf().tags(place(registry))).rejects.toMatchObject({ code: 'unreachable' });
+  });
+
+  it('rejects a list without an end', async () => {
+    const registry = await serve((_, response) =>
+      response.writeHead(200, { Link: '</v2/team/x/tags/list>; rel="next"' }).end('{"tags":["1"]}'),
+    );
+    await expect(clientOf().tags(place(registry))).rejects.toMatchObject({ code: 'too-large' });
+  });
+});

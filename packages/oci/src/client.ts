@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import { Connection, type ConnectionOptions, type Content, readLimited, toContent } from './connection.js';
+import {
+  Connection,
+  type ConnectionOptions,
+  type Content,
+  type RegistryResponse,
+  readLimited,
+  toContent,
+} from './connection.js';
 import { TemporaryFailure, unreachableError } from './connection-errors.js';
 import { computeDigest, digestMismatch, type OciDigest, verifyContent } from './digest.js';
 import {
@@ -13,6 +20,7 @@ import {
   MEDIA_TYPES,
   readManifest,
 } from './manifest.js';
+import { listNames, MAX_NAME_PAGE_BYTES, NAME_LISTS, type NameList } from './name-list.js';
 import { formatReference, manifestReference, type Reference } from './reference.js';
 import { PUBLISHED_HEADER } from './server/route.js';
 
@@ -215,8 +223,7 @@ export class OciClient {
         if (bytes === undefined) throw new KrmhubError('too-large', `${digest} has too many referrers`);
         const manifest = readManifest(bytes, type);
         if (manifest.kind === 'index') found.push(...manifest.index.manifests);
-        const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(response.headers.link ?? ''))?.[1];
-        target = next === undefined ? undefined : parseUrl(next, response.url);
+        target = nextPage(response);
       }
       return found;
     });
@@ -255,6 +262,34 @@ export class OciClient {
       if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
       throw error;
     }
+  }
+
+  /** Lists the tags of a repository. Rejects with `not-found` if the repository does not exist. */
+  async tags({ registry, repository }: Pick<Reference, 'registry' | 'repository'>): Promise<string[]> {
+    return (await this.#names('tags', registry, repository))!;
+  }
+
+  /** Lists the repositories of a registry. Resolves to undefined if the registry does not offer such a list. */
+  repositories(registry: string): Promise<string[] | undefined> {
+    return this.#names('repositories', registry, '');
+  }
+
+  #names(list: NameList, registry: string, repository: string): Promise<string[] | undefined> {
+    return listNames(list, repository === '' ? registry : `${registry}/${repository}`, (target) =>
+      this.withRetries(async () => {
+        const response = await this.#connectionTo(registry).send(repository, target, {
+          method: 'GET',
+          headers: { Accept: 'application/json' },
+          ...NAME_LISTS[list].exchange,
+        });
+        if (response.status !== 200) {
+          response.body.destroy();
+          return undefined;
+        }
+        const bytes = await this.#body(response.url, readLimited(response.body, MAX_NAME_PAGE_BYTES));
+        return { bytes, next: nextPage(response) };
+      }),
+    );
   }
 
   #has(
@@ -302,6 +337,12 @@ export class OciClient {
       }
     }
   }
+}
+
+/** Returns the URL of the next page, from the Link header. */
+function nextPage({ headers, url }: Pick<RegistryResponse, 'headers' | 'url'>): URL | undefined {
+  const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(headers.link ?? ''))?.[1];
+  return next === undefined ? undefined : parseUrl(next, url);
 }
 
 /** Returns the tag that lists the referrers of a digest (distribution-spec, "Referrers Tag Schema"). */

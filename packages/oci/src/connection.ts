@@ -54,8 +54,8 @@ export interface Exchange {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   headers?: Record<string, string>;
   body?: Content;
-  /** Actions of the requested token scope. */
-  actions: 'pull' | 'pull,push';
+  /** Actions of the requested token scope; `catalog` is the list of repositories. */
+  actions: 'pull' | 'pull,push' | 'catalog';
   /** Another repository to pull from. */
   alsoPull?: string;
   /** Other statuses are thrown as errors. */
@@ -93,10 +93,18 @@ export class Connection {
     this.#base = new URL(`${options.plainHttp(registry) ? 'http' : 'https'}://${host}/v2/`);
   }
 
-  /** `target` is a path below `/v2/<repository>/`, or a URL from a response of the registry. */
+  /**
+   * `target` is a path below `/v2/<repository>/`, or below `/v2/` for an empty repository, or a URL from a response of the
+   * registry.
+   */
   async send(repository: string, target: string | URL, exchange: Exchange): Promise<RegistryResponse> {
-    const url = target instanceof URL ? target : new URL(`${repository}/${target}`, this.#base);
-    const scopes = [`repository:${repository}:${exchange.actions}`];
+    const path = repository === '' ? target : `${repository}/${target}`;
+    const url = target instanceof URL ? target : new URL(path, this.#base);
+    // The scope of the list of repositories is that of Docker ("Registry Token Authentication").
+    const scopes =
+      exchange.actions === 'catalog'
+        ? ['registry:catalog:*']
+        : [`repository:${repository}:${exchange.actions}`];
     if (exchange.alsoPull !== undefined) scopes.push(`repository:${exchange.alsoPull}:pull`);
     let authorization = await this.#authorization(scopes);
     let response = await this.#follow(url, exchange, authorization);
@@ -311,8 +319,9 @@ export class Connection {
         : status === 404
           ? `Check the repository name ${repository}, and the tag or digest.`
           : undefined;
-    const action = actions === 'pull' ? 'read' : 'write';
-    const message = status === 404 ? what : `cannot ${action} ${repository}: ${what}`;
+    const action = actions === 'pull,push' ? 'write' : 'read';
+    const object = repository === '' ? 'the repositories' : repository;
+    const message = status === 404 ? what : `cannot ${action} ${object}: ${what}`;
     return new KrmhubError(code, message, hint === undefined ? {} : { hint });
   }
 

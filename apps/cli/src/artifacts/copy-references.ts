@@ -5,11 +5,11 @@ import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
 import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
 import { verifyPinnedArtifact } from '../trust/pinned-artifact.js';
 
-export interface CopyOptions {
+export interface CopyOptions extends ArtifactOptions {
   referrers: boolean;
-  plainHttp?: string[];
   output: OutputFormat;
 }
 
@@ -18,11 +18,13 @@ export async function copyReferences(
   io: Io,
   source: string,
   target: string,
-  options: CopyOptions,
+  given: CopyOptions,
 ): Promise<void> {
-  const [from, to] = [parseReference(source), parseReference(target)];
+  const to = parseReference(target);
+  const { name, options } = await resolveArtifact(io, source, given);
+  const from = parseReference(name);
   const progress = new Progress(io);
-  const client = connectOci(io, progress, options.plainHttp);
+  const client = connectOci(io, progress, options);
   const { digest: named } = await client.manifest(from);
   await verifyPinnedArtifact(io, client, from, named).finally(() => progress.clear());
   const copied = await copyArtifact(client, {

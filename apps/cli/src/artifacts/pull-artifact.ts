@@ -29,6 +29,7 @@ import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
 import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
 import {
   type JudgedArtifact,
   judgeArtifact,
@@ -43,11 +44,10 @@ import { NOT_PINNED, requireNoLimits } from '../trust/require-snapshot.js';
 import type { TrustStore } from '../trust/trust-file.js';
 import { isPlainFileName } from './artifact-source.js';
 
-export interface PullOptions extends SnapshotLimits {
+export interface PullOptions extends SnapshotLimits, ArtifactOptions {
   out: string;
   platform?: Platform;
   overwrite?: boolean;
-  plainHttp?: string[];
   policy?: string;
   requireTrust?: boolean;
   trustedRoot?: string;
@@ -88,11 +88,12 @@ const SYSTEMS: Record<string, string> = { win32: 'windows' };
  * Pulls the files of an artifact into a folder. Each file is written atomically after its digest is verified. A required
  * signature is verified before the first file is written.
  */
-export async function pullArtifact(io: Io, text: string, options: PullOptions): Promise<void> {
-  const reference = parseReference(text);
+export async function pullArtifact(io: Io, text: string, given: PullOptions): Promise<void> {
+  const { name: asked, options } = await resolveArtifact(io, text, given);
+  const reference = parseReference(asked);
   const trust = await loadTrust(io, options);
   const progress = new Progress(io);
-  const client = connectOci(io, progress, options.plainHttp);
+  const client = connectOci(io, progress, options);
   const named = await client.manifest(reference);
   const { stored, image, type } = await resolveImage(client, reference, named, options.platform);
   const name = formatReference(reference);

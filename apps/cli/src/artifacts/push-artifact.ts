@@ -60,7 +60,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
     return { ...source, bytes: filled.bytes };
   });
   const progress = new Progress(io);
-  const client = connectOci(io, progress, options.plainHttp);
+  const client = connectOci(io, progress, options);
   if (scripts.length > 0) {
     const { pushScripts } = await import('../scripts/script-artifact.js');
     await pushScripts(io, client, scripts, progress);

@@ -29,7 +29,7 @@ export async function pushFluxArtifact(
     annotations: options.annotations,
   });
   const progress = new Progress(io);
-  const client = connectOci(io, progress, options.plainHttp);
+  const client = connectOci(io, progress, options);
   const root = builtManifest(manifest, MEDIA_TYPES.image);
   const blobs = [
     { digest: config.digest, content: toContent(config.bytes), isCounted: false },

@@ -1,7 +1,6 @@
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printTable } from '../io/print.js';
 import { relativeTime } from '../io/time.js';
-import { withCatalogHint } from '../registry/catalog-name.js';
 import { connect } from '../registry/connection.js';
 
 interface ListOptions {
@@ -45,7 +44,7 @@ export async function listSnapshots(
   options: ListOptions & { limit?: number },
 ): Promise<void> {
   const client = await connect(io, options.registry);
-  const list = await withCatalogHint(client.snapshots(name, options.limit));
+  const list = await client.snapshots(name, options.limit);
   await printData(io, options.output, list, () => {
     const now = io.now();
     const hasNotes = list.snapshots.some(({ withdrawn }) => withdrawn !== undefined);

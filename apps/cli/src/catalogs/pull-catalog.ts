@@ -6,7 +6,6 @@ import type { Profile } from '@krmhub/schema/profile';
 import { type Io, write } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
-import { withCatalogHint } from '../registry/catalog-name.js';
 import { connect } from '../registry/connection.js';
 import type { SnapshotLimits } from '../trust/judge-snapshot.js';
 import { openPinnedCatalog, type PinnedCatalogReader, reportUnverified } from '../trust/registry-snapshot.js';
@@ -37,9 +36,7 @@ export async function pullCatalog(io: Io, name: string, options: PullOptions): P
   const pinned = await openPinnedCatalog(io, client, name, options);
   if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile }, pinned);
   const get = async (at?: string) =>
-    withCatalogHint(
-      client.catalogDocument(name, { kind, format, ...(at === undefined ? {} : { snapshot: at }) }),
-    );
+    client.catalogDocument(name, { kind, format, ...(at === undefined ? {} : { snapshot: at }) });
   if (pinned !== undefined) {
     let document: Document | undefined;
     await pinned.read(async (serial) => {
@@ -68,7 +65,7 @@ async function pullProfile(
   pinned: PinnedCatalogReader | undefined,
 ): Promise<void> {
   const get = async (serial: string) => ({
-    document: await withCatalogHint(client.catalogDocument(name, { snapshot: serial, profile })),
+    document: await client.catalogDocument(name, { snapshot: serial, profile }),
     report: await client.profileReport(name, serial, profile),
   });
   let got: Awaited<ReturnType<typeof get>>;
@@ -106,7 +103,7 @@ async function readPinnedProfile(
   let document: Document | undefined;
   let report: Document | undefined;
   await pinned.read(async (serial) => {
-    document = await withCatalogHint(client.catalogDocument(name, { snapshot: serial, profile }));
+    document = await client.catalogDocument(name, { snapshot: serial, profile });
     report = await client.profileReportDocument(name, serial, profile);
     return { [subjects.document]: document.bytes, [subjects.report]: report.bytes };
   });
@@ -117,7 +114,7 @@ async function readPinnedProfile(
 }
 
 async function newestSerial(client: RegistryClient, name: string): Promise<string> {
-  const { newest } = await withCatalogHint(client.catalog(name));
+  const { newest } = await client.catalog(name);
   if (newest !== undefined) return String(newest.serial);
   throw new KrmhubError('unavailable', `catalog ${name} has no snapshot yet`, {
     hint: `Try again in a moment: krmhub catalog show ${name}`,

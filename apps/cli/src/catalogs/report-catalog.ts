@@ -1,6 +1,5 @@
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { withCatalogHint } from '../registry/catalog-name.js';
 import { connect } from '../registry/connection.js';
 import { countsLine, printReport, reportCounts } from './catalog-report.js';
 
@@ -13,11 +12,9 @@ export interface ReportOptions {
 /** Prints the report of a catalog, or of one of its snapshots. */
 export async function reportCatalog(io: Io, name: string, options: ReportOptions): Promise<void> {
   const client = await connect(io, options.registry);
-  const report = await withCatalogHint(
-    options.snapshot === undefined
-      ? client.catalogReport(name)
-      : client.snapshotReport(name, String(options.snapshot)),
-  );
+  const report = await (options.snapshot === undefined
+    ? client.catalogReport(name)
+    : client.snapshotReport(name, String(options.snapshot)));
   await printData(io, options.output, report, () => printReport(io, report));
   const snapshot = report.serial === 0 ? 'no snapshot yet' : `snapshot ${report.serial}`;
   const counts = reportCounts(report);

@@ -3,7 +3,6 @@ import { type Io, write } from '../io/io.js';
 import { bold, type OutputFormat, printData } from '../io/print.js';
 import { escapeControls, oneLine, plural } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
-import { withCatalogHint } from '../registry/catalog-name.js';
 import { connect } from '../registry/connection.js';
 import { type CatalogAddresses, catalogAddresses } from './catalog-addresses.js';
 
@@ -14,7 +13,7 @@ export async function showCatalog(
   options: { registry?: string; output: OutputFormat },
 ): Promise<void> {
   const client = await connect(io, options.registry);
-  const catalog = await withCatalogHint(client.catalog(name));
+  const catalog = await client.catalog(name);
   const addresses = catalogAddresses(client.url, catalog);
   await printData(io, options.output, { ...catalog, addresses }, async () => {
     const { sources } = await client.sources(name);

@@ -6,6 +6,8 @@ import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '..
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
 
+const DIGEST = expect.stringMatching(/^sha256:[0-9a-f]{64}$/);
+
 let registry: TestRegistry;
 beforeAll(async () => {
   registry = await testRegistry();
@@ -143,9 +145,15 @@ describe('show', () => {
   it('prints the response of the registry as JSON', async () => {
     const url = `${registry.url}/api/v1/functions/functions.example.com/SetLabels`;
     const fn = JSON.parse((await run(['show', 'SetLabels', '-o', 'json'])).out());
-    expect(fn).toEqual(await (await fetch(url)).json());
+    const reference = `${new URL(registry.url).host}/functions/functions.example.com/setlabels`;
+    const served = (await (await fetch(url)).json()) as { newest: object };
+    expect(fn).toEqual({ ...served, newest: { ...served.newest, reference: `${reference}:2.0.0` } });
     const release = JSON.parse((await run(['show', 'SetLabels@v1.1', '-o', 'json'])).out());
-    expect(release).toEqual(await (await fetch(`${url}/releases/1.1.0`)).json());
+    const one = (await (await fetch(`${url}/releases/1.1.0`)).json()) as object;
+    expect(release).toEqual({ ...one, reference: `${reference}:1.1.0` });
+    expect((await run(['show', 'SetLabels'])).out()).toMatch(
+      new RegExp(`^artifact +${reference}:2\\.0\\.0$`, 'm'),
+    );
   });
 
   it('suggests similar names for an unknown function or release', async () => {
@@ -172,6 +180,67 @@ describe('show', () => {
     const io = await run(['show', 'SetNamespace']);
     expect(io.exitCode).toBe(3);
     expect(io.err()).toContain('functions.example.com/SetNamespace, other.example.com/SetNamespace');
+  });
+});
+
+describe('releases', () => {
+  it('lists all releases, newest first', async () => {
+    const piped = await run(['releases', 'SetLabels']);
+    const lines = piped
+      .out()
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    expect(lines.map(([release]) => release)).toEqual(['2.0.0', '1.1.0', '1.0.0']);
+    expect(lines[0]).toEqual(['2.0.0', expect.stringMatching(/Z$/), 'admin', 'unsigned', DIGEST, '']);
+    expect(piped.err()).toBe('functions.example.com/SetLabels: 3 releases\n');
+    const terminal = await run(['releases', 'functions.example.com/SetLabels'], { tty: true });
+    expect(terminal.out()).toMatch(/RELEASE +PUBLISHED +BY +SIGNATURE +DIGEST +NOTE/);
+    const json = JSON.parse((await run(['releases', 'SetLabels', '-o', 'json'])).out());
+    expect(json).toMatchObject({
+      kind: 'SetLabels',
+      takedowns: [],
+      releases: [{ release: '2.0.0' }, {}, {}],
+    });
+  });
+
+  it('takes a function that exists, without a release', async () => {
+    const one = await run(['releases', 'SetLabels@1.0.0']);
+    expect([one.exitCode, one.err()]).toEqual([2, expect.stringContaining('krmhub show SetLabels@1.0.0')]);
+    const none = await run(['releases', 'functions.example.com/SetLable']);
+    expect(none.exitCode).toBe(3);
+    expect(none.err()).toContain('Did you mean functions.example.com/SetLabels?');
+  });
+});
+
+describe('a misspelled name', () => {
+  it.each([
+    ['yank', 'functions.example.com/SetLables@1.0.0', '--reason', 'x'],
+    ['deprecate', 'functions.example.com/SetLables@1.0.0', '--reason', 'x'],
+    ['takedown', 'functions.example.com/SetLables@1.0.0', '--reason', 'x', '--yes'],
+    ['diff', 'functions.example.com/SetLables@1.0.0', '2.0.0'],
+    ['pull', 'functions.example.com/SetLables@1.0.0'],
+    ['show', 'functions.example.com/SetLables'],
+  ])('has a suggestion: %s', async (...args) => {
+    const io = await run(args);
+    expect([io.exitCode, io.err()]).toEqual([
+      3,
+      expect.stringContaining('Did you mean functions.example.com/SetLabels?'),
+    ]);
+  });
+
+  it('has a suggestion for releases and catalogs', async () => {
+    const release = await run(['show', 'SetLabels@2.0.1']);
+    expect(release.err()).toContain('Did you mean 2.0.0? The newest releases are: 2.0.0, 1.1.0, 1.0.0.');
+    for (const args of [
+      ['show', 'defualt'],
+      ['history', 'defualt'],
+      ['diff', 'defualt'],
+      ['report', 'defualt'],
+    ]) {
+      const io = await run(['catalog', ...args]);
+      expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('Did you mean default?')]);
+    }
   });
 });
 

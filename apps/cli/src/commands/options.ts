@@ -133,6 +133,11 @@ export function withPlainHttp(command: Command): Command {
   );
 }
 
+/** For commands that take GROUP/KIND[@RELEASE] or an OCI reference. */
+export function withArtifact(command: Command): Command {
+  return withPlainHttp(withRegistry(command));
+}
+
 /** Parses `OS/ARCHITECTURE`, with the names of Go and the OCI image specification. */
 export function parsePlatform(value: string): { os: string; architecture: string } {
   const [, os, architecture] = /^([a-z0-9]+)\/([a-z0-9]+)$/.exec(value) ?? [];

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { PullOptions } from '../artifacts/pull-artifact.js';
 import type { Io } from '../io/io.js';
-import { parsePlatform, withOutput, withPlainHttp, withSnapshotLimits } from './options.js';
+import { parsePlatform, withArtifact, withOutput, withSnapshotLimits } from './options.js';
 
 export function registerPull(program: Command, io: Io): void {
-  withOutput(withSnapshotLimits(withPlainHttp(program.command('pull'))))
-    .summary('Pull the files of an OCI artifact.')
-    .description('Pull the files of an artifact from any OCI registry.')
-    .argument('<reference>', 'HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST.')
+  withOutput(withSnapshotLimits(withArtifact(program.command('pull'))))
+    .summary('Pull the files of a release or an OCI artifact.')
+    .description('Pull the files of a release, or of an artifact from any OCI registry.')
+    .argument('<artifact>', 'GROUP/KIND[@RELEASE], HOST/REPOSITORY:TAG, or HOST/REPOSITORY@DIGEST.')
     .option('--out <folder>', 'Folder for the files.', '.')
     .option('--platform <os/arch>', 'Platform of an executable. Default: this machine.', parsePlatform)
     .option('--overwrite', 'Replace existing files that differ.')
@@ -23,6 +23,7 @@ by a signer of that policy. Otherwise, the command writes nothing. Other
 artifacts have no group: set a policy with --policy.
 
 Examples:
+  krmhub pull example.com/SetLabels@1.0.0 --out functions/set-labels
   krmhub pull registry.example.com/team/catalog:v1
   krmhub pull localhost:5000/team/catalog:v1 --out catalogs/ --overwrite
   krmhub pull localhost:5000/team/exec:1.0.0 --platform linux/amd64

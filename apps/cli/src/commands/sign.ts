@@ -1,13 +1,16 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import type { SignOptions } from '../signatures/sign-artifact.js';
-import { withPlainHttp } from './options.js';
+import { withArtifact } from './options.js';
 
 export function registerSign(program: Command, io: Io): void {
-  withPlainHttp(program.command('sign'))
-    .summary('Sign a file or an OCI artifact.')
-    .description('Sign a file or an OCI artifact with a key or an identity.')
-    .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG, HOST/REPOSITORY@DIGEST, or sha256:….')
+  withArtifact(program.command('sign'))
+    .summary('Sign a file, a release, or an OCI artifact.')
+    .description('Sign a file, a release, or an OCI artifact with a key or an identity.')
+    .argument(
+      '<artifact>',
+      'A file, GROUP/KIND[@RELEASE], HOST/REPOSITORY:TAG, HOST/REPOSITORY@DIGEST, or sha256:….',
+    )
     .option('--key <file>', 'Private key from `krmhub keygen` or cosign.')
     .option('--keyless', 'Sign with the identity of an OIDC token, without a key.')
     .option('--bundle <file>', 'File for the bundle. Default: FILE.sigstore.json.')
@@ -27,8 +30,9 @@ export function registerSign(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-For a file, the command writes a bundle next to it. For an OCI artifact, it
-pushes a bundle as a referrer, as cosign does. Keyless signing uses the public
+For a file, the command writes a bundle next to it, which \`krmhub publish\` uses.
+For a release or an OCI artifact, it pushes a bundle as a referrer, as cosign
+does. Keyless signing uses the public
 sigstore instance by default, and its log publishes the identity of the signer.
 The identity token comes from a file, SIGSTORE_ID_TOKEN, or GitHub Actions. The
 password of a key comes from KRMHUB_KEY_PASSWORD, COSIGN_PASSWORD, or a prompt.
@@ -37,6 +41,7 @@ Examples:
   krmhub sign definition.yaml --key krmhub.key --release 1.0.0
   krmhub sign catalog.yaml --key krmhub.key --bundle catalog.bundle.json
   krmhub sign catalog.yaml --keyless
+  krmhub sign example.com/SetLabels@1.0.0 --key krmhub.key
   krmhub sign localhost:5000/team/catalog:v1 --key krmhub.key
   krmhub sign localhost:5000/team/catalog:v1 --key krmhub.key --predicate tests.json --type https://example.com/tests/v1`,
     )

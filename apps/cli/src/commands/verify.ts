@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { VerifyOptions } from '../signatures/print-bundle.js';
-import { withOutput, withPlainHttp } from './options.js';
+import { withArtifact, withOutput } from './options.js';
 
 export function registerVerify(program: Command, io: Io): void {
-  withOutput(withPlainHttp(program.command('verify')))
-    .summary('Verify a file or an OCI artifact.')
-    .description('Verify the signature of a file or an OCI artifact, and show every check.')
-    .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG, HOST/REPOSITORY@DIGEST, or sha256:….')
+  withOutput(withArtifact(program.command('verify')))
+    .summary('Verify a file, a release, or an OCI artifact.')
+    .description('Verify the signature of a file, a release, or an OCI artifact, and show every check.')
+    .argument(
+      '<artifact>',
+      'A file, GROUP/KIND[@RELEASE], HOST/REPOSITORY:TAG, HOST/REPOSITORY@DIGEST, or sha256:….',
+    )
     .option('--key <file>', 'Public key of the signer.')
     .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
     .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
@@ -29,6 +32,7 @@ Exit codes: 0 verified, 4 not trusted.
 Examples:
   krmhub verify catalog.yaml --key krmhub.pub
   krmhub verify catalog.yaml --key krmhub.pub --bundle catalog.bundle.json -o json
+  krmhub verify example.com/SetLabels@1.0.0 --key krmhub.pub
   krmhub verify localhost:5000/team/catalog:v1 --key krmhub.pub
   krmhub verify localhost:5000/team/exec:1.0.0 --policy example
   krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com`,

@@ -8,6 +8,7 @@ import { bold } from '../io/print.js';
 import { escapeControls, oneLine, pad, textWidth, wrap } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { type ConfigRows, configRows } from './config-rows.js';
+import { releaseNote } from './release-note.js';
 
 export interface FunctionPage {
   group: string;
@@ -21,6 +22,8 @@ export interface FunctionPage {
     newest: string;
     /** URL of the release; the definition and the README are below it. */
     releaseUrl: string;
+    /** OCI reference of the release. */
+    reference: string;
   };
   /** Newest first. */
   releases: readonly ReleaseSummary[];
@@ -168,7 +171,7 @@ function addAbout(sheet: Sheet, { definition, known, catalogs }: FunctionPage): 
 
 function releaseFacts(
   sheet: Sheet,
-  { release, releaseUrl }: NonNullable<FunctionPage['known']>,
+  { release, releaseUrl, reference }: NonNullable<FunctionPage['known']>,
 ): [string, string][] {
   return [
     ['published', `${sheet.time(release.publishedAt)} by ${release.publishedBy}`],
@@ -180,6 +183,7 @@ function releaseFacts(
         'attestation',
         `${predicateType}, by ${signer ?? 'an unknown key'}`,
       ]),
+    ['artifact', reference],
     ['definition', `${releaseUrl}/definition.yaml`],
     ['readme', release.readme ? readmeText(release.signature, `${releaseUrl}/readme.md`) : 'none'],
   ];
@@ -208,31 +212,22 @@ function addEntries(sheet: Sheet, { known, entries }: FunctionPage): void {
   sheet.table(['CATALOG', 'SERIAL', 'VERSION', 'SOURCE', 'DIGEST', noted ? 'NOTE' : ''], rows);
 }
 
-function describeDeprecation({ reason, replacement }: NonNullable<ReleaseSummary['deprecated']>): string {
-  const use = replacement === undefined ? '' : `use ${formatReplacement(replacement)}`;
-  return reason === use ? `deprecated: ${use}` : `deprecated: ${reason}${use === '' ? '' : `; ${use}`}`;
-}
-
 function shortDigest(digest: string): string {
   return digest.slice(0, 'sha256:'.length + 12);
 }
 
-function addReleases(sheet: Sheet, { known, releases, takedowns }: FunctionPage): void {
+function addReleases(sheet: Sheet, { group, kind, known, releases, takedowns }: FunctionPage): void {
   sheet.title('RELEASES');
   if (known === undefined) {
     sheet.prose('Unknown: upstream catalog entries do not contain the release.');
   }
-  const rows = releases.slice(0, MAX_RELEASES).map(({ release, publishedAt, digest, yanked, deprecated }) => {
-    const notes = [
-      ...(yanked === undefined ? [] : [`yanked: ${yanked.reason}`]),
-      ...(deprecated === undefined ? [] : [describeDeprecation(deprecated)]),
-    ];
-    return [release, sheet.time(publishedAt), shortDigest(digest), notes.join('; ')];
-  });
+  const rows = releases
+    .slice(0, MAX_RELEASES)
+    .map((one) => [one.release, sheet.time(one.publishedAt), shortDigest(one.digest), releaseNote(one)]);
   const noted = rows.some((row) => row.at(-1) !== '');
   sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', noted ? 'NOTE' : ''], rows);
   if (releases.length > MAX_RELEASES)
-    sheet.prose(`and ${releases.length - MAX_RELEASES} older; to list all, use -o json`);
+    sheet.prose(`and ${releases.length - MAX_RELEASES} older: krmhub releases ${group}/${kind}`);
   if (takedowns.length === 0) return;
   sheet.title('TAKEN DOWN');
   const erased = takedowns.map(({ release, at, by, reason }) => [release, sheet.time(at), by, reason]);

@@ -11,13 +11,15 @@ const USER = 'krmhub';
 
 /**
  * Returns the credentials for an OCI registry, by host and port: those of `docker login`, else the token of the configured
- * krmhub registry or of `krmhub login` for the same host.
+ * krmhub registry or of `krmhub login` for the same host. `configured` is the URL of the option --registry, if there is one.
  */
 export async function ociCredentials(
   io: Pick<Io, 'env'>,
   registry: string,
+  configured?: string,
 ): Promise<Credentials | undefined> {
-  const credentials = (await dockerCredentials(io, registry)) ?? (await registryToken(io, registry));
+  const credentials =
+    (await dockerCredentials(io, registry)) ?? (await registryToken(io, registry, configured));
   const services = tokenServices(io, registry);
   return credentials === undefined || services.length === 0
     ? credentials
@@ -43,8 +45,12 @@ function canonicalHost(registry: string): string {
   return ['index.docker.io', 'registry-1.docker.io'].includes(host) ? 'docker.io' : host;
 }
 
-async function registryToken(io: Pick<Io, 'env'>, registry: string): Promise<Credentials | undefined> {
-  const named = parseUrl(registryUrl(io, undefined));
+async function registryToken(
+  io: Pick<Io, 'env'>,
+  registry: string,
+  configured: string | undefined,
+): Promise<Credentials | undefined> {
+  const named = parseUrl(registryUrl(io, configured));
   const url = named?.host === registry ? named : parseUrl(`${schemeFor(registry)}://${registry}`);
   if (url === undefined) return undefined;
   // KRMHUB_TOKEN belongs to the configured registry; no other registry gets it.

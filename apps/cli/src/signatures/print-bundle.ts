@@ -2,16 +2,16 @@ import { KrmhubError } from '@krmhub/schema';
 import { type Io, paint, write } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
+import type { ArtifactOptions } from '../registry/release-artifact.js';
 import type { SignerOptions } from './expected-signer.js';
 import type { JudgedBundle } from './judge-bundle.js';
 import type { SigningTarget } from './signing-target.js';
 
-export interface VerifyOptions extends SignerOptions {
+export interface VerifyOptions extends SignerOptions, ArtifactOptions {
   bundle?: string;
   trustedRoot?: string;
   type?: string;
   policy?: string;
-  plainHttp?: string[];
   output: OutputFormat;
 }
 

@@ -16,27 +16,28 @@ import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { type ArtifactOptions, resolveArtifact } from '../registry/release-artifact.js';
 import { attachBundle } from './attach-bundle.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from './bundle-signer.js';
 import { fileDigests, findTarget, type SigningTarget } from './signing-target.js';
 import { artifactStatement, fileStatement, releaseFileStatement } from './statements.js';
 
-export interface SignOptions extends BundleSignerOptions {
+export interface SignOptions extends BundleSignerOptions, ArtifactOptions {
   bundle?: string;
   overwrite?: boolean;
   release?: string;
   readme?: string;
   predicate?: string;
   type?: string;
-  plainHttp?: string[];
 }
 
 /** Bytes of a predicate; the bundle around it has the same limit. */
 const MAX_PREDICATE_BYTES = 2_097_152;
 
 /** Signs a file into a bundle next to it, or an OCI artifact into a bundle that refers to it. */
-export async function signArtifact(io: Io, name: string, options: SignOptions): Promise<void> {
-  checkOptions(options);
+export async function signArtifact(io: Io, text: string, given: SignOptions): Promise<void> {
+  checkOptions(given);
+  const { name, options } = await resolveArtifact(io, text, given, { files: true });
   const target = await findTarget(io, name);
   if (target.kind === 'reference') return signReference(io, target.reference, options);
   const output = bundlePath(target, options);
@@ -55,7 +56,7 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
   }
   const { registry, repository } = reference;
   const progress = new Progress(io);
-  const client = connectOci(io, progress, options.plainHttp);
+  const client = connectOci(io, progress, options);
   // Resolves the tag once, so that a tag that moves cannot change what is signed.
   const stored = await client.manifest(reference).finally(() => progress.clear());
   const { digest, bytes, mediaType } = stored;

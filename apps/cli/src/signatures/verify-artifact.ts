@@ -5,6 +5,7 @@ import { printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls, plural } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
+import { resolveArtifact } from '../registry/release-artifact.js';
 import { expectedSigner } from './expected-signer.js';
 import { readFileBundle } from './file-bundle.js';
 import { findBundles } from './find-bundles.js';
@@ -19,7 +20,8 @@ import { trustedRoot } from './trusted-root-file.js';
 import { verifiedLine } from './verified-line.js';
 
 /** Verifies the signature of an artifact and prints every check. Throws `untrusted` if no bundle is valid. */
-export async function verifyArtifact(io: Io, name: string, options: VerifyOptions): Promise<void> {
+export async function verifyArtifact(io: Io, text: string, given: VerifyOptions): Promise<void> {
+  const { name, options } = await resolveArtifact(io, text, given, { files: true });
   const { key, identity, identityPattern, issuer } = options;
   const hasSigner = [key, identity, identityPattern, issuer].some((option) => option !== undefined);
   if (!hasSigner) {
@@ -81,10 +83,10 @@ async function readFileEvidence(
 async function findReferenceBundles(
   io: Io,
   reference: Reference,
-  { plainHttp }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<OpenEvidence> {
   const progress = new Progress(io);
-  const client = connectOci(io, progress, plainHttp);
+  const client = connectOci(io, progress, options);
   try {
     const manifest = await client.manifest(reference);
     const { digest } = manifest;

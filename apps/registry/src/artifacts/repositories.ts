@@ -1,4 +1,4 @@
-import type { FunctionName } from '@krmhub/schema';
+export { functionRepository } from '@krmhub/oci/function-repository';
 
 /**
  * What a repository is: of a function, whose tags are its releases; of a catalog, whose tags are the serials of its
@@ -10,10 +10,6 @@ export type RepositoryKind =
   | { of: 'anything' }
   /** Below a name that is ours, and neither a function's nor a catalog's. */
   | { of: 'nothing'; why: string };
-
-export function functionRepository({ group, kind }: FunctionName): string {
-  return `functions/${group}/${kind.toLowerCase()}`;
-}
 
 export function catalogRepository(catalog: string): string {
   return `catalogs/${catalog}`;

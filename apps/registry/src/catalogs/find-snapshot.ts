@@ -1,11 +1,10 @@
-import { fillPath } from '@krmhub/api/paths';
 import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
 import { findCatalog, takenDownError } from '../store/find-record.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
 
 export interface SnapshotFinderDeps {
-  store: Pick<SnapshotStore, 'catalog' | 'snapshot'>;
+  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'snapshot'>;
   newestSnapshots: Pick<NewestSnapshots, 'get'>;
 }
 
@@ -24,7 +23,7 @@ export function snapshotFinder({ store, newestSnapshots: newest }: SnapshotFinde
     const found = await store.snapshot(name, isDigest(snapshot) ? snapshot : Number(snapshot));
     if (found !== undefined) return found;
     throw new KrmhubError('not-found', `catalog ${name} has no snapshot ${snapshot}`, {
-      hint: `List the snapshots with GET ${fillPath('snapshots', { name })}.`,
+      hint: `List the snapshots with \`krmhub catalog history ${name}\`.`,
     });
   };
   return {

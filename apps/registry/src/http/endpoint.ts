@@ -31,7 +31,10 @@ export function serveRoute<Route extends RouteConfig>(
   app: RegistryApp,
   route: Route,
   handler: (c: RegistryContext, input: EndpointInput<Route>) => Response | Promise<Response>,
-  { rateLimitClass, hint = 'See GET /openapi.json for all operations.' }: EndpointOptions = {},
+  {
+    rateLimitClass,
+    hint = 'The operations and their parameters are in /openapi.json.',
+  }: EndpointOptions = {},
 ): void {
   const { pattern, suffixes } = routingPattern(route.path);
   const paramsSchema = (route.request?.params as z.ZodObject | undefined) ?? z.object({});

@@ -134,11 +134,11 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
   if (gone.length === 0) {
     if (after.length > 0) return;
     throw new KrmhubError('invalid-document', 'the text contains no signing policy', {
-      hint: 'Add at least one SigningPolicy. To remove all policies, use `remove=true` (`--remove`).',
+      hint: 'Add at least one SigningPolicy. To remove all policies, use `krmhub policy apply --remove`.',
     });
   }
   throw new KrmhubError('conflict', `this would remove policies: ${gone.join(', ')}`, {
-    hint: 'Nothing was changed. Add them from `krmhub policy list --text`, or remove them with `remove=true` (`--remove`).',
+    hint: 'Nothing was changed. Add them from `krmhub policy list --text`, or remove them with `krmhub policy apply --remove`.',
   });
 }
 

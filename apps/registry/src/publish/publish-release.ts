@@ -215,7 +215,7 @@ function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
       `the definition has ${count('breaking change')} since the previous release`,
       {
         diagnostics,
-        hint: 'List all changes with `krmhub diff`. To publish anyway, use `allowBreaking=true` (`--allow-breaking`).',
+        hint: 'List all changes with `krmhub diff`. To publish anyway, use `krmhub publish --allow-breaking`.',
       },
     );
   }

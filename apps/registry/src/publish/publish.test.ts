@@ -91,7 +91,7 @@ describe('publishing', () => {
       const response = await put(releasePath(next) + query, definitionText(next));
       const problem = await problemOf(response);
       expect([response.status, problem.code]).toEqual([422, 'invalid-document']);
-      expect(problem.hint).toContain('allowBreaking=true');
+      expect(problem.hint).toContain('krmhub publish --allow-breaking');
       const errors = problem.diagnostics?.filter(({ severity }) => severity === 'error');
       // Later releases do not count: v2 is not missing.
       expect(errors).toMatchObject([

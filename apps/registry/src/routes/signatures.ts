@@ -1,5 +1,4 @@
 import type { RegistryKeyList } from '@krmhub/api/model';
-import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
@@ -47,7 +46,7 @@ export function signatureRoutes(app: RegistryApp, deps: SignatureDeps): void {
     if (signature !== undefined)
       return textResponse(c, signature.bundle, { mediaType: BUNDLE_MEDIA_TYPE, cacheControl });
     throw new KrmhubError('not-found', `snapshot ${serial} of catalog ${catalog} is not signed`, {
-      hint: `Older snapshots are not signed. Use GET ${fillPath('catalogBundle', { name: catalog })} for the newest.`,
+      hint: `Older snapshots are not signed. Verify the newest with \`krmhub catalog verify ${catalog}\`.`,
     });
   }
 }

@@ -1,5 +1,4 @@
 import type { SnapshotList } from '@krmhub/api/model';
-import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type {
   CatalogEntryRow,
@@ -144,7 +143,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     const [row] = fn === undefined ? [] : await store.latestEntryRows(name, [fn]);
     if (row?.entry !== undefined) return { row: { ...row, entry: row.entry }, releases: own?.releases ?? [] };
     throw new KrmhubError('not-found', `catalog ${name} has no function ${group}/${kind}`, {
-      hint: `See GET ${fillPath('catalogYaml', { name })} for all functions.`,
+      hint: `List its functions with \`krmhub search --catalog ${name}\`.`,
     });
   }
 

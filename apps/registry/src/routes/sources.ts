@@ -46,7 +46,7 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
     const bytes = copy && (await copies.get(copy.digest));
     if (copy === undefined || bytes === undefined) {
       throw new KrmhubError('not-found', `source ${params.source} of catalog ${params.name} has no copy`, {
-        hint: 'Find the reason with GET /api/v1/sources.',
+        hint: `Find the reason with \`krmhub source list ${params.name}\`.`,
       });
     }
     return bytesResponse(c, {

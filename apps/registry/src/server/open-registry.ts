@@ -273,6 +273,7 @@ function withSearchThreads(store: RegistryStore, file: string, log: Log): Regist
   return {
     ...store,
     search: threads.search,
+    nearFunctions: threads.nearFunctions,
     close: async () => {
       await threads.close();
       await store.close();

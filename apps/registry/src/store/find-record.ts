@@ -12,9 +12,13 @@ import {
   type SourceStore,
 } from '@krmhub/catalog';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { suggest } from '@krmhub/schema/suggest';
+
+/** Names that a hint lists. */
+const MAX_NAMED = 5;
 
 /** Stores for looking up a function: among releases of this registry, then among entries of its catalogs. */
-export type FindStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
+export type FindStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns' | 'nearFunctions'> &
   Pick<SnapshotStore, 'servedEntries'>;
 
 /** Stores for looking up a release without its definition. */
@@ -35,8 +39,18 @@ export async function findFunction(
   const [served] = await store.servedEntries(group, kind);
   if (served !== undefined) throw withoutReleases(served);
   throw new KrmhubError('not-found', `function ${group}/${kind} not found`, {
-    hint: 'GET /api/v1/functions?q= searches.',
+    hint: await nearHint(store, { group, kind }),
   });
+}
+
+/** Names similar functions. Without an answer of the search, the function is still not found. */
+async function nearHint(
+  store: Pick<FindStore, 'nearFunctions'>,
+  name: { group: string; kind: string },
+): Promise<string> {
+  const near = await store.nearFunctions(name).catch(() => []);
+  if (near.length === 0) return 'Search for it with `krmhub search`.';
+  return `Did you mean ${near.map(({ group, kind }) => `${group}/${kind}`).join(', or ')}?`;
 }
 
 /**
@@ -73,9 +87,11 @@ async function missingRelease(
 ): Promise<KrmhubError> {
   const takedown = (await store.takedowns(group, kind)).find((one) => one.release === release);
   if (takedown !== undefined) return takenDownError([takedown]);
-  const newest = releases.slice(0, 5).map((one) => one.release);
+  const names = releases.map((one) => one.release);
+  const meant = suggest(release, names);
+  const newest = `The newest releases are: ${names.slice(0, MAX_NAMED).join(', ')}.`;
   return new KrmhubError('not-found', `${group}/${kind} has no release ${release}`, {
-    hint: `Use one of the newest releases: ${newest.join(', ')}.`,
+    hint: meant === undefined ? newest : `Did you mean ${meant}? ${newest}`,
   });
 }
 
@@ -109,27 +125,39 @@ export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
 
 /** Returns a catalog. Rejects with `not-found`. */
 export async function findCatalog(
-  store: Pick<SnapshotStore, 'catalog'>,
+  store: Pick<SnapshotStore, 'catalog' | 'catalogs'>,
   name: string,
 ): Promise<CatalogRecord> {
   const catalog = await store.catalog(name);
   if (catalog !== undefined) return catalog;
   throw new KrmhubError('not-found', `catalog ${name} not found`, {
-    hint: 'List catalogs with GET /api/v1/catalogs.',
+    hint: namesHint(name, await store.catalogs(), 'List the catalogs with `krmhub catalog list`.'),
   });
 }
 
 /** Returns an upstream source of a catalog's recipe. Rejects with `not-found`. */
 export async function findSource(
-  store: Pick<SnapshotStore, 'catalog'> & Pick<SourceStore, 'source'>,
+  store: Pick<SnapshotStore, 'catalog' | 'catalogs'> & Pick<SourceStore, 'source' | 'sources'>,
   { name, source }: { name: string; source: string },
 ): Promise<SourceRecord> {
   await findCatalog(store, name);
   const record = await store.source(name, source);
   if (record !== undefined) return record;
   throw new KrmhubError('not-found', `catalog ${name} has no upstream source ${source}`, {
-    hint: 'List sources with GET /api/v1/sources.',
+    hint: namesHint(
+      source,
+      (await store.sources(name)).map((one) => ({ name: one.source })),
+      `List the sources with \`krmhub source list ${name}\`.`,
+    ),
   });
+}
+
+/** Names the similar one, else all of a few, else says how to list them. */
+function namesHint(name: string, known: readonly { name: string }[], list: string): string {
+  const names = known.map((one) => one.name);
+  const meant = suggest(name, names);
+  if (meant !== undefined) return `Did you mean ${meant}?`;
+  return names.length === 0 || names.length > MAX_NAMED ? list : `Use one of: ${names.join(', ')}.`;
 }
 
 /** Returns the stored definition of a release. Rejects with `unavailable` if it was taken down meanwhile. */

@@ -86,7 +86,7 @@ export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
   if (invalid.length === 0) return takedowns;
   const lines = `${invalid.slice(0, 10).join(', ')}${invalid.length > 10 ? ', …' : ''}`;
   throw new KrmhubError('invalid-document', `${file} is corrupt: invalid lines ${lines}`, {
-    hint: 'Fix or remove these lines. Each line is a JSON event of GET /api/v1/revocations.',
+    hint: 'Fix or remove these lines. Each line is one takedown, as JSON.',
   });
 }
 

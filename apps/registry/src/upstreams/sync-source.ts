@@ -6,7 +6,9 @@ import { findSource } from '../store/find-record.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
 export interface SyncSourceDeps {
-  store: Pick<SnapshotStore, 'catalog'> & Pick<SourceStore, 'source'> & Pick<EventStore, 'lastEvent'>;
+  store: Pick<SnapshotStore, 'catalog' | 'catalogs'> &
+    Pick<SourceStore, 'source' | 'sources'> &
+    Pick<EventStore, 'lastEvent'>;
   refresher: Pick<CatalogRefresher, 'refreshNow'>;
   snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
 }
@@ -38,7 +40,7 @@ async function withinTime(
         'unavailable',
         `source ${source} of catalog ${catalog} is still syncing`,
         {
-          hint: 'Find the result with GET /api/v1/sources.',
+          hint: `See the result later: krmhub source list ${catalog}`,
         },
       );
       reject(error);

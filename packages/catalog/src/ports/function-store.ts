@@ -1,4 +1,4 @@
-import type { Digest, Takedown } from '@krmhub/schema';
+import type { Digest, FunctionName, Takedown } from '@krmhub/schema';
 import type {
   Event,
   FunctionChange,
@@ -22,6 +22,11 @@ export interface FunctionStore {
   allFunctions(): AsyncIterable<FunctionRecord>;
   /** Returns the number of functions. */
   countFunctions(): Promise<number>;
+  /**
+   * Returns at most five functions with a similar name, of this registry or of upstream catalogs, the most similar first.
+   * Linear in the number of functions.
+   */
+  nearFunctions(name: FunctionName): Promise<FunctionName[]>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
   /** Returns the definition of a release as unparsed JSON in normal form. */
   definitionJson(group: string, kind: string, release: string): Promise<Uint8Array | undefined>;

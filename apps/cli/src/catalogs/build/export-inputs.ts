@@ -8,7 +8,6 @@ import type { Io } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
-import { withCatalogHint } from '../../registry/catalog-name.js';
 import { connect, connectExport } from '../../registry/connection.js';
 import { findPin } from '../../trust/pinned-catalogs.js';
 import { catalogUrl, PinnedCatalogReader, reportUnverified } from '../../trust/registry-snapshot.js';
@@ -43,7 +42,7 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
   const folder = new InputsFolder(path.resolve(io.cwd, options.out));
   const progress = new Progress(io);
   const readSnapshot = async (serial: number): Promise<Uint8Array | undefined> => {
-    const get = async (at: string) => (await withCatalogHint(client.snapshotDocument(name, at))).bytes;
+    const get = async (at: string) => (await client.snapshotDocument(name, at)).bytes;
     if (pin === undefined) return get(String(serial));
     // As the newest one: a snapshot that is named by its serial may be of any age.
     const reader = new PinnedCatalogReader(io, client, name, pin, {});
@@ -154,7 +153,7 @@ async function waitForInputs(
   progress: Progress,
 ): Promise<{ inputs: CatalogInputs; entryLines: AsyncGenerator<Uint8Array> }> {
   for (let wait = 0; wait < WAITS; wait++) {
-    const found = await withCatalogHint(exporter.catalogInputs(name));
+    const found = await exporter.catalogInputs(name);
     if (found.inputs.settled) return found;
     await found.entryLines.return(undefined);
     await progress.show(`waiting for the snapshot of ${name}`);

@@ -3,7 +3,6 @@ import type { ComparedCatalog } from '@krmhub/catalog';
 import type { Digest, Snapshot } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { withCatalogHint } from '../../registry/catalog-name.js';
 import type { PinnedCatalogReader } from '../../trust/registry-snapshot.js';
 import { parseFunctions } from './read-catalog.js';
 
@@ -26,7 +25,7 @@ export async function chooseSnapshots(
   to: string | undefined,
 ): Promise<{ from: string; to: string; skipped: number[] }> {
   if (from !== undefined && to !== undefined) return { from, to, skipped: [] };
-  const { snapshots } = await withCatalogHint(client.snapshots(name, MAX_SNAPSHOTS));
+  const { snapshots } = await client.snapshots(name, MAX_SNAPSHOTS);
   const available = snapshots.filter(({ withdrawn }) => withdrawn === undefined);
   const [newest, earlier] = available;
   if (newest === undefined || (from === undefined && earlier === undefined)) {
@@ -55,7 +54,7 @@ export async function readSnapshot(
   pinned?: PinnedCatalogReader,
 ): Promise<{ side: SnapshotSide; catalog: ComparedCatalog }> {
   if (pinned !== undefined) return readPinnedSnapshot(client, name, reference, pinned);
-  const snapshot = await withCatalogHint(client.snapshot(name, reference));
+  const snapshot = await client.snapshot(name, reference);
   const { serial, digests, entries } = snapshot;
   const digest = digests['catalog.yaml'];
   const exact = reference.startsWith('sha256:');
@@ -85,7 +84,7 @@ async function readPinnedSnapshot(
   pinned: PinnedCatalogReader,
 ): Promise<{ side: SnapshotSide; catalog: ComparedCatalog }> {
   const { files, serial } = await pinned.read(async (at) => ({
-    'snapshot.json': (await withCatalogHint(client.snapshotDocument(name, at))).bytes,
+    'snapshot.json': (await client.snapshotDocument(name, at)).bytes,
     'catalog.json': (await client.catalogDocument(name, { snapshot: at, format: 'json' })).bytes,
   }));
   const where = `snapshot ${serial} of ${name}`;

@@ -13,8 +13,7 @@ export async function listSources(
   catalog: string | undefined,
   options: SourceOptions,
 ): Promise<void> {
-  const { withCatalogHint } = await import('../../registry/catalog-name.js');
-  const found = await withCatalogHint((await connect(io, options.registry)).sources(catalog));
+  const found = await (await connect(io, options.registry)).sources(catalog);
   const { printProblems, printSources } = await import('./print-sources.js');
   await printData(io, options.output, found, async () => {
     await printSources(io, found.sources);
@@ -29,9 +28,8 @@ export async function syncSources(
   wanted: readonly string[],
   options: SourceOptions,
 ): Promise<void> {
-  const { withCatalogHint } = await import('../../registry/catalog-name.js');
   const client = await connect(io, options.registry);
-  const known = (await withCatalogHint(client.sources(catalog))).sources.map(({ source }) => source);
+  const known = (await client.sources(catalog)).sources.map(({ source }) => source);
   const unknown = wanted.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new KrmhubError('not-found', `catalog ${catalog} has no source ${unknown.join(', ')}`, {
@@ -42,11 +40,11 @@ export async function syncSources(
     });
   }
   const names = wanted.length === 0 ? known : [...new Set(wanted)];
-  const before = (await withCatalogHint(client.catalog(catalog))).newest;
+  const before = (await client.catalog(catalog)).newest;
   const { pollSources } = await import('./poll-sources.js');
   const { sources, failed } = await pollSources(io, client, catalog, names);
   // The entries are in the catalog only after the next snapshot, so the command waits for it.
-  const newest = names.length === 0 ? before : (await withCatalogHint(client.cutCatalog(catalog))).newest;
+  const newest = names.length === 0 ? before : (await client.cutCatalog(catalog)).newest;
   const changed = newest?.serial !== before?.serial;
   const data = { sources, changed, ...(newest === undefined ? {} : { snapshot: newest }) };
   const { printSources } = await import('./print-sources.js');

@@ -127,7 +127,10 @@ async function pushLocalScripts(
   const { pushScripts } = await import('../../scripts/script-artifact.js');
   const { connectOci } = await import('../../registry/connect-oci.js');
   const url = new URL(registryUrl(io, registry));
-  const client = connectOci(io, progress, url.protocol === 'http:' ? [url.host] : []);
+  const client = connectOci(io, progress, {
+    plainHttp: url.protocol === 'http:' ? [url.host] : [],
+    registry: url.href,
+  });
   await pushScripts(io, client, scripts, progress);
 }
 

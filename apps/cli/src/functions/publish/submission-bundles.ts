@@ -32,7 +32,7 @@ export async function withBundles(
     throw new KrmhubError('usage', '--key cannot be combined with --keyless', { hint: 'Use one of them.' });
   }
   if (!signs && named.length === 0) return submissions;
-  const given = await Promise.all(named.map((name) => readBundleFile(io, name)));
+  const given = await Promise.all(named.map(async (name) => (await readBundleFile(io, name)).bytes));
   const bundled = submissions.map((submission) => ({ ...submission, bundles: given }));
   return signs ? sign(io, client, bundled, readme, options, progress) : bundled;
 }

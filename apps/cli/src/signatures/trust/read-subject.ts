@@ -10,6 +10,7 @@ import {
   TITLE,
   VERSION,
 } from '@krmhub/oci';
+import { parseFunctionRepository } from '@krmhub/oci/function-repository';
 import {
   canonicalRelease,
   DOCUMENT_LIMITS,
@@ -88,7 +89,7 @@ export async function readSubject(
     }
   }
   const [only] = definitions;
-  const repository = parseFunctionRepository(reference);
+  const repository = parseFunctionRepository(reference.repository);
   const release = findRelease(reference, [stored, named]);
   const manifests = [...new Map([stored, named].map((one) => [one.digest, one])).values()];
   const subject: Subject = {
@@ -174,14 +175,6 @@ function tooLargeReason(layer: Descriptor, isMain: boolean): string {
   const limit = isMain ? DOCUMENT_LIMITS.maxDefinitionBytes : DOCUMENT_LIMITS.maxCatalogBytes;
   const what = isMain ? 'definition' : `file ${fileName(layer)}`;
   return `its ${what} has ${layer.size} bytes; the limit is ${limit}`;
-}
-
-/** Parses the repository of a function in a krmhub registry: `functions/GROUP/KIND`. */
-export function parseFunctionRepository({
-  repository,
-}: Pick<Reference, 'repository'>): FunctionName | undefined {
-  const [, group, kind] = /^functions\/([^/]+)\/([^/]+)$/.exec(repository) ?? [];
-  return group === undefined || kind === undefined ? undefined : { group, kind };
 }
 
 function findRelease({ tag }: Reference, manifests: readonly StoredManifest[]): Subject['release'] {

@@ -88,7 +88,7 @@ async function judgeReference(
   options: VerifyOptions,
 ): Promise<{ digest: string; judged: JudgedArtifact }> {
   const progress = new Progress(io);
-  const client = connectOci(io, progress, options.plainHttp);
+  const client = connectOci(io, progress, options);
   try {
     const named = await client.manifest(reference);
     await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${named.digest}`));

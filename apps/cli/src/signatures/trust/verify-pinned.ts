@@ -18,11 +18,11 @@ export async function verifyByPin(
   io: Io,
   name: string,
   reference: Reference,
-  { plainHttp, output }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<boolean> {
   if ((await findPin(io, repositoryUrl(reference))) === undefined) return false;
   const progress = new Progress(io);
-  const client = connectOci(io, progress, plainHttp);
+  const client = connectOci(io, progress, options);
   try {
     const { digest } = await client.manifest(reference);
     await printLine(io, escapeControls(`resolved ${formatReference(reference)} to ${digest}`));
@@ -30,11 +30,11 @@ export async function verifyByPin(
     try {
       const pinned = await verifyPinnedArtifact(io, client, reference, digest);
       await progress.clear();
-      await printData(io, output, { ...artifact, verified: true, ...pinned }, async () => undefined);
+      await printData(io, options.output, { ...artifact, verified: true, ...pinned }, async () => undefined);
     } catch (error) {
       await progress.clear();
       if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
-      await printData(io, output, { ...artifact, verified: false }, async () => undefined);
+      await printData(io, options.output, { ...artifact, verified: false }, async () => undefined);
       throw error;
     }
   } finally {

@@ -231,7 +231,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
         : await standingSnapshot({ name, snapshot: query.from });
     if (from === undefined || to === undefined) {
       throw new KrmhubError('not-found', `catalog ${name} does not have two snapshots to compare`, {
-        hint: 'Set two existing snapshots with ?from= and ?to=.',
+        hint: 'Choose two snapshots on the page of the catalog.',
       });
     }
     const path = compareSnapshotsPath(name, { from: from.serial, to: to.serial });

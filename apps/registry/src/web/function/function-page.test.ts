@@ -155,7 +155,7 @@ describe('the page of a function', () => {
 
   it.each([
     ['/functions/example.com/Nothing', 404, 'Function example.com/Nothing not found'],
-    ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'Use one of the newest releases: 1.1.0, 1.0.0'],
+    ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'The newest releases are: 1.1.0, 1.0.0'],
     ['/functions/example.com/SetLabels/releases/latest', 400, 'is not a valid release'],
     ['/functions/nogroup/SetLabels', 400, 'is not a valid group'],
     ['/functions/example.com/SetLabels?versoin=v1', 400, 'did you mean &quot;version&quot;'],

@@ -88,7 +88,7 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
       fn.releases.find(({ release }) => compareReleases(release, to) < 0)?.release;
     if (from === undefined) {
       throw new KrmhubError('not-found', `${fn.group}/${fn.kind} has no release before ${to}`, {
-        hint: 'Set two releases with ?from= and ?to=.',
+        hint: 'Choose two releases on the page of the function.',
       });
     }
     if (query.from === undefined || query.to === undefined || fn.kind !== params.kind) {

@@ -43,6 +43,8 @@ export interface SearchColumns {
   published: Float64Array;
   /** Returns the number of functions up to this name. */
   ranksUpTo(group: string, kind: string): number;
+  /** Returns the names of all functions in order. */
+  names(): readonly { group: string; kind: string }[];
 }
 
 interface FunctionRow {
@@ -273,6 +275,10 @@ class Columns implements SearchColumns {
       this.order[at] = id;
       this.rank[id] = at;
     }
+  }
+
+  names(): readonly Name[] {
+    return this.#ordered;
   }
 
   ranksUpTo = (group: string, kind: string): number => {

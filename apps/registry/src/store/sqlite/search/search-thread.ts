@@ -1,5 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import type { SearchQuery } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
 import { handleCalls } from '../../../isolation/handle-calls.js';
 import { openReadConnection } from '../connection.js';
 import { searchRows } from './search.js';
@@ -7,7 +8,10 @@ import { searchRows } from './search.js';
 /** Searches a database that another thread writes. */
 const { file } = workerData as { file: string };
 const connection = openReadConnection(file);
-const { search } = searchRows(connection);
-handleCalls({ search: (query: SearchQuery) => search(query) });
+const { search, nearFunctions } = searchRows(connection);
+handleCalls({
+  search: (query: SearchQuery) => search(query),
+  nearFunctions: (name: FunctionName) => nearFunctions(name),
+});
 // Fills the columns before the first request.
 search({ limit: 1 }).catch(() => undefined);

@@ -1,11 +1,12 @@
 import { availableParallelism } from 'node:os';
-import type { SearchPage, SearchStore } from '@krmhub/catalog';
+import type { FunctionStore, SearchPage, SearchStore } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
 import { startWorker } from '../../../isolation/start-worker.js';
 import { Thread } from '../../../isolation/thread.js';
 import { SERVER_LIMITS } from '../../../limits.js';
 import type { Log } from '../../../log.js';
 
-export interface SearchThreads extends Pick<SearchStore, 'search'> {
+export interface SearchThreads extends Pick<SearchStore, 'search'>, Pick<FunctionStore, 'nearFunctions'> {
   close(): Promise<void>;
 }
 
@@ -21,11 +22,10 @@ export function startSearchThreads(file: string, log: Log): SearchThreads {
         log,
       }),
   );
+  const idle = () => threads.reduce((a, b) => (b.pending < a.pending ? b : a));
   return {
-    async search(query) {
-      const idle = threads.reduce((a, b) => (b.pending < a.pending ? b : a));
-      return (await idle.call('search', query)) as SearchPage;
-    },
+    search: async (query) => (await idle().call('search', query)) as SearchPage,
+    nearFunctions: async (name) => (await idle().call('nearFunctions', name)) as FunctionName[],
     async close() {
       await Promise.all(threads.map((thread) => thread.close()));
     },

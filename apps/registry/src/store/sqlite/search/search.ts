@@ -9,7 +9,15 @@
  * until the next change.
  */
 
-import type { SearchPage, SearchQuery, SearchResult, SearchStore, UpstreamOrigin } from '@krmhub/catalog';
+import type {
+  FunctionStore,
+  SearchPage,
+  SearchQuery,
+  SearchResult,
+  SearchStore,
+  UpstreamOrigin,
+} from '@krmhub/catalog';
+import { nearFunctions } from '@krmhub/catalog';
 import type { Replacement } from '@krmhub/schema';
 import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
 import { textQuery } from '../../../search/text.js';
@@ -47,7 +55,9 @@ interface ItemRow {
 }
 
 /** Searches full text with SQLite; filters, counts and orders in memory. */
-export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<SearchStore, 'search'> {
+export function searchRows(
+  connection: Pick<Connection, 'client' | 'read'>,
+): Pick<SearchStore, 'search'> & Pick<FunctionStore, 'nearFunctions'> {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
@@ -110,7 +120,11 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     return found;
   };
 
-  return { search: (query) => read(() => page(query)) };
+  return {
+    search: (query) => read(() => page(query)),
+    nearFunctions: (name) =>
+      read(() => nearFunctions(name, currentColumns().names()).map(({ group, kind }) => ({ group, kind }))),
+  };
 }
 
 function isUnfiltered(query: SearchQuery): boolean {

@@ -1,0 +1,136 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTest, type TestIo, type TestRegistry, testRegistry } from '../testing/command-line.js';
+import { writeKeyFiles } from '../testing/key-files.js';
+
+/** Commands that take an artifact by the name of its release. */
+
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
+const NAME = 'functions.example.com/SetLabels';
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-release-artifacts-'));
+let registry: TestRegistry;
+let host: string;
+let reference: string;
+
+const run = (args: readonly string[], env: Record<string, string> = registry.env): Promise<TestIo> =>
+  runTest(args, { cwd: folder, env: { HOME: folder, ...env } });
+
+async function succeeds(...args: string[]): Promise<TestIo> {
+  const io = await run(args);
+  expect(io.exitCode, `krmhub ${args.join(' ')}\n${io.err()}`).toBe(0);
+  return io;
+}
+
+beforeAll(async () => {
+  registry = await testRegistry();
+  ({ host } = new URL(registry.url));
+  reference = `${host}/functions/functions.example.com/setlabels`;
+  await writeKeyFiles(folder, 'krmhub', 'other');
+  await succeeds('publish', path.join(fixtures, 'set-labels'), '--allow-breaking');
+});
+afterAll(async () => {
+  await registry.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('GROUP/KIND[@RELEASE]', () => {
+  it('is signed and verified as its OCI artifact, which the commands print', async () => {
+    const signed = await succeeds('sign', `${NAME}@v1.0`, '--key', 'krmhub.key');
+    expect(signed.err()).toContain(`${NAME}@1.0.0 is ${reference}:1.0.0\n`);
+    const verified = await succeeds('verify', `${NAME}@1.0.0`, '--key', 'krmhub.pub', '-o', 'json');
+    expect(JSON.parse(verified.out())).toMatchObject({ artifact: `${reference}:1.0.0`, verified: true });
+    expect(verified.err()).toContain(`${NAME}@1.0.0 is ${reference}:1.0.0\n`);
+    expect((await run(['verify', `${NAME}@1.0.0`, '--key', 'other.pub'])).exitCode).toBe(4);
+    expect((await run(['verify', `${NAME}@1.1.0`, '--key', 'krmhub.pub'])).exitCode).toBe(4);
+  });
+
+  it('pulls the files of the release, by default of the newest that is not yanked', async () => {
+    const release = `${NAME}@2.0.0`;
+    await succeeds('pull', release, '--out', 'named');
+    await succeeds('pull', NAME, '--out', 'newest');
+    const definition = readFileSync(path.join(fixtures, 'set-labels/2.0.0.yaml'));
+    for (const out of ['named', 'newest']) {
+      expect(readdirSync(path.join(folder, out))).toEqual(['definition.yaml']);
+      expect(readFileSync(path.join(folder, out, 'definition.yaml'))).toEqual(definition);
+    }
+    await succeeds('yank', release, '--reason', 'broken');
+    const older = await succeeds('pull', NAME, '--out', 'older', '-o', 'json');
+    expect(JSON.parse(older.out())).toMatchObject({ reference: `${reference}:1.1.0` });
+    for (const one of ['1.0.0', '1.1.0']) await succeeds('yank', `${NAME}@${one}`, '--reason', 'broken');
+    const none = await run(['pull', NAME, '--out', 'none']);
+    expect([none.exitCode, none.err()]).toEqual([3, expect.stringContaining(`${NAME}@2.0.0`)]);
+    for (const one of ['1.0.0', '1.1.0', '2.0.0']) await succeeds('unyank', `${NAME}@${one}`);
+  });
+
+  it('uses the token for the registry of --registry', async () => {
+    const elsewhere = { KRMHUB_REGISTRY: 'http://localhost:9', KRMHUB_TOKEN: registry.token };
+    const args = ['copy', `${NAME}@1.1.0`, `${host}/mirror/set-labels:1.1.0`];
+    expect((await run(args, elsewhere)).exitCode).toBe(5);
+    const io = await run([...args, '--registry', registry.url], elsewhere);
+    expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining(`copied ${reference}:1.1.0 to`)]);
+  });
+
+  it('is refused if the registry does not have it', async () => {
+    for (const args of [['pull'], ['verify', '--key', 'krmhub.pub'], ['sign', '--key', 'krmhub.key']]) {
+      const io = await run([args[0]!, `${NAME}@9.0.0`, ...args.slice(1)]);
+      expect([io.exitCode, io.err()]).toEqual([3, expect.stringContaining('has no release 9.0.0')]);
+    }
+  });
+
+  it('is not a repository without a tag', async () => {
+    const io = await run(['pull', 'registry.example.com/catalog']);
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('neither a tag nor a digest')]);
+  });
+});
+
+describe('attach', () => {
+  it('adds a bundle to the newest release, and to an OCI artifact', async () => {
+    await succeeds('pull', `${NAME}@2.0.0`, '--out', '.', '--overwrite');
+    await succeeds('sign', 'definition.yaml', '--key', 'krmhub.key', '--release', '2.0.0');
+    const released = await succeeds('attach', 'definition.yaml.sigstore.json', NAME);
+    expect(released.err()).toContain(`${NAME}@2.0.0 is ${reference}:2.0.0\n`);
+    await succeeds('copy', `${NAME}@2.0.0`, `${host}/team/set-labels:2`, '--no-referrers');
+    expect((await run(['verify', `${host}/team/set-labels:2`, '--key', 'krmhub.pub'])).exitCode).toBe(4);
+    const attached = await succeeds(
+      ...['attach', 'definition.yaml.sigstore.json', `${host}/team/set-labels:2`, '-o', 'json'],
+    );
+    expect(JSON.parse(attached.out())).toMatchObject({ reference: `${host}/team/set-labels:2` });
+    await succeeds('verify', `${host}/team/set-labels:2`, '--key', 'krmhub.pub');
+  });
+
+  it('does not push a bundle for another manifest', async () => {
+    const io = await run(['attach', 'definition.yaml.sigstore.json', `${reference}:1.0.0`]);
+    expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('does not sign the manifest')]);
+    const swapped = await run(['attach', NAME, 'definition.yaml.sigstore.json']);
+    expect([swapped.exitCode, swapped.err()]).toEqual([2, expect.stringContaining('Swap the arguments')]);
+  });
+});
+
+describe('repo', () => {
+  it('lists repositories and tags', async () => {
+    const { repositories } = JSON.parse((await succeeds('repo', 'list', '-o', 'json')).out());
+    expect(repositories).toContain('functions/functions.example.com/setlabels');
+    expect((await succeeds('repo', 'list', host)).out()).toBe(`${repositories.join('\n')}\n`);
+    const tags = ['1.0.0', '1.1.0', '2.0.0'];
+    expect((await succeeds('repo', 'tags', NAME)).out()).toBe(`${tags.join('\n')}\n`);
+    const json = JSON.parse((await succeeds('repo', 'tags', reference, '-o', 'json')).out());
+    expect(json).toEqual({ repository: reference, tags });
+  });
+
+  it.each([
+    [['repo', 'list', 'localhost/x'], 2, 'krmhub repo tags localhost/x'],
+    [['repo', 'tags', 'localhost/x:1'], 2, 'has a tag or a digest'],
+    [['repo', 'tags', `${NAME}@1.0.0`], 2, 'Remove the release'],
+    [['repo', 'tags', 'setlabels'], 2, 'does not start with a registry host'],
+  ])('refuses %j', async (args, code, text) => {
+    const io = await run(args);
+    expect([io.exitCode, io.err()]).toEqual([code, expect.stringContaining(text)]);
+  });
+
+  it('reports a repository that does not exist', async () => {
+    expect((await run(['repo', 'tags', `${host}/none`])).exitCode).toBe(3);
+  });
+});
