@@ -103,6 +103,7 @@ suite('a user with a browser', () => {
     visit(
       '/functions/functions.example.com/SetLabels',
       async (page) => {
+        await page.getByRole('link', { name: /^Releases/ }).click();
         await page.getByRole('link', { name: 'Compare two releases' }).click();
         await page.getByLabel('From').selectOption('1.0.0');
         await page.getByLabel('To', { exact: true }).selectOption('2.0.0');

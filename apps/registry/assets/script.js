@@ -15,19 +15,41 @@ function announce(text) {
   }, 50);
 }
 
+/** Copies a text. @param {string} text @returns {Promise<boolean>} false if the browser does not permit it */
+async function copy(text) {
+  // Browsers have a clipboard API only on https and localhost.
+  if (navigator.clipboard === undefined) return copySelected(text);
+  return navigator.clipboard.writeText(text).then(
+    () => true,
+    () => copySelected(text),
+  );
+}
+
+/** Copies a text by selecting it in a field. @param {string} text */
+function copySelected(text) {
+  const before = /** @type {HTMLElement | null} */ (document.activeElement);
+  const field = document.createElement('textarea');
+  field.className = 'unseen';
+  field.value = text;
+  field.readOnly = true;
+  document.body.append(field);
+  field.select();
+  const copied = document.execCommand('copy');
+  field.remove();
+  before?.focus();
+  return copied;
+}
+
 /** Adds a copy button. @param {HTMLElement} snippet with its text in `code`, and its label in `data-copy` */
 function addCopyButton(snippet) {
   const code = snippet.querySelector('code');
-  if (code === null || navigator.clipboard === undefined) return;
+  if (code === null) return;
   const button = document.createElement('button');
   button.type = 'button';
   button.textContent = 'Copy';
   button.setAttribute('aria-label', `Copy: ${snippet.dataset.copy}`);
   button.addEventListener('click', async () => {
-    const copied = await navigator.clipboard.writeText(code.textContent ?? '').then(
-      () => true,
-      () => false,
-    );
+    const copied = await copy(code.textContent ?? '');
     button.textContent = copied ? 'Copied' : 'Not copied';
     announce(copied ? `Copied: ${snippet.dataset.copy}` : 'The browser does not permit copying');
     setTimeout(() => {
@@ -35,7 +57,9 @@ function addCopyButton(snippet) {
     }, 2000);
   });
   snippet.classList.add('copyable');
-  snippet.append(button);
+  const text = snippet.querySelector('pre');
+  if (text === null) snippet.append(button);
+  else snippet.insertBefore(button, text);
 }
 
 /**
@@ -168,6 +192,33 @@ for (const snippet of document.querySelectorAll('[data-copy]')) {
 for (const input of document.querySelectorAll('[data-suggestions]')) {
   addSuggestions(/** @type {HTMLInputElement} */ (input));
 }
+/** Follows a fragment of an earlier address to the tab that has it now, or chooses the part that it names. */
+function followFragment() {
+  let fragment = '';
+  try {
+    fragment = decodeURIComponent(location.hash.slice(1));
+  } catch {
+    // Not an encoded fragment of this site.
+  }
+  if (fragment === '') return;
+  const target = document.getElementById(fragment);
+  if (target instanceof HTMLLabelElement) {
+    target.click();
+    return;
+  }
+  const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (
+    document.querySelectorAll('.tabs a:not([aria-current])')
+  );
+  for (const link of links) {
+    const start = link.dataset.fragments;
+    if (link === target || (target === null && start !== undefined && fragment.startsWith(start))) {
+      location.replace(link.href + location.hash);
+      return;
+    }
+  }
+}
+followFragment();
+addEventListener('hashchange', followFragment);
 // Fills in the address of a registry that does not know its own.
 for (const element of document.querySelectorAll('[data-registry]')) {
   const { registry } = /** @type {HTMLElement} */ (element).dataset;

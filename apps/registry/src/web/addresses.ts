@@ -54,6 +54,34 @@ export function releasePath(name: { group: string; kind: string; release: string
   return `${functionPath(name)}/releases/${encodeURIComponent(name.release)}`;
 }
 
+/** Tabs of a function's page, in their order. Each has an address of its own. */
+export const FUNCTION_TABS = ['overview', 'configuration', 'releases', 'signatures', 'source'] as const;
+export type FunctionTab = (typeof FUNCTION_TABS)[number];
+
+/** Returns the path of a tab: of a release, or of the displayed one. All releases share the tab with their list. */
+export function functionTabPath(
+  { release, ...name }: { group: string; kind: string; release?: string | undefined },
+  tab: FunctionTab,
+): string {
+  if (tab === 'releases') return `${functionPath(name)}/releases`;
+  const of = release === undefined ? functionPath(name) : releasePath({ ...name, release });
+  return tab === 'overview' ? of : `${of}/${tab}`;
+}
+
+/** Returns the path of a page of a function's releases, after one of them. */
+export function functionReleasesPath(
+  name: { group: string; kind: string },
+  { after }: { after?: string | undefined } = {},
+): string {
+  return functionTabPath({ group: name.group, kind: name.kind }, 'releases') + queryOf({ after });
+}
+
+export const POLICIES = '/policies';
+
+export function policyPath(name: string): string {
+  return `${POLICIES}/${encodeURIComponent(name)}`;
+}
+
 export function compareReleasesPath(
   name: { group: string; kind: string },
   { from, to }: { from: string; to: string },
@@ -98,7 +126,7 @@ export function catalogFeedPath(name: string): string {
 }
 
 /** Omits absent and empty values. */
-function queryOf(parameters: Record<string, string | undefined>): string {
+function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams(
     Object.entries(parameters).filter((entry): entry is [string, string] => (entry[1] ?? '') !== ''),
   ).toString();

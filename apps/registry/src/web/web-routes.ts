@@ -22,6 +22,7 @@ import {
 } from './function/function-routes.js';
 import { HOME_ROUTES, type HomeDeps, homeRoutes } from './home/home-routes.js';
 import { OPERATE_ROUTES, type OperateDeps, operateRoutes } from './operate/operate-routes.js';
+import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './policy/policy-routes.js';
 import { REFERENCE_ROUTES, type ReferenceDeps, referenceRoutes } from './reference/reference-routes.js';
 import { SEARCH_ROUTES, type SearchPageDeps, searchRoutes } from './search/search-routes.js';
 
@@ -31,6 +32,7 @@ export type WebDeps = HomeDeps &
   FeedDeps &
   SearchPageDeps &
   CatalogPageDeps &
+  PolicyPageDeps &
   DiscoveryDeps &
   BadgeDeps &
   ReferenceDeps &
@@ -46,6 +48,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...REFERENCE_ROUTES,
   ...SEARCH_ROUTES,
   ...CATALOG_PAGE_ROUTES,
+  ...POLICY_PAGE_ROUTES,
   ...DISCOVERY_ROUTES,
   ...OPERATE_ROUTES,
 };
@@ -60,6 +63,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   referenceRoutes(app, deps);
   searchRoutes(app, deps);
   catalogPageRoutes(app, deps);
+  policyPageRoutes(app, deps);
   discoveryRoutes(app, deps);
   operateRoutes(app, deps);
 }

@@ -59,7 +59,7 @@ export function Banners({ view }: { view: FunctionView }) {
         </Banner>
       )}
       {isShown || release.yanked !== undefined || release.deprecated !== undefined ? null : (
-        <Banner title={`This is not the newest release: ${shown} is newer newer`}>
+        <Banner title={`This is not the newest release: ${shown} is newer`}>
           <p>Go to {other}.</p>
         </Banner>
       )}

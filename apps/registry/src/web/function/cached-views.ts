@@ -4,6 +4,7 @@ import {
   compareDefinitions,
   functionUsage,
   type ReleaseHead,
+  toYaml,
   type Usage,
 } from '@krmhub/catalog';
 import {
@@ -12,6 +13,7 @@ import {
   describeConfig,
   type FunctionDefinition,
   type FunctionVersion,
+  type JsonObject,
 } from '@krmhub/schema';
 import type { DeriveDeps } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
@@ -25,6 +27,16 @@ export interface VersionView {
   description: ConfigDescription;
   usage: Usage;
 }
+
+/** The beginning of a definition. */
+export interface DefinitionText {
+  text: string;
+  lines: number;
+  isCut: boolean;
+}
+
+/** Maximum number of characters of a definition that a page shows. */
+const MAX_SHOWN_TEXT = 64_000;
 
 /** Caches what pages derive from definitions, READMEs, and scripts: it is costly, and depends only on their bytes. */
 export class CachedViews {
@@ -69,6 +81,23 @@ export class CachedViews {
         ? {}
         : { changes: compareDefinitions(...definitions) };
     }).changes;
+  }
+
+  /** Returns the text of a definition: the exact bytes of a release, or the entry that a catalog serves as YAML. */
+  async text(digest: Digest, definition: FunctionDefinition, isEntry: boolean): Promise<DefinitionText> {
+    const name = `text ${digest}`;
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return cached.value as DefinitionText;
+    const bytes = isEntry ? undefined : await this.#blobs.get(digest);
+    if (bytes === undefined && !isEntry) throw new Error(`the blob ${digest} is missing`);
+    return this.#cached(name, () => {
+      const whole =
+        bytes === undefined ? toYaml(definition as unknown as JsonObject) : new TextDecoder().decode(bytes);
+      const isCut = whole.length > MAX_SHOWN_TEXT;
+      const end = whole.lastIndexOf('\n', MAX_SHOWN_TEXT);
+      const text = isCut ? whole.slice(0, end < 0 ? MAX_SHOWN_TEXT : end) : whole.trimEnd();
+      return { text, lines: text.split('\n').length, isCut };
+    });
   }
 
   async readme(digest: Digest): Promise<RenderedMarkdown> {

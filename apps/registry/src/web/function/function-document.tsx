@@ -2,7 +2,7 @@ import { fillPath } from '@krmhub/api/paths';
 import type { FunctionRecord, ReleaseHead, SigningPolicy } from '@krmhub/catalog';
 import { type Derivation, type DeriveDeps, oncePerThread } from '../../derive/derivation.js';
 import { readDefinition } from '../../derive/stored-definition.js';
-import { compareReleasesPath, functionFeedPath, functionPath } from '../addresses.js';
+import { compareReleasesPath, type FunctionTab, functionFeedPath, functionTabPath } from '../addresses.js';
 import { readAssets } from '../assets.js';
 import { renderPage } from '../page-response.js';
 import { createSite, type Site } from '../site.js';
@@ -23,33 +23,38 @@ export const FUNCTION_DOCUMENT: Derivation<{
   policies: readonly SigningPolicy[];
   /** Whether the address names the release. */
   ofRelease: boolean;
+  tab: FunctionTab;
+  /** The last release of the previous page of releases. */
+  after?: string;
   isIndexed: boolean;
 }> = {
   name: 'function-page',
-  async derive(deps, { reading, script, policies, ofRelease, isIndexed }) {
-    const view = await readView(deps, reading, script);
+  async derive(deps, { reading, script, policies, ofRelease, tab, after, isIndexed }) {
+    const view = {
+      ...(await readView(deps, { reading, script, tab })),
+      ...(ofRelease && reading.known !== undefined ? { asked: reading.known.release.release } : {}),
+    };
     const { name, known, definition } = view;
     const title = `${name.group}/${name.kind}`;
     return renderPage(siteOf(deps), {
       head: {
-        title: ofRelease ? `${title} ${known?.release.release}` : title,
+        title: `${ofRelease ? `${title} ${known?.release.release}` : title}${tab === 'overview' ? '' : `: ${tab}`}`,
         description: definition.description,
-        path: functionPath(name),
+        path: functionTabPath(name, tab),
         section: 'functions',
         isIndexed,
         ...(known === undefined
           ? {}
           : { feeds: [{ title: `Releases of ${title}`, path: functionFeedPath(name) }] }),
       },
-      body: <FunctionPage view={view} policies={policies} />,
+      body: <FunctionPage view={view} policies={policies} tab={tab} after={after} />,
     });
   },
 };
 
 async function readView(
   deps: DeriveDeps,
-  reading: FunctionReading,
-  script: StoredScript | undefined,
+  { reading, script, tab }: { reading: FunctionReading; script: StoredScript | undefined; tab: FunctionTab },
 ): Promise<FunctionView> {
   const views = viewsOf(deps);
   const { known, name, stored, version: shown } = reading;
@@ -65,6 +70,7 @@ async function readView(
     ...(known && { known: { ...known, ...(await readReadme(views, known.release)) } }),
     version: views.version(digest, definition, version, schemaUrl),
     ...(script && { script: await views.script(script) }),
+    ...(tab === 'source' && { text: await views.text(digest, definition, 'entry' in stored) }),
   };
 }
 

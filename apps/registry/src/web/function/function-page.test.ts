@@ -91,27 +91,72 @@ describe('the page of a function', () => {
     await publish('SetLabels', '1.1.0', { readme: '# Set labels\n\nSee [usage](#usage).\n\n## Usage\n' });
   });
 
-  it('shows use, configuration, runtime, signature, README and releases in this order', async () => {
+  it('shows signature, access, and what runs first, then the README, then how to use it', async () => {
     const { status, text, headers } = await page('/functions/example.com/SetLabels');
     expect(status).toBe(200);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expectWhole(text);
-    const order = ['use', 'config', 'runtime', 'signatures', 'readme', 'releases', 'about'];
-    const positions = order.map((id) => text.indexOf(`id="${id}"`));
+    const order = ['>Signature<', '>May touch<', '>Runs<', 'id="readme"', 'id="use"', 'id="about"'];
+    const positions = order.map((part) => text.indexOf(part));
     expect(positions.every((position) => position > 0)).toBe(true);
     expect(positions).toEqual([...positions].sort((a, b) => a - b));
-    expect(text).toContain('id="field-labels"');
-    expect(text).toContain('map of &lt;key&gt;: string');
     expect(text).toContain('id="readme-usage"');
     expect(text).toContain(`registry.example.com/setlabels@sha256:${'a'.repeat(64)}`);
     expect(text).toContain('krmhub pull');
-    const head = text.slice(0, text.indexOf('id="use"'));
-    expect(head).toMatch(/href="#signatures">Signature<\/a> <span[^>]*>not signed</);
-    expect(head).toMatch(/href="#runtime">May touch<\/a> <span[^>]*>only its input</);
-    expect(text).toContain('/functions/example.com/SetLabels/compare?from=1.0.0&amp;to=1.1.0');
+    expect(text).toMatch(/>Signature<\/a><\/dt><dd><span[^>]*>not signed</);
+    expect(text).toMatch(/>May touch<\/a><\/dt><dd><span[^>]*>only its input</);
+    expect(text).toMatch(/>Runs<\/a><\/dt><dd>.*>pinned<\/span> <code[^>]*title="sha256:a{64}"/);
     expect(text).toContain('href="/catalogs/default"');
     expect(text).toContain('/functions/example.com/SetLabels/releases.atom');
     expect(text).not.toContain('name="robots"');
+  });
+
+  it('warns of a tag that can move, also where the release is signed', async () => {
+    await publish('Moves', '1.0.0', {
+      text: definitionText({ kind: 'Moves', release: '1.0.0' }).replace(/^ *sha256:.*\n/m, ''),
+    });
+    expect((await page('/functions/example.com/Moves')).text).toMatch(
+      /label-warning">tag v1.0.0 can move<\/span>/,
+    );
+  });
+
+  it.each([
+    ['configuration', 'id="field-labels"'],
+    ['releases', '/functions/example.com/SetLabels/compare?from=1.0.0&amp;to=1.1.0'],
+    ['signatures', 'krmhub verify'],
+    ['source', 'apiVersion: config.kubernetes.io/v1alpha1'],
+  ])('has a tab %s with an address of its own, to which old fragments lead', async (tab, content) => {
+    const { status, text } = await page(`/functions/example.com/SetLabels/${tab}`);
+    expect(status).toBe(200);
+    expectWhole(text);
+    expect(text).toContain(content);
+    expect(text.match(/aria-current="page">[^<]*/g)).toContain(
+      `aria-current="page">${tab[0]!.toUpperCase()}${tab.slice(1)}${tab === 'releases' ? ' ' : ''}`,
+    );
+    expect(text).not.toContain('id="use"');
+    const overview = (await page('/functions/example.com/SetLabels')).text;
+    const fragment = { configuration: 'config', source: 'runtime' }[tab] ?? tab;
+    expect(overview).toMatch(
+      new RegExp(`<a href="/functions/example.com/SetLabels/${tab}" id="${fragment}"`),
+    );
+    // A release has the same tabs; the list of releases is one for all.
+    const release = await page(`/functions/example.com/setlabels/releases/v1/${tab}`);
+    const right = `/functions/example.com/SetLabels/releases/1.0.0/${tab}`;
+    if (tab === 'releases') expect(release.status).toBe(404);
+    else expect([release.status, release.headers.get('location')]).toEqual([302, right]);
+  });
+
+  it('shows many releases page by page', async () => {
+    for (let patch = 0; patch < 32; patch += 1) await publish('Many', `1.0.${patch}`);
+    const first = (await page('/functions/example.com/Many/releases')).text;
+    expect(first.match(/<th scope="row">/g)).toHaveLength(30);
+    expect(first).toContain('href="/functions/example.com/Many/releases?after=1.0.2" rel="next"');
+    const second = (await page('/functions/example.com/Many/releases?after=1.0.2')).text;
+    expect(second.match(/<th scope="row">/g)).toHaveLength(2);
+    expect(second).toContain('compare?from=1.0.0&amp;to=1.0.1');
+    expect(second).toContain('rel="first"');
+    expect(second).toContain('content="noindex"');
+    expectWhole(second);
   });
 
   it('redirects every spelling of its name to one URL', async () => {
@@ -131,11 +176,13 @@ describe('the page of a function', () => {
   it('of a release links to the newest one, and is not indexed', async () => {
     const { text } = await page('/functions/example.com/SetLabels/releases/1.0.0');
     expectWhole(text);
-    expect(text).toContain('This is not the newest release: 1.1.0 is newer newer');
+    expect(text).toContain('This is not the newest release: 1.1.0 is newer');
     expect(text).toContain('go to newest, 1.1.0');
     expect(text).toContain('published without a README');
     expect(text).toContain('<meta name="robots" content="noindex"/>');
-    expect(text).toContain('registry.example.com/setlabels:v1.0.0');
+    const source = (await page('/functions/example.com/SetLabels/releases/1.0.0/source')).text;
+    expect(source).toContain('registry.example.com/setlabels:v1.0.0');
+    expect(source).toContain('href="/functions/example.com/SetLabels/releases/1.0.0/configuration"');
   });
 
   it('shows one API version, and links to the others', async () => {
@@ -143,9 +190,11 @@ describe('the page of a function', () => {
     await publish('TwoVersions', '1.0.0', {
       text: definitionText({ kind: 'TwoVersions', release: '1.0.0', versions }),
     });
-    const first = await page('/functions/example.com/TwoVersions');
-    expect(first.text).toContain('href="/functions/example.com/TwoVersions?version=v1beta1#config"');
-    const other = await page('/functions/example.com/TwoVersions?version=v1beta1');
+    const first = await page('/functions/example.com/TwoVersions/configuration');
+    const path = '/functions/example.com/TwoVersions/configuration?version=v1beta1';
+    expect(first.text).toContain(`href="${path}"`);
+    const other = await page(path);
+    expect(other.text).toContain('href="/functions/example.com/TwoVersions?version=v1beta1"');
     expect(other.text).toContain('apiVersion: example.com/v1beta1');
     expect(other.text).toContain('content="noindex"');
     const none = await page('/functions/example.com/TwoVersions?version=v7');
@@ -198,7 +247,7 @@ describe('the lifecycle of a release', () => {
     const gone = await page('/functions/example.com/Marked/releases/1.2.0');
     expect(gone.status).toBe(410);
     expect(gone.text).toContain('holds a password');
-    const left = (await page('/functions/example.com/Marked')).text;
+    const left = (await page('/functions/example.com/Marked/releases')).text;
     expect(left).toContain('Taken down');
     expect(left).toContain('<strong>1.3.0</strong>');
   });
@@ -269,9 +318,13 @@ describe('hostile text', () => {
     });
     const readme = `# <script>\n[a](javascript:alert(1)) \u202e ${SCRIPT} ![x](https://evil.example/x.png)`;
     await publish('Hostile', '1.0.0', { text: yaml, readme });
-    const { status, text } = await page('/functions/example.com/Hostile');
-    expect(status).toBe(200);
-    expectWhole(text);
+    const tabs = ['', '/configuration', '/releases', '/signatures', '/source'];
+    const pages = await Promise.all(tabs.map((tab) => page(`/functions/example.com/Hostile${tab}`)));
+    const text = pages.map((one) => one.text).join('');
+    for (const one of pages) {
+      expect(one.status).toBe(200);
+      expectWhole(one.text);
+    }
     expect(text).not.toContain('<script>');
     expect(text).not.toContain('\u202e');
     expect(text).toContain('&lt;script&gt;');
@@ -296,8 +349,8 @@ describe('signatures', () => {
       { definition, manifest },
     );
     await publish('Signed', '1.0.0', { bundle: await signedBy(key, statement) });
-    const before = (await page('/functions/example.com/Signed')).text;
-    const atTop = (text: string) => /href="#signatures">Signature<\/a>(.*?)<\/li>/s.exec(text)![1]!;
+    const before = (await page('/functions/example.com/Signed/signatures')).text;
+    const atTop = (text: string) => />Signature<\/a><\/dt><dd>(.*?)<\/dd>/s.exec(text)![1]!;
     const by = `the key ${key.fingerprint}`;
     expect(atTop(before)).toContain('>signed</span>');
     expect(before).toContain(`Signed by ${by}; no registry policy covers the release.`);
@@ -309,10 +362,11 @@ describe('signatures', () => {
         headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
       });
     expect((await put(policy([key]))).status).toBe(200);
-    const trusted = (await page('/functions/example.com/Signed')).text;
+    const trusted = (await page('/functions/example.com/Signed/signatures')).text;
     expect(trusted).toContain(`Verified as ${by} by the registry policy team.`);
     expect(atTop(trusted)).toContain('>verified</span>');
     expect(atTop(trusted)).toContain(key.fingerprint);
+    expect(atTop(trusted)).toContain('<a href="/policies/team">policy team</a>');
     expect(trusted).toMatch(/krmhub verify .*functions\/example\.com\/signed:1\.0\.0 --key KEY\.pub/s);
     expect((await put(policy([key], { signer: 'revoked: stolen' }))).status).toBe(200);
     const revoked = (await page('/functions/example.com/Signed')).text;

@@ -1,62 +1,99 @@
-import { fillPath } from '@krmhub/api/paths';
 import type { SigningPolicy } from '@krmhub/catalog';
-import { functionPath, releasePath } from '../addresses.js';
+import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
+import { type Tab, Tabs } from '../parts/tabs.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { AboutSection } from './about-section.js';
 import { Banners } from './banners.js';
-import { ConfigFields } from './config-section.js';
+import { ConfigTab } from './config-tab.js';
 import type { FunctionView } from './read-function.js';
 import { ReadmeSection } from './readme-section.js';
 import { ReleasesSection } from './releases-section.js';
 import { RuntimeSection } from './runtime-section.js';
 import { SignatureSection } from './signature-section.js';
+import { SourceSection } from './source-section.js';
 import { Summary } from './summary.js';
 import { UseSection } from './use-section.js';
 
-export function FunctionPage({ view, policies }: { view: FunctionView; policies: readonly SigningPolicy[] }) {
-  const isYanked = view.known?.release.yanked !== undefined;
+export interface FunctionPageProps {
+  view: FunctionView;
+  policies: readonly SigningPolicy[];
+  tab: FunctionTab;
+  /** The last release of the previous page of releases. */
+  after?: string | undefined;
+}
+
+export function FunctionPage({ view, policies, tab, after }: FunctionPageProps) {
   return (
-    <div class="function">
+    <div class={tab === 'overview' ? 'function' : 'function function-tab'}>
       <div class="function-head">
         <Banners view={view} />
-        <Header view={view} />
-        <nav class="contents" aria-label="On this page">
-          <ul>
-            {isYanked ? null : <ContentsEntry to="use" name="Use it" />}
-            <ContentsEntry to="config" name="Configuration" />
-            <ContentsEntry to="runtime" name="Runtime" />
-            <ContentsEntry to="signatures" name="Signatures" />
-            <ContentsEntry to="readme" name="README" />
-            <ContentsEntry to="releases" name="Releases" />
-            <ContentsEntry to="about" name="About" />
-          </ul>
-        </nav>
+        <Header view={view} isOverview={tab === 'overview'} />
+        <Tabs label={`Pages of ${view.name.kind}`} tabs={tabs(view, tab)} />
       </div>
       <div class="function-main">
-        {isYanked ? null : <UseSection view={view} />}
-        <ConfigSection view={view} />
-        <RuntimeSection version={view.version.version} script={view.script} />
-        <SignatureSection view={view} />
-        <ReadmeSection view={view} />
-        <ReleasesSection view={view} policies={policies} />
+        {tab === 'overview' ? <Overview view={view} /> : null}
+        {tab === 'configuration' ? <ConfigTab view={view} /> : null}
+        {tab === 'releases' ? <ReleasesSection view={view} policies={policies} after={after} /> : null}
+        {tab === 'signatures' ? <SignatureSection view={view} /> : null}
+        {tab === 'source' ? (
+          <>
+            <RuntimeSection version={view.version.version} script={view.script} />
+            <SourceSection view={view} />
+          </>
+        ) : null}
       </div>
-      <AboutSection view={view} />
+      {tab === 'overview' ? <AboutSection view={view} /> : null}
     </div>
   );
 }
 
-function ContentsEntry({ to, name }: { to: string; name: string }) {
+function Overview({ view }: { view: FunctionView }) {
   return (
-    <li>
-      <a href={`#${to}`}>{name}</a>
-    </li>
+    <>
+      <ReadmeSection view={view} />
+      {view.known?.release.yanked === undefined ? <UseSection view={view} /> : null}
+    </>
   );
 }
 
-function Header({ view }: { view: FunctionView }) {
+const TITLES: Record<FunctionTab, string> = {
+  overview: 'Overview',
+  configuration: 'Configuration',
+  releases: 'Releases',
+  signatures: 'Signatures',
+  source: 'Source',
+};
+
+/** Sections that the page of a function had before it had tabs. */
+const FRAGMENTS: Partial<Record<FunctionTab, string>> = {
+  configuration: 'config',
+  releases: 'releases',
+  signatures: 'signatures',
+  source: 'runtime',
+};
+
+/** A chosen API version stays chosen. */
+function tabs({ name, asked, releases, version, versions }: FunctionView, current: FunctionTab): Tab[] {
+  const { name: shown } = version.version;
+  const query = shown === versions[0] ? '' : `?${new URLSearchParams({ version: shown })}`;
+  return FUNCTION_TABS.map((tab) => ({
+    title: TITLES[tab],
+    path: functionTabPath({ ...name, release: asked }, tab) + (tab === 'releases' ? '' : query),
+    isCurrent: tab === current,
+    ...(tab === 'releases' && releases.length > 0 ? { count: releases.length } : {}),
+    ...(current === 'overview' ? { fragment: FRAGMENTS[tab] } : {}),
+    ...(current === 'overview' && tab === 'configuration' ? { fragmentPrefix: 'field-' } : {}),
+  }));
+}
+
+/** Maximum number of characters of the description. */
+const MAX_DESCRIPTION = 2_000;
+const MAX_DESCRIPTION_OF_TAB = 300;
+
+function Header({ view, isOverview }: { view: FunctionView; isOverview: boolean }) {
   const { name, definition, known, version } = view;
   const { at } = useSite();
   const isShown = known?.release.release === known?.shown;
@@ -72,7 +109,7 @@ function Header({ view }: { view: FunctionView }) {
         </h1>
       </div>
       <p class="lead">
-        <Text value={definition.description} max={2_000} />
+        <Text value={definition.description} max={isOverview ? MAX_DESCRIPTION : MAX_DESCRIPTION_OF_TAB} />
       </p>
       <ul class="function-facts">
         <li>
@@ -104,58 +141,5 @@ function Header({ view }: { view: FunctionView }) {
       </ul>
       <Summary view={view} />
     </header>
-  );
-}
-
-function ConfigSection({ view: { name, known, version, versions } }: { view: FunctionView }) {
-  const { at } = useSite();
-  const { description } = version;
-  const path =
-    known === undefined || known.release.release === known.shown
-      ? functionPath(name)
-      : releasePath({ ...name, release: known.release.release });
-  // The schema URL has the newest release with this API version; for other releases, the definition has the schema.
-  const schema =
-    known === undefined || known.release.release === known.shown
-      ? at(fillPath('functionConfigSchema', { ...name, version: version.version.name }))
-      : at(fillPath('definition', { ...name, release: known.release.release }));
-  return (
-    <section aria-labelledby="config">
-      <h2 id="config">Configuration</h2>
-      {versions.length < 2 ? null : (
-        <nav class="versions" aria-label="API versions">
-          <ul>
-            {versions.slice(0, 20).map((one) => (
-              <li>
-                <a
-                  href={at(`${path}?${new URLSearchParams({ version: one })}#config`)}
-                  aria-current={one === version.version.name ? 'true' : undefined}
-                >
-                  {one}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </nav>
-      )}
-      <p>
-        <code>
-          <Text value={`apiVersion: ${description.apiVersion}`} />
-        </code>
-        , <code>kind: {description.kind}</code>
-        {version.version.configMap === true
-          ? '. The function also accepts a ConfigMap with its settings under data'
-          : ''}
-        . {description.description === undefined ? null : <Text value={description.description} />}
-      </p>
-      <ConfigFields description={description} schema={schema} />
-      <p>
-        <a href={schema}>
-          {known === undefined || known.release.release === known.shown
-            ? 'JSON Schema, for editors'
-            : 'The definition, with the schema'}
-        </a>
-      </p>
-    </section>
   );
 }

@@ -4,7 +4,7 @@ import { displayedRelease, findPredecessor } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { findFunction, findReleaseHead } from '../../store/find-record.js';
-import { compareReleasesPath, functionPath, releasePath } from '../addresses.js';
+import { compareReleasesPath, type FunctionTab, functionTabPath } from '../addresses.js';
 import { derivedPageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
@@ -16,6 +16,23 @@ import { readFunction } from './read-function.js';
 const name = z.object({ group: parameters.Group, kind: parameters.Kind });
 const ofVersion = z.object({ version: parameters.ApiVersion.optional() });
 const page = { 200: { description: 'A page' } };
+/** Tabs that a release has too. */
+const TABS = ['configuration', 'signatures', 'source'] as const;
+
+const tabRoute = (tab: (typeof TABS)[number]) =>
+  createRoute({
+    method: 'get',
+    path: `/functions/{group}/{kind}/${tab}`,
+    request: { params: name, query: ofVersion },
+    responses: page,
+  });
+const releaseTabRoute = (tab: (typeof TABS)[number]) =>
+  createRoute({
+    method: 'get',
+    path: `/functions/{group}/{kind}/releases/{release}/${tab}`,
+    request: { params: name.extend({ release: parameters.ReleaseName }), query: ofVersion },
+    responses: page,
+  });
 
 export const FUNCTION_PAGE_ROUTES = {
   functionPage: createRoute({
@@ -30,6 +47,18 @@ export const FUNCTION_PAGE_ROUTES = {
     request: { params: name.extend({ release: parameters.ReleaseName }), query: ofVersion },
     responses: page,
   }),
+  configurationPage: tabRoute('configuration'),
+  signaturesPage: tabRoute('signatures'),
+  sourcePage: tabRoute('source'),
+  releasesPage: createRoute({
+    method: 'get',
+    path: '/functions/{group}/{kind}/releases',
+    request: { params: name, query: z.object({ after: parameters.ReleaseName.optional() }) },
+    responses: page,
+  }),
+  configurationOfReleasePage: releaseTabRoute('configuration'),
+  signaturesOfReleasePage: releaseTabRoute('signatures'),
+  sourceOfReleasePage: releaseTabRoute('source'),
   comparePage: createRoute({
     method: 'get',
     path: '/functions/{group}/{kind}/compare',
@@ -47,35 +76,51 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
   const { site, store, trust, derived } = deps;
 
   servePage(app, FUNCTION_PAGE_ROUTES.functionPage, {}, (c, { params, query }) =>
-    response(c, { ...params, ...query }, functionPath(params)),
+    response(c, { ...params, ...query }, 'overview'),
   );
   servePage(app, FUNCTION_PAGE_ROUTES.releasePage, {}, (c, { params, query }) =>
-    response(c, { ...params, ...query }, releasePath(params)),
+    response(c, { ...params, ...query }, 'overview'),
   );
+  servePage(app, FUNCTION_PAGE_ROUTES.releasesPage, {}, (c, { params, query: { after } }) =>
+    response(c, { ...params, after }, 'releases'),
+  );
+  for (const tab of TABS) {
+    servePage(app, FUNCTION_PAGE_ROUTES[`${tab}Page`], {}, (c, { params, query }) =>
+      response(c, { ...params, ...query }, tab),
+    );
+    servePage(app, FUNCTION_PAGE_ROUTES[`${tab}OfReleasePage`], {}, (c, { params, query }) =>
+      response(c, { ...params, ...query }, tab),
+    );
+  }
 
   async function response(
     c: RegistryContext,
-    wanted: { group: string; kind: string; release?: string; version?: string | undefined },
-    asked: string,
+    wanted: {
+      group: string;
+      kind: string;
+      release?: string;
+      version?: string | undefined;
+      after?: string | undefined;
+    },
+    tab: FunctionTab,
   ): Promise<Response> {
-    const { version, ...rest } = wanted;
+    const { version, after, ...rest } = wanted;
     const reading = await readFunction(deps, version === undefined ? rest : { ...rest, version });
-    const { name } = reading;
-    const right =
-      wanted.release === undefined ? functionPath(name) : releasePath({ ...name, release: wanted.release });
+    const right = functionTabPath({ ...reading.name, release: wanted.release }, tab);
     // Kinds and releases have one canonical spelling, and pages one URL.
-    if (right !== asked || decodeURI(c.req.path) !== decodeURI(right)) {
+    if (right !== functionTabPath(rest, tab) || decodeURI(c.req.path) !== decodeURI(right)) {
       return c.redirect(site.at(right) + new URL(c.req.url).search, 302);
     }
     const ofRelease = wanted.release !== undefined;
-    const isIndexed = !ofRelease && version === undefined;
-    const script = await findScript(c, deps, reading);
+    const script = tab === 'source' ? await findScript(c, deps, reading) : undefined;
     return derivedPageResponse(c, derived, FUNCTION_DOCUMENT, {
       reading,
       ...(script && { script }),
       policies: trust.policies,
       ofRelease,
-      isIndexed,
+      tab,
+      ...(after === undefined ? {} : { after }),
+      isIndexed: !ofRelease && version === undefined && after === undefined,
     });
   }
 

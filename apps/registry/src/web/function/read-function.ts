@@ -22,7 +22,8 @@ import type { SigningTrust } from '../../publish/signing-trust.js';
 import type { FindHeadStore } from '../../store/find-record.js';
 import { findFunction, findReleaseHead, takenDownError } from '../../store/find-record.js';
 import type { RenderedMarkdown } from '../markdown.js';
-import type { VersionView } from './cached-views.js';
+import type { DefinitionText, VersionView } from './cached-views.js';
+import { type ReadOriginsStore, readOrigins, type UpstreamOriginView } from './read-origins.js';
 import { releaseVerdict, type SignatureState, signatureStates } from './signature-states.js';
 import type { ScriptView } from './view-script.js';
 
@@ -41,6 +42,8 @@ export interface FunctionReading {
   takedowns: Takedown[];
   catalogs: CatalogMembership[];
   entries: ServedEntry[];
+  /** Of a function that only upstream catalogs have. */
+  origins: UpstreamOriginView[];
   /** Name of the displayed API version. */
   version: string;
   /** Names of all API versions, the preferred one first. */
@@ -54,6 +57,10 @@ export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'>
   version: VersionView;
   /** The script of the version, if the registry has it. */
   script?: ScriptView;
+  /** The text of the definition, for the tab that shows it. */
+  text?: DefinitionText;
+  /** The release that the address of the page names. */
+  asked?: string;
 }
 
 export interface KnownRelease {
@@ -81,7 +88,8 @@ const MAX_REFERRERS = 20;
 export interface ReadFunctionDeps {
   store: FindHeadStore &
     Pick<SnapshotStore, 'catalogsContaining' | 'latestEntryRows'> &
-    Pick<ManifestStore, 'manifestDescriptor' | 'referrers'>;
+    Pick<ManifestStore, 'manifestDescriptor' | 'referrers'> &
+    ReadOriginsStore;
   trust: Pick<SigningTrust, 'policies'>;
 }
 
@@ -121,6 +129,7 @@ export async function readFunction(
     takedowns,
     catalogs: await readMemberships(deps, name),
     entries,
+    origins: known === undefined ? await readOrigins(store, entries) : [],
     ...pickVersion(name, versions, wanted.version),
   };
 }

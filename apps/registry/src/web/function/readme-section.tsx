@@ -2,24 +2,24 @@ import { fillPath } from '@krmhub/api/paths';
 import { isSound } from '@krmhub/catalog';
 import { raw } from 'hono/html';
 import { Label } from '../parts/label.js';
+import { ExternalLink } from '../parts/text.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
 
-export function ReadmeSection({ view: { name, known } }: { view: FunctionView }) {
+export function ReadmeSection({ view }: { view: FunctionView }) {
+  const { name, known } = view;
   const { at } = useSite();
   const readme = known?.readme;
   return (
     <section aria-labelledby="readme">
-      <h2 id="readme">README</h2>
-      {known === undefined ? (
-        <p class="quiet">Catalogs do not contain READMEs. See the usage document below.</p>
-      ) : readme === undefined ? (
-        <p class="quiet">This release was published without a README.</p>
+      <h2 id="readme">{known?.readme === undefined ? 'Documentation' : 'README'}</h2>
+      {readme === undefined ? (
+        <WithoutReadme view={view} />
       ) : (
         <>
-          {known.verdict.isReadmeSigned === true ? null : (
+          {known!.verdict.isReadmeSigned === true ? null : (
             <p>
-              <Label tone={isSound(known.verdict) ? 'warning' : 'plain'}>not signed</Label> No signature
+              <Label tone={isSound(known!.verdict) ? 'warning' : 'plain'}>not signed</Label> No signature
               covers this README.
             </p>
           )}
@@ -29,7 +29,7 @@ export function ReadmeSection({ view: { name, known } }: { view: FunctionView })
           {readme.isCut ? (
             <p class="quiet">
               The README is too long to show in full:{' '}
-              <a href={at(fillPath('readme', { ...name, release: known.release.release }))}>
+              <a href={at(fillPath('readme', { ...name, release: known!.release.release }))}>
                 the whole README
               </a>
               .
@@ -38,5 +38,36 @@ export function ReadmeSection({ view: { name, known } }: { view: FunctionView })
         </>
       )}
     </section>
+  );
+}
+
+/** Maximum number of listed examples; the definition has all. */
+const MAX_EXAMPLES = 5;
+
+/** The documents that the definition names. */
+function WithoutReadme({ view: { known, version } }: { view: FunctionView }) {
+  const { usage, examples } = version.version;
+  return (
+    <>
+      <p class="quiet">
+        {known === undefined
+          ? 'Catalogs do not contain READMEs.'
+          : 'This release was published without a README.'}
+      </p>
+      {usage === '' && examples.length === 0 ? null : (
+        <ul class="plain-list">
+          {usage === '' ? null : (
+            <li>
+              How to use it: <ExternalLink url={usage} />
+            </li>
+          )}
+          {examples.slice(0, MAX_EXAMPLES).map((one) => (
+            <li>
+              Example: <ExternalLink url={one} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }

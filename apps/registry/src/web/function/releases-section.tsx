@@ -1,34 +1,42 @@
-import { fillPath } from '@krmhub/api/paths';
 import type { ReleaseSummary, SigningPolicy } from '@krmhub/catalog';
-import type { FunctionName, Takedown } from '@krmhub/schema';
-import { compareReleasesPath, functionFeedPath, releasePath } from '../addresses.js';
+import { compareReleases, type FunctionName, type Takedown } from '@krmhub/schema';
+import { compareReleasesPath, functionFeedPath, functionReleasesPath, releasePath } from '../addresses.js';
 import { Label } from '../parts/label.js';
+import { Pages } from '../parts/pages.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
 import { releaseVerdict, signatureLabel } from './signature-states.js';
 
-const MAX_RELEASES = 100;
+const RELEASES_OF_PAGE = 30;
 const MAX_TAKEDOWNS = 50;
 
 /** Lists all releases by major version, with their changes and lifecycle. */
 export function ReleasesSection({
   view,
   policies,
+  after,
 }: {
   view: FunctionView;
   policies: readonly SigningPolicy[];
+  /** The last release of the previous page. */
+  after?: string | undefined;
 }) {
   const { at } = useSite();
   const { name, releases, takedowns, known } = view;
-  const shown = releases.slice(0, MAX_RELEASES);
-  const more = releases.length - shown.length;
+  // The release of the previous page may have been taken down meanwhile.
+  const rest =
+    after === undefined ? releases : releases.filter(({ release }) => compareReleases(release, after) < 0);
+  const shown = rest.slice(0, RELEASES_OF_PAGE);
+  const last = rest.length > shown.length ? shown.at(-1)?.release : undefined;
   const before = predecessors(releases);
   return (
     <section aria-labelledby="releases">
       <h2 id="releases">Releases</h2>
-      {known === undefined ? <p class="quiet">Unknown.</p> : null}
+      {known === undefined ? (
+        <p class="quiet">Unknown: entries of upstream catalogs do not name their releases.</p>
+      ) : null}
       {shown.length === 0 ? null : (
         <table class="releases">
           <caption class="unseen">Releases, newest first</caption>
@@ -55,12 +63,11 @@ export function ReleasesSection({
           ))}
         </table>
       )}
-      {more > 0 ? (
-        <p class="quiet">
-          And {more} older: <a href={at(fillPath('function', name))}>all releases as JSON</a>.
-        </p>
-      ) : null}
-      {takedowns.length === 0 ? null : <Takedowns takedowns={takedowns} />}
+      <Pages
+        first={after === undefined ? undefined : functionReleasesPath(name)}
+        next={last === undefined ? undefined : functionReleasesPath(name, { after: last })}
+      />
+      {takedowns.length === 0 || after !== undefined ? null : <Takedowns takedowns={takedowns} />}
       {known === undefined ? null : (
         <p>
           <a href={at(functionFeedPath(name))}>Atom feed of its releases</a>

@@ -61,7 +61,7 @@ async function publish(kind: string, reference: string, release = '1.0.0'): Prom
 }
 
 async function page(kind: string, headers: Record<string, string> = {}) {
-  const response = await registry.request(`/functions/example.com/${kind}`, {
+  const response = await registry.request(`/functions/example.com/${kind}/source`, {
     headers: { Accept: 'text/html', ...headers },
   });
   return { status: response.status, etag: response.headers.get('etag')!, text: await response.text() };

@@ -1,26 +1,45 @@
 import { describeSigner, type ReleaseBundle, type Signer } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
+import { catalogPath } from '../addresses.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
+import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
 import { Commands, useAddresses } from './registry-commands.js';
 import { type SignatureState, signatureLabel, verifyOptions } from './signature-states.js';
+import { PolicyLink } from './summary.js';
 
 /** Shows who signed the release, as far as the registry knows, and how to verify that. */
-export function SignatureSection({ view: { name, known } }: { view: FunctionView }) {
+export function SignatureSection({ view: { name, known, origins } }: { view: FunctionView }) {
+  const { at } = useSite();
   return (
     <section aria-labelledby="signatures">
       <h2 id="signatures">Signatures</h2>
       {known === undefined ? (
-        <p>
-          Signatures belong to releases, and this registry has no release of this function. The recipe of a
-          catalog says which signatures it requires.
-        </p>
+        <>
+          <p>
+            Signatures belong to releases, and this registry has no release of this function. The recipe of a
+            catalog says which signatures it requires.
+          </p>
+          {origins.length === 0 ? null : <p>The upstream catalogs that have it:</p>}
+          <ul class="signatures">
+            {origins.map(({ catalog, source, signers }) => (
+              <li>
+                <strong>{source}</strong> of <a href={at(`${catalogPath(catalog)}/trust`)}>{catalog}</a>:{' '}
+                {signers.length === 0 ? (
+                  'not signed'
+                ) : (
+                  <Text value={`signed by ${signers.join(', ')}`} max={1_000} />
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
       ) : (
         <Signatures
           states={known.signatures}
@@ -105,6 +124,7 @@ function State({ state }: { state: SignatureState }) {
   return (
     <StateText tone={tone} label={words}>
       <Text value={sentence(title)} max={1_000} />
+      <PolicyLink name={verdict.policy} />
       {bundle === undefined ? null : <Facts bundle={bundle} />}
     </StateText>
   );

@@ -50,7 +50,10 @@ function snippetsOf(text: string): Map<string, string[]> {
     '&#39;': "'",
     '&amp;': '&',
   };
-  for (const [, id = '', section = ''] of text.matchAll(/<h3 id="(use-\w+)">(.*?)(?=<h[23]|<\/section>)/gs)) {
+  const ids = [...text.matchAll(/ id="(use-\w+)"/g)].map(([, id = '']) => id);
+  const sections = text.slice(text.indexOf('id="use-config"')).split('<div class="choice-panel">');
+  for (const [at, id] of ids.entries()) {
+    const section = sections[at]!.replace(/<\/section>.*/s, '');
     const codes = [...section.matchAll(/<pre tabindex="0"><code>(.*?)<\/code>/gs)].map(([, code = '']) =>
       code.replace(/<[^>]*>/g, '').replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity]!),
     );

@@ -1,33 +1,122 @@
 import type { FunctionVersion } from '@krmhub/schema';
+import type { Child } from 'hono/jsx';
+import { catalogPath, functionTabPath, policyPath } from '../addresses.js';
+import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
 import { ShortSigner } from '../parts/signer.js';
-import type { FunctionView } from './read-function.js';
+import { ExternalLink } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import type { FunctionView, KnownRelease } from './read-function.js';
+import type { UpstreamOriginView } from './read-origins.js';
+import { runFacts } from './runs.js';
 import { signatureLabel } from './signature-states.js';
 
-/** Shows signer and permissions first, each with a link to the details. */
-export function Summary({ view: { known, version } }: { view: FunctionView }) {
-  const signature = known && signatureLabel(known.verdict);
+/** Shows first who signed the release, what it may touch, and what runs. Each leads to the details. */
+export function Summary({ view }: { view: FunctionView }) {
+  const { at } = useSite();
+  const { name, known, version, origins, asked } = view;
   const touched = permissions(version.version);
+  const source = `${at(functionTabPath({ ...name, release: asked }, 'source'))}#runtime`;
   return (
-    <ul class="function-facts">
-      {signature === undefined ? null : (
-        <li>
-          <a href="#signatures">Signature</a>{' '}
-          <Label tone={signature.tone} title={signature.title}>
-            {signature.words}
-          </Label>
-          {signature.by === undefined ? null : (
-            <>
-              {' '}
-              <ShortSigner value={signature.by} />
-            </>
-          )}
-        </li>
+    <dl class="summary">
+      {known === undefined ? (
+        <Origins origins={origins} />
+      ) : (
+        <Fact name={<a href={at(functionTabPath({ ...name, release: asked }, 'signatures'))}>Signature</a>}>
+          <Signature known={known} />
+        </Fact>
       )}
-      <li>
-        <a href="#runtime">May touch</a> <Label tone={touched.tone}>{touched.words}</Label>
-      </li>
-    </ul>
+      <Fact name={<a href={source}>May touch</a>}>
+        <Label tone={touched.tone}>{touched.words}</Label>
+      </Fact>
+      <Fact name={<a href={source}>Runs</a>}>
+        {runFacts(version.version).map(({ words, tone, digest }) => (
+          <span class="run">
+            <Label tone={tone}>{words}</Label>{' '}
+            {digest === undefined ? null : <Digest value={digest} isShort />}
+          </span>
+        ))}
+      </Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: Child; children?: Child }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Signature({ known: { verdict } }: { known: KnownRelease }) {
+  const { tone, title, words, by } = signatureLabel(verdict);
+  return (
+    <>
+      <Label tone={tone} title={title}>
+        {words}
+      </Label>
+      {by === undefined ? null : (
+        <>
+          {' '}
+          <ShortSigner value={by} />
+        </>
+      )}
+      <PolicyLink name={verdict.policy} />
+    </>
+  );
+}
+
+/** Leads to the policy behind a verdict. */
+export function PolicyLink({ name }: { name: string | undefined }) {
+  const { at } = useSite();
+  if (name === undefined) return null;
+  return (
+    <>
+      {' '}
+      <a href={at(policyPath(name))}>policy {name}</a>
+    </>
+  );
+}
+
+/** Of a function that only upstream catalogs have: its sources, who signed them, and when it was seen. */
+function Origins({ origins }: { origins: readonly UpstreamOriginView[] }) {
+  const { at } = useSite();
+  return (
+    <>
+      {origins.map(({ catalog, source, url, signers, trusted, firstSeen }) => (
+        <>
+          <Fact name="Source">
+            <strong>{source}</strong> of the catalog <a href={at(catalogPath(catalog))}>{catalog}</a>
+            {url === undefined ? null : (
+              <>
+                : <ExternalLink url={url} />
+              </>
+            )}
+          </Fact>
+          <Fact name="Signer">
+            {trusted !== undefined ? (
+              <>
+                <Label tone="good">trusted by the recipe</Label> <ShortSigner value={trusted} />
+              </>
+            ) : signers.length === 0 ? (
+              <Label>not signed</Label>
+            ) : (
+              <>
+                <Label>signed</Label> <ShortSigner value={signers.join(', ')} />
+              </>
+            )}
+          </Fact>
+          {firstSeen === undefined ? null : (
+            <Fact name="Seen since">
+              <Time at={firstSeen} isPrecise />
+            </Fact>
+          )}
+        </>
+      ))}
+    </>
   );
 }
 

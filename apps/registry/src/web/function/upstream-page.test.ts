@@ -35,6 +35,17 @@ it('a function of an upstream catalog has a page, which says that its release is
   const text = await (await ask('/functions/up.example.com/Elsewhere')).text();
   expect(text).toContain('release unknown');
   expect(text).toContain('release unknown, from theirs');
+  const facts = /<dl class="summary">(.*?)<\/dl>/s
+    .exec(text)![1]!
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/ +/g, ' ');
+  expect(facts).toContain('Source theirs of the catalog ours : http');
+  expect(facts).toContain('Signer not signed');
+  expect(facts).toMatch(/Seen since \d{4}-\d\d-\d\d/);
+  expect(facts).toMatch(/Runs pinned sha256:b{12}…/);
+  const source = await (await ask('/functions/up.example.com/Elsewhere/source')).text();
+  expect(source).toContain('href="/catalogs/ours/functions/up.example.com/Elsewhere.yaml"');
+  expect(source).toContain('kind: Elsewhere');
   expect(text).toContain('href="/catalogs/ours"');
   expect(text).toContain('From &lt;b&gt;elsewhere&lt;/b&gt;.');
   expect(text).toContain(`registry.example.com/elsewhere@sha256:${'b'.repeat(64)}`);

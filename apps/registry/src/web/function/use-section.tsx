@@ -1,5 +1,6 @@
 import type { UsageSection, UsageTopic } from '@krmhub/catalog';
 import { type ConfigExample, kebabCase } from '@krmhub/schema';
+import { type Choice, ChoiceTabs } from '../parts/choice-tabs.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { Text } from '../parts/text.js';
 import { visibleText } from '../visible-text.js';
@@ -8,8 +9,8 @@ import { Commands, useAddresses } from './registry-commands.js';
 
 const TITLES: Record<UsageTopic, string> = {
   config: 'The functionConfig',
-  kustomize: 'With kustomize',
-  kpt: 'With kpt',
+  kustomize: 'kustomize',
+  kpt: 'kpt',
   container: 'Container',
   executables: 'Executables',
   starlark: 'Starlark script',
@@ -24,21 +25,30 @@ export function UseSection({ view }: { view: FunctionView }) {
   const container = version.version.runtime.container;
   const isPinned =
     container === undefined || container.sha256 !== undefined || container.image.includes('@sha256:');
+  const [config, ...others] = usage.sections;
+  const choices: Choice[] = others.map((section) => ({
+    id: `use-${section.topic}`,
+    title: TITLES[section.topic],
+    body: <Parts section={section} />,
+  }));
+  if (known !== undefined) {
+    choices.push({ id: 'use-krmhub', title: 'krmhub', body: <KrmhubCommands view={view} /> });
+  }
   return (
     <section aria-labelledby="use">
       <h2 id="use">Use it</h2>
-      {usage.sections.map((section) => (
-        <>
-          <Topic section={section} />
-          {section.topic === 'config' ? <ExampleNote example={usage.example} /> : null}
-        </>
-      ))}
+      {config === undefined ? null : (
+        <div id="use-config">
+          <Parts section={config} />
+          <ExampleNote example={usage.example} />
+        </div>
+      )}
+      {choices.length === 0 ? null : <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />}
       {isPinned ? null : (
         <p class="quiet">
           The definition does not pin the image by digest, so the image behind the tag can change.
         </p>
       )}
-      {known === undefined ? null : <KrmhubCommands view={view} />}
     </section>
   );
 }
@@ -55,10 +65,9 @@ function ExampleNote({ example: { check, problem, partial: partly } }: { example
   return <p class="quiet">CEL expressions and list uniqueness were not checked.</p>;
 }
 
-function Topic({ section: { topic, parts } }: { section: UsageSection }) {
+function Parts({ section: { topic, parts } }: { section: UsageSection }) {
   return (
     <>
-      <h3 id={`use-${topic}`}>{TITLES[topic]}</h3>
       {parts.slice(0, MAX_PARTS).map(({ text: words, snippet }) => (
         <>
           <p>
@@ -84,7 +93,6 @@ function KrmhubCommands({ view: { name, known } }: { view: FunctionView }) {
   const { url, reference } = useAddresses({ ...name, release });
   return (
     <>
-      <h3 id="use-krmhub">With krmhub</h3>
       <p>
         Show the function in a terminal, or pull its definition and README. The pull verifies the digests and
         the signers in <code>krmhub trust</code>:

@@ -1,0 +1,175 @@
+import { fillPath } from '@krmhub/api/paths';
+import type { PolicyRecord, SigningPolicy, TrustedSigner } from '@krmhub/catalog';
+import { POLICIES, policyPath, searchPath } from '../addresses.js';
+import { counted } from '../counted.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { DefinitionList } from '../parts/definition-list.js';
+import { Digest } from '../parts/digest.js';
+import { Empty } from '../parts/empty.js';
+import { Label } from '../parts/label.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+
+/** Maximum number of listed signers; the API has all. */
+const MAX_SIGNERS = 100;
+const MAX_GROUPS = 50;
+
+export type AppliedPolicies = Pick<PolicyRecord, 'appliedAt' | 'appliedBy'>;
+
+/** Lists the signing policies of the registry. */
+export function PolicyListPage({ policies }: { policies: readonly SigningPolicy[] }) {
+  const { at } = useSite();
+  return (
+    <div class="policies">
+      <h1>Signing policies</h1>
+      <p class="lead">
+        A signing policy names the signers that this registry trusts for the functions of a group. A release
+        that no policy covers needs no signature.
+      </p>
+      {policies.length === 0 ? (
+        <Empty title="No policies yet">
+          <p>
+            An operator adds one with <code>krmhub policy apply policies.yaml</code>.
+          </p>
+        </Empty>
+      ) : (
+        <ul class="found-list">
+          {policies.map(({ name, groups, releases, signers }) => (
+            <li class="found-function">
+              <h2>
+                <a href={at(policyPath(name))}>{name}</a>
+              </h2>
+              <ul class="found-facts">
+                <li>
+                  groups <Text value={groups.join(', ')} max={300} />
+                </li>
+                {releases === undefined ? null : (
+                  <li>
+                    releases <Text value={releases} max={100} />
+                  </li>
+                )}
+                <li>{counted(signers.length, 'signer')}</li>
+              </ul>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p>
+        <a href={at(fillPath('policies', {}))}>Policies as JSON</a>
+      </p>
+    </div>
+  );
+}
+
+/** Shows what a policy covers, and whom it trusts. */
+export function PolicyPage({
+  policy: { name, groups, releases, signers },
+  applied,
+}: {
+  policy: SigningPolicy;
+  applied: AppliedPolicies | undefined;
+}) {
+  const { at } = useSite();
+  return (
+    <div class="policy">
+      <p>
+        <a href={at(POLICIES)}>Signing policies</a>
+      </p>
+      <h1>{name}</h1>
+      <p class="lead">
+        This registry trusts a release of these groups if one of the signers signed it, and rejects releases
+        that none of them signed.
+      </p>
+      <DefinitionList
+        items={[
+          ['Groups', <Groups groups={groups} />],
+          ['Releases', releases === undefined ? 'all' : <Text value={releases} max={300} />],
+          [
+            'Applied',
+            applied && (
+              <>
+                <Time at={applied.appliedAt} isPrecise /> by <Text value={applied.appliedBy} max={60} />
+              </>
+            ),
+          ],
+        ]}
+      />
+      <section aria-labelledby="signers">
+        <h2 id="signers">
+          Signers <span class="quiet">{signers.length}</span>
+        </h2>
+        <ul class="signatures">
+          {signers.slice(0, MAX_SIGNERS).map((signer) => (
+            <li>
+              <Signer signer={signer} />
+            </li>
+          ))}
+        </ul>
+        {signers.length > MAX_SIGNERS ? (
+          <p class="quiet">And {signers.length - MAX_SIGNERS} more in the JSON.</p>
+        ) : null}
+      </section>
+      <p class="quiet">
+        A signature says where a release comes from, not whether its behavior is safe. Your own trust policy
+        decides what you run: <code>krmhub trust add</code>.
+      </p>
+      <p>
+        <a href={at(fillPath('policies', {}))}>Policies as JSON</a>
+      </p>
+    </div>
+  );
+}
+
+function Groups({ groups }: { groups: readonly string[] }) {
+  const { at } = useSite();
+  return (
+    <ul class="plain-list">
+      {groups.slice(0, MAX_GROUPS).map((group) => (
+        <li>
+          {group.includes('*') ? (
+            <Text value={group} />
+          ) : (
+            <a href={at(searchPath({ group: [group] }))}>
+              <Text value={group} />
+            </a>
+          )}
+        </li>
+      ))}
+      {groups.length > MAX_GROUPS ? <li class="quiet">and {groups.length - MAX_GROUPS} more</li> : null}
+    </ul>
+  );
+}
+
+function Signer({ signer }: { signer: TrustedSigner }) {
+  const { validFrom, validUntil, revoked } = signer;
+  return (
+    <>
+      <h3>
+        {'fingerprint' in signer ? (
+          <>
+            Key <Digest value={signer.fingerprint} />
+          </>
+        ) : (
+          <Text value={'subject' in signer ? signer.subject : signer.subjectPattern} max={500} />
+        )}{' '}
+        {revoked === undefined ? null : <Label tone="danger">revoked</Label>}
+      </h3>
+      <DefinitionList
+        items={[
+          ['Revoked', revoked === undefined ? undefined : <Text value={revoked} max={500} />],
+          ['Identity', 'subjectPattern' in signer ? 'every subject that matches this pattern' : undefined],
+          ['Issuer', 'issuer' in signer ? <Text value={signer.issuer} max={500} /> : undefined],
+          ['Valid from', validFrom === undefined ? undefined : <Time at={validFrom} isPrecise />],
+          ['Valid until', validUntil === undefined ? undefined : <Time at={validUntil} isPrecise />],
+        ]}
+      />
+      {'key' in signer ? (
+        <details>
+          <summary>The public key</summary>
+          <CopySnippet label={`Public key ${signer.fingerprint}`} code={signer.key.trim()} />
+        </details>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import type { PolicyStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import type { RegistryApp } from '../../http/context.js';
+import type { SigningTrust } from '../../publish/signing-trust.js';
+import { POLICIES, policyPath } from '../addresses.js';
+import { pageResponse } from '../page-response.js';
+import { servePage } from '../serve-page.js';
+import type { Site } from '../site.js';
+import { PolicyListPage, PolicyPage } from './policy-page.js';
+
+const page = { 200: { description: 'A page' } };
+
+export const POLICY_PAGE_ROUTES = {
+  policiesPage: createRoute({ method: 'get', path: POLICIES, responses: page }),
+  policyPage: createRoute({
+    method: 'get',
+    path: '/policies/{name}',
+    request: { params: z.object({ name: z.string().max(63, 'is longer than 63 characters') }) },
+    responses: page,
+  }),
+} as const;
+
+export interface PolicyPageDeps {
+  store: Pick<PolicyStore, 'policies'>;
+  trust: Pick<SigningTrust, 'policies'>;
+  site: Site;
+}
+
+/** Pages of the signing policies. They are public, because they say which signers this registry trusts. */
+export function policyPageRoutes(app: RegistryApp, { store, trust, site }: PolicyPageDeps): void {
+  servePage(app, POLICY_PAGE_ROUTES.policiesPage, {}, (c) =>
+    pageResponse(c, site, {
+      head: {
+        title: 'Signing policies',
+        description: 'The signers that this registry trusts, by group.',
+        path: POLICIES,
+      },
+      body: <PolicyListPage policies={trust.policies} />,
+    }),
+  );
+
+  servePage(app, POLICY_PAGE_ROUTES.policyPage, {}, async (c, { params: { name } }) => {
+    const policy = trust.policies.find((one) => one.name === name);
+    if (policy === undefined) {
+      throw new KrmhubError('not-found', `signing policy ${name} not found`, {
+        hint: `See all policies at ${site.at(POLICIES)}.`,
+      });
+    }
+    return pageResponse(c, site, {
+      head: {
+        title: `${name} – signing policy`,
+        description: `The signers that the policy ${name} trusts for ${policy.groups.join(', ')}.`,
+        path: policyPath(name),
+      },
+      body: <PolicyPage policy={policy} applied={await store.policies()} />,
+    });
+  });
+}
