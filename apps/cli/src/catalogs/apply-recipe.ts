@@ -5,7 +5,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { STDIN_NAME } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
-import { plural } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { catalogAddresses } from './catalog-addresses.js';
 import { printRecipeDiagnostics } from './recipes/print-recipe-diagnostics.js';
@@ -47,6 +47,25 @@ export async function applyRecipe(
     await printWarning(io, `catalog ${recipe.name} is empty: no release of this registry matches the recipe`);
   await printChange(io, recipe.name, before, catalog.newest);
   await printLine(io, `catalog URL: ${catalogAddresses(client.url, catalog).yaml}`);
+  if (recipe.sources.every((source) => source.catalog !== undefined)) {
+    await requireOneSource(client, catalog);
+  }
+}
+
+/** Throws `unavailable` if every source of a catalog failed: then the catalog has nothing, or only earlier copies. */
+async function requireOneSource(client: RegistryClient, catalog: CatalogDetail): Promise<void> {
+  const { name, newest } = catalog;
+  const { sources } = await client.sources(name);
+  if (sources.length === 0 || sources.some(({ state }) => state === 'current')) return;
+  const reasons = sources.map(
+    ({ source, message = 'not synced yet' }) => `  ${escapeControls(`${source}: ${message}`)}`,
+  );
+  const left = newest === undefined || newest.functions === 0 ? 'is empty' : 'has only earlier copies';
+  throw new KrmhubError(
+    'unavailable',
+    [`applied the recipe, but catalog ${name} ${left}: every source failed`, ...reasons].join('\n'),
+    { hint: `Fix the sources, then sync them: krmhub source refresh ${name}` },
+  );
 }
 
 type Newest = CatalogDetail['newest'];

@@ -209,15 +209,15 @@ describe('a report', () => {
 });
 
 describe('an applied recipe with an empty catalog', () => {
-  const applied = async (name: string, source: string) => {
+  const applied = async (name: string, source: string, exitCode = 0) => {
     await writeFile(path.join(folder, `${name}.yaml`), recipeText(source, '', name));
     const result = await run(['catalog', 'apply', `${name}.yaml`]);
-    expect(result.exitCode, result.err()).toBe(0);
+    expect(result.exitCode, result.err()).toBe(exitCode);
     return result.err();
   };
 
   it('reports the reason and the command for the report', async () => {
-    expect(await applied('lost', sourceText('gone', `${server.origin}/gone.yaml`))).toContain(
+    expect(await applied('lost', sourceText('gone', `${server.origin}/gone.yaml`), 5)).toContain(
       'the catalog is empty: no upstream catalog is available\n1 of 1 source not current: krmhub catalog report lost\n',
     );
     server.served.set('/good.yaml', catalogText('good.co', ['Good']));
@@ -231,14 +231,38 @@ describe('an applied recipe with an empty catalog', () => {
   });
 
   it('reports what changed since the last snapshot', async () => {
-    const mistyped = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`));
+    const mistyped = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`), 5);
     expect(mistyped).toContain('Until then, the catalog uses the last good copy');
+    expect(mistyped).toContain('but catalog good has only earlier copies: every source failed');
     expect(mistyped).not.toContain('catalog diff');
-    const lost = await applied('good', sourceText('other', `${server.origin}/mistyped.yaml`));
+    const lost = await applied('good', sourceText('other', `${server.origin}/mistyped.yaml`), 5);
     expect(lost).toContain(
       'catalog good has 0 functions, snapshot 1 had 1; see krmhub catalog diff good 1\n',
     );
     const found = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
     expect(found).toContain('to see what changed since snapshot 2, run: krmhub catalog diff good 2\n');
+  });
+});
+
+describe('a recipe whose every source failed', () => {
+  it('is applied, but the command fails and says why of each source', async () => {
+    const { origin } = server;
+    const recipe = (...sources: string[]) => recipeText(sources.join(''), '', 'nowhere');
+    const missing = ['lost', 'astray'].map((name) => sourceText(name, `${origin}/${name}.yaml`));
+    await writeFile(path.join(folder, 'nowhere.yaml'), recipe(...missing));
+    for (const outcome of ['created', 'unchanged']) {
+      const io = await run(['catalog', 'apply', 'nowhere.yaml', '-o', 'json']);
+      expect(io.exitCode).toBe(5);
+      expect(io.err()).toMatch(
+        /catalog nowhere is empty: every source failed\n +astray: .+ 404 for \/astray\.yaml\n +lost: .+ 404 for \/lost\.yaml\n/,
+      );
+      expect(io.out()).toContain(`"outcome": "${outcome}"`);
+    }
+    await writeFile(
+      path.join(folder, 'nowhere.yaml'),
+      recipe(...missing, sourceText('banana', `${origin}/banana.yaml`)),
+    );
+    const one = await run(['catalog', 'apply', 'nowhere.yaml']);
+    expect([one.exitCode, one.err()]).toEqual([0, expect.stringContaining('2 of 3 sources not current')]);
   });
 });

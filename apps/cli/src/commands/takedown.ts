@@ -19,7 +19,7 @@ again. A takedown does not delete copies on other machines, so revoke a leaked
 secret first. For a broken release, use \`krmhub yank\`.
 
 The command prints everything that goes, also other releases with the same bytes
-and the snapshots that contain them, and asks. Without a terminal, it needs --yes.
+and the snapshots that contain them, and asks. Without a terminal, use --yes.
 
 Examples:
   krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --dry-run

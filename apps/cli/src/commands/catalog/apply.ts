@@ -16,7 +16,8 @@ for example banana.pub. The command sends the public key in that file. It does
 not read files outside that folder.
 
 The registry syncs new sources before it builds the snapshot. A failed source
-does not block the rest of the catalog. The registry retries it.
+does not block the rest of the catalog. The registry retries it. If every source
+failed, the command fails with exit code 5.
 
 Examples:
   krmhub catalog apply recipe.yaml
