@@ -81,13 +81,19 @@ const processFiles = ['apps/cli/src/main.ts', 'apps/cli/src/plugin.ts', 'apps/re
 /** Reads the Node.js version to load the matching driver. */
 const versionFiles = ['apps/registry/src/store/sqlite/driver.ts'];
 /** Kills the process group that it started; Node.js has no other way. */
-const groupFiles = ['packages/sources/src/git/run-git.ts', 'packages/functions/src/process/process-group.ts'];
+const groupFiles = [
+  'packages/sources/src/git/run-git.ts',
+  'packages/functions/src/process/process-group.ts',
+  // Names this process in files, so that others know when it has ended.
+  'packages/functions/src/process/process-identity.ts',
+];
 /** Start another Node.js process for work that must not crash this one, or run in it. */
 const executableFiles = [
   'apps/registry/src/isolation/bounded-process.ts',
   ...['run-starlark', 'starlark-process', 'starlark-watch'].map(
     (name) => `packages/functions/src/starlark/${name}.ts`,
   ),
+  ...['write-guard', 'recover-process'].map((name) => `packages/functions/src/package-files/${name}.ts`),
   'apps/cli/src/kustomize/plugins/program.ts',
 ];
 const impure =

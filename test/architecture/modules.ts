@@ -95,7 +95,11 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     archives: [],
     executables: ['limits', 'process', 'output', 'sandbox', 'archives'],
     starlark: ['limits', 'process', 'output'],
+    'resource-list': ['limits', 'output'],
+    'package-files': ['process', 'resource-list'],
+    chain: ['output', 'resource-list'],
     index: ['limits', 'process', 'output', 'sandbox', 'containers', 'archives', 'executables', 'starlark'],
+    fn: ['limits', 'output', 'resource-list', 'package-files', 'chain'],
   },
   'apps/registry': {
     limits: [],

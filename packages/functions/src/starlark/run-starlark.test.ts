@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_RUN_LIMITS } from '../limits.js';
 import { FunctionFailure } from '../output/function-failure.js';
+import { builtEntry } from '../process/built-entry.js';
 import { processesWith } from '../testing/runtime-contract.js';
-import { builtEntry } from './built-entry.js';
 import { runStarlark } from './run-starlark.js';
 import { writeTask } from './script-task.js';
 

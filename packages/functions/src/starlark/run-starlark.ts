@@ -2,9 +2,9 @@ import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
 import { FunctionFailure } from '../output/function-failure.js';
 import type { RunResult } from '../output/run-result.js';
+import { builtEntry } from '../process/built-entry.js';
 import { type ProgramResult, runProgram } from '../process/run-program.js';
 import { limited } from '../process/shell-limits.js';
-import { builtEntry } from './built-entry.js';
 import { writeTask } from './script-task.js';
 
 export interface StarlarkRun {

@@ -1,7 +1,7 @@
 import { readSync, writeSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { builtEntry } from './built-entry.js';
+import { builtEntry } from '../process/built-entry.js';
 import { executeScript } from './execute-script.js';
 import { readTask } from './script-task.js';
 import type { Watched } from './starlark-watch.js';

@@ -1,0 +1,35 @@
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Resource } from '../resource-list/resource.js';
+
+/** Throws if a function moved a resource out of its package, or two resources to one place; with the messages of kpt. */
+export function checkPlaces(resources: readonly Resource[]): void {
+  const taken = new Set<string>();
+  for (const resource of resources) {
+    const clean = path.posix.normalize(resource.path);
+    if (isOutside(clean)) {
+      throw new KrmhubError(
+        'function-failed',
+        `function must not modify resources outside of package: resource has path ${resource.path}`,
+      );
+    }
+    const place = JSON.stringify([resource.packagePath, clean, resource.index]);
+    if (taken.has(place)) {
+      const index = resource.index === undefined ? '' : String(resource.index);
+      throw new KrmhubError(
+        'function-failed',
+        `resource at path ${JSON.stringify(clean)} and index ${JSON.stringify(index)} already exists`,
+      );
+    }
+    taken.add(place);
+  }
+}
+
+/** Git runs what is in its folder. */
+function isOutside(clean: string): boolean {
+  return (
+    clean.startsWith('/') ||
+    clean.includes('\0') ||
+    clean.split('/').some((part) => part === '..' || part.toLowerCase() === '.git')
+  );
+}

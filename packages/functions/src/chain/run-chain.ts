@@ -1,0 +1,118 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { FunctionFailure } from '../output/function-failure.js';
+import type { RunResult } from '../output/run-result.js';
+import { encodeItems } from '../resource-list/encode.js';
+import { itemText } from '../resource-list/item-text.js';
+import { type Resource, resourceProblem } from '../resource-list/resource.js';
+import { checkPlaces } from './check-places.js';
+import { mergeSelected } from './merge-selected.js';
+import type { ChainOptions, ChainResult, Step, StepResult } from './step.js';
+import { readStepOutput } from './step-output.js';
+
+const NOTHING = new Uint8Array();
+
+/**
+ * Runs functions one after the other, each with the output of those before it. A resource that a function gives back as it
+ * was is not parsed. Ends at the first function that fails, unless its failure is deferred; a failure is in the result.
+ *
+ * Rejects with the reason of the signal, and with errors that are not of a function.
+ */
+export async function runChain(
+  resources: readonly Resource[],
+  steps: readonly Step[],
+  options: ChainOptions = {},
+): Promise<ChainResult> {
+  let current = resources;
+  const done: StepResult[] = [];
+  let failed: StepResult | undefined;
+  for (const step of steps) {
+    const { result, resources: next } = await runStep(current, step, options);
+    done.push(result);
+    options.onEnd?.(result);
+    current = next;
+    if (result.error === undefined) continue;
+    failed ??= result;
+    if (step.deferFailure !== true) break;
+  }
+  return { resources: current, steps: done, ...(failed === undefined ? {} : { failed }) };
+}
+
+async function runStep(
+  resources: readonly Resource[],
+  step: Step,
+  { signal, packagePath = '', onStart }: ChainOptions,
+): Promise<{ result: StepResult; resources: readonly Resource[] }> {
+  signal?.throwIfAborted();
+  const selected = step.select === undefined ? resources : resources.filter(step.select);
+  onStart?.(step, selected.length);
+  const start = performance.now();
+  const counts = { selected: selected.length, output: 0 };
+  let run: RunResult | undefined;
+  let next = resources;
+  let error: KrmhubError | undefined;
+  try {
+    checkResources(selected, 'input');
+    const functionConfig =
+      typeof step.functionConfig === 'function' ? step.functionConfig(resources) : step.functionConfig;
+    await step.checkConfig?.(functionConfig);
+    const items = selected.map((resource, at) => itemText(resource, at + 1));
+    const input = Buffer.from(encodeItems(items, { functionConfig, apiVersion: step.apiVersion }));
+    run = await step.run(input, { signal });
+    if (run.exitCode !== 0) error = exited(step, run);
+    if (step.type === 'mutator' && (error === undefined || step.deferFailure === true)) {
+      const output = Buffer.from(run.output).equals(input)
+        ? { resources: selected, origins: selected.map((_, at) => at) }
+        : readStepOutput(run.output, { items, resources: selected, packagePath, name: step.name });
+      checkOutput(step, output.resources, selected);
+      counts.output = output.resources.length;
+      next = step.select === undefined ? output.resources : mergeSelected(resources, selected, output);
+    }
+  } catch (thrown) {
+    if (signal?.aborted === true || !(thrown instanceof KrmhubError)) throw thrown;
+    // Why the function failed says more than why its output cannot be read.
+    error ??= thrown;
+  }
+  const milliseconds = performance.now() - start;
+  const printed = run ?? (error instanceof FunctionFailure ? error : undefined);
+  const result: StepResult = {
+    step,
+    exitCode: run?.exitCode ?? printed?.exitCode ?? 0,
+    results: run?.results ?? [],
+    stderr: printed?.stderr ?? NOTHING,
+    stderrTruncated: printed?.stderrTruncated ?? false,
+    milliseconds,
+    ...counts,
+    ...(error === undefined ? {} : { error }),
+  };
+  return { result, resources: next };
+}
+
+function exited({ name }: Step, run: RunResult): FunctionFailure {
+  return new FunctionFailure(`function ${name} exited with ${run.exitCode}`, run);
+}
+
+function checkOutput(step: Step, output: readonly Resource[], selected: readonly Resource[]): void {
+  if (output.length === 0 && selected.length > 0 && step.allowEmpty !== true) {
+    const what = selected.length === 1 ? 'the resource' : `all ${selected.length} resources`;
+    throw new KrmhubError(
+      'function-failed',
+      `function ${step.name} would delete ${what}: its output is empty`,
+      {
+        hint: 'If the function is meant to do that, use `--allow-empty`.',
+      },
+    );
+  }
+  checkResources(output, 'output');
+  checkPlaces(output);
+}
+
+function checkResources(resources: readonly Resource[], side: 'input' | 'output'): void {
+  for (const resource of resources) {
+    const problem = resourceProblem(resource);
+    if (problem === undefined) continue;
+    throw new KrmhubError(
+      'invalid-document',
+      `${side} resource list must contain only KRM resources: ${resource.path}: ${problem}`,
+    );
+  }
+}

@@ -1,0 +1,114 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import {
+  copyComments,
+  type ResourceNode,
+  readDocument,
+  readResourceList,
+  syncOrder,
+} from '@krmhub/schema/resource-yaml';
+import {
+  ID,
+  INTERNAL_PREFIX,
+  LEGACY_ID,
+  OWN_ANNOTATIONS,
+  SEQUENCE_INDENT,
+} from '../resource-list/annotations.js';
+import type { ResourceIdentity } from '../resource-list/identity.js';
+import { readIdentity, removeAnnotations } from '../resource-list/read-identity.js';
+import { bodyOf } from '../resource-list/read-resources.js';
+import { Resource } from '../resource-list/resource.js';
+import { itemDocument, splitItems } from '../resource-list/split-items.js';
+import { placeOf } from './output-place.js';
+import type { StepInput } from './step-input.js';
+
+export interface StepOutput {
+  resources: readonly Resource[];
+  /** The position in the input that each comes from; undefined for what the function added. */
+  origins: readonly (number | undefined)[];
+}
+
+const ID_LINE = /\n +internal\.config\.kubernetes\.io\/id: ['"]?(\d+)['"]?\n/;
+
+/**
+ * Reads the output of a function: a ResourceList, or YAML documents. What it gave back as it was is taken from the input; the
+ * rest gets back the comments and the order of fields that the function lost. Throws `function-failed`.
+ */
+export function readStepOutput(output: Uint8Array, input: StepInput): StepOutput {
+  const text = new TextDecoder().decode(output);
+  try {
+    return readSplit(text, input) ?? collect(readResourceList(text, 'the output').items, input);
+  } catch (error) {
+    if (!(error instanceof KrmhubError) || error.code !== 'invalid-document') throw error;
+    throw new KrmhubError('function-failed', `function ${input.name}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Parses only what changed. Returns undefined if the items cannot be told apart without a parser. */
+function readSplit(text: string, input: StepInput): StepOutput | undefined {
+  const split = splitItems(text);
+  if (split === undefined) return undefined;
+  const entries: (number | ResourceNode)[] = [];
+  for (const item of split.items) {
+    const at = Number(ID_LINE.exec(item)?.[1] ?? 0) - 1;
+    if (input.items[at] === item) {
+      entries.push(at);
+      continue;
+    }
+    const node = tryRead(itemDocument(item));
+    if (node === undefined) return undefined;
+    entries.push(node);
+  }
+  return collect(entries, input);
+}
+
+/** An item may refer to an anchor of another one. */
+function tryRead(text: string): ResourceNode | undefined {
+  try {
+    return readDocument(text, 'the output');
+  } catch {
+    return undefined;
+  }
+}
+
+function collect(entries: readonly (number | ResourceNode)[], input: StepInput): StepOutput {
+  const resources: Resource[] = [];
+  const origins: (number | undefined)[] = [];
+  for (const entry of entries) {
+    const read =
+      typeof entry === 'number' ? { at: entry, resource: input.resources[entry]! } : fromNode(entry, input);
+    resources.push(read.resource);
+    origins.push(read.at);
+  }
+  return { resources, origins };
+}
+
+function fromNode(node: ResourceNode, input: StepInput): { at: number | undefined; resource: Resource } {
+  const identity = readIdentity(node);
+  const { annotations } = identity;
+  const at = originOf(annotations[ID] ?? annotations[LEGACY_ID], input);
+  const origin = at === undefined ? undefined : input.resources[at];
+  const place = placeOf(identity, origin, input);
+  removeAnnotations(node, foreignAnnotations(identity, origin));
+  if (origin !== undefined) {
+    const before = origin.node();
+    copyComments(before, node);
+    syncOrder(before, node);
+  }
+  const seqIndent = annotations[SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact';
+  return { at, resource: new Resource(bodyOf(node, seqIndent), place) };
+}
+
+/** Annotations for the orchestrator that a function added, which must not be written to files. */
+function foreignAnnotations({ annotations }: ResourceIdentity, origin: Resource | undefined): string[] {
+  return Object.keys(annotations).filter(
+    (key) =>
+      OWN_ANNOTATIONS.includes(key) ||
+      (key.startsWith(INTERNAL_PREFIX) && origin?.identity.annotations[key] === undefined),
+  );
+}
+
+function originOf(id: string | undefined, { resources }: StepInput): number | undefined {
+  if (id === undefined || !/^\d{1,9}$/.test(id)) return undefined;
+  const at = Number(id) - 1;
+  return at >= 0 && at < resources.length ? at : undefined;
+}

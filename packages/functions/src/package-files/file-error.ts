@@ -1,0 +1,30 @@
+import { KrmhubError } from '@krmhub/schema/error';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'it already exists',
+  ELOOP: 'it is a symbolic link',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is exceeded',
+  EROFS: 'the disk is read-only',
+  EXDEV: 'it is on another disk than its package',
+};
+
+/** Turns a failed file operation into an error for the user. Other errors are returned as they are. */
+export function fileError(what: string, error: unknown): unknown {
+  const code = errorCode(error);
+  if (error instanceof KrmhubError || code === undefined) return error;
+  const kind =
+    code === 'ENOENT' ? 'not-found' : code === 'ENOSPC' || code === 'EDQUOT' ? 'storage-full' : 'unavailable';
+  return new KrmhubError(kind, `${what}: ${REASONS[code] ?? code}`, { cause: error });
+}
+
+/** Returns the code of an error of the file system. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  return /^E[A-Z0-9]+$/.test(error.code) ? error.code : undefined;
+}

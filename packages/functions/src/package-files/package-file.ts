@@ -1,0 +1,51 @@
+/** What tells whether a file was changed. */
+export interface FileVersion {
+  inode: bigint;
+  size: bigint;
+  modifiedNanoseconds: bigint;
+  changedNanoseconds: bigint;
+}
+
+/** A file of resources, as it was read. */
+export interface PackageFile {
+  /** Relative to the folder of the package, with slashes. */
+  path: string;
+  text: string;
+  version: FileVersion;
+  /** Permissions, without the type. */
+  mode: number;
+  owner: number;
+  group: number;
+}
+
+/** A file that looks like one of resources and was not read. */
+export interface SkippedFile {
+  path: string;
+  reason: string;
+}
+
+/** The files of a package, before their resources are read. */
+export interface PackageFiles {
+  /** Real path. */
+  folder: string;
+  /** By path, in the order in which kpt reads them. */
+  files: Map<string, PackageFile>;
+  /** Folders with a Kptfile, outer ones first; empty for the root. */
+  packages: string[];
+  skipped: SkippedFile[];
+}
+
+/** Name of the file that makes a folder a package. */
+export const KPTFILE = 'Kptfile';
+/** The folder of a write that was interrupted or still goes on. Those with a process in the name were not begun. */
+export const WRITE_FOLDER = '.krmhub-fn';
+
+/** Reports whether a file has resources, by its name. kpt reads `.json` too. */
+export function isResourceFile(name: string): boolean {
+  return name === KPTFILE || /\.(?:ya?ml|json)$/.test(name);
+}
+
+/** Reports whether a folder at the root of a package belongs to a write. */
+export function isWriteFolder(name: string): boolean {
+  return name === WRITE_FOLDER || /^\.krmhub-fn\.\d+\.\d+$/.test(name);
+}

@@ -1,0 +1,65 @@
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { defaultPath } from '../resource-list/default-path.js';
+import type { Resource } from '../resource-list/resource.js';
+import { writeFileText } from '../resource-list/write-file.js';
+import { isInside } from './journal.js';
+import type { Package } from './read-package.js';
+import type { FileChange, WritePlan } from './write-plan.js';
+
+/**
+ * Plans how to write resources back: each to the file in its path, in the order of the indexes. A file of which no resource
+ * remains is deleted; one that had none stays. Throws `invalid-document` for a path outside of the package.
+ */
+export function planWrite({ files, resources: before }: Package, resources: readonly Resource[]): WritePlan {
+  const after = filesOf(resources);
+  const changes: FileChange[] = [];
+  for (const [at, text] of after) {
+    const old = files.get(at);
+    if (old === undefined) changes.push({ type: 'create', path: at, after: text });
+    else if (old.text !== text) changes.push({ type: 'update', path: at, before: old.text, after: text });
+  }
+  for (const at of new Set(before.map((resource) => resource.path))) {
+    if (!after.has(at)) changes.push({ type: 'delete', path: at, before: files.get(at)?.text ?? '' });
+  }
+  return { changes };
+}
+
+/** Returns the text of each file. Throws `invalid-document` for a path outside of the package. */
+export function filesOf(resources: readonly Resource[]): Map<string, string> {
+  const groups = new Map<string, Resource[]>();
+  for (const resource of placed(resources)) {
+    const at = path.posix.normalize(resource.path);
+    if (!isInside(at)) {
+      throw new KrmhubError(
+        'invalid-document',
+        `cannot write ${resource.path}: resource must be written under the package`,
+      );
+    }
+    const group = groups.get(at);
+    if (group === undefined) groups.set(at, [resource]);
+    else group.push(resource);
+  }
+  const texts = new Map<string, string>();
+  for (const [at, group] of groups) {
+    group.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+    texts.set(at, writeFileText(at, group));
+  }
+  return texts;
+}
+
+/** Gives every resource a path and an index, as kyaml does. */
+function placed(resources: readonly Resource[]): Resource[] {
+  const counts = new Map<string, number>();
+  const named = resources.map((resource) => {
+    const at = resource.path === '' ? defaultPath(resource.identity) : resource.path;
+    if (resource.path !== '') counts.set(at, Math.max(counts.get(at) ?? 0, resource.index ?? 0));
+    return resource.path === at ? resource : resource.at({ path: at });
+  });
+  return named.map((resource) => {
+    if (resource.index !== undefined) return resource;
+    const index = counts.get(resource.path) ?? 0;
+    counts.set(resource.path, index + 1);
+    return resource.at({ index });
+  });
+}

@@ -1,0 +1,97 @@
+import { readdirSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KrmhubError } from '@krmhub/schema/error';
+import { isRunning, ownProcess, type ProcessIdentity } from '../process/process-identity.js';
+import { applyJournal } from './complete-write.js';
+import { errorCode, fileError } from './file-error.js';
+import { privateFolderOf, processOf, readJournal, readOwner, writeFolderOf } from './journal.js';
+import { isWriteFolder, WRITE_FOLDER } from './package-file.js';
+
+export interface RecoverOptions {
+  /** A folder of this process that is not removed. */
+  keeps?: string;
+  /** How long to wait for another process that writes. */
+  waitMilliseconds?: number;
+}
+
+/** Longer than the largest write takes. */
+const WAIT_MILLISECONDS = 60_000;
+const POLL_MILLISECONDS = 20;
+
+/**
+ * Completes the write of a process that was killed, or removes what it had prepared; waits for one that still runs. What is
+ * in the folder afterwards is whole. Throws `conflict` if it still runs after the wait, or if a file was edited since.
+ */
+export async function recoverPackage(folder: string, options: RecoverOptions = {}): Promise<void> {
+  const { keeps, waitMilliseconds = WAIT_MILLISECONDS } = options;
+  const deadline = performance.now() + waitMilliseconds;
+  for (;;) {
+    const names = readdirSync(folder).filter(isWriteFolder);
+    removeAbandoned(folder, names, keeps);
+    if (!names.includes(WRITE_FOLDER)) return;
+    const owner = readOwner(writeFolderOf(folder));
+    if (owner === undefined) {
+      // Removed in between, or an empty folder.
+      removeIfEmpty(writeFolderOf(folder));
+    } else if (!isRunning(owner)) {
+      completeAbandoned(folder, owner);
+      return;
+    } else if (performance.now() > deadline) {
+      throw new KrmhubError(
+        'conflict',
+        `cannot use the package ${folder}: process ${owner.id} has been writing it for long`,
+        { hint: 'Wait until it ends, or end it.' },
+      );
+    }
+    await sleep(POLL_MILLISECONDS);
+  }
+}
+
+/** Marks a write as done, then removes its files. */
+export function finishWrite(folder: string, owner: ProcessIdentity): void {
+  const done = privateFolderOf(folder, owner);
+  try {
+    renameSync(writeFolderOf(folder), done);
+  } catch (error) {
+    // Another process has found it.
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  const moved = readOwner(done);
+  if (moved !== undefined && moved.id === owner.id && moved.start === owner.start) {
+    rmSync(done, { recursive: true, force: true });
+  } else renameSync(done, writeFolderOf(folder));
+}
+
+function completeAbandoned(folder: string, owner: ProcessIdentity): void {
+  const writeFolder = writeFolderOf(folder);
+  try {
+    const journal = readJournal(writeFolder);
+    if (journal !== undefined) applyJournal(folder, writeFolder, journal);
+    finishWrite(folder, owner);
+  } catch (error) {
+    throw fileError(`cannot complete the interrupted write of ${folder}`, error);
+  }
+}
+
+function removeAbandoned(folder: string, names: readonly string[], keeps: string | undefined): void {
+  const own = ownProcess();
+  for (const name of names) {
+    if (name === WRITE_FOLDER) continue;
+    const place = path.join(folder, name);
+    const writer = processOf(name);
+    const isOwn = writer.id === own.id && writer.start === own.start;
+    if (place === keeps || isOwn || isRunning(writer)) continue;
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    // A rename onto an empty folder succeeds, so this is only for the next listing.
+    rmSync(folder, { recursive: false, force: true });
+  } catch {
+    // Not a file: it is checked again.
+  }
+}

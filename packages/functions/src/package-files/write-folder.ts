@@ -1,0 +1,42 @@
+import { lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Resource } from '../resource-list/resource.js';
+import { errorCode, fileError } from './file-error.js';
+import { filesOf } from './plan-write.js';
+
+/**
+ * Writes resources into a new folder, whole or not at all. Throws `conflict` if something of that name exists,
+ * `storage-full`, `unavailable`.
+ */
+export function writeFolder(folder: string, resources: readonly Resource[]): void {
+  const texts = filesOf(resources);
+  const target = path.resolve(folder);
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw taken(folder);
+  let temporary: string | undefined;
+  try {
+    mkdirSync(path.dirname(target), { recursive: true });
+    temporary = mkdtempSync(path.join(path.dirname(target), `.${path.basename(target)}.`));
+    const content = path.join(temporary, 'content');
+    mkdirSync(content);
+    for (const [at, text] of texts) {
+      const file = path.join(content, at);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, text, { flag: 'wx' });
+    }
+    renameSync(content, target);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'EEXIST' || code === 'ENOTEMPTY') throw taken(folder);
+    throw fileError(`cannot write ${folder}`, error);
+  } finally {
+    if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+function taken(folder: string): KrmhubError {
+  return new KrmhubError(
+    'conflict',
+    `directory ${JSON.stringify(folder)} already exists, please delete the directory and retry`,
+  );
+}

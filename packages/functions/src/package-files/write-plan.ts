@@ -1,0 +1,10 @@
+/** A change of one file of a package. */
+export type FileChange =
+  | { type: 'create'; path: string; after: string }
+  | { type: 'update'; path: string; before: string; after: string }
+  | { type: 'delete'; path: string; before: string };
+
+/** What a write does to a package. Files that stay as they are have no entry. */
+export interface WritePlan {
+  changes: FileChange[];
+}

@@ -1,0 +1,116 @@
+import { setAnnotation, writeDocument } from '@krmhub/schema/resource-yaml';
+import * as names from './annotations.js';
+import type { Resource } from './resource.js';
+
+/** The annotations of a resource in a ResourceList, in the order of kyaml. */
+export function itemAnnotations({ path, index, packagePath, seqIndent }: Resource): [string, string][] {
+  const place = index === undefined ? undefined : String(index);
+  const all: [string, string | undefined][] = [
+    [names.LEGACY_INDEX, place],
+    [names.LEGACY_PATH, path],
+    [names.INDEX, place],
+    [names.PACKAGE_PATH, packagePath],
+    [names.PATH, path],
+    [names.SEQUENCE_INDENT, seqIndent],
+  ];
+  return all.filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '');
+}
+
+const TEXTS = new WeakMap<Resource, { head: string; tail: string } | 'flow'>();
+
+/**
+ * Returns a resource as an item of a ResourceList, with its annotations, and with an id that finds it again in the output.
+ * It starts with the dash and ends with a line end.
+ */
+export function itemText(resource: Resource, id: number | undefined): string {
+  let parts = TEXTS.get(resource);
+  if (parts === undefined) {
+    parts = split(resource) ?? 'flow';
+    TEXTS.set(resource, parts);
+  }
+  const ids: [string, string][] =
+    id === undefined
+      ? []
+      : [
+          [names.ID, String(id)],
+          [names.LEGACY_ID, String(id)],
+        ];
+  if (parts !== 'flow') return parts.head + annotationLines(ids, '      ') + parts.tail;
+  const node = resource.node().clone();
+  for (const [key, value] of [...itemAnnotations(resource), ...ids]) setAnnotation(node, key, value);
+  return asItem(writeDocument(node));
+}
+
+/** Puts the annotations into the text, which is several times faster than into the model. */
+function split(resource: Resource): { head: string; tail: string } | undefined {
+  const text = resource.body.compactText();
+  const place = findAnnotations(text);
+  if (place === undefined) return undefined;
+  const lines = annotationLines(itemAnnotations(resource), '    ');
+  const before = text.slice(0, place.at) + (place.isNew ? '  annotations:\n' : '') + lines;
+  const head = asItem(before);
+  return { head, tail: indented(text.slice(place.at)) };
+}
+
+/** Finds the end of the annotations of a document in block style; undefined for others. */
+export function findAnnotations(text: string): { at: number; isNew: boolean } | undefined {
+  const start = text.startsWith('metadata:\n') ? 0 : text.indexOf('\nmetadata:\n') + 1;
+  if (!text.startsWith('metadata:\n', start)) return undefined;
+  let inAnnotations = false;
+  let end = -1;
+  let annotationsEnd = -1;
+  let afterComment = false;
+  for (let at = start + 'metadata:\n'.length; at < text.length; ) {
+    const stop = text.indexOf('\n', at);
+    if (stop === -1) return undefined;
+    const column = indentAt(text, at);
+    const char = text[at + column];
+    if (char === '#') {
+      // Where a comment belongs is for the model to decide.
+      if (column < 4) return undefined;
+      afterComment = true;
+    } else if (char !== '\n') {
+      if (column < 2) break;
+      if (column === 2) {
+        if (afterComment) return undefined;
+        const line = text.slice(at, stop);
+        if (!/^ {2}[A-Za-z][\w-]*:(?: |$)/.test(line)) return undefined;
+        inAnnotations = line.startsWith('  annotations:');
+        if (inAnnotations && (line !== '  annotations:' || annotationsEnd !== -1)) return undefined;
+      }
+      afterComment = false;
+      end = stop + 1;
+      if (inAnnotations) annotationsEnd = end;
+    }
+    at = stop + 1;
+  }
+  if (end === -1 || afterComment) return undefined;
+  if (annotationsEnd !== -1) return { at: annotationsEnd, isNew: false };
+  return { at: end, isNew: true };
+}
+
+function indentAt(text: string, at: number): number {
+  let column = 0;
+  while (text[at + column] === ' ') column++;
+  return column;
+}
+
+function annotationLines(entries: readonly [string, string][], indent: string): string {
+  return entries.map(([key, value]) => `${indent}${key}: ${singleQuoted(value)}\n`).join('');
+}
+
+function singleQuoted(text: string): string {
+  // What single quotes cannot hold is never in a path that was read.
+  return /[\n\r\t\0-\x1f\x7f-\x9f\u2028\u2029\ufeff]/.test(text)
+    ? JSON.stringify(text)
+    : `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Indents a document as an item of a list. */
+export function asItem(text: string): string {
+  return `- ${indented(text).slice(2)}`;
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=[^\n])/gm, '  ');
+}

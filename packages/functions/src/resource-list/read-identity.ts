@@ -1,0 +1,34 @@
+import {
+  annotations,
+  fieldAt,
+  identityOf,
+  type ResourceNode,
+  removeAnnotation,
+  removeEmptyAnnotations,
+} from '@krmhub/schema/resource-yaml';
+import type { ResourceIdentity } from './identity.js';
+
+/** Returns what names a resource. */
+export function readIdentity(node: ResourceNode): ResourceIdentity {
+  const labels: Record<string, string> = Object.create(null);
+  const map = fieldAt(node, ['metadata', 'labels']);
+  if (map?.kind === 'map') {
+    for (let at = 0; at + 1 < map.content.length; at += 2) {
+      labels[map.content[at]!.value] = map.content[at + 1]!.value;
+    }
+  }
+  return { ...identityOf(node), labels, annotations: recordOf(annotations(node)) };
+}
+
+/** Without a prototype: functions choose the names. */
+export function recordOf(entries: Iterable<readonly [string, string]>): Record<string, string> {
+  const record: Record<string, string> = Object.create(null);
+  for (const [key, value] of entries) record[key] = value;
+  return record;
+}
+
+/** Removes annotations, and the mappings that are empty then. */
+export function removeAnnotations(node: ResourceNode, keys: readonly string[]): void {
+  for (const key of keys) removeAnnotation(node, key);
+  if (keys.length > 0) removeEmptyAnnotations(node);
+}

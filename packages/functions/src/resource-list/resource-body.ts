@@ -1,0 +1,70 @@
+import type { JsonValue } from '@krmhub/schema/definition';
+import {
+  field,
+  type ResourceNode,
+  readDocument,
+  type SequenceIndent,
+  toJson,
+  writeDocument,
+} from '@krmhub/schema/resource-yaml';
+import { BARE_LIST_KEY } from './annotations.js';
+import type { ResourceIdentity } from './identity.js';
+
+/**
+ * The content of a resource. It keeps the text and drops the model, which takes some ten times the memory: most resources
+ * are never changed, and are not parsed again.
+ */
+export class ResourceBody {
+  readonly identity: ResourceIdentity;
+  readonly seqIndent: SequenceIndent;
+  /** A document that is a list, which is wrapped for functions. */
+  readonly #bare: ResourceNode | undefined;
+  #node: ResourceNode | undefined;
+  #text: string | undefined;
+  #compact: string | undefined;
+
+  /** `node` is without the annotations of the orchestrator, and belongs to the body from now on. */
+  constructor(node: ResourceNode, identity: ResourceIdentity, seqIndent: SequenceIndent) {
+    this.#node = node;
+    this.#bare = identity.kind === '' ? field(node, BARE_LIST_KEY) : undefined;
+    this.identity = identity;
+    this.seqIndent = seqIndent;
+  }
+
+  /** Returns the document as in a file. */
+  text(): string {
+    if (this.#text === undefined) {
+      this.#text = writeDocument(this.#bare ?? this.node(), { seqIndent: this.seqIndent });
+      this.#drop();
+    }
+    return this.#text;
+  }
+
+  /** Returns the document as in a ResourceList, where kyaml does not indent lists more than their key. */
+  compactText(): string {
+    if (this.seqIndent !== 'wide' && this.#bare === undefined) return this.text();
+    if (this.#compact === undefined) {
+      this.#compact = writeDocument(this.node());
+      this.#drop();
+    }
+    return this.#compact;
+  }
+
+  node(): ResourceNode {
+    if (this.#node !== undefined) return this.#node;
+    const node = readDocument(this.#text ?? this.#compact ?? '', this.identity.name);
+    if (node === undefined) throw new Error('a resource that was written cannot be read');
+    return node;
+  }
+
+  value(): JsonValue {
+    return toJson(this.node());
+  }
+
+  #drop(): void {
+    if (this.#bare !== undefined) return;
+    if (this.#text !== undefined && (this.seqIndent !== 'wide' || this.#compact !== undefined)) {
+      this.#node = undefined;
+    }
+  }
+}
