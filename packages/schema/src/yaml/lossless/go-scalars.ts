@@ -33,7 +33,7 @@ function isInteger(text: string): boolean {
 }
 
 /** Formats of Go's `time.Parse`: a date, or a date and a time, with short fields too. */
-function isTime(text: string): boolean {
+export function isTime(text: string): boolean {
   const found =
     /^(\d{4})-(\d{1,2})-(\d{1,2})(?:([Tt ])(\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(Z|[-+]\d\d:\d\d)?)?$/.exec(
       text,

@@ -1,0 +1,34 @@
+/**
+ * Kubernetes resources that are read, changed and written with the bytes that kyaml writes: comments, styles and the order
+ * of fields stay. Resources that krmhub itself only reads use the parent module.
+ */
+
+export { copyComments } from './copy-comments.js';
+export {
+  annotation,
+  annotations,
+  field,
+  fieldAt,
+  identityOf,
+  isNull,
+  type ResourceIdentity,
+  removeAnnotation,
+  removeEmptyAnnotations,
+  removeField,
+  setAnnotation,
+  setField,
+  textNode,
+  textOf,
+} from './fields.js';
+export { fromJson, toJson } from './json.js';
+export { ResourceNode, type ResourceNodeKind, rootOf, STYLE } from './node.js';
+export {
+  type ResourceDocument,
+  type ResourceListNode,
+  readDocument,
+  readResourceList,
+  readResources,
+} from './read.js';
+export { syncOrder } from './sync-order.js';
+export type { SequenceIndent } from './write.js';
+export { writeDocument, writeDocuments, writeResourceList } from './write-resources.js';

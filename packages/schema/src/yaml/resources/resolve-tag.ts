@@ -1,0 +1,62 @@
+import { isTime } from '../lossless/go-scalars.js';
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ...['true', 'True', 'TRUE', 'false', 'False', 'FALSE'].map((word) => [word, '!!bool'] as const),
+  ...['', '~', 'null', 'Null', 'NULL'].map((word) => [word, '!!null'] as const),
+  ...['.nan', '.NaN', '.NAN'].map((word) => [word, '!!float'] as const),
+  ...['', '+', '-'].flatMap((sign) =>
+    ['.inf', '.Inf', '.INF'].map((word) => [sign + word, '!!float'] as const),
+  ),
+]);
+
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+/** What Go's ParseFloat accepts after a point. */
+const POINT_FLOAT = /^\.[0-9]+(?:[eE][-+]?[0-9]+)?$/;
+const INTEGER = /^([-+]?)(?:(0)|([1-9][0-9]*)|0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+))$/;
+
+/**
+ * The tag that go-yaml 3 finds for an unquoted scalar: the words of YAML 1.2, numbers also in the bases and with the
+ * underscores of Go, and times.
+ */
+export function resolveTag(value: string): string {
+  if (value === '') return '!!null';
+  const first = value.charCodeAt(0);
+  // A sign, a point or a digit.
+  if (first >= 0x2b && first <= 0x39 && first !== 0x2c && first !== 0x2f) return resolveNumber(value, first);
+  switch (first) {
+    case 0x7e: // ~
+    case 0x6e: // n
+    case 0x4e: // N
+    case 0x74: // t
+    case 0x54: // T
+    case 0x66: // f
+    case 0x46: // F
+      return value.length > 5 ? '!!str' : (WORDS.get(value) ?? '!!str');
+    default:
+      return '!!str';
+  }
+}
+
+function resolveNumber(value: string, first: number): string {
+  const word = WORDS.get(value);
+  if (word !== undefined) return word;
+  if (first === 0x2e) {
+    return POINT_FLOAT.test(value) && Number.isFinite(Number(value)) ? '!!float' : '!!str';
+  }
+  if (value.length >= 8 && value.charCodeAt(4) === 0x2d && isTime(value)) return '!!timestamp';
+  const plain = value.includes('_') ? value.replaceAll('_', '') : value;
+  if (isInteger(plain)) return '!!int';
+  return FLOAT.test(plain) && Number.isFinite(Number(plain)) ? '!!float' : '!!str';
+}
+
+/** Whether the number has 64 bits; a larger decimal number is a float. */
+function isInteger(plain: string): boolean {
+  const found = INTEGER.exec(plain);
+  if (found === null) return /^0(?:b[-+][01]+|o[-+][0-7]+)$/.test(plain);
+  if (plain.length < 16) return true;
+  const [, sign, , decimal, hexadecimal, octal, binary] = found;
+  const digits = decimal ?? (hexadecimal ? `0x${hexadecimal}` : octal ? `0o${octal}` : `0b${binary}`);
+  const value = BigInt(digits);
+  if (sign === '-') return value <= 2n ** 63n;
+  return value < (sign === '+' ? 2n ** 63n : 2n ** 64n);
+}

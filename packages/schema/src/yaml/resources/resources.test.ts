@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import {
+  annotation,
+  copyComments,
+  field,
+  fromJson,
+  readResourceList,
+  readResources,
+  removeAnnotation,
+  removeEmptyAnnotations,
+  setAnnotation,
+  syncOrder,
+  toJson,
+  writeDocument,
+  writeDocuments,
+  writeResourceList,
+} from './index.js';
+
+function roundTrip(text: string): string {
+  return writeDocuments(readResources(text, 'test.yaml'));
+}
+
+function one(text: string) {
+  return readResources(text, 'test.yaml')[0]!.node;
+}
+
+describe('a round trip', () => {
+  it.each([
+    [
+      'comments in all places',
+      '# head\na: 1 # beside\n# above\nb:\n  # above c\n  c: 2\n  # below c\n# above d\nd: 3\n',
+    ],
+    ['compact lists', 'a:\n- 1\n- b: 2\n  c: 3\n'],
+    ['wide lists', 'a:\n  - 1\n  - b: 2\n    c: 3\n'],
+    ['quotes', `a: '1'\nb: "x\\ty"\nc: it's\nd: ''\n`],
+    ['block scalars', 'a: |\n  x\n    y\n\n  z\nb: |-\n  x\nc: |+\n  x\n\nd: >-\n  x y\n'],
+    ['flow collections', 'a: [1, {b: c}]\nd: {}\ne: []\n'],
+    ['anchors', 'a: &x\n  b: 1\nc: *x\n'],
+    ['empty values', 'a:\nb: ~\nc: null\n'],
+    ['long lines', `a: ${'word '.repeat(60)}end\n`],
+    ['several documents', 'a: 1\n---\nb: 2\n'],
+    ['a comment above the dash of a map', 'a:\n# above\n- b: 1\n'],
+  ])('keeps %s', (_, text) => expect(roundTrip(text)).toBe(text));
+
+  it.each([
+    ['spaces', 'a:   1\nb:\n    c: 2   #  x\n', 'a: 1\nb:\n  c: 2 #  x\n'],
+    ['empty lines', 'a: 1\n\n\nb: 2\n', 'a: 1\nb: 2\n'],
+    ['line ends of Windows', 'a: 1\r\nb: 2\r\n', 'a: 1\nb: 2\n'],
+    ['a byte order mark', '\ufeffa: 1\n', 'a: 1\n'],
+    ['documents without content', '# x\n---\na: 1\n---\n---\nb: 2\n', 'a: 1\n---\nb: 2\n'],
+    ['characters outside the Basic Multilingual Plane', 'a: "\u{1f600}"\n', 'a: "\\U0001F600"\n'],
+    ['merge keys', 'a: &x {b: 1}\nc:\n  <<: *x\n', 'a: &x {b: 1}\nc:\n  !!merge <<: *x\n'],
+    ['a missing line end', 'a: 1', 'a: 1\n'],
+  ])('normalizes %s', (_, text, written) => expect(roundTrip(text)).toBe(written));
+
+  it('writes the first style of lists of each document', () => {
+    const wide = 'a:\n  - 1\n';
+    const compact = 'a:\n- 1\n';
+    expect(roundTrip(`${wide}---\n${compact}`)).toBe(`${wide}---\n${compact}`);
+  });
+});
+
+describe('a text that kpt misreads or cannot read', () => {
+  it.each([
+    ['duplicate keys', 'a: 1\nb:\n  c: 1\n  c: 2\n', 'line 4: the key "c" occurs twice'],
+    ['content behind the end', 'a: 1\n...\nb: 2\n', 'line 3: did not find expected <document start>'],
+    ['text behind a separator', 'a: 1\n---x\nb: 2\n', 'line 2: invalid document separator: ---x'],
+    ['a tab', 'a:\n\tb: 1\n', 'line 2: found character that cannot start any token'],
+    ['a control character', 'a: \x01\n', 'line 1: control characters are not allowed'],
+    ['too many levels', `${'['.repeat(300)}\n`, 'line 1: more than 200 nested lists and mappings'],
+    ['an unknown anchor', 'a: 1\nb: *x\n', "line 2: unknown anchor 'x' referenced"],
+    ['a line of a later document', 'a: 1\n---\nb: [\n', 'line 4: did not find expected node content'],
+  ])('is rejected: %s', (_, text, message) => {
+    expect(() => readResources(text, 'test.yaml')).toThrow(`cannot read test.yaml: ${message}`);
+  });
+});
+
+describe('comments and order after a function', () => {
+  it('come back', () => {
+    const from = one('# head\na: 1 # beside\nlist:\n# item\n- b: 1\n  c: 2 # c\nd: 3\n');
+    const to = one('d: 3\nlist:\n- c: 5\n  b: 1\na: 1\nnew: 1\n');
+    copyComments(from, to);
+    syncOrder(from, to);
+    expect(writeDocument(to)).toBe(
+      '# head\na: 1 # beside\nlist:\n# item\n- b: 1\n  c: 5 # c\nd: 3\nnew: 1\n',
+    );
+  });
+
+  it('do not replace comments of the function', () => {
+    const to = one('a: 1 # new\n');
+    copyComments(one('a: 1 # old\nb: 2\n'), to);
+    expect(writeDocument(to)).toBe('a: 1 # new\n');
+  });
+
+  it('are kept if the kind of a value changes', () => {
+    const to = one('a:\n- 1\nb: 2\n');
+    copyComments(one('a: {x: 1} # a\nb: 2 # b\n'), to);
+    expect(writeDocument(to)).toContain('b: 2 # b');
+  });
+});
+
+describe('a list of resources', () => {
+  const item = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n';
+
+  it('is written and read', () => {
+    const text = writeResourceList({ apiVersion: 'config.kubernetes.io/v1', items: [one(item)] });
+    expect(text).toBe(
+      'apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: a\n',
+    );
+    const list = readResourceList(text, 'stdout');
+    expect(list.kind).toBe('ResourceList');
+    expect(writeDocument(list.items[0]!)).toBe(item);
+  });
+
+  it('may have no list around it', () => {
+    expect(readResourceList(`${item}---\n${item}`, 'stdout').items).toHaveLength(2);
+  });
+});
+
+describe('annotations', () => {
+  it('are added in single quotes and removed without a trace', () => {
+    const text = 'kind: A\nmetadata:\n  name: a\n';
+    const node = one(text);
+    setAnnotation(node, 'internal.config.kubernetes.io/index', '0');
+    expect(writeDocument(node)).toBe(`${text}  annotations:\n    internal.config.kubernetes.io/index: '0'\n`);
+    expect(annotation(node, 'internal.config.kubernetes.io/index')).toBe('0');
+    removeAnnotation(node, 'internal.config.kubernetes.io/index');
+    removeEmptyAnnotations(node);
+    expect(writeDocument(node)).toBe(text);
+  });
+});
+
+describe('JSON', () => {
+  it('has the values that Go reads', () => {
+    const node = one('a: 0x10\nb: yes\nc: 1_000\nd: ~\ne: &x [1.5]\nf: *x\n__proto__: 1\ng: 010\n');
+    expect(JSON.stringify(toJson(node))).toBe(
+      '{"a":16,"b":"yes","c":1000,"d":null,"e":[1.5],"f":[1.5],"__proto__":1,"g":8}',
+    );
+  });
+
+  it('is written with quotes where they are needed', () => {
+    expect(writeDocument(fromJson({ a: 'x', b: '1', c: 1, d: null, e: ['true'], f: 'x\ny', g: '' }))).toBe(
+      'a: x\nb: "1"\nc: 1\nd: null\ne:\n- "true"\nf: |-\n  x\n  y\ng: ""\n',
+    );
+  });
+
+  it('refuses an alias inside its own anchor, and aliases of aliases', () => {
+    expect(() => toJson(one('a: &x [*x]\n'))).toThrow('the alias *x is inside its own anchor');
+    const lines = ['a0: &a0 [1,1,1,1,1,1,1,1,1,1]'];
+    for (let i = 1; i < 10; i++) {
+      lines.push(`a${i}: &a${i} [${Array.from({ length: 10 }, () => `*a${i - 1}`).join(',')}]`);
+    }
+    expect(() => toJson(one(`${lines.join('\n')}\n`))).toThrow('more than 100000 values');
+  });
+
+  it('finds fields', () => expect(field(one('a: 1\n'), 'b')).toBeUndefined());
+});

@@ -1,0 +1,182 @@
+import { isBreak } from './cursor.js';
+import { INDENT, Output } from './emitter.js';
+import { type ResourceNode, STYLE, TEXT_STYLES } from './node.js';
+import { resolveTag } from './resolve-tag.js';
+import { type AllowedStyles, allowedStyles } from './scalar-styles.js';
+import { blockHints, doubleQuoted } from './write-scalars.js';
+import { writeTag } from './write-tag.js';
+
+/** Writes scalars in their style, or in one that can hold the value. */
+export class ScalarWriter extends Output {
+  protected flowLevel = 0;
+  protected allowed: AllowedStyles = allowedStyles('');
+
+  protected properties(node: ResourceNode, tag: string): void {
+    if (node.anchor !== '') {
+      this.writeIndicator('&', true, false, false);
+      this.writeText(node.anchor);
+    }
+    if (tag !== '') {
+      if (!this.whitespace) this.put(' ');
+      this.writeText(writeTag(tag));
+    }
+  }
+
+  protected increaseIndent(isFlow: boolean, isItem: boolean): void {
+    if (this.indent < 0) this.indent = isFlow ? INDENT : 0;
+    else if (isItem) this.indent += 2;
+    else this.indent = INDENT * Math.floor((this.indent + INDENT) / INDENT);
+  }
+
+  /** The tag to write, and whether the value is text that looks like something else. */
+  protected scalarTag(node: ResourceNode): { tag: string; quote: boolean } {
+    const { tag } = node;
+    if (tag === '' || (node.style & STYLE.tagged) !== 0) return { tag, quote: false };
+    if (tag === '!!str' && (node.style & TEXT_STYLES) !== 0) return UNTAGGED;
+    if (resolveTag(node.value) === tag) return UNTAGGED;
+    return tag === '!!str' ? UNTAGGED_QUOTED : { tag, quote: false };
+  }
+
+  protected scalar(node: ResourceNode, isKey: boolean, isItem: boolean): void {
+    const { tag, quote } = this.scalarTag(node);
+    const { value } = node;
+    const style = this.scalarStyle(node, quote, isKey);
+    this.properties(node, tag);
+    if (style === 0) {
+      if (value === '') this.indention = false;
+      else {
+        if (!this.whitespace) this.put(' ');
+        this.writeText(value);
+      }
+      return;
+    }
+    const { indent } = this;
+    this.increaseIndent(true, isItem);
+    if (style === STYLE.doubleQuoted) {
+      this.writeIndicator(doubleQuoted(value), true, false, false);
+    } else if (style === STYLE.singleQuoted) this.singleQuoted(value);
+    else if (style === STYLE.literal) this.literal(value);
+    else this.folded(value);
+    this.indent = indent;
+  }
+
+  private scalarStyle(node: ResourceNode, quote: boolean, isKey: boolean): number {
+    const { value, style } = node;
+    const { allowed } = this;
+    let chosen = 0;
+    if ((style & STYLE.doubleQuoted) !== 0) chosen = STYLE.doubleQuoted;
+    else if ((style & STYLE.singleQuoted) !== 0) chosen = STYLE.singleQuoted;
+    else if ((style & STYLE.literal) !== 0) chosen = STYLE.literal;
+    else if ((style & STYLE.folded) !== 0) chosen = STYLE.folded;
+    else if (value.includes('\n')) chosen = STYLE.literal;
+    else if (quote) chosen = STYLE.doubleQuoted;
+    if (isKey && allowed.multiline) chosen = STYLE.doubleQuoted;
+    if (chosen === 0) {
+      const inFlow = this.flowLevel > 0;
+      if (!(inFlow ? allowed.flowPlain : allowed.blockPlain) || (value === '' && (inFlow || isKey))) {
+        chosen = STYLE.singleQuoted;
+      }
+    }
+    if (chosen === STYLE.singleQuoted && !allowed.singleQuoted) return STYLE.doubleQuoted;
+    if (chosen === STYLE.literal || chosen === STYLE.folded) {
+      if (!allowed.block || this.flowLevel > 0 || isKey) return STYLE.doubleQuoted;
+    }
+    return chosen;
+  }
+
+  private singleQuoted(value: string): void {
+    const text = value.replaceAll("'", "''");
+    if (!this.allowed.multiline) {
+      this.writeIndicator(`'${text}'`, true, false, false);
+      return;
+    }
+    this.writeIndicator("'", true, false, false);
+    this.lines(
+      text,
+      (line, afterBreak) => {
+        if (afterBreak) this.writeIndent();
+        this.put(line);
+      },
+      true,
+    );
+    this.writeIndicator("'", false, false, false);
+  }
+
+  private literal(value: string): void {
+    this.blockHeader('|', value);
+    this.lines(
+      value,
+      (line, afterBreak, first) => {
+        if (afterBreak || first) this.writeIndent();
+        this.put(line);
+      },
+      false,
+    );
+  }
+
+  private blockHeader(indicator: string, value: string): void {
+    this.writeIndicator(indicator, true, false, false);
+    this.writeIndicator(blockHints(value), false, false, false);
+    if (this.line === '') this.putBreak();
+    else this.processLine();
+    this.whitespace = true;
+  }
+
+  private folded(value: string): void {
+    this.blockHeader('>', value);
+    let startsBlank = true;
+    let atBreak = true;
+    let start = 0;
+    // go-yaml looks for the next line in the breaks at the start of the value.
+    let lead = 0;
+    while (lead < value.length && isBreak(value.charCodeAt(lead))) lead++;
+    const leadIsBlank = lead >= value.length || value[lead] === ' ' || value[lead] === '\t';
+    while (start < value.length) {
+      if (isBreak(value.charCodeAt(start))) {
+        if (!atBreak && !startsBlank && value[start] === '\n' && !leadIsBlank) this.putBreak();
+        this.putBreakOf(value.charAt(start));
+        atBreak = true;
+        start++;
+        continue;
+      }
+      let end = start + 1;
+      while (end < value.length && !isBreak(value.charCodeAt(end))) end++;
+      if (atBreak) {
+        this.writeIndent();
+        startsBlank = value[start] === ' ' || value[start] === '\t';
+      }
+      this.put(value.slice(start, end));
+      this.indention = false;
+      atBreak = false;
+      start = end;
+    }
+  }
+
+  /** Writes lines and the breaks between them. `fold`: the first of several breaks counts as a space. */
+  private lines(
+    value: string,
+    write: (line: string, afterBreak: boolean, first: boolean) => void,
+    fold: boolean,
+  ): void {
+    let start = 0;
+    let atBreak = false;
+    while (start < value.length) {
+      if (isBreak(value.charCodeAt(start))) {
+        if (fold && !atBreak && value[start] === '\n') this.putBreak();
+        this.putBreakOf(value.charAt(start));
+        atBreak = true;
+        start++;
+        continue;
+      }
+      let end = start + 1;
+      while (end < value.length && !isBreak(value.charCodeAt(end))) end++;
+      write(value.slice(start, end), atBreak, start === 0);
+      this.indention = false;
+      atBreak = false;
+      start = end;
+    }
+  }
+}
+
+const UNTAGGED = { tag: '', quote: false };
+const UNTAGGED_QUOTED = { tag: '', quote: true };
