@@ -284,7 +284,12 @@ functionConfig:
   it('refuses documents that are not resources before it runs a function', async () => {
     let isRun = false;
     const input = readResources('a: b\n', { path: 'values.yaml' });
-    const { failed } = await runChain(input, [step((text) => ((isRun = true), text))]);
+    const { failed } = await runChain(input, [
+      step((text) => {
+        isRun = true;
+        return text;
+      }),
+    ]);
     expect(failed?.error?.message).toBe(
       'input resource list must contain only KRM resources: values.yaml: resource must have `apiVersion`',
     );
