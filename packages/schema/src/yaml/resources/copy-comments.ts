@@ -1,13 +1,17 @@
 import { isNull } from './fields.js';
+import { type FieldKeys, ListKeys, mergeKeysOf } from './merge-keys.js';
 import { type ResourceNode, rootOf, STYLE } from './node.js';
+
+type Keys = FieldKeys | ListKeys | undefined;
 
 /**
  * Copies comments to the same fields of another version of a resource, where they have none: after a function that lost
- * them. List items are matched by their index, as kyaml does. Does not change `from`.
+ * them. Items of a list are matched by index and, in types of Kubernetes, also by their merge keys, as kyaml does. Does not
+ * change `from`. Where the kind of a value changed, its comments stay away; kyaml fails.
  */
 export function copyComments(from: ResourceNode, to: ResourceNode): void {
   copyOwn(from, to);
-  copyBelow(rootOf(from), rootOf(to));
+  copyBelow(rootOf(from), rootOf(to), undefined);
 }
 
 function copyOwn(from: ResourceNode, to: ResourceNode): void {
@@ -16,38 +20,61 @@ function copyOwn(from: ResourceNode, to: ResourceNode): void {
   if (to.foot === '') to.foot = from.foot;
 }
 
-function copyBelow(from: ResourceNode | undefined, to: ResourceNode): void {
-  if (from === undefined) {
-    unfold(to);
-    return;
-  }
+/** Their own comments have been copied. */
+function copyBelow(from: ResourceNode | undefined, to: ResourceNode, keys: Keys): void {
+  if (from === undefined || to.kind === 'scalar') unfold(to);
+  if (from === undefined) return;
   const kind = isNull(from) ? to.kind : from.kind;
-  if (kind === 'alias' || (kind !== to.kind && !isNull(to))) return;
-  if (kind === 'scalar') unfold(to);
-  copyOwn(from, to);
-  if (kind === 'map') copyMap(from, to);
-  else if (kind === 'list') copyList(from, to);
+  if (kind !== to.kind) return;
+  if (kind === 'map') copyMap(from, to, keys ?? mergeKeysOf(isNull(from) ? to : from));
+  else if (kind === 'list') {
+    copyByIndex(from, to);
+    if (keys instanceof ListKeys) copyByKeys(from, to, keys);
+  }
 }
 
-/** A comment beside a folded scalar cannot be written, so kyaml puts the scalar in quotes. */
+/** go-yaml writes a comment beside a folded scalar in the wrong place, so kyaml puts the scalar in quotes. */
 function unfold(node: ResourceNode): void {
   if (node.kind === 'scalar' && node.style === STYLE.folded) node.style = STYLE.doubleQuoted;
 }
 
-function copyMap(from: ResourceNode, to: ResourceNode): void {
+function copyPair(from: ResourceNode, to: ResourceNode, keys: Keys): void {
+  const kind = isNull(from) ? to.kind : from.kind;
+  if (kind === 'alias' || (kind !== to.kind && !isNull(to))) return;
+  copyOwn(from, to);
+  copyBelow(from, to, keys);
+}
+
+function copyMap(from: ResourceNode, to: ResourceNode, keys: Keys): void {
   const { content } = to;
+  const fields = keys instanceof ListKeys ? undefined : keys;
+  const find = keyFinder(from);
   for (let i = 0; i + 1 < content.length; i += 2) {
     const key = content[i]!;
     // Most functions keep the order.
-    const same = from.content[i];
-    let index = i;
-    if (same?.value !== key.value || same.kind !== 'scalar') index = keyIndex(from, key.value);
-    if (index === -1) copyBelow(undefined, content[i + 1]!);
+    const index = from.content[i]?.value === key.value ? i : find(key.value);
+    if (index === -1) copyBelow(undefined, content[i + 1]!, undefined);
     else {
       copyOwn(from.content[index]!, key);
-      copyBelow(from.content[index + 1]!, content[i + 1]!);
+      const below = fields !== undefined && Object.hasOwn(fields, key.value) ? fields[key.value] : undefined;
+      copyPair(from.content[index + 1]!, content[i + 1]!, below);
     }
   }
+}
+
+/** Larger maps get an index. */
+const LARGE = 64;
+
+function keyFinder(map: ResourceNode): (name: string) => number {
+  if (map.content.length < LARGE) return (name) => keyIndex(map, name);
+  let indexes: Map<string, number> | undefined;
+  return (name) => {
+    if (indexes === undefined) {
+      indexes = new Map();
+      for (let i = map.content.length - 2; i >= 0; i -= 2) indexes.set(map.content[i]!.value, i);
+    }
+    return indexes.get(name) ?? -1;
+  };
 }
 
 function keyIndex(map: ResourceNode, name: string): number {
@@ -55,10 +82,81 @@ function keyIndex(map: ResourceNode, name: string): number {
   return -1;
 }
 
-function copyList(from: ResourceNode, to: ResourceNode): void {
+function copyByIndex(from: ResourceNode, to: ResourceNode): void {
   const length = Math.min(from.content.length, to.content.length);
   for (let i = 0; i < length; i++) {
     const item = from.content[i]!;
     if (item.value === to.content[i]!.value) copyComments(item, to.content[i]!);
   }
+}
+
+function copyByKeys(from: ResourceNode, to: ResourceNode, { keys, item }: ListKeys): void {
+  const identities: string[][] = [];
+  const seen = new Set<string>();
+  for (const node of [...from.content, ...to.content]) {
+    const values = keys.map((key) => keyValue(node, key));
+    const identity = JSON.stringify(values);
+    if (!seen.has(identity)) identities.push(values);
+    seen.add(identity);
+  }
+  if (keys.length > 1 && identities.length <= MAX_JOINED) joinIdentities(identities);
+  const fromItems = itemIndex(from, keys);
+  const toItems = itemIndex(to, keys);
+  for (const values of identities) {
+    const a = fromItems.find(values);
+    const b = toItems.find(values);
+    if (a !== undefined && b !== undefined) copyPair(a, b, item);
+  }
+}
+
+function keyValue(node: ResourceNode, key: string): string {
+  if (key === '') return node.value;
+  const index = node.kind === 'map' ? keyIndex(node, key) : -1;
+  return index === -1 || isNull(node.content[index + 1]) ? '' : node.content[index + 1]!.value;
+}
+
+/** The first item with these values. A value that is empty is not compared, unless all are. */
+function itemIndex(
+  list: ResourceNode,
+  keys: readonly string[],
+): { find(values: string[]): ResourceNode | undefined } {
+  const indexes = new Map<string, Map<string, ResourceNode>>();
+  return {
+    find(values) {
+      const used = keys.filter((_, i) => values[i] !== '' || values.every((value) => value === ''));
+      const name = used.join(' ');
+      let items = indexes.get(name);
+      if (items === undefined) {
+        items = new Map();
+        for (const item of list.content) {
+          if (!used.every((key) => key === '' || keyIndex(item, key) !== -1)) continue;
+          const identity = JSON.stringify(used.map((key) => keyValue(item, key)));
+          if (!items.has(identity)) items.set(identity, item);
+        }
+        indexes.set(name, items);
+      }
+      return items.get(JSON.stringify(used.map((key) => values[keys.indexOf(key)])));
+    },
+  };
+}
+
+/** All are compared with each other. */
+const MAX_JOINED = 500;
+
+/** Two identities that differ only in values that one of them has not are the same. */
+function joinIdentities(identities: string[][]): void {
+  for (let i = 0; i < identities.length; i++) {
+    for (let j = 0; j < identities.length; j++) {
+      const joined = join(identities[i]!, identities[j]!);
+      if (joined === undefined) continue;
+      identities[i] = joined;
+      identities[j] = joined;
+    }
+  }
+}
+
+function join(a: readonly string[], b: readonly string[]): string[] | undefined {
+  if (!a.some((value, i) => value === b[i])) return undefined;
+  if (a.some((value, i) => value !== b[i] && value !== '' && b[i] !== '')) return undefined;
+  return a.map((value, i) => (value === '' ? b[i]! : value));
 }
