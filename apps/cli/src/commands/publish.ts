@@ -34,6 +34,10 @@ release, unless you use --allow-breaking. A Starlark script that a definition
 names by its path is pushed first, and the release gets its reference and
 digest.
 
+If \`krmhub sign\` wrote FILE.sigstore.json next to a definition, the command
+publishes this bundle with the release. It rejects a bundle of other bytes or of
+another release. With --key, --keyless, or --bundle, it does not read the file.
+
 Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md
   krmhub publish definition.yaml --release 1.0.0 --dry-run

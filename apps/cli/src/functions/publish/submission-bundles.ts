@@ -12,7 +12,7 @@ export interface BundleOptions extends BundleSignerOptions {
   bundle?: readonly string[];
 }
 
-/** Adds the given bundles and, if a signer is given, signatures. */
+/** Adds the given bundles and, if a signer is given, signatures. Without both, adds the bundles next to the definitions. */
 export async function withBundles(
   io: Io,
   client: RegistryClient,
@@ -31,7 +31,10 @@ export async function withBundles(
   if (options.key !== undefined && options.keyless === true) {
     throw new KrmhubError('usage', '--key cannot be combined with --keyless', { hint: 'Use one of them.' });
   }
-  if (!signs && named.length === 0) return submissions;
+  if (!signs && named.length === 0) {
+    const { withBundlesBeside } = await import('./bundles-beside.js');
+    return withBundlesBeside(io, submissions, readme);
+  }
   const given = await Promise.all(named.map(async (name) => (await readBundleFile(io, name)).bytes));
   const bundled = submissions.map((submission) => ({ ...submission, bundles: given }));
   return signs ? sign(io, client, bundled, readme, options, progress) : bundled;
