@@ -2,6 +2,7 @@ import {
   type DeprecationRecord,
   type EventType,
   type FunctionChange,
+  imageRepositories,
   type LifecycleRecord,
   type ReleaseRecord,
   runtimeFacts,
@@ -61,7 +62,8 @@ function definitionOf(
 
 /** What search shows of the function after a change. */
 export function foundAfter({ search, release }: FunctionChange): SearchResult {
-  return { ...search, publishedAt: release.publishedAt };
+  const { images: _, ...found } = search;
+  return { ...found, publishedAt: release.publishedAt };
 }
 
 /** A change that stores a release of a function, or changes its lifecycle. */
@@ -114,6 +116,7 @@ export function changeOf(
     runtimes,
     licenses,
     ...runtimeFacts(definition),
+    images: imageRepositories(definition),
     yanked: sample.allYanked ?? false,
     deprecated: sample.deprecated !== undefined,
     signatures: (sample.signers ?? []).map((signer) => ({

@@ -153,6 +153,43 @@ export function searchContract(store: () => RegistryStore): void {
       expect(await kinds({ tag: [], group: [] })).toHaveLength(FUNCTIONS.length);
     });
 
+    it('finds functions by the image that they run', async () => {
+      const all = FUNCTIONS.length - 1;
+      for (const text of [
+        'registry.example.com/fn',
+        'registry.example.com/fn:v9',
+        `image: "registry.example.com/fn@sha256:${'b2'.repeat(32)}"`,
+      ]) {
+        expect((await search({ text })).total, text).toBe(all);
+      }
+      expect((await search({ text: 'registry.example.com/fn', tag: ['generator', 'helm'] })).total).toBe(0);
+      expect((await search({ text: 'registry.example.com/other:v1' })).total).toBe(0);
+      const first = await search({ text: 'registry.example.com/fn', limit: 3 });
+      const rest = await search({ text: 'registry.example.com/fn', limit: 100, cursor: first.next! });
+      expect(first.items.length + rest.items.length).toBe(all);
+    });
+
+    it('finds a function by the name of a release', async () => {
+      const { items } = await search({ text: `example.com/SetLabels@1.0.0` });
+      expect(items[0]).toMatchObject({ kind: 'SetLabels' });
+    });
+
+    it('corrects words that no function has, and only these', async () => {
+      const right = await search({ text: 'labels' });
+      const wrong = await search({ text: 'lables' });
+      expect(wrong).toEqual({ ...right, corrected: 'labels' });
+      expect((await search({ text: 'valdates polices' })).corrected).toBe('validates policies');
+      expect(right.corrected).toBeUndefined();
+      for (const text of ['xyzzyx', 'labels xyzzyx', 'l'.repeat(200)]) {
+        const found = await search({ text });
+        expect([found.total, found.corrected], text).toEqual([0, undefined]);
+      }
+      const first = await search({ text: 'lables', limit: 1 });
+      const next = await search({ text: 'lables', limit: 1, cursor: first.next! });
+      expect(next.corrected).toBe('labels');
+      expect(next.items).not.toEqual(first.items);
+    });
+
     it('filters by API version, by pins, and by what functions may access', async () => {
       expect(await kinds({ apiVersion: ['vendor.example.org/v1'] })).toEqual([
         'HTTPRouteCheck',

@@ -18,8 +18,9 @@ export const SERVER_LIMITS = {
   maxSessions: 1_000,
   /** Sessions of one token, so that one token cannot use up all sessions. */
   maxSessionsOfToken: 10,
-  /** Secrets of new tokens that wait for the page that shows them. A browser asks for it at once. */
+  /** Secrets of new tokens of one session that wait for the page that shows them. */
   maxSecretsOfSession: 10,
+  /** Time until such a secret is dropped. A browser asks for its page at once. */
   secretMilliseconds: 5 * 60_000,
   /** Part of an oversized body that the registry still reads, so that the client can read the response. */
   maxDiscardedBytes: 4_194_304,

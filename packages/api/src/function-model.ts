@@ -169,6 +169,10 @@ export const SearchResult = z
         description: 'The most frequent values. The counts ignore the filter of the same name',
       }),
     next: z.string().optional().openapi({ description: 'Cursor of the next page' }),
+    corrected: z.string().optional().openapi({
+      description: 'The text that was searched instead of `q`, because no function has its words',
+      example: 'labels',
+    }),
   })
   .openapi('SearchResult');
 

@@ -172,7 +172,10 @@ export const SearchParameters = z.object({
     .string()
     .max(REQUEST_LIMITS.maxQueryLength, `is longer than ${REQUEST_LIMITS.maxQueryLength} characters`)
     .optional()
-    .openapi({ description: 'Search words; prefixes of words match' }),
+    .openapi({
+      description:
+        'Search words; prefixes of words match. `GROUP/KIND@RELEASE` finds a function, and an image reference finds the functions that run it',
+    }),
   tag: filter('Tag', 'all'),
   kind: filter('Kind of the functionConfig'),
   group: filter('Group'),

@@ -70,6 +70,9 @@ describe('search', () => {
   });
 
   it('prints the total, and pages through all results', async () => {
+    const typo = await run(['search', 'lables']);
+    expect(typo.err()).toContain('no function has the words "lables": showing results for "labels"');
+    expect(typo.out()).toContain('SetLabels');
     const two = await run(['search', '--limit', '2']);
     expect(two.out().trim().split('\n')).toHaveLength(2);
     expect(two.err()).toContain('2 of 5');

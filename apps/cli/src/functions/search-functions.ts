@@ -56,7 +56,15 @@ export async function searchFunctions(
     next = page.items.length === 0 ? undefined : page.next;
   }
   const { total, facets } = first;
-  await printData(io, options.output, { total, items, facets }, () => printItems(io, items));
+  const { corrected } = first;
+  if (corrected !== undefined) {
+    await printLine(
+      io,
+      `no function has the words "${escapeControls(text)}": showing results for "${escapeControls(corrected)}"`,
+    );
+  }
+  const result = { total, items, facets, ...(corrected === undefined ? {} : { corrected }) };
+  await printData(io, options.output, result, () => printItems(io, items));
   if (items.length === 0)
     await printNothingFound(io, text, filters, first, () => client.search({ limit: 1 }));
   else if (items.length < total) {

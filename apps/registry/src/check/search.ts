@@ -7,7 +7,7 @@ import { type Check, damage, FROM_BACKUP } from './finding.js';
 export const checkSearchRows: Check = async function* ({ store, client, progress }) {
   const rowOf = client.prepare<[string, string], Record<string, string | number>>(
     `SELECT description, publisher, release, versions, tags, runtimes, licenses, network,
-       storage, pinned, yanked, deprecated,
+       storage, pinned, images, yanked, deprecated,
        signatures
      FROM function WHERE group_name = ? AND kind = ?`,
   );

@@ -36,9 +36,14 @@ export interface TextQuery {
   joined: string;
 }
 
+/** Returns the words of a query that are searched for. */
+export function queryWords(text: string): string[] {
+  return ([...text].slice(0, MAX_QUERY_LENGTH).join('').match(WORD) ?? []).slice(0, MAX_QUERY_WORDS);
+}
+
 /** Returns undefined if the text contains no searchable word. */
 export function textQuery(text: string): TextQuery | undefined {
-  const words = ([...text].slice(0, MAX_QUERY_LENGTH).join('').match(WORD) ?? []).slice(0, MAX_QUERY_WORDS);
+  const words = queryWords(text);
   if (words.length === 0) return undefined;
   const joined = words.join('').toLowerCase();
   const expression = (weighed: boolean): string => {

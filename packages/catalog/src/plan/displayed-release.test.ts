@@ -19,6 +19,7 @@ it('builds the search fields of an entry', () => {
     network: false,
     storage: false,
     pinned: true,
+    images: ['registry.example.com/functions/set-labels'],
   });
 });
 

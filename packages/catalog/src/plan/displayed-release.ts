@@ -8,6 +8,7 @@ import {
 import { releaseSignatures } from '../policy/signature-verdict.js';
 import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
 import { definitionFacts, runtimeFacts } from './definition-facts.js';
+import { imageRepositories } from './image-repositories.js';
 
 /**
  * Returns the newest of these releases by precedence, and a pre-release only if there is no other; undefined for an
@@ -64,6 +65,7 @@ export function searchDocument(
     runtimes: displayed.runtimes,
     licenses: displayed.licenses,
     ...runtimeFacts(displayed.definition),
+    images: imageRepositories(displayed.definition),
     yanked: releases.every(({ yanked }) => yanked !== undefined),
     deprecated: displayed.deprecated !== undefined,
     signatures: releaseSignatures(displayed),
@@ -100,6 +102,7 @@ export function upstreamSearchDocument(
     licenses: licenses.filter(isShort),
     ...facts,
     ...runtimeFacts(definition),
+    images: imageRepositories(definition),
   };
 }
 

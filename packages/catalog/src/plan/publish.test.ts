@@ -118,6 +118,7 @@ describe('a new release', () => {
         network: false,
         storage: false,
         pinned: true,
+        images: ['registry.example.com/functions/set-labels'],
         yanked: false,
         deprecated: false,
         signatures: [],

@@ -131,6 +131,8 @@ export interface SearchDocument extends FunctionName, RuntimeFacts {
   tags: string[];
   runtimes: string[];
   licenses: string[];
+  /** OCI repositories of what the displayed release runs, such as `registry.example.com/fn`. */
+  images: string[];
   /** Whether every release is yanked. */
   yanked: boolean;
   /** Whether the displayed release is deprecated. */
@@ -147,7 +149,7 @@ export interface UpstreamOrigin {
 }
 
 /** A search result: a function of this registry, or a function that exists only in upstream catalogs. */
-export interface SearchResult extends Omit<SearchDocument, 'release'> {
+export interface SearchResult extends Omit<SearchDocument, 'release' | 'images'> {
   /** Absent if this registry has no release of it, because the release is then unknown. */
   release?: string;
   /** Publish time of the displayed release. */

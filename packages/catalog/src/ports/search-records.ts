@@ -33,6 +33,8 @@ export interface FacetCount {
 }
 
 export interface SearchPage {
+  /** The text that was searched instead, because nothing has the words of the query. */
+  corrected?: string;
   total: number;
   items: SearchResult[];
   /** The most frequent values of each facet, counted without its own filter. */

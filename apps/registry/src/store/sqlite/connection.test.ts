@@ -99,7 +99,8 @@ describe('migrations', () => {
 
   it('read the runtime facts of functions that were stored before', () => {
     const { client, close } = openConnection(file);
-    const added = ['network', 'storage', 'pinned'];
+    const added = ['network', 'storage', 'pinned', 'images'];
+    client.exec('DROP TABLE function_text_words');
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');
@@ -148,9 +149,9 @@ describe('migrations', () => {
 
     const later = openConnection(file);
     const facts = (table: string) =>
-      later.client.prepare(`SELECT network, storage, pinned FROM "${table}"`).raw().all();
-    expect(facts('function')).toEqual([[1, 0, 1]]);
-    expect(facts('upstream_function')).toEqual([[1, 1, 0]]);
+      later.client.prepare(`SELECT network, storage, pinned, images FROM "${table}"`).raw().all();
+    expect(facts('function')).toEqual([[1, 0, 1, '["registry.example.com/fn"]']]);
+    expect(facts('upstream_function')).toEqual([[1, 1, 0, '["registry.example.com/fn"]']]);
     later.close();
   });
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type RuntimeFacts, runtimeFacts } from '@krmhub/catalog';
+import { imageRepositories, type RuntimeFacts, runtimeFacts } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
@@ -70,6 +70,9 @@ function prepareMigrations(client: BetterSqlite3.Database): void {
     if (typeof definition !== 'string') return 0;
     return Number(runtimeFacts(JSON.parse(definition))[fact as keyof RuntimeFacts]);
   });
+  client.function('image_repositories', { deterministic: true }, (definition) =>
+    JSON.stringify(typeof definition === 'string' ? imageRepositories(JSON.parse(definition)) : []),
+  );
 }
 
 /** Opens a database file that another thread of this process has locked and migrated. */

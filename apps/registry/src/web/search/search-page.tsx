@@ -28,6 +28,7 @@ export function SearchPage({
   /** The most frequent tags of the registry, if nothing was found. */
   tags: readonly FacetCount[];
 }) {
+  const { at } = useSite();
   const { total, items, next } = result;
   const filters = chips(search);
   const isEmpty = total === 0 && filters.length === 0;
@@ -43,6 +44,17 @@ export function SearchPage({
             <h2 id="found-title">{foundTitle(total, isEmpty)}</h2>
             {total > 1 ? <Order search={search} /> : null}
           </div>
+          {result.corrected === undefined ? null : (
+            <p class="found-corrected">
+              No function has the words “
+              <Text value={search.q ?? ''} max={200} />
+              ”. These are the results for{' '}
+              <a href={at(searchPath({ ...firstPage(search), q: result.corrected }))} rel="nofollow">
+                <Text value={result.corrected} max={200} />
+              </a>
+              .
+            </p>
+          )}
           {total === 0 ? (
             <NoResults search={search} tags={tags} />
           ) : (

@@ -1,14 +1,15 @@
 import { createRoute } from '@hono/zod-openapi';
 import { REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
 import type { FacetCount, SearchStore } from '@krmhub/catalog';
-import { isGroup, isKind, KrmhubError } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { SigningTrust } from '../../publish/signing-trust.js';
 import { searchQuery } from '../../search/search-query.js';
+import { readSearchText } from '../../search/search-text.js';
 import type { FindStore } from '../../store/find-record.js';
-import { functionPath, type SearchLink, searchPath } from '../addresses.js';
+import { functionPath, releasePath, type SearchLink, searchPath } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
@@ -34,15 +35,19 @@ export interface SearchPageDeps {
 export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPageDeps): void {
   const redirect = (c: RegistryContext, path: string) => c.redirect(site.at(path), 302);
 
-  /** Finds a function by its full name, with any case of the kind. */
-  const named = async (q: string): Promise<{ group: string; kind: string } | undefined> => {
-    const [group = '', kind = '', ...rest] = q.trim().split('/');
-    if (rest.length > 0 || !isGroup(group) || !isKind(kind)) return undefined;
-    return (
-      (await store.function(group, kind)) ??
-      (await store.servedEntries(group, kind))[0] ??
-      (await store.takedowns(group, kind))[0]
-    );
+  /** Returns the page of a function or release that the text names, with any case of the kind. */
+  const namedPage = async (q: string): Promise<string | undefined> => {
+    const { name } = readSearchText(q);
+    if (name === undefined) return undefined;
+    const { group, kind, release } = name;
+    const fn = await store.function(group, kind);
+    const hasRelease = fn?.releases.some((one) => one.release === release);
+    if (fn !== undefined && release !== undefined && hasRelease === true) {
+      return releasePath({ ...fn, release });
+    }
+    const found =
+      fn ?? (await store.servedEntries(group, kind))[0] ?? (await store.takedowns(group, kind))[0];
+    return found && functionPath(found);
   };
 
   /** Tags with results, to suggest if nothing was found. */
@@ -68,8 +73,8 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPag
       }
       return redirect(c, searchPath(merged));
     }
-    const found = await named(q);
-    if (found !== undefined) return redirect(c, functionPath(found));
+    const found = await namedPage(q);
+    if (found !== undefined) return redirect(c, found);
 
     const page = await store.search(searchQuery({ ...query, limit: REQUEST_LIMITS.defaultSearchLimit }));
     const result = { ...page, items: page.items.map((item) => searchItem(trust.policies, item)) };

@@ -54,6 +54,43 @@ describe('the search page', () => {
     expect(page).toMatch(/<time datetime="\d{4}-\d\d-\d\dT[^"]*Z"/);
   });
 
+  it.each([
+    ['example.com/SetLabels@1.0.0', '/functions/example.com/SetLabels/releases/1.0.0'],
+    ['example.com/setlabels@v1.0', '/functions/example.com/SetLabels/releases/1.0.0'],
+    ['example.com/SetLabels@7.0.0', '/functions/example.com/SetLabels'],
+  ])('opens the page that %s names', async (text, path) => {
+    const response = await browse(`/functions?${new URLSearchParams({ q: text })}`);
+    expect([response.status, response.headers.get('location')]).toEqual([302, path]);
+  });
+
+  it('finds the functions that run a pasted image', async () => {
+    const { body } = await registry.publish({
+      kind: 'SetLabels',
+      release: '1.0.0',
+      tags: ['mutator', 'labels'],
+    });
+    expect(body.outcome).toBe('unchanged');
+    const detail = await (await registry.request('/api/v1/functions/example.com/SetLabels')).text();
+    const image = /"image":"([^"]+)"/.exec(detail)![1]!;
+    const page = await pageOf(
+      `/functions?${new URLSearchParams({ q: image.replace(/@.*|:[^/]*$/, ':other') })}`,
+    );
+    expect(page).toContain('SetLabels');
+    expect(page).not.toContain('No function matches');
+  });
+
+  it('corrects a typing error, and says so', async () => {
+    const page = await pageOf('/functions?q=lables');
+    expect(page).toContain('These are the results for');
+    expect(page).toContain('href="/functions?q=labels"');
+    expect(page).toContain('2 functions');
+    const { corrected, total } = (await (await registry.request('/api/v1/functions?q=lables')).json()) as {
+      corrected?: string;
+      total: number;
+    };
+    expect([corrected, total]).toEqual(['labels', 2]);
+  });
+
   it('has facets with counts that toggle, and chips that remove a filter', async () => {
     const narrowed = linksOf(await pageOf('/functions?q=labels'));
     expect(narrowed.get('labels1')).toBe('/functions?q=labels&tag=labels');

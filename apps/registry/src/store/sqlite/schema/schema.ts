@@ -53,6 +53,8 @@ export const functions = sqliteTable(
     network: integer('network', { mode: 'boolean' }).notNull().default(false),
     storage: integer('storage', { mode: 'boolean' }).notNull().default(false),
     pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
+    /** JSON list of the OCI repositories of what the displayed release runs. */
+    images: text('images', { mode: 'json' }).$type<string[]>().notNull().default([]),
   },
   (table) => [
     unique('function_name').on(table.group, table.kindFolded),

@@ -29,6 +29,8 @@ export const upstreamFunctions = sqliteTable(
     network: integer('network', { mode: 'boolean' }).notNull().default(false),
     storage: integer('storage', { mode: 'boolean' }).notNull().default(false),
     pinned: integer('pinned', { mode: 'boolean' }).notNull().default(false),
+    /** JSON list of the OCI repositories of what it runs. */
+    images: text('images', { mode: 'json' }).$type<string[]>().notNull().default([]),
   },
   (table) => [
     unique('upstream_function_name').on(table.group, table.kindFolded),

@@ -31,6 +31,8 @@ export interface SearchColumns {
   /** Changes with every update. */
   state: number;
   facets: Record<Facet, FacetColumn>;
+  /** OCI repositories of what the functions run; not counted. */
+  images: FacetColumn;
   /** Ids of the functions by group and kind in code unit order. */
   order: Uint32Array;
   /** By id: index of the function in `order`. */
@@ -59,6 +61,7 @@ interface FunctionRow {
   network: number;
   storage: number;
   pinned: number;
+  images: string;
   yanked: number;
   deprecated: number;
   signatures: string;
@@ -83,7 +86,7 @@ interface Seen {
 }
 
 const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, versions, network,
-  storage, pinned, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published`;
+  storage, pinned, images, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published`;
 
 /**
  * Values of every function in memory, for filters, counts, and order. Returns a function that updates them to the
@@ -206,6 +209,7 @@ class Columns implements SearchColumns {
     Facet,
     FacetColumn
   >;
+  readonly images = new FacetColumn();
   order = new Uint32Array();
   rank = new Uint32Array();
   yanked = new Uint8Array(1);
@@ -232,6 +236,7 @@ class Columns implements SearchColumns {
       versions.map((version) => `${group}/${version}`),
     );
     for (const fact of FACTS) facets[fact].put(id, [row[fact] === 1 ? 'true' : 'false']);
+    this.images.put(id, JSON.parse(row.images));
     facets.signedBy.put(id, signersOf(row.signatures));
     facets.catalog.put(id, catalogs);
     if (id >= this.yanked.length) {

@@ -41,9 +41,9 @@ export const IN_NEWEST_SNAPSHOT = `EXISTS (
 /** SQL of searchable functions: those of this registry, and those that only upstream catalogs have. */
 export const FINDABLE_TABLES = [
   `SELECT id, group_name, kind, kind_folded, description, publisher, release, versions, tags, runtimes, licenses,
-     network, storage, pinned, yanked, deprecated, signatures FROM function`,
+     network, storage, pinned, images, yanked, deprecated, signatures FROM function`,
   `SELECT id, group_name, kind, kind_folded, description, publisher, NULL AS release, versions, tags, runtimes,
-     licenses, network, storage, pinned, 0 AS yanked, 0 AS deprecated, '[]' AS signatures FROM upstream_function`,
+     licenses, network, storage, pinned, images, 0 AS yanked, 0 AS deprecated, '[]' AS signatures FROM upstream_function`,
 ] as const;
 
 /** SQL of the publication time of the displayed release of a row `shown`; null without a release. */

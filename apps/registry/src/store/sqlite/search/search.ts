@@ -20,6 +20,7 @@ import type {
 import { nearFunctions } from '@krmhub/catalog';
 import type { Replacement } from '@krmhub/schema';
 import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
+import { readSearchText } from '../../../search/search-text.js';
 import { textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
 import { upstreamEntryRows } from '../snapshots/served-entries.js';
@@ -28,6 +29,7 @@ import { type TextHits, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
 import { FINDABLE, PUBLISHED_AT, REPLACEMENT } from './rows.js';
 import { type Filters, firstBy, scan } from './scan.js';
+import { spelling } from './spelling.js';
 
 const MAX_LIMIT = 100;
 /** Number of cached first pages without a query, for each order and length. */
@@ -61,6 +63,7 @@ export function searchRows(
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
+  const correct = spelling(connection, findText);
   const spellings = client
     .prepare<[string], string>(`SELECT DISTINCT kind FROM ${FINDABLE} WHERE kind_folded = ?`)
     .pluck();
@@ -85,7 +88,37 @@ export function searchRows(
     return filters;
   };
 
+  /** Returns the ids of the functions that run an image; undefined if the text is not such a reference. */
+  const running = (text: string, columns: SearchColumns): Uint32Array | undefined => {
+    const { repository } = readSearchText(text);
+    if (repository === undefined) return undefined;
+    const matching = columns.images.matching([repository], 'any');
+    const { numbers } = columns.images;
+    const ids = columns.order.filter((id) => matching[numbers[id]!] === 1);
+    return ids.length === 0 ? undefined : ids;
+  };
+
+  /** A pasted image reference finds what runs it. Otherwise, words that nothing has are corrected. */
   const page = (query: SearchQuery): SearchPage => {
+    const { text: given = '', ...others } = query;
+    if (given.trim() === '') return foundPage(query);
+    const ids = running(given, currentColumns());
+    if (ids !== undefined) return foundPage(others, ids);
+    const wanted = { ...others, text: readSearchText(given).words };
+    // A first page with results needs no second look at the words.
+    const first = query.cursor === undefined ? foundPage(wanted) : undefined;
+    if (first !== undefined && first.total > 0) return first;
+    const corrected = hasWords(wanted.text) ? undefined : correct(wanted.text);
+    if (corrected === undefined) return first ?? foundPage(wanted);
+    return { ...foundPage({ ...wanted, text: corrected }), corrected };
+  };
+
+  const hasWords = (text: string): boolean => {
+    const words = textQuery(text);
+    return words === undefined || findText(words, false).ids.length > 0;
+  };
+
+  const foundPage = (query: SearchQuery, among?: Uint32Array): SearchPage => {
     const words = (query.text ?? '').trim() === '' ? undefined : textQuery(query.text!);
     const after = query.cursor === undefined ? undefined : readCursor(query, query.cursor, countKeys(query));
     if (words === undefined && (query.text ?? '').trim() !== '') {
@@ -93,7 +126,8 @@ export function searchRows(
     }
 
     const columns = currentColumns();
-    const everything = isUnfiltered(query) ? `${query.sort} ${query.limit}` : undefined;
+    const everything =
+      isUnfiltered(query) && among === undefined ? `${query.sort} ${query.limit}` : undefined;
     if (cached.state !== columns.state) cached = { state: columns.state, pages: new Map() };
     const known = everything === undefined ? undefined : cached.pages.get(everything);
     if (known !== undefined) return known;
@@ -101,7 +135,7 @@ export function searchRows(
     const weighed = isRanked(query) ? after && after[2] !== 0 : false;
     const text = words && findText(words, weighed);
     const order = resultOrder(query, columns, text);
-    const { hits, facets } = scan(columns, text?.ids ?? columns.order, filtersOf(query, columns));
+    const { hits, facets } = scan(columns, among ?? text?.ids ?? columns.order, filtersOf(query, columns));
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
     const rankedText = isRanked(query) ? text : undefined;
     const ids = readPage(hits, limit + 1, { columns, order, text: rankedText, after });

@@ -38,9 +38,9 @@ export function upstreamRows(connection: Connection): UpstreamRows {
   const remove = client.prepare<[number]>('DELETE FROM upstream_function WHERE id = ?');
   const put = client.prepare(
     `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, description, publisher,
-       versions, tags, runtimes, licenses, network, storage, pinned, entry)
+       versions, tags, runtimes, licenses, network, storage, pinned, images, entry)
      VALUES (:id, :group, :kind, :kindFolded, :description, :publisher,
-       :versions, :tags, :runtimes, :licenses, :network, :storage, :pinned, :entry)`,
+       :versions, :tags, :runtimes, :licenses, :network, :storage, :pinned, :images, :entry)`,
   );
   const lastId = client
     .prepare<[], number>(
@@ -94,8 +94,19 @@ export function upstreamRows(connection: Connection): UpstreamRows {
 
 /** Returns the columns that come from the entry. */
 export function upstreamColumns(document: ReturnType<typeof upstreamSearchDocument>) {
-  const { kind, description, publisher, versions, tags, runtimes, licenses, network, storage, pinned } =
-    document;
+  const {
+    kind,
+    description,
+    publisher,
+    versions,
+    tags,
+    runtimes,
+    licenses,
+    network,
+    storage,
+    pinned,
+    images,
+  } = document;
   return {
     kind,
     description,
@@ -107,5 +118,6 @@ export function upstreamColumns(document: ReturnType<typeof upstreamSearchDocume
     network: Number(network),
     storage: Number(storage),
     pinned: Number(pinned),
+    images: JSON.stringify(images),
   };
 }
