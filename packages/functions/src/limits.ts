@@ -6,6 +6,8 @@ export interface RunLimits {
   maxOutputBytes: number;
   /** Size of the returned standard error. krmhub reads and drops the rest. */
   maxStderrBytes: number;
+  /** Whether the output may be YAML documents without a ResourceList around them, as in kpt. Default: no. */
+  acceptDocuments?: boolean;
 }
 
 /** Limits on running functions: the unit and the reason for each. */

@@ -29,6 +29,19 @@ describe('runInPlace', () => {
     expect(result.exitCode).toBe(3);
   });
 
+  it('accepts documents without a list only where the caller does', async () => {
+    const file = await script('echo "kind: A"\n');
+    const run = (acceptDocuments: boolean) =>
+      runInPlace({ file, cwd: folder, env: process.env }, Buffer.from(LIST), {
+        ...DEFAULT_RUN_LIMITS,
+        acceptDocuments,
+      });
+    await expect(run(false)).rejects.toThrow('its output is not a ResourceList: it is an A');
+    expect(Buffer.from((await run(true)).output).toString()).toBe('kind: A\n');
+    await script('exit 0\n');
+    await expect(run(true)).rejects.toThrow('it wrote no output');
+  });
+
   it('ends a function that takes too long', async () => {
     const file = await script('sleep 600\n');
     const run = runInPlace({ file, cwd: folder, env: process.env }, Buffer.from(LIST), {

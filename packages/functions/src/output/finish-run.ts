@@ -57,7 +57,8 @@ export function finishRun(
     const results = read.type === 'resource-list' && read.results.ok ? read.results.results : [];
     return { output, ...run, exitCode, results };
   }
-  const problem = outputProblem(read);
+  const isAccepted = read.type === 'other' && limits.acceptDocuments === true;
+  const problem = isAccepted ? undefined : outputProblem(read);
   if (problem !== undefined) {
     throw new FunctionFailure(
       `function ${name} exited with 0, but ${problem}`,
