@@ -97,6 +97,19 @@ export function catalogPath(name: string): string {
   return `/catalogs/${encodeURIComponent(name)}`;
 }
 
+/** Tabs of a catalog's page, in their order. `/catalogs/NAME/snapshots` is the API. */
+export const CATALOG_TABS = ['functions', 'sources', 'report', 'history', 'trust', 'recipe'] as const;
+export type CatalogTab = (typeof CATALOG_TABS)[number];
+
+export function catalogTabPath(name: string, tab: CatalogTab): string {
+  return tab === 'functions' ? catalogPath(name) : `${catalogPath(name)}/${tab}`;
+}
+
+/** Returns the path of a page of a catalog's snapshots: those before a serial. */
+export function catalogHistoryPath(name: string, { before }: { before?: number | undefined } = {}): string {
+  return `${catalogTabPath(name, 'history')}${queryOf({ before: before?.toString() })}`;
+}
+
 export interface ContentsLink {
   /** Part of a name. */
   q?: string | undefined;

@@ -1,7 +1,9 @@
 import { describeTombstone } from '@krmhub/catalog';
+import { catalogTabPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
 import { type CatalogView, failingSources } from './read-catalog.js';
 
 const MAX_MESSAGE = 1_000;
@@ -75,6 +77,7 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
 }
 
 function SourcesBanner({ view }: { view: CatalogView }) {
+  const { at } = useSite();
   const failing = failingSources(view);
   if (failing.length === 0) return null;
   const without = failing.filter(({ copy }) => copy === undefined).map(({ source }) => source);
@@ -85,7 +88,7 @@ function SourcesBanner({ view }: { view: CatalogView }) {
         {without.length === 0
           ? ''
           : `The registry has no copy of ${names(without)}, so the catalog contains none of its functions.`}
-        <a href="#sources">Show the problems</a>
+        <a href={at(catalogTabPath(view.catalog.name, 'sources'))}>Show the problems</a>
       </p>
     </Banner>
   );

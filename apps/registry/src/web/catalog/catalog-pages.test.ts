@@ -59,7 +59,7 @@ function wordsOf(text: string): string {
 }
 
 function namesOf(text: string): string[] {
-  const contents = text.slice(text.indexOf('id="contents"'), text.indexOf('id="sources"'));
+  const contents = text.slice(text.indexOf('id="contents"'));
   return [...contents.matchAll(/class="place-name" href="\/functions\/[^/]+\/([^"]+)"/g)].map(
     ([, kind]) => kind!,
   );
@@ -159,23 +159,39 @@ describe('the list of catalogs', () => {
 });
 
 describe('the page of a catalog', () => {
-  it('says what it contains, where that comes from and how to use it', async () => {
+  it('says how to use it, and what it contains with descriptions', async () => {
     const text = await pageOf('/catalogs/platform');
     const words = wordsOf(text);
     expect(namesOf(text)).toEqual(['Late', 'Plain', 'Good', 'Elsewhere', 'SetLabels']);
-    expect(words).toMatch(/Plain 1\.1\.0 v1 from ours/);
-    expect(words).toMatch(/Elsewhere v1 from theirs/);
+    expect(words).toMatch(/Plain Plain does what its name says\. 1\.1\.0 v1 from ours/);
+    expect(words).toMatch(/Elsewhere From elsewhere\. v1 from theirs/);
     expect(words).toContain('5 functions');
     expect(words).toContain('krmhub catalog pull platform --out catalog.yaml');
     expect(words).toMatch(/oras pull registry\.example\.com \/catalogs\/platform:\d+/);
-    expect(words).toContain('/catalogs/platform --key registry.pub --out platform');
     expect(words).toContain('stage : production');
-    expect(words).toContain('kind: CatalogRecipe');
-    expect(words).toContain(`${SCRIPT} is not for us`);
+    expect(words).toMatch(/Functions 5 Sources 4 Left out 4 Snapshots \d+ Trust Recipe/);
   });
 
+  it.each([
+    ['sources', 'sources', 'missing missing'],
+    ['report', 'report', 'Shadowed'],
+    ['history', 'snapshots', 'Atom feed of snapshots'],
+    ['trust', 'trust', '/catalogs/platform --key registry.pub --out platform'],
+    ['recipe', 'recipe', 'kind: CatalogRecipe'],
+  ])(
+    'has a tab %s with an address of its own, to which the old fragment leads',
+    async (tab, fragment, words) => {
+      const path = `/catalogs/platform/${tab}`;
+      const text = await pageOf(path);
+      expect(wordsOf(text)).toContain(words);
+      expect(text).toContain(`<a href="${path}" aria-current="page">`);
+      expect(text).not.toContain('id="contents"');
+      expect(await pageOf('/catalogs/platform')).toContain(`<a href="${path}" id="${fragment}"`);
+    },
+  );
+
   it('lists its sources in the order of the recipe', async () => {
-    const text = await pageOf('/catalogs/platform');
+    const text = await pageOf('/catalogs/platform/sources');
     const order = [...text.matchAll(/id="source-([a-z]+)"/g)].map(([, name]) => name);
     expect(order).toEqual(['ours', 'theirs', 'broken', 'missing']);
     const words = wordsOf(text);
@@ -198,15 +214,16 @@ describe('the page of a catalog', () => {
     const { keys } = (await (await registry.request('/.well-known/krmhub-keys.json')).json()) as {
       keys: { fingerprint: string }[];
     };
-    const text = await pageOf('/catalogs/platform');
+    const text = await pageOf('/catalogs/platform/trust');
     expect(text).toContain(keys[0]!.fingerprint);
     expect(wordsOf(text)).toContain('Signature expires');
     expect(wordsOf(text)).not.toMatch(/\bverified\b/i);
   });
 
   it('links to every rendition, and each exists', async () => {
-    const text = await pageOf('/catalogs/platform');
-    const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'));
+    const tabs = ['', '/sources', '/report', '/history', '/trust', '/recipe'];
+    const pages = await Promise.all(tabs.map((tab) => pageOf(`/catalogs/platform${tab}`)));
+    const main = pages.map((text) => text.slice(text.indexOf('<main'), text.indexOf('</main>'))).join('');
     const targets = [...main.matchAll(/href="(\/[^"#]*)/g)].map(([, target]) =>
       target!.replaceAll('&amp;', '&'),
     );
@@ -222,12 +239,16 @@ describe('the page of a catalog', () => {
   });
 
   it('lists snapshots with the changes of each', async () => {
-    const text = await pageOf('/catalogs/platform');
+    const text = await pageOf('/catalogs/platform/history');
     const rows = [...text.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => wordsOf(`<main>${row}</main>`).trim());
     expect(rows[1]).toMatch(/^Snapshot \d+ .* UTC 5 functions 1 removed sha256:/);
     expect(rows[2]).toMatch(/6 functions 1 added sha256:/);
     expect(rows[3]).toMatch(/5 functions 1 changed sha256:/);
     expect(rows.at(-1)).toContain('first snapshot');
+    const first = wordsOf(await pageOf('/catalogs/platform/history?before=2'));
+    expect(first).toContain('first snapshot');
+    expect(first).toContain('First page');
+    expect(first).not.toContain('Snapshot 2');
   });
 
   it.each([
@@ -258,6 +279,8 @@ describe('the page of a catalog', () => {
     [`/catalogs/platform?q=${'x'.repeat(254)}`, 400, 'is longer than 253'],
     ['/catalogs/platform?filter=x', 400, '&quot;filter&quot; is unknown'],
     ['/catalogs/none', 404, 'Catalog none not found'],
+    ['/catalogs/none/sources', 404, 'Catalog none not found'],
+    ['/catalogs/platform/history?before=x', 400, 'is not a serial'],
     ['/catalogs/none/report', 404, 'Catalog none not found'],
     ['/catalogs/none/compare', 404, 'Catalog none not found'],
     ['/catalogs/NONE', 400, 'is not a valid catalog name'],
@@ -301,9 +324,6 @@ describe('the report', () => {
     try {
       await quiet.publish({ kind: 'One', release: '1.0.0' });
       expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is omitted.');
-      expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain(
-        'Nothing: the catalog contains all functions',
-      );
       expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('None.');
     } finally {
       await quiet.close();

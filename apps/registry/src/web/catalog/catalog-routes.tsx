@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
-import type { SnapshotStore } from '@krmhub/catalog';
-import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
+import type { SearchStore, SnapshotStore } from '@krmhub/catalog';
+import { type EntryPage, REPORT_REMARKS, type ReportRemark } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
@@ -11,13 +11,7 @@ import { codedBody } from '../../http/coded-body.js';
 import type { RegistryApp } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { findCatalog } from '../../store/find-record.js';
-import {
-  CATALOGS,
-  catalogFeedPath,
-  catalogPath,
-  catalogReportPath,
-  compareSnapshotsPath,
-} from '../addresses.js';
+import { CATALOGS, catalogPath, catalogReportPath, compareSnapshotsPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { ATOM_MEDIA_TYPE } from '../feeds/atom.js';
 import { pageResponse } from '../page-response.js';
@@ -25,14 +19,15 @@ import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
 import { CachedCounts, reportSerial } from './cached-counts.js';
 import { CatalogListPage } from './catalog-list-page.js';
-import { CatalogPage } from './catalog-page.js';
+import { FunctionsTab } from './catalog-page.js';
+import { CATALOG_TAB_ROUTES, catalogTabRoutes, feedOf } from './catalog-tab-routes.js';
 import { CompareSnapshotsPage } from './compare-page.js';
 import type { ReadCatalogDeps, ReadSignatureDeps } from './read-catalog.js';
 import { readCatalog, readCatalogs, readSigning } from './read-catalog.js';
 import { SnapshotComparer } from './read-comparison.js';
 import { ReportPage } from './report-page.js';
 import { snapshotFeed } from './snapshot-feed.js';
-import type { SnapshotRow } from './snapshots-section.js';
+import { snapshotRows } from './snapshot-rows.js';
 
 const page = { 200: { description: 'A page' } };
 const params = z.object({ name: CatalogName });
@@ -85,6 +80,7 @@ export const CATALOG_PAGE_ROUTES = {
     },
     responses: page,
   }),
+  ...CATALOG_TAB_ROUTES,
   compareSnapshotsPage: createRoute({
     method: 'get',
     path: '/catalogs/{name}/compare',
@@ -103,7 +99,6 @@ export const CATALOG_PAGE_ROUTES = {
 } as const;
 
 const CATALOGS_OF_PAGE = 50;
-const SNAPSHOTS_OF_PAGE = 10;
 const SNAPSHOTS_OF_FEED = 30;
 /** Snapshots to choose from, and to search for the default pair. */
 const SNAPSHOTS_TO_COMPARE = 100;
@@ -112,13 +107,20 @@ const OVERVIEW_FUNCTIONS = 10;
 
 export type CatalogPageDeps = ReadCatalogDeps &
   ReadSignatureDeps &
-  SnapshotFinderDeps & { store: SnapshotStore; derive: Derive; site: Site };
+  SnapshotFinderDeps & {
+    store: SnapshotStore & Pick<SearchStore, 'descriptions'>;
+    derive: Derive;
+    site: Site;
+  };
 
 export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void {
   const { store, site } = deps;
   const counts = new CachedCounts(store);
   const comparer = new SnapshotComparer(deps.derive);
+  const { rowsOf } = snapshotRows(store, counts);
   const { currentSnapshot: standingSnapshot } = snapshotFinder(deps);
+
+  catalogTabRoutes(app, deps, counts);
 
   servePage(app, CATALOG_PAGE_ROUTES.catalogsPage, {}, async (c, { query: { after } }) => {
     const all = await readCatalogs(deps);
@@ -153,8 +155,8 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
             ...(source === undefined ? {} : { source }),
             ...(after === undefined ? {} : { after }),
           });
-    const snapshots = await store.snapshots(name, SNAPSHOTS_OF_PAGE + 1);
     const isWhole = q === undefined && source === undefined && after === undefined;
+    const { signature } = newest === undefined ? {} : await readSigning(deps, newest);
     return pageResponse(c, site, {
       head: {
         title: `${name} – catalog`,
@@ -168,14 +170,13 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
         feeds: [feedOf(name)],
       },
       body: (
-        <CatalogPage
+        <FunctionsTab
           view={view}
           counts={await counts.catalogCounts(view.catalog)}
           query={{ q, source, after: after && `${after.group}/${after.kind}` }}
           contents={contents}
-          snapshots={await rowsOf(snapshots, SNAPSHOTS_OF_PAGE)}
-          isMore={snapshots.length > SNAPSHOTS_OF_PAGE}
-          signing={newest === undefined ? { keys: [] } : await readSigning(deps, newest)}
+          descriptions={await store.descriptions(contents.rows)}
+          isSigned={signature !== undefined}
         />
       ),
     });
@@ -271,24 +272,4 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
       find: (coding) => codedBody(bytes, coding),
     });
   });
-
-  /**
-   * Returns the first `count` snapshots, newest first, with the changes of each. The last snapshot may only serve as
-   * the predecessor of the one before.
-   */
-  async function rowsOf(snapshots: readonly SnapshotRecord[], count: number): Promise<SnapshotRow[]> {
-    const rows: SnapshotRow[] = [];
-    for (const [index, snapshot] of snapshots.slice(0, count).entries()) {
-      const before = snapshots[index + 1];
-      const stand =
-        snapshot.withdrawn === undefined && before !== undefined && before.withdrawn === undefined;
-      const changes = stand ? await counts.snapshotChanges(snapshot.catalog, snapshot.serial) : undefined;
-      rows.push({ snapshot, ...(changes === undefined ? {} : { changes }) });
-    }
-    return rows;
-  }
-}
-
-function feedOf(name: string): { title: string; path: string } {
-  return { title: `Snapshots of ${name}`, path: catalogFeedPath(name) };
 }

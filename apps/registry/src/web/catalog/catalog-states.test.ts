@@ -82,7 +82,7 @@ describe('a catalog with problems', () => {
     expect(words).toContain(
       'The registry builds it after the first sync of each source. Not synced yet: theirs.',
     );
-    expect(words).toContain('not synced yet');
+    expect(wordsOf(await pageOf(registry, '/catalogs/waiting/sources'))).toContain('not synced yet');
     expect(words).toContain('Recipe');
     expect(words).not.toContain('Downloads');
     expect(words).not.toContain('krmhub catalog pull');
@@ -160,7 +160,7 @@ describe('a catalog with problems', () => {
     await send(registry, 'POST', '/api/v1/catalogs/copied/cut');
     upstream.files.delete('/catalog.yaml');
     await send(registry, 'POST', '/api/v1/catalogs/copied/sources/theirs/refresh');
-    const words = wordsOf(await pageOf(registry, '/catalogs/copied'));
+    const words = wordsOf(await pageOf(registry, '/catalogs/copied/sources'));
     expect(words).toContain('The registry serves the last good copy.');
     expect(words).toMatch(/theirs stale/);
     expect(words).toMatch(/Until then, the last good copy is used, fetched \d{4}-/);
@@ -255,6 +255,6 @@ describe('a catalog of many functions', () => {
     expect(words).toContain(`${count} changed`);
     expect(words).toContain('20 more functions differ, but are not listed here.');
     expect(words).toContain('krmhub catalog diff many 1 2');
-    expect(wordsOf(await pageOf(registry, '/catalogs/many'))).toContain('more than 100 functions');
+    expect(wordsOf(await pageOf(registry, '/catalogs/many/history'))).toContain('more than 100 functions');
   });
 });

@@ -1,7 +1,7 @@
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import type { CatalogEntryRow, EntryPage, SnapshotRecord } from '@krmhub/catalog';
 import type { EntryVersion } from '@krmhub/schema';
-import { catalogContentsPath, catalogPath, functionPath, searchPath } from '../addresses.js';
+import { catalogContentsPath, catalogPath, catalogTabPath, functionPath, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Pages } from '../parts/pages.js';
 import { ShortSigner } from '../parts/signer.js';
@@ -23,14 +23,18 @@ interface Contents {
   counts: CatalogCounts;
   query: ContentsQuery;
   contents: EntryPage;
+  /** Of the functions on this page, in their order. */
+  descriptions: readonly (string | undefined)[];
 }
 
 /** Maximum number of listed origins of a function's API versions; the page of the function has all. */
 const MAX_ORIGINS = 4;
 const MAX_VERSIONS = 8;
+/** Maximum number of characters; the page of the function has all. */
+const MAX_DESCRIPTION = 200;
 
 /** Lists the functions of the newest snapshot and their sources, page by page. */
-export function ContentsSection({ view, snapshot, counts, query, contents }: Contents) {
+export function ContentsSection({ view, snapshot, counts, query, contents, descriptions }: Contents) {
   const { at } = useSite();
   const { catalog } = snapshot;
   const { rows: entryRows, next } = contents;
@@ -42,7 +46,8 @@ export function ContentsSection({ view, snapshot, counts, query, contents }: Con
       </h2>
       {snapshot.functions === 0 ? (
         <p>
-          This snapshot has no functions. <a href="#report">What is omitted, and why</a>
+          This snapshot has no functions.{' '}
+          <a href={at(catalogTabPath(catalog, 'report'))}>What is left out, and why</a>
         </p>
       ) : (
         <>
@@ -60,8 +65,8 @@ export function ContentsSection({ view, snapshot, counts, query, contents }: Con
             </p>
           ) : (
             <ol class="places">
-              {entryRows.map((row) => (
-                <Place place={row} />
+              {entryRows.map((row, index) => (
+                <Place place={row} description={descriptions[index]} />
               ))}
             </ol>
           )}
@@ -142,7 +147,7 @@ function sourcesOf(
   });
 }
 
-function Place({ place: row }: { place: CatalogEntryRow }) {
+function Place({ place: row, description }: { place: CatalogEntryRow; description: string | undefined }) {
   const { at } = useSite();
   const origins = originsOf(row.versions);
   return (
@@ -152,14 +157,23 @@ function Place({ place: row }: { place: CatalogEntryRow }) {
         <wbr />
         {row.kind}
       </a>
-      <ul class="plain-list">
-        {origins.slice(0, MAX_ORIGINS).map(({ names, version }) => (
-          <li>
-            <Origin names={names} version={version} />
-          </li>
-        ))}
-        {origins.length > MAX_ORIGINS ? <li class="quiet">and {origins.length - MAX_ORIGINS} more</li> : null}
-      </ul>
+      <div>
+        {description === undefined ? null : (
+          <p class="found-description">
+            <Text value={description} max={MAX_DESCRIPTION} />
+          </p>
+        )}
+        <ul class="plain-list">
+          {origins.slice(0, MAX_ORIGINS).map(({ names, version }) => (
+            <li>
+              <Origin names={names} version={version} />
+            </li>
+          ))}
+          {origins.length > MAX_ORIGINS ? (
+            <li class="quiet">and {origins.length - MAX_ORIGINS} more</li>
+          ) : null}
+        </ul>
+      </div>
     </li>
   );
 }

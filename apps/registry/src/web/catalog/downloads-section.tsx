@@ -4,7 +4,7 @@ import { PROFILE_SUMMARIES, PROFILES } from '@krmhub/schema';
 import { useSite } from '../site.js';
 
 /** Links to every rendition of the newest snapshot. */
-export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; isSigned: boolean }) {
+export function Downloads({ snapshot, isSigned }: { snapshot: SnapshotRecord; isSigned: boolean }) {
   const { at } = useSite();
   const { catalog, serial } = snapshot;
   const name = { name: catalog };
@@ -12,8 +12,7 @@ export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRec
   const yaml = fillPath('catalogYaml', name);
   const json = fillPath('catalogJson', name);
   return (
-    <section aria-labelledby="downloads">
-      <h2 id="downloads">Downloads</h2>
+    <>
       <dl class="facts">
         <div>
           <dt>Kind Catalog</dt>
@@ -42,7 +41,7 @@ export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRec
           </dd>
         </div>
       </dl>
-      <h3>For tools with another dialect</h3>
+      <p>For tools with another dialect:</p>
       <dl class="facts">
         {PROFILES.map((profile) => (
           <div>
@@ -58,6 +57,6 @@ export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRec
           </div>
         ))}
       </dl>
-    </section>
+    </>
   );
 }

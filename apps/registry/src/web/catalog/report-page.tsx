@@ -2,7 +2,7 @@ import { fillPath } from '@krmhub/api/paths';
 import { type CatalogEntryRow, type EntryPage, REPORT_REMARKS, type ReportRemark } from '@krmhub/catalog';
 import type { RefusalCode } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
-import { catalogPath, catalogReportPath, functionPath } from '../addresses.js';
+import { catalogReportPath, functionPath } from '../addresses.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { Empty } from '../parts/empty.js';
 import { Label } from '../parts/label.js';
@@ -11,7 +11,7 @@ import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import type { CatalogCounts } from './cached-counts.js';
-import { CatalogBanners } from './catalog-banners.js';
+import { CatalogHead } from './catalog-head.js';
 import { type CatalogView, failingSources, invalidEntries } from './read-catalog.js';
 import { REFUSAL_TEXTS, REMARK_TEXTS } from './report-texts.js';
 import { Problem } from './sources-section.js';
@@ -40,17 +40,13 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
   const shown = REPORT_REMARKS.filter((remark) => (pages[remark]?.rows.length ?? 0) > 0 || remark === of);
   const isNothing = shown.length === 0 && failingSources(view).length === 0 && invalidEntries(view) === 0;
   return (
-    <div class="report">
-      <p>
-        <a href={at(catalogPath(name))}>{name}</a>
-      </p>
-      <h1>What {name} leaves out</h1>
+    <div class="catalog report">
+      <CatalogHead view={view} counts={counts} tab="report" />
       <p class="lead">
         {newest === undefined
-          ? 'The catalog has no snapshot yet.'
-          : 'For the current snapshot. Each snapshot has its own report.'}
+          ? 'What the catalog leaves out. It has no snapshot yet.'
+          : 'What the current snapshot leaves out, and why. Each snapshot has its own report.'}
       </p>
-      {of === undefined ? <CatalogBanners view={view} hasSources={false} /> : null}
       <nav class="contents" aria-label="Kinds of remarks">
         <ul>
           <li>

@@ -1,9 +1,10 @@
 import { fillPath } from '@krmhub/api/paths';
 import { describeTombstone, type SnapshotRecord } from '@krmhub/catalog';
-import { catalogFeedPath, compareSnapshotsPath } from '../addresses.js';
+import { catalogFeedPath, catalogHistoryPath, compareSnapshotsPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Digest } from '../parts/digest.js';
 import { Label } from '../parts/label.js';
+import { Pages } from '../parts/pages.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
@@ -15,21 +16,23 @@ export interface SnapshotRow {
   changes?: SnapshotChanges;
 }
 
-/** Lists the newest snapshots, with their changes against the one before. */
-export function SnapshotsSection({
-  catalog,
-  rows,
-  isMore,
-}: {
-  catalog: string;
+/** One page of snapshots, newest first. */
+export interface SnapshotPage {
   rows: readonly SnapshotRow[];
-  isMore: boolean;
-}) {
+  /** It is not the first page. */
+  isLater: boolean;
+  /** The serial before which the next page starts. */
+  next?: number;
+}
+
+/** Lists snapshots, with their changes against the one before. */
+export function SnapshotsSection({ catalog, page }: { catalog: string; page: SnapshotPage }) {
   const { at } = useSite();
-  if (rows.length === 0) return null;
+  const { rows, isLater, next } = page;
   return (
     <section aria-labelledby="snapshots">
       <h2 id="snapshots">Snapshots</h2>
+      {rows.length === 0 ? <p class="quiet">None.</p> : null}
       <table class="releases">
         <caption class="unseen">Snapshots, newest first</caption>
         <thead>
@@ -47,6 +50,10 @@ export function SnapshotsSection({
           ))}
         </tbody>
       </table>
+      <Pages
+        first={isLater ? catalogHistoryPath(catalog) : undefined}
+        next={next === undefined ? undefined : catalogHistoryPath(catalog, { before: next })}
+      />
       <p>
         <a href={at(catalogFeedPath(catalog))}>Atom feed of snapshots</a>
         {rows.length > 1 ? (
@@ -55,12 +62,8 @@ export function SnapshotsSection({
             <a href={at(compareSnapshotsPath(catalog))}>Compare two snapshots</a>
           </>
         ) : null}
-        {isMore ? (
-          <>
-            {' · '}
-            <a href={at(fillPath('snapshots', { name: catalog }))}>Older snapshots as JSON</a>
-          </>
-        ) : null}
+        {' · '}
+        <a href={at(fillPath('snapshots', { name: catalog }))}>Snapshots as JSON</a>
       </p>
     </section>
   );

@@ -1,40 +1,62 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { SnapshotRecord } from '@krmhub/catalog';
+import { type Choice, ChoiceTabs } from '../parts/choice-tabs.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
+import { Downloads } from './downloads-section.js';
 
-/** Commands that use the catalog. */
-export function UseSection({ snapshot: { catalog, serial } }: { snapshot: SnapshotRecord }) {
+/** Ways to use the catalog. */
+export function UseSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; isSigned: boolean }) {
   const { publicUrl } = useSite();
+  const { catalog, serial } = snapshot;
   // OCI references cannot have a path before /v2/.
   const isOci = publicUrl === undefined || new URL(publicUrl).pathname === '/';
-  return (
-    <section aria-labelledby="use">
-      <h2 id="use">Use it</h2>
-      <p>Configure this URL in an orchestrator. The ETag is the digest of the content.</p>
-      <CopySnippet
-        label="URL of the catalog"
-        code={
-          <>
-            <RegistryAddress />
-            {fillPath('catalogYaml', { name: catalog })}
-          </>
-        }
-      />
-      <p>As a file, checked against its digest, or pinned to this snapshot:</p>
-      <CopySnippet
-        label="Pull the catalog"
-        code={
-          <>
-            export KRMHUB_REGISTRY=
-            <RegistryAddress />
-            {`\nkrmhub catalog pull ${catalog} --out catalog.yaml`}
-            {`\nkrmhub catalog pull ${catalog} --snapshot ${serial} --out catalog-${serial}.yaml`}
-          </>
-        }
-      />
-      {isOci ? (
+  const choices: Choice[] = [
+    {
+      id: 'use-url',
+      title: 'URL',
+      body: (
+        <>
+          <p>Configure this URL in an orchestrator. The ETag is the digest of the content.</p>
+          <CopySnippet
+            label="URL of the catalog"
+            code={
+              <>
+                <RegistryAddress />
+                {fillPath('catalogYaml', { name: catalog })}
+              </>
+            }
+          />
+        </>
+      ),
+    },
+    {
+      id: 'use-krmhub',
+      title: 'krmhub',
+      body: (
+        <>
+          <p>As a file, checked against its digest, or pinned to this snapshot:</p>
+          <CopySnippet
+            label="Pull the catalog"
+            code={
+              <>
+                export KRMHUB_REGISTRY=
+                <RegistryAddress />
+                {`\nkrmhub catalog pull ${catalog} --out catalog.yaml`}
+                {`\nkrmhub catalog pull ${catalog} --snapshot ${serial} --out catalog-${serial}.yaml`}
+              </>
+            }
+          />
+        </>
+      ),
+    },
+  ];
+  if (isOci) {
+    choices.push({
+      id: 'use-oras',
+      title: 'oras',
+      body: (
         <>
           <p>As an OCI artifact:</p>
           <CopySnippet
@@ -47,7 +69,18 @@ export function UseSection({ snapshot: { catalog, serial } }: { snapshot: Snapsh
             }
           />
         </>
-      ) : null}
+      ),
+    });
+  }
+  choices.push({
+    id: 'downloads',
+    title: 'Downloads',
+    body: <Downloads snapshot={snapshot} isSigned={isSigned} />,
+  });
+  return (
+    <section aria-labelledby="use">
+      <h2 id="use">Use it</h2>
+      <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />
     </section>
   );
 }

@@ -59,7 +59,7 @@ interface ItemRow {
 /** Searches full text with SQLite; filters, counts and orders in memory. */
 export function searchRows(
   connection: Pick<Connection, 'client' | 'read'>,
-): Pick<SearchStore, 'search'> & Pick<FunctionStore, 'nearFunctions'> {
+): Pick<SearchStore, 'search' | 'descriptions'> & Pick<FunctionStore, 'nearFunctions'> {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
@@ -72,6 +72,11 @@ export function searchRows(
        network, storage, pinned, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published, ${REPLACEMENT} AS replacement
      FROM ${FINDABLE} AS shown WHERE id = ?`,
   );
+  const description = client
+    .prepare<[string, string], string>(
+      `SELECT description FROM ${FINDABLE} WHERE group_name = ? AND kind_folded = ?`,
+    )
+    .pluck();
   const originsOf = upstreamEntryRows(connection);
 
   /** First pages without a query: many clients start there, and they count all functions. Valid for one state. */
@@ -156,6 +161,8 @@ export function searchRows(
 
   return {
     search: (query) => read(() => page(query)),
+    descriptions: (names) =>
+      read(() => names.map(({ group, kind }) => description.get(group, kind.toLowerCase()))),
     nearFunctions: (name) =>
       read(() => nearFunctions(name, currentColumns().names()).map(({ group, kind }) => ({ group, kind }))),
   };
