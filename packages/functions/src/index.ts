@@ -1,4 +1,5 @@
 export { EXECUTABLE_LIMITS, type ExecutableLimits } from './archives/limits.js';
+export { type NamedImageRun, PULL_POLICIES, type PullPolicy } from './containers/container-arguments.js';
 export {
   type ContainerRun,
   ENGINE_NAMES,
@@ -8,7 +9,12 @@ export {
 export { type EngineSearch, findEngine } from './containers/find-engine.js';
 export { hasImage, type PullOptions, pullImage } from './containers/images.js';
 export { pinnedImage } from './containers/pinned-image.js';
-export { type ContainerCommand, runContainer, runContainerCommand } from './containers/run-container.js';
+export {
+  type ContainerCommand,
+  runContainer,
+  runContainerCommand,
+  runNamedImage,
+} from './containers/run-container.js';
 export {
   type ExecutableSource,
   type InstalledExecutable,

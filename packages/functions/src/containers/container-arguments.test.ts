@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { containerArguments } from './container-arguments.js';
+import { containerArguments, namedImageArguments } from './container-arguments.js';
 import { type ContainerRun, ENGINE_NAMES } from './container-run.js';
 import { pinnedImage } from './pinned-image.js';
 import { mountArgument } from './storage-mount.js';
@@ -53,6 +53,34 @@ describe('the arguments of an engine', () => {
     expect(() => containerArguments({ ...run, env: { [name]: 'x' } }, 'x')).toThrow(
       /not a valid name of an environment/,
     );
+  });
+});
+
+describe('the arguments for an image that the user named', () => {
+  const named = { ...run, image: 'gcr.io/kpt-fn/set-labels:v0.1' };
+
+  it('have the image as it is, and are the same otherwise', () => {
+    const pinned = containerArguments(run, 'krmhub-1');
+    expect(namedImageArguments(named, 'krmhub-1')).toEqual([...pinned.slice(0, -1), named.image]);
+  });
+
+  it('have the user, policy, and variables that were asked for', () => {
+    const args = namedImageArguments(
+      { ...named, pull: 'always', user: '1000:1000', passEnv: ['TOKEN'] },
+      'krmhub-1',
+    );
+    const text = args.join(' ');
+    expect(text).toContain('--user 1000:1000 ');
+    expect(text).toContain('--pull always ');
+    expect(text).toContain('--env TOKEN gcr.io/');
+  });
+
+  it.each(['--privileged', '-v', 'a b', ''])('cannot have the image %j', (image) => {
+    expect(() => namedImageArguments({ ...named, image }, 'krmhub-1')).toThrow(/^the image /);
+  });
+
+  it('cannot have the variable "A=b"', () => {
+    expect(() => namedImageArguments({ ...named, passEnv: ['A=b'] }, 'krmhub-1')).toThrow(/not a valid name/);
   });
 });
 

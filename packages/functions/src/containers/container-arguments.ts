@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
+import { parseImageReference } from '@krmhub/schema/image-reference';
 import { FUNCTION_LIMITS } from '../limits.js';
 import type { ContainerRun, EngineName } from './container-run.js';
 import { pinnedImage } from './pinned-image.js';
@@ -21,6 +22,40 @@ const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
  * and gains none without new privileges. Only programs with file capabilities would not start.
  */
 export function containerArguments(run: ContainerRun, name: string): string[] {
+  return [...runArguments(run, name, {}), pinnedImage(run.image)];
+}
+
+/** An image that the user named, as kpt runs it. */
+export interface NamedImageRun extends ContainerRun {
+  /** Default: `missing`. */
+  pull?: PullPolicy;
+  /** Numbers of user and group, as `0:0`. Default: nobody. */
+  user?: string;
+  /** Variables of the engine's environment that the function gets. Their values are not visible to other users. */
+  passEnv?: readonly string[];
+}
+
+/** When to download an image: each time, if it is not there, or never. */
+export const PULL_POLICIES = ['always', 'missing', 'never'] as const;
+export type PullPolicy = (typeof PULL_POLICIES)[number];
+
+/**
+ * As `containerArguments`, for an image that the user named, with or without a digest. Throws `invalid-request` for a text that
+ * is not an image: an engine could take it for an option.
+ */
+export function namedImageArguments(run: NamedImageRun, name: string): string[] {
+  const reference = parseImageReference(run.image);
+  if (!reference.ok) {
+    throw new KrmhubError('invalid-request', `the image "${run.image}" ${reference.reason}`);
+  }
+  return [...runArguments(run, name, run), run.image];
+}
+
+function runArguments(
+  run: ContainerRun,
+  name: string,
+  { pull = 'missing', user = NOBODY, passEnv = [] }: Pick<NamedImageRun, 'pull' | 'user' | 'passEnv'>,
+): string[] {
   return [
     'run',
     '--rm',
@@ -28,13 +63,13 @@ export function containerArguments(run: ContainerRun, name: string): string[] {
     // So that the container can be removed if its command line was ended.
     ...['--name', name],
     ...['--network', run.network ? 'host' : 'none'],
-    ...['--user', NOBODY],
+    ...['--user', user],
     '--security-opt=no-new-privileges',
-    ...['--pull', 'missing'],
+    ...['--pull', pull],
     ...ENGINE_ARGUMENTS[run.engine],
     ...run.mounts.flatMap((mount) => ['--mount', mountArgument(mount)]),
     ...Object.entries(run.env).flatMap(([key, value]) => ['--env', environmentArgument(key, value)]),
-    pinnedImage(run.image),
+    ...passEnv.flatMap((key) => ['--env', variableName(key)]),
   ];
 }
 
@@ -65,8 +100,10 @@ const ENGINE_ARGUMENTS: Readonly<Record<EngineName, readonly string[]>> = {
 
 /** Always with a value: without one, engines take the variable of the user. */
 function environmentArgument(name: string, value: string): string {
-  if (!ENVIRONMENT_NAME.test(name)) {
-    throw new KrmhubError('invalid-request', `"${name}" is not a valid name of an environment variable`);
-  }
-  return `${name}=${value}`;
+  return `${variableName(name)}=${value}`;
+}
+
+function variableName(name: string): string {
+  if (ENVIRONMENT_NAME.test(name)) return name;
+  throw new KrmhubError('invalid-request', `"${name}" is not a valid name of an environment variable`);
 }

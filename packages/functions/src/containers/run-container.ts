@@ -5,7 +5,7 @@ import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
 import type { RunResult } from '../output/run-result.js';
 import { runProgram } from '../process/run-program.js';
-import { containerArguments } from './container-arguments.js';
+import { containerArguments, type NamedImageRun, namedImageArguments } from './container-arguments.js';
 import { type ContainerRun, type Engine, engineCommand } from './container-run.js';
 import { engineFailure } from './engine-failure.js';
 
@@ -33,6 +33,19 @@ export async function runContainer(
 ): Promise<RunResult> {
   signal?.throwIfAborted();
   const container = { image: run.image, argumentsFor: (name: string) => containerArguments(run, name) };
+  return runContainerCommand(run, container, input, limits, signal);
+}
+
+/**
+ * Runs an image that the user named, as `runContainer`, but it need not have a digest. The engine downloads it as `pull` says.
+ */
+export async function runNamedImage(
+  run: NamedImageRun,
+  input: Uint8Array,
+  limits: RunLimits,
+  signal?: AbortSignal,
+): Promise<RunResult> {
+  const container = { image: run.image, argumentsFor: (name: string) => namedImageArguments(run, name) };
   return runContainerCommand(run, container, input, limits, signal);
 }
 

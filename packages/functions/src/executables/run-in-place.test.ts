@@ -21,11 +21,15 @@ async function script(text: string): Promise<string> {
 
 describe('runInPlace', () => {
   it('runs in the given folder, with the given environment', async () => {
-    const file = await script('cat\nprintf "%s %s %s" "$PWD" "$0" "$A" >&2\nexit 3\n');
+    const file = await script('cat\nprintf "%s %s %s %s" "$PWD" "$0" "$A" "$*" >&2\nexit 3\n');
     const env = { PATH: process.env.PATH, A: 'b' };
-    const result = await runInPlace({ file, cwd: folder, env }, Buffer.from(LIST), DEFAULT_RUN_LIMITS);
+    const result = await runInPlace(
+      { file, args: ['x y', 'z'], cwd: folder, env },
+      Buffer.from(LIST),
+      DEFAULT_RUN_LIMITS,
+    );
     expect(Buffer.from(result.output).toString()).toBe(LIST);
-    expect(Buffer.from(result.stderr).toString()).toBe(`${folder} ${file} b`);
+    expect(Buffer.from(result.stderr).toString()).toBe(`${folder} ${file} b x y z`);
     expect(result.exitCode).toBe(3);
   });
 

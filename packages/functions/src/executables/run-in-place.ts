@@ -7,6 +7,7 @@ import { type Environment, runProgram } from '../process/run-program.js';
 export interface InPlaceRun {
   /** Path of the executable. */
   file: string;
+  args?: readonly string[];
   /** Absolute path. */
   cwd: string;
   /** All of the environment. */
@@ -20,12 +21,12 @@ export interface InPlaceRun {
  * Rejects as `runExecutable`, except that it does not compare digests.
  */
 export async function runInPlace(
-  { file, cwd, env }: InPlaceRun,
+  { file, args = [], cwd, env }: InPlaceRun,
   input: Uint8Array,
   limits: RunLimits,
   signal?: AbortSignal,
 ): Promise<RunResult> {
   signal?.throwIfAborted();
-  const result = await runProgram({ program: file, args: [], cwd, env, input, limits, signal });
+  const result = await runProgram({ program: file, args, cwd, env, input, limits, signal });
   return finishRun(result, { name: path.basename(file), limits, isWrapped: false, signal });
 }
