@@ -192,6 +192,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     lock: ['io', 'files', 'resolve', 'function-configs'],
     kustomize: ['io', 'files', 'registry', 'resolve', 'function-configs', 'lock', 'run'],
     kpt: ['io', 'files', 'function-configs', 'resolve', 'lock', 'run'],
+    fn: ['io', 'files', 'resolve', 'lock', 'run'],
     commands: [
       'completion',
       'io',
@@ -206,6 +207,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'lock',
       'kustomize',
       'kpt',
+      'fn',
     ],
     program: ['io', 'commands'],
     main: ['io', 'program'],

@@ -22,6 +22,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
   },
   'Use functions:': {
     build: async () => (await import('./commands/build.js')).registerBuild,
+    fn: async () => (await import('./commands/fn.js')).registerFn,
     resolve: async () => (await import('./commands/resolve.js')).registerResolve,
     explain: async () => (await import('./commands/explain.js')).registerExplain,
     lock: async () => (await import('./commands/lock.js')).registerLock,

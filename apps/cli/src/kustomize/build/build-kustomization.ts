@@ -14,7 +14,7 @@ import { type BuildFolder, makeBuildFolder } from './build-folder.js';
 import { copiedLayers, editLayers } from './edit-layers.js';
 import { findKustomize } from './find-kustomize.js';
 import { inlineContext } from './inline-context.js';
-import { interruptible, watchForStop } from './interrupt.js';
+import { interruptible, watchForStop } from '../../io/interrupt.js';
 import { type KustomizeArguments, readKustomizeArguments } from './kustomize-arguments.js';
 import { planFunctions } from './plan-functions.js';
 import type { PlannedFunction } from './planned-function.js';

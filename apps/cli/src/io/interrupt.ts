@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../../io/io.js';
+import type { Io } from './io.js';
 
 /** Returns a signal that is aborted when the user stops the command. */
 export function watchForStop(io: Pick<Io, 'waitForStop'>, what: string): AbortSignal {

@@ -1,0 +1,153 @@
+import { PULL_POLICIES, type PullPolicy } from '@krmhub/functions/containers/container-arguments';
+import type { Selector } from '@krmhub/functions/plan';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type FnSettings, readOutput } from '../../fn/settings.js';
+import {
+  collect,
+  type ResolutionOptions,
+  type RunningOptions,
+  readResolution,
+  readRunning,
+  withResolution,
+  withRunning,
+} from '../options.js';
+
+/** Options that the commands of `krmhub fn` share. */
+
+export interface FnCommandOptions extends ResolutionOptions, RunningOptions {
+  output?: string;
+  resultsDir?: string;
+  truncateOutput: boolean;
+  imagePullPolicy: PullPolicy;
+  env?: string[];
+  asCurrentUser?: boolean;
+  allowNetwork?: boolean;
+  enableExec?: boolean;
+  dryRun?: boolean;
+  stats?: boolean;
+  allowEmpty?: boolean;
+}
+
+/** For commands that run functions on a package. */
+export function withFunctionRuns(command: Command): Command {
+  return withRunning(withResolution(command))
+    .option(
+      '-o, --output <target>',
+      'stdout, unwrap (YAML documents), a new folder, or json (a report). Default: change the files.',
+    )
+    .option('--results-dir <folder>', 'Write the results of the functions to this folder.')
+    .option('--dry-run', 'Print how the files would change, and write nothing.')
+    .option('--stats', 'Print time, resources, and memory of each function.')
+    .option('--allow-empty', 'Let a function delete all resources that it gets.')
+    .option(
+      '-e, --env <variable>',
+      'Variable for containers: NAME=VALUE, or NAME for your value. Repeatable.',
+      collect,
+    )
+    .option('--as-current-user', 'Run containers as your user, not as nobody.')
+    .addOption(
+      new Option('--image-pull-policy <policy>', 'Download images: Always, IfNotPresent, or Never.')
+        .argParser(parsePullPolicy)
+        .default('missing', 'IfNotPresent'),
+    )
+    .addOption(
+      new Option('--truncate-output <boolean>', 'Show only four lines of results and error output.')
+        .argParser(parseBoolean)
+        .default(true, 'true'),
+    )
+    .addOption(new Option('--allow-network').hideHelp())
+    .addOption(new Option('--allow-alpha-wasm').hideHelp());
+}
+
+/** Returns what `withFunctionRuns` parses. Throws `usage`. */
+export function readFnSettings(options: FnCommandOptions, folder: string): FnSettings {
+  const { lock, frozen = false, resultsDir, allowNetwork = false, enableExec = false } = options;
+  const permissions = readRunning(options, folder);
+  return {
+    resolution: readResolution(options),
+    ...(lock === undefined ? {} : { lock }),
+    frozen,
+    permissions: {
+      ...permissions,
+      network: permissions.network || allowNetwork,
+      allowExec: permissions.allowExec || enableExec,
+    },
+    images: {
+      pull: options.imagePullPolicy,
+      asCurrentUser: options.asCurrentUser === true,
+      env: options.env ?? [],
+    },
+    output: readOutput(options.output),
+    ...(resultsDir === undefined ? {} : { resultsFolder: resultsDir }),
+    isTruncated: options.truncateOutput,
+    isDryRun: options.dryRun === true,
+    hasStats: options.stats === true,
+    allowEmpty: options.allowEmpty === true,
+  };
+}
+
+/** Splits the arguments at `--`, which commander removes: those of the command, and those of the function. */
+export function splitArguments(
+  command: Command,
+  args: readonly string[],
+): { own: string[]; functionArguments: string[] } {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
+  const { rawArgs } = root as Command & { rawArgs: string[] };
+  const at = rawArgs.indexOf('--');
+  const count = at === -1 ? 0 : rawArgs.length - at - 1;
+  return { own: args.slice(0, args.length - count), functionArguments: args.slice(args.length - count) };
+}
+
+const SELECTED = ['api-version', 'group', 'kind', 'name', 'namespace'] as const;
+
+/** Adds `--match-*` and `--exclude-*`. */
+export function withSelectors(command: Command): Command {
+  for (const [prefix, verb] of [
+    ['match', 'Select'],
+    ['exclude', 'Leave out'],
+  ] as const) {
+    for (const name of SELECTED) {
+      const field = name === 'api-version' ? 'apiVersion' : name;
+      command.option(`--${prefix}-${name} <${name}>`, `${verb} resources with this ${field}.`);
+    }
+    for (const name of ['labels', 'annotations'] as const) {
+      command.option(
+        `--${prefix}-${name} <key=value>`,
+        `${verb} resources with this ${name.slice(0, -1)}. Repeatable.`,
+        collectPair,
+      );
+    }
+  }
+  return command;
+}
+
+/** Returns the selector of the options with this prefix. */
+export function readSelector(options: Readonly<Record<string, unknown>>, prefix: 'match' | 'exclude'): Selector {
+  const fields = ['ApiVersion', 'Group', 'Kind', 'Name', 'Namespace', 'Labels', 'Annotations'] as const;
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      const value = options[`${prefix}${field}`];
+      return value === undefined ? [] : [[`${field[0]!.toLowerCase()}${field.slice(1)}`, value]];
+    }),
+  );
+}
+
+function collectPair(value: string, previous: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = value.indexOf('=');
+  if (at > 0) return { ...previous, [value.slice(0, at)]: value.slice(at + 1) };
+  throw new InvalidArgumentError('Use KEY=VALUE.');
+}
+
+function parsePullPolicy(value: string): PullPolicy {
+  const lower = value.toLowerCase();
+  const policy = lower === 'ifnotpresent' ? 'missing' : PULL_POLICIES.find((one) => one === lower);
+  if (policy !== undefined) return policy;
+  throw new InvalidArgumentError('must be one of: Always, IfNotPresent, Never');
+}
+
+function parseBoolean(value: string): boolean {
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  throw new InvalidArgumentError('Use true or false.');
+}

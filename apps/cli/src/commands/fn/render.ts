@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import type { Io } from '../../io/io.js';
+import { type FnCommandOptions, readFnSettings, withFunctionRuns } from './fn-options.js';
+
+export function registerFnRender(parent: Command, io: Io): void {
+  withFunctionRuns(parent.command('render'))
+    .summary('Run the pipelines of a package.')
+    .description('Run the pipelines of a kpt package and its subpackages, subpackages first.')
+    .argument('[dir]', 'Folder of the package.', '.')
+    .addHelpText(
+      'after',
+      `
+An entry of a pipeline without image and exec is a function of a catalog, named
+by the kind in its configPath. The catalogs are those of the options, of the
+annotation krmhub.dev/catalogs of the Kptfile, or of krmhub.lock. A folder named
+stdout, unwrap, or json is written as ./json.
+
+The files are written at the end, all or none. If a function fails, nothing is
+written, and the exit code is 1.
+
+Examples:
+  krmhub fn render app
+  krmhub fn render app --dry-run
+  krmhub fn render app --allow-exec --results-dir results
+  krmhub fn render app --trusted-catalog https://krm.example.com/catalogs/default
+  krmhub fn render app -o unwrap | kubectl apply -f -`,
+    )
+    .action(async (folder: string, options: FnCommandOptions) => {
+      const { withKptErrors } = await import('../../fn/print-error.js');
+      await withKptErrors(io, 'Error', async () => {
+        const { renderPackage } = await import('../../fn/render-package.js');
+        await renderPackage(io, folder, readFnSettings(options, io.cwd));
+      });
+    });
+}

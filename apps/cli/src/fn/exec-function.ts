@@ -1,0 +1,59 @@
+import path from 'node:path';
+import { type RunLimits, runInPlace } from '@krmhub/functions';
+import { splitCommandLine } from '@krmhub/functions/plan';
+import { findProgram } from '@krmhub/functions/process/find-program';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import type { Runnable } from './runnable.js';
+
+/** An executable that the user or a package names. */
+export interface ExecFunction {
+  /** Program and arguments. */
+  words: readonly [string, ...string[]];
+  /** As it is printed. */
+  name: string;
+  /** Working directory; a path of the program is relative to it. */
+  folder: string;
+}
+
+/** Returns the executable of a command line, as kpt runs it: in the current folder. */
+export function commandLineFunction(io: Pick<Io, 'cwd'>, line: string): ExecFunction {
+  return { words: splitCommandLine(line), name: line, folder: io.cwd };
+}
+
+/** Returns a function that is an executable of this machine. It gets the environment of the user, as in kpt. */
+export function execFunction(
+  io: Pick<Io, 'env'>,
+  { words: [program, ...args], name, folder }: ExecFunction,
+  limits: RunLimits,
+): Runnable {
+  return {
+    name,
+    recorded: { exec: name },
+    run: async (input, { signal }) => {
+      const file = await findExecutable(io, program, folder);
+      return runInPlace({ file, args, cwd: folder, env: io.env }, input, limits, signal);
+    },
+  };
+}
+
+/** Throws `untrusted` unless the user allows executables, in the words of kpt. */
+export function requireExec(isAllowed: boolean, name: string): void {
+  if (isAllowed) return;
+  throw new KrmhubError(
+    'untrusted',
+    `must run with \`--allow-exec\` option to allow running function binaries: ${name}`,
+    {
+      hint: 'An executable runs on this machine with your permissions. If you trust the package, add --allow-exec.',
+    },
+  );
+}
+
+async function findExecutable({ env }: Pick<Io, 'env'>, name: string, folder: string): Promise<string> {
+  if (name.includes('/')) return path.resolve(folder, name);
+  const found = await findProgram(name, env);
+  if (found !== undefined) return found;
+  throw new KrmhubError('not-found', `exec: "${name}": executable file not found in $PATH`, {
+    hint: `For a file in ${folder}, use a path with a slash: ./${name}`,
+  });
+}

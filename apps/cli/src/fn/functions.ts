@@ -1,0 +1,218 @@
+import { DEFAULT_RUN_LIMITS, type Engine, type EngineName, findEngine, type RunLimits } from '@krmhub/functions';
+import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
+import type { LockedFunctions } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { escapeControls } from '../io/text.js';
+import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
+import type { PreparedFunction, Runner } from '../run/runner.js';
+import { catalogFunction } from './catalog-function.js';
+import { checkFunctionConfig } from './config-check.js';
+import { commandLineFunction, type ExecFunction, execFunction } from './exec-function.js';
+import { imageFunction } from './image-function.js';
+import type { Progress } from './progress.js';
+import type { Runnable } from './runnable.js';
+import type { FnSettings } from './settings.js';
+
+/** A function that is named by the type of its functionConfig. */
+export interface NamedType {
+  /** `GROUP/VERSION`. */
+  apiVersion: string;
+  kind: string;
+  /** Catalogs that the package names; those of the options come before. */
+  catalogs: readonly CatalogReference[];
+}
+
+/**
+ * Makes the functions of a command ready to run: images and executables that are named, and functions of catalogs, by lock and
+ * trust. What it reads of catalogs and fetches, it reads and fetches once.
+ */
+export class Functions {
+  readonly #io: Io;
+  readonly #settings: FnSettings;
+  readonly #progress: Progress;
+  readonly #signal: AbortSignal;
+  /** Folder of the package, which can have a lock file. */
+  readonly #folder: string;
+  #engine: Promise<Engine> | undefined;
+  #lock: Promise<LockedFunctions | undefined> | undefined;
+  #resolver: Promise<Resolver> | undefined;
+  #runner: Promise<Runner> | undefined;
+  #kinds: Promise<ListedKind[]> | undefined;
+  readonly #prepared = new Map<string, Promise<PreparedFunction>>();
+  readonly #warned = new Set<string>();
+
+  constructor(io: Io, settings: FnSettings, folder: string, progress: Progress, signal: AbortSignal) {
+    this.#io = io;
+    this.#settings = settings;
+    this.#folder = folder;
+    this.#progress = progress;
+    this.#signal = signal;
+  }
+
+  /** An image that the user or a Kptfile names. `more` is what a declaration asks for and the user allowed. */
+  image(image: string, more: { network?: boolean; mounts?: readonly string[]; env?: readonly string[] } = {}): Runnable {
+    const { permissions, images } = this.#settings;
+    const { network, mounts } = permissions;
+    return imageFunction(
+      this.#io,
+      { ...images, network, mounts, image, ...more },
+      { engine: () => this.#findEngine(), limits: this.#limits },
+    );
+  }
+
+  /** An executable that the user named, or that a package names and the user allowed. */
+  exec(fn: string | ExecFunction): Runnable {
+    const named = typeof fn === 'string' ? commandLineFunction(this.#io, fn) : fn;
+    return execFunction(this.#io, named, this.#limits);
+  }
+
+  /** A script that a functionConfig declares, relative to its folder. */
+  script(runtime: { path?: string; url?: string }, name: string, folder: string): Runnable {
+    return {
+      name,
+      recorded: { function: name },
+      run: async (input, { signal }) => {
+        const { inlineScript } = await import('../run/inline-script.js');
+        const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
+        const script = await inlineScript(this.#io, { type: 'starlark', ...runtime }, folder);
+        return runStarlark(script, input, this.#limits, signal);
+      },
+    };
+  }
+
+  /**
+   * A function of a catalog. It is resolved, verified, and fetched here, before the first function runs. Throws `not-found`, and
+   * `untrusted` with the option that would allow it.
+   */
+  async ofType({ apiVersion, kind, catalogs }: NamedType, folder: string): Promise<Runnable> {
+    const resolver = await this.#openResolver();
+    const lock = await this.#openLock();
+    const locked = catalogs.length === 0 ? (lock?.searchOrder(apiVersion, kind) ?? []) : catalogs;
+    const resolution = await resolver.resolve({ apiVersion, kind, catalogs: locked });
+    for (const warning of resolution.warnings) this.#warn(`${apiVersion} ${kind}: ${warning}`);
+    const runner = await this.#openRunner();
+    const key = JSON.stringify([apiVersion, kind, resolution.catalog?.reference, resolution.runtime]);
+    const preparing = this.#prepared.get(key) ?? runner.prepare(resolution);
+    this.#prepared.set(key, preparing);
+    const prepared = await preparing;
+    for (const note of prepared.notes) this.#warn(`${apiVersion} ${kind}: ${note}`);
+    return catalogFunction(resolution, prepared, {
+      folder,
+      checkConfig: (functionConfig) => this.#checkConfig(resolution, locked, functionConfig),
+    });
+  }
+
+  /** Whether a catalog of the options, or the lock file, has functions of this type. */
+  async hasType(apiVersion: string, kind: string): Promise<boolean> {
+    const lock = await this.#openLock();
+    if ((lock?.searchOrder(apiVersion, kind) ?? []).length > 0) return true;
+    if (!this.hasCatalogs) return false;
+    this.#kinds ??= this.#openResolver().then((resolver) => resolver.list());
+    return (await this.#kinds).some((one) => one.apiVersion === apiVersion && one.kind === kind);
+  }
+
+  /** Whether the command line names a catalog. */
+  get hasCatalogs(): boolean {
+    const { catalogs, official } = this.#settings.resolution;
+    return catalogs.length > 0 || official !== undefined;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#runner?.catch(() => undefined))?.close();
+    await (await this.#resolver?.catch(() => undefined))?.close();
+  }
+
+  get #limits(): RunLimits {
+    const { timeoutSeconds } = this.#settings.permissions;
+    return timeoutSeconds === undefined
+      ? DEFAULT_RUN_LIMITS
+      : { ...DEFAULT_RUN_LIMITS, timeout: timeoutSeconds * 1_000 };
+  }
+
+  #findEngine(): Promise<Engine> {
+    const engine = this.#settings.permissions.engine ?? kptEngine(this.#io);
+    this.#engine ??= findEngine({
+      env: this.#io.env,
+      signal: this.#signal,
+      ...(engine === undefined ? {} : { engine }),
+    });
+    return this.#engine;
+  }
+
+  #openLock(): Promise<LockedFunctions | undefined> {
+    const { lock, frozen } = this.#settings;
+    this.#lock ??= import('../lock/open-lock.js').then(({ openLock }) =>
+      openLock(this.#io, { folder: this.#folder, lock, frozen }),
+    );
+    return this.#lock;
+  }
+
+  #openResolver(): Promise<Resolver> {
+    const open = async () => {
+      const { openResolver } = await import('../resolve/open-resolver.js');
+      const lock = await this.#openLock();
+      return openResolver(this.#io, { ...this.#settings.resolution, ...(lock === undefined ? {} : { lock }) });
+    };
+    this.#resolver ??= open();
+    return this.#resolver;
+  }
+
+  #openRunner(): Promise<Runner> {
+    const { permissions, resolution } = this.#settings;
+    this.#runner ??= import('../run/open-runner.js').then(({ openRunner }) =>
+      openRunner(this.#io, permissions, { offline: resolution.offline, signal: this.#signal }),
+    );
+    return this.#runner;
+  }
+
+  async #checkConfig(
+    resolution: Resolution,
+    catalogs: readonly CatalogReference[],
+    functionConfig: string | undefined,
+  ): Promise<void> {
+    const { apiVersion, kind } = resolution;
+    const definition = resolution.entry ?? (await this.#lockedDefinition(resolution, catalogs));
+    if (definition === undefined) {
+      this.#warn(`${apiVersion} ${kind}: its functionConfig is not checked: the locked definition is not available`);
+      return;
+    }
+    await checkFunctionConfig(`${apiVersion} ${kind}`, definition, apiVersion, functionConfig);
+  }
+
+  /** A lock file has no schemas: the definition is read from the catalog, if that still has what is locked. */
+  async #lockedDefinition(
+    { apiVersion, kind, definition }: Resolution,
+    catalogs: readonly CatalogReference[],
+  ): Promise<Resolution['entry']> {
+    const { openResolver } = await import('../resolve/open-resolver.js');
+    const resolver = await openResolver(this.#io, this.#settings.resolution);
+    try {
+      const found = await resolver.resolve({ apiVersion, kind, catalogs });
+      return found.definition === definition ? found.entry : undefined;
+    } catch (error) {
+      // It was resolved by the lock file: only the check needs the catalog.
+      if (error instanceof KrmhubError) return undefined;
+      throw error;
+    } finally {
+      await resolver.close();
+    }
+  }
+
+  #warn(text: string): void {
+    if (this.#warned.has(text)) return;
+    this.#warned.add(text);
+    this.#progress.print(`warning: ${escapeControls(text)}`);
+  }
+}
+
+/** The engine that kpt would use. */
+function kptEngine({ env }: Pick<Io, 'env'>): EngineName | undefined {
+  const { KPT_FN_RUNTIME: name } = env;
+  if (name === undefined || name === '') return undefined;
+  const engine = ENGINE_NAMES.find((known) => known === name);
+  if (engine !== undefined) return engine;
+  throw new KrmhubError('usage', `unsupported runtime ${name} in KPT_FN_RUNTIME`, {
+    hint: `Use one of ${ENGINE_NAMES.join(', ')}.`,
+  });
+}

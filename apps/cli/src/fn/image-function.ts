@@ -1,0 +1,66 @@
+import { type Engine, type NamedImageRun, type RunLimits, runNamedImage } from '@krmhub/functions';
+import { isFunctionImage } from '@krmhub/functions/plan';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import type { Runnable } from './runnable.js';
+import type { ImageSettings } from './settings.js';
+
+/** Where kpt looks for an image without a registry. */
+const KPT_REGISTRY = 'gcr.io/kpt-fn/';
+
+/** An image that the user or a Kptfile names, and what it may do. */
+export interface ImageFunction extends ImageSettings {
+  image: string;
+  network: boolean;
+  mounts: readonly string[];
+}
+
+/** Returns the image that kpt runs for a name. Throws `usage` for text that cannot be an image. */
+export function kptImage(name: string): string {
+  const image = name.includes('/') ? name : `${KPT_REGISTRY}${name}`;
+  if (isFunctionImage(image)) return image;
+  throw new KrmhubError('usage', `function name "${image}" is invalid`, {
+    hint: 'Use an image, for example gcr.io/kpt-fn/set-labels:v0.1.5.',
+  });
+}
+
+/** Returns a function that is an image, with or without a digest. The engine is looked for when it runs. */
+export function imageFunction(
+  io: Pick<Io, 'env'>,
+  { image: written, network, mounts, pull, asCurrentUser, env }: ImageFunction,
+  { engine, limits }: { engine: () => Promise<Engine>; limits: RunLimits },
+): Runnable {
+  const image = kptImage(written);
+  const given = env.map(readVariable);
+  const user = asCurrentUser ? currentUser() : undefined;
+  return {
+    name: image,
+    recorded: { image },
+    run: async (input, { signal }) => {
+      const run: NamedImageRun = {
+        ...(await engine()),
+        image,
+        network,
+        mounts,
+        env: Object.fromEntries(given.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),
+        passEnv: given.flatMap(({ name, value }) =>
+          value === undefined && io.env[name] !== undefined ? [name] : [],
+        ),
+        pull,
+        ...(user === undefined ? {} : { user }),
+      };
+      return runNamedImage(run, input, limits, signal);
+    },
+  };
+}
+
+function readVariable(text: string): { name: string; value?: string } {
+  const at = text.indexOf('=');
+  return at === -1 ? { name: text } : { name: text.slice(0, at), value: text.slice(at + 1) };
+}
+
+function currentUser(): string {
+  const { getuid, getgid } = process;
+  if (getuid !== undefined && getgid !== undefined) return `${getuid()}:${getgid()}`;
+  throw new KrmhubError('unsupported', 'cannot use --as-current-user: this system has no user ids');
+}

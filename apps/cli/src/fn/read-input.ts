@@ -1,0 +1,33 @@
+import { type DecodedList, decodeResourceList, type Package } from '@krmhub/functions/fn';
+import { KPTFILE, readKptfile } from '@krmhub/functions/plan';
+import { KrmhubError } from '@krmhub/schema/error';
+import { readStdin } from '../files/read-file.js';
+import type { Io } from '../io/io.js';
+import { readPackageFiles } from './read-package-files.js';
+
+/** Size of a ResourceList on stdin, as for the output of a function. */
+const MAX_STDIN_BYTES = 134_217_728;
+
+/** Resources of a folder, or of stdin. */
+export interface FnInput extends Pick<DecodedList, 'resources' | 'functionConfig'> {
+  package?: Package;
+}
+
+/** Reads a folder, or stdin for `-`: a ResourceList, or YAML documents. */
+export async function readInput(io: Io, name: string): Promise<FnInput> {
+  if (name === '-') return readStdinList(io);
+  const files = await readPackageFiles(io, name);
+  const kptfile = files.files.get(KPTFILE);
+  // Of an old version, which kpt refuses to change.
+  if (kptfile !== undefined) readKptfile(kptfile.text, files.folder);
+  return { package: files, resources: [...files.resources] };
+}
+
+/** Reads a ResourceList, or YAML documents, from stdin. */
+export async function readStdinList(io: Io): Promise<DecodedList> {
+  const bytes = await readStdin(io, MAX_STDIN_BYTES);
+  if (bytes.byteLength > MAX_STDIN_BYTES) {
+    throw new KrmhubError('too-large', `the input has more than ${MAX_STDIN_BYTES} bytes`);
+  }
+  return decodeResourceList(new TextDecoder().decode(bytes));
+}

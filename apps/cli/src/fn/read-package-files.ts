@@ -1,0 +1,60 @@
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type Package, readPackage } from '@krmhub/functions/fn';
+import { KPTFILE, type Kptfile, readKptfile } from '@krmhub/functions/plan';
+import { KrmhubError } from '@krmhub/schema/error';
+import { diskError } from '../files/read-file.js';
+import type { Io } from '../io/io.js';
+
+/** Folders that are searched for a Kptfile to say what is wrong with it. */
+const MAX_FOLDERS = 10_000;
+
+/** Reads the resources of a folder. A Kptfile that cannot be read is reported in the words of kpt. */
+export async function readPackageFiles(io: Pick<Io, 'cwd'>, folder: string): Promise<Package> {
+  const target = path.resolve(io.cwd, folder);
+  try {
+    await lstat(target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw diskError(error, `cannot read ${folder}`);
+    throw new KrmhubError('not-found', `lstat ${folder}: no such file or directory`, {
+      hint: 'Use the folder of a package.',
+    });
+  }
+  try {
+    return await readPackage(target);
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'invalid-document') await reportKptfiles(target);
+    throw error;
+  }
+}
+
+/** Returns the Kptfiles of a package and its subpackages, by folder. Throws `not-found` if it has none itself. */
+export function readKptfiles(name: string, { files, packages, folder }: Package): Map<string, Kptfile> {
+  if (!files.has(KPTFILE)) {
+    throw new KrmhubError('not-found', `No Kptfile found at "${folder}"`, {
+      hint: `Use the folder of a kpt package. To run one function on any folder: krmhub fn eval ${name}`,
+    });
+  }
+  const kptfiles = new Map<string, Kptfile>();
+  for (const path_ of new Set(['', ...packages])) {
+    const file = files.get(path_ === '' ? KPTFILE : `${path_}/${KPTFILE}`);
+    if (file !== undefined) kptfiles.set(path_, readKptfile(file.text, path.join(folder, path_)));
+  }
+  return kptfiles;
+}
+
+/** Throws for the first Kptfile that kpt rejects. */
+async function reportKptfiles(root: string): Promise<void> {
+  const folders = [root];
+  for (let at = 0; at < folders.length && at < MAX_FOLDERS; at++) {
+    const folder = folders[at]!;
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    if (entries.some((entry) => entry.isFile() && entry.name === KPTFILE)) {
+      readKptfile(await readFile(path.join(folder, KPTFILE), 'utf8'), folder);
+    }
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (entry.isDirectory() && entry.name !== '.git') folders.push(path.join(folder, entry.name));
+    }
+  }
+}
+

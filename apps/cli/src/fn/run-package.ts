@@ -1,0 +1,219 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type Package, readPackage, readResources, type Resource } from '@krmhub/functions/fn';
+import {
+  configMapText,
+  type Declaration,
+  FUNCTION_ANNOTATIONS,
+  functionScope,
+  isInScope,
+  readConfigArguments,
+  readDeclaration,
+  runOrder,
+  specText,
+} from '@krmhub/functions/plan';
+import type { JsonObject } from '@krmhub/schema/definition';
+import { KrmhubError } from '@krmhub/schema/error';
+import { diskError, readFileUpTo } from '../files/read-file.js';
+import type { Io } from '../io/io.js';
+import { requireDeclared } from './declared-permissions.js';
+import { requireExec } from './exec-function.js';
+import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
+import { namedType } from './named-type.js';
+import type { FnStep } from './progress.js';
+import { readPackageFiles } from './read-package-files.js';
+import { requireNewFolder } from './require-new-folder.js';
+import type { Runnable } from './runnable.js';
+import { runSteps } from './run-steps.js';
+import type { FnSettings } from './settings.js';
+import { writeOutput } from './write-output.js';
+
+export interface RunOptions {
+  settings: FnSettings;
+  image?: string;
+  exec?: string;
+  /** `GROUP/VERSION/KIND` of a function of a catalog. */
+  function?: string;
+  /** Folders or files of functionConfigs, in place of those of the package. */
+  configs: readonly string[];
+  /** Every function gets all resources. */
+  isGlobal: boolean;
+  /** `[KIND] KEY=VALUE…` */
+  arguments: readonly string[];
+}
+
+/** A function with the folder that it is for; empty for the whole package. */
+interface ScopedStep extends FnStep {
+  scope: string;
+}
+
+/**
+ * Runs functions as `kpt fn run` of 2020 did: one that the command names, or those that functionConfigs of the package declare.
+ * All are checked, resolved, and fetched before the first runs. Files are written once, at the end, all or none.
+ */
+export async function runPackage(io: Io, name: string, options: RunOptions): Promise<void> {
+  const { settings } = options;
+  const { output, isDryRun } = settings;
+  checkOptions(options);
+  await requireNewFolder(io, output);
+  const files = await readPackageFiles(io, name);
+  const session = { folder: files.folder, results: 'numbered', hasGap: true } as const;
+  await withFunctions(io, settings, session, async ({ progress, signal, ...rest }): Promise<FnOutcome> => {
+    const steps = isImperative(options)
+      ? [await imperativeStep({ progress, signal, ...rest }, options, files.folder)]
+      : await declaredSteps(io, { progress, signal, ...rest }, options, files);
+    let resources: readonly Resource[] = files.resources;
+    let hasFailed = false;
+    for (const { scope, ...step } of steps) {
+      const before = resources;
+      const result = await runSteps(before, [step], { progress, signal });
+      if (!result.ok && step.deferFailure !== true) return { hasFailed: true, changes: [] };
+      resources = placeGenerated(scope, result.resources, before);
+      hasFailed ||= !result.ok;
+    }
+    await progress.flush();
+    const changes = await writeOutput(io, { target: output, package: files, resources, isDryRun, signal });
+    return { hasFailed, changes };
+  });
+}
+
+function isImperative({ image, exec, function: type }: RunOptions): boolean {
+  return image !== undefined || exec !== undefined || type !== undefined;
+}
+
+function checkOptions(options: RunOptions): void {
+  const { image, exec, function: type, arguments: args } = options;
+  if ([image, exec, type].filter((one) => one !== undefined).length > 1) {
+    throw new KrmhubError('usage', 'must not specify more than one of --image, --exec, and --function');
+  }
+  if (args.length > 0 && !isImperative(options)) {
+    throw new KrmhubError('usage', 'function arguments require --image, --exec, or --function', {
+      hint: 'Functions that the package declares have their configuration in its files.',
+    });
+  }
+}
+
+async function imperativeStep(
+  { functions, settings }: FnSession,
+  { image, exec, function: type, arguments: args }: RunOptions,
+  folder: string,
+): Promise<ScopedStep> {
+  const given = readConfigArguments(args);
+  const more = { type: 'mutator', isSelective: false, scope: '', allowEmpty: settings.allowEmpty } as const;
+  if (type !== undefined) {
+    const named = namedType(type);
+    const runnable = await functions.ofType({ ...named, catalogs: [] }, folder);
+    return { ...runnable, ...more, functionConfig: specText(named, given.values) };
+  }
+  const runnable = image === undefined ? functions.exec(exec!) : functions.image(image);
+  return { ...runnable, ...more, functionConfig: configMapText(given) };
+}
+
+async function declaredSteps(
+  io: Io,
+  session: FnSession,
+  { configs, isGlobal }: RunOptions,
+  { resources, folder }: Package,
+): Promise<ScopedStep[]> {
+  const given: { config: Resource; folder: string; isGlobal: boolean }[] = [];
+  if (configs.length === 0) {
+    const placed = runOrder(resources.map((config) => ({ path: config.path, index: config.index ?? 0, config })));
+    for (const { config } of placed) given.push({ config, folder, isGlobal });
+  }
+  for (const name of configs) {
+    const other = await readConfigs(path.resolve(io.cwd, name));
+    for (const config of other.resources) given.push({ config, folder: other.folder, isGlobal: true });
+  }
+  const steps: ScopedStep[] = [];
+  for (const one of given) {
+    const step = await declaredStep(session, one);
+    if (step !== undefined) steps.push(step);
+  }
+  if (steps.length === 0) {
+    session.progress.print('no function is declared: nothing to run');
+  }
+  return steps;
+}
+
+/** The functionConfigs of a folder, or of one file. */
+async function readConfigs(target: string): Promise<{ folder: string; resources: readonly Resource[] }> {
+  const status = await stat(target).catch((error: unknown) => {
+    throw diskError(error, `cannot read ${target}`);
+  });
+  if (status.isDirectory()) return readPackage(target);
+  const bytes = await readFileUpTo({ cwd: '/' }, target);
+  const name = path.basename(target);
+  return { folder: path.dirname(target), resources: readResources(new TextDecoder().decode(bytes), { path: name }) };
+}
+
+async function declaredStep(
+  session: FnSession,
+  { config, folder, isGlobal }: { config: Resource; folder: string; isGlobal: boolean },
+): Promise<ScopedStep | undefined> {
+  const where = `${config.path}: ${config.identity.kind} ${config.identity.name}`;
+  const own = path.join(folder, path.dirname(config.path));
+  const declaration = hasDeclaration(config)
+    ? readDeclaration(config.value() as JsonObject, where)
+    : undefined;
+  let runnable: Runnable;
+  if (declaration !== undefined) runnable = declaredFunction(session, declaration, { where, folder, own });
+  else {
+    const { apiVersion, kind } = config.identity;
+    if (!apiVersion.includes('/') || !(await session.functions.hasType(apiVersion, kind))) return undefined;
+    runnable = await session.functions.ofType({ apiVersion, kind, catalogs: [] }, own);
+  }
+  const scope = isGlobal ? '' : functionScope(config);
+  return {
+    ...runnable,
+    type: 'mutator',
+    scope,
+    isSelective: scope !== '',
+    allowEmpty: session.settings.allowEmpty,
+    functionConfig: config.text(),
+    deferFailure: declaration?.deferFailure === true,
+    ...(scope === '' ? {} : { select: (resource) => isInScope(resource, scope) }),
+  };
+}
+
+/** A cheap test, so that only functionConfigs are parsed. */
+function hasDeclaration(config: Resource): boolean {
+  const { annotations } = config.identity;
+  return FUNCTION_ANNOTATIONS.some((name) => Object.hasOwn(annotations, name)) || config.text().includes('configFn');
+}
+
+function declaredFunction(
+  { functions, settings }: FnSession,
+  { runtime }: Declaration,
+  { where, folder, own }: { where: string; folder: string; own: string },
+): Runnable {
+  if (runtime.type === 'container') {
+    return functions.image(runtime.image, requireDeclared(where, runtime, settings, folder));
+  }
+  if (runtime.type === 'starlark') {
+    return functions.script(runtime, runtime.name ?? runtime.path ?? runtime.url ?? '', own);
+  }
+  requireExec(settings.permissions.allowExec, `${where}: ${runtime.path}`);
+  const name = [runtime.path, ...runtime.args].join(' ');
+  return functions.exec({ words: [runtime.path, ...runtime.args], name, folder });
+}
+
+/** A resource that a function added without a path is put into the folder of the function, as in kyaml. */
+function placeGenerated(
+  scope: string,
+  after: readonly Resource[],
+  before: readonly Resource[],
+): readonly Resource[] {
+  if (scope === '') return after;
+  const known = new Set(before.map((resource) => resource.path));
+  return after.map((resource) => {
+    if (known.has(resource.path) || isInScope(resource, scope)) return resource;
+    return resource.path === defaultPath(resource.identity)
+      ? resource.at({ path: `${scope}/${resource.path}` })
+      : resource;
+  });
+}
+
+/** The file that the engine gives to a resource without a path. */
+function defaultPath({ namespace, kind, name }: Resource['identity']): string {
+  return path.posix.join(namespace, `${kind.toLowerCase()}_${name}.yaml`);
+}

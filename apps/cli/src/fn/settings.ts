@@ -1,0 +1,45 @@
+import type { PullPolicy } from '@krmhub/functions';
+import type { ResolverOptions } from '../resolve/resolution.js';
+import type { RunPermissions } from '../run/runner.js';
+
+/** Where the output of functions goes. `report`: into the package, with a report on stdout. */
+export type OutputTarget =
+  | { type: 'package' }
+  | { type: 'report' }
+  | { type: 'stdout' }
+  | { type: 'unwrap' }
+  | { type: 'folder'; folder: string };
+
+/** What containers of images get that the user or a Kptfile names. */
+export interface ImageSettings {
+  pull: PullPolicy;
+  asCurrentUser: boolean;
+  /** `NAME=VALUE`, or the name of a variable of the user. */
+  env: readonly string[];
+}
+
+/** What all commands that run functions on packages have in common. */
+export interface FnSettings {
+  resolution: ResolverOptions;
+  lock?: string;
+  frozen: boolean;
+  permissions: RunPermissions;
+  images: ImageSettings;
+  output: OutputTarget;
+  resultsFolder?: string;
+  /** Show at most four lines of results and of error output. */
+  isTruncated: boolean;
+  /** Print the changes, and write nothing. */
+  isDryRun: boolean;
+  hasStats: boolean;
+  /** A function may delete all resources that it gets. */
+  allowEmpty: boolean;
+}
+
+/** Reads the value of `--output`. */
+export function readOutput(text: string | undefined): OutputTarget {
+  if (text === undefined || text === '') return { type: 'package' };
+  if (text === 'json') return { type: 'report' };
+  if (text === 'stdout' || text === 'unwrap') return { type: text };
+  return { type: 'folder', folder: text };
+}

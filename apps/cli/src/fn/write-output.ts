@@ -1,0 +1,61 @@
+import path from 'node:path';
+import {
+  applyWrite,
+  encodeResourceList,
+  type FileChange,
+  type Package,
+  planWrite,
+  type Resource,
+  writeFolder,
+} from '@krmhub/functions/fn';
+import { type Io, write } from '../io/io.js';
+import { escapeControls } from '../io/text.js';
+import type { OutputTarget } from './settings.js';
+
+export interface WriteRequest {
+  target: OutputTarget;
+  /** Absent for resources from stdin. */
+  package?: Package;
+  resources: readonly Resource[];
+  /** Of a ResourceList on stdin, which a pipe passes on. */
+  functionConfig?: string;
+  isDryRun: boolean;
+  signal?: AbortSignal;
+}
+
+/** Writes the output of functions to its target. Returns the changes of the package, in a dry run those that it would make. */
+export async function writeOutput(io: Io, request: WriteRequest): Promise<FileChange[]> {
+  const { target, resources, functionConfig, isDryRun, signal } = request;
+  if (target.type === 'unwrap') {
+    await write(io.stdout, resources.map((resource) => resource.text()).join('---\n'));
+    return [];
+  }
+  if (target.type === 'folder') {
+    if (!isDryRun) writeFolder(path.resolve(io.cwd, target.folder), resources);
+    return [];
+  }
+  if (target.type === 'stdout' || request.package === undefined) {
+    await write(io.stdout, encodeResourceList(resources, { functionConfig }));
+    return [];
+  }
+  const plan = planWrite(request.package, resources);
+  if (isDryRun) {
+    if (target.type === 'package') await printChanges(io, plan.changes);
+  } else await applyWrite(request.package, plan, { ...(signal === undefined ? {} : { signal }) });
+  return plan.changes;
+}
+
+/** Prints changes as a unified diff. */
+export async function printChanges(io: Io, changes: readonly FileChange[]): Promise<void> {
+  const { lineDiff } = await import('../lock/line-diff.js');
+  for (const change of changes) {
+    const before = change.type === 'create' ? '' : change.before;
+    const after = change.type === 'delete' ? '' : change.after;
+    const lines = [
+      `--- ${change.type === 'create' ? '/dev/null' : `a/${change.path}`}`,
+      `+++ ${change.type === 'delete' ? '/dev/null' : `b/${change.path}`}`,
+      ...lineDiff(before, after),
+    ];
+    await write(io.stdout, `${lines.map(escapeControls).join('\n')}\n`);
+  }
+}
