@@ -18,7 +18,6 @@ export function catalogFunction(
       function: type,
     },
     checkConfig,
-    run: (input, { signal }) =>
-      prepared.run(input, { folder, ...(signal === undefined ? {} : { signal }) }),
+    run: (input, { signal }) => prepared.run(input, { folder, ...(signal === undefined ? {} : { signal }) }),
   };
 }

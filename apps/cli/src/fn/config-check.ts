@@ -12,7 +12,8 @@ export async function checkFunctionConfig(
   apiVersion: string,
   functionConfig: string | undefined,
 ): Promise<void> {
-  const value = functionConfig === undefined ? undefined : readResources(functionConfig, { path: '' })[0]?.value();
+  const value =
+    functionConfig === undefined ? undefined : readResources(functionConfig, { path: '' })[0]?.value();
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid(where, ['it has no functionConfig']);
   }
@@ -30,9 +31,10 @@ function invalid(where: string, problems: readonly string[]): KrmhubError {
   const [apiVersion = '', kind = ''] = where.split(' ');
   return new KrmhubError(
     'invalid-document',
-    [`the functionConfig of ${where} does not satisfy the schema of its catalog`, ...problems.map((one) => `  ${one}`)].join(
-      '\n',
-    ),
+    [
+      `the functionConfig of ${where} does not satisfy the schema of its catalog`,
+      ...problems.map((one) => `  ${one}`),
+    ].join('\n'),
     { hint: `Show its fields: krmhub show ${apiVersion.replace(/\/[^/]*$/, '')}/${kind}` },
   );
 }

@@ -1,7 +1,7 @@
 import type { DeclaredRuntime } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
-import { absoluteMount } from '../run/mounts.js';
 import { shellWord } from '../io/text.js';
+import { absoluteMount } from '../run/mounts.js';
 import type { FnSettings } from './settings.js';
 
 type DeclaredContainer = Extract<DeclaredRuntime, { type: 'container' }>;

@@ -49,7 +49,7 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
   const saved = save ? savedFunction(io, options, input) : undefined;
   const folder = input.package?.folder ?? io.cwd;
   await withFunctions(io, settings, { folder, results: 'one', hasGap: true }, async (session) => {
-    const step = await planStep(io, session, options, { config, input, folder });
+    const step = await planStep(session, options, { config, input, folder });
     const { progress, signal } = session;
     const result = await runSteps(input.resources, [step], { progress, signal });
     if (!result.ok) return { hasFailed: true, changes: [] };
@@ -72,7 +72,15 @@ export async function evalPackage(io: Io, name: string, options: EvalOptions): P
   });
 }
 
-function checkOptions({ image, exec, function: type, config, arguments: args, settings, save }: EvalOptions): void {
+function checkOptions({
+  image,
+  exec,
+  function: type,
+  config,
+  arguments: args,
+  settings,
+  save,
+}: EvalOptions): void {
   const named = [image, exec, type].filter((one) => one !== undefined);
   if (named.length === 0 && config === undefined) {
     throw new KrmhubError('usage', 'must specify --image or --exec', {
@@ -100,9 +108,13 @@ function checkOptions({ image, exec, function: type, config, arguments: args, se
     );
   }
   if (save && type !== undefined) {
-    throw new KrmhubError('usage', 'cannot save a function that is named by --function: a Kptfile names it by a file', {
-      hint: 'Write its functionConfig to a file of the package, and use --fn-config FILE.',
-    });
+    throw new KrmhubError(
+      'usage',
+      'cannot save a function that is named by --function: a Kptfile names it by a file',
+      {
+        hint: 'Write its functionConfig to a file of the package, and use --fn-config FILE.',
+      },
+    );
   }
 }
 
@@ -113,18 +125,14 @@ interface EvalInput {
 }
 
 async function planStep(
-  io: Io,
   session: FnSession,
   options: EvalOptions,
   { config, input, folder }: EvalInput,
 ): Promise<FnStep> {
   const { settings, match, exclude } = options;
   const isSelective = !isNothing(match) || !isNothing(exclude);
-  const select = resourceFilter(
-    isNothing(match) ? [] : [match],
-    isNothing(exclude) ? [] : [exclude],
-  );
-  const { runnable, text } = await findFunction(io, session, options, { config, input, folder });
+  const select = resourceFilter(isNothing(match) ? [] : [match], isNothing(exclude) ? [] : [exclude]);
+  const { runnable, text } = await findFunction(session, options, { config, input, folder });
   return {
     ...runnable,
     // kpt keeps the changes of what it would save as a validator.
@@ -137,7 +145,6 @@ async function planStep(
 }
 
 async function findFunction(
-  io: Io,
   { functions }: FnSession,
   { image, exec, function: type, arguments: args }: EvalOptions,
   { config, input, folder }: EvalInput,
@@ -148,7 +155,8 @@ async function findFunction(
     const runnable = await functions.ofType({ ...named, catalogs: [] }, folder);
     return { runnable, text: specText(named, given.values) };
   }
-  const text = config?.text() ?? (args.length === 0 ? input.functionConfig : undefined) ?? configMapText(given);
+  const text =
+    config?.text() ?? (args.length === 0 ? input.functionConfig : undefined) ?? configMapText(given);
   if (image !== undefined) return { runnable: functions.image(image), text };
   if (exec !== undefined) return { runnable: functions.exec(exec), text };
   const { apiVersion, kind } = config!.identity;

@@ -1,10 +1,10 @@
+import type { FileChange } from '@krmhub/functions/fn';
 import { FINDINGS } from '../io/exit-code.js';
 import { watchForStop } from '../io/interrupt.js';
 import type { Io } from '../io/io.js';
-import { jsonText } from '../io/print.js';
 import { write } from '../io/io.js';
+import { jsonText } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
-import type { FileChange } from '@krmhub/functions/fn';
 import { Functions } from './functions.js';
 import { Progress } from './progress.js';
 import { writeNumberedResults, writeResults } from './results-folder.js';

@@ -1,6 +1,12 @@
-import { DEFAULT_RUN_LIMITS, type Engine, type EngineName, findEngine, type RunLimits } from '@krmhub/functions';
-import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import type { LockedFunctions } from '@krmhub/catalog';
+import {
+  DEFAULT_RUN_LIMITS,
+  type Engine,
+  type EngineName,
+  findEngine,
+  type RunLimits,
+} from '@krmhub/functions';
+import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
@@ -51,7 +57,10 @@ export class Functions {
   }
 
   /** An image that the user or a Kptfile names. `more` is what a declaration asks for and the user allowed. */
-  image(image: string, more: { network?: boolean; mounts?: readonly string[]; env?: readonly string[] } = {}): Runnable {
+  image(
+    image: string,
+    more: { network?: boolean; mounts?: readonly string[]; env?: readonly string[] } = {},
+  ): Runnable {
     const { permissions, images } = this.#settings;
     const { network, mounts } = permissions;
     return imageFunction(
@@ -152,7 +161,10 @@ export class Functions {
     const open = async () => {
       const { openResolver } = await import('../resolve/open-resolver.js');
       const lock = await this.#openLock();
-      return openResolver(this.#io, { ...this.#settings.resolution, ...(lock === undefined ? {} : { lock }) });
+      return openResolver(this.#io, {
+        ...this.#settings.resolution,
+        ...(lock === undefined ? {} : { lock }),
+      });
     };
     this.#resolver ??= open();
     return this.#resolver;
@@ -174,7 +186,9 @@ export class Functions {
     const { apiVersion, kind } = resolution;
     const definition = resolution.entry ?? (await this.#lockedDefinition(resolution, catalogs));
     if (definition === undefined) {
-      this.#warn(`${apiVersion} ${kind}: its functionConfig is not checked: the locked definition is not available`);
+      this.#warn(
+        `${apiVersion} ${kind}: its functionConfig is not checked: the locked definition is not available`,
+      );
       return;
     }
     await checkFunctionConfig(`${apiVersion} ${kind}`, definition, apiVersion, functionConfig);

@@ -42,16 +42,32 @@ export function imageFunction(
         image,
         network,
         mounts,
-        env: Object.fromEntries(given.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),
+        env: Object.fromEntries(
+          given.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])),
+        ),
         passEnv: given.flatMap(({ name, value }) =>
           value === undefined && io.env[name] !== undefined ? [name] : [],
         ),
         pull,
         ...(user === undefined ? {} : { user }),
       };
-      return runNamedImage(run, input, limits, signal);
+      const result = await runNamedImage(run, input, limits, signal);
+      return { ...result, stderr: Buffer.from(functionStderr(Buffer.from(result.stderr).toString())) };
     },
   };
+}
+
+/** What engines print while they download an image. */
+const DOWNLOAD =
+  /^(?:Unable to find image |Digest: sha256:|Status: Downloaded |Trying to pull |Getting image source |Copying |Writing manifest |Storing signatures|\S+: (?:Pulling |Already exists|Verifying Checksum|Download complete|Waiting|Pull complete))/;
+
+/** The error output of the function itself, without the last line end, as kpt shows it. */
+function functionStderr(text: string): string {
+  return text
+    .replace(/\n$/, '')
+    .split('\n')
+    .filter((line) => !DOWNLOAD.test(line))
+    .join('\n');
 }
 
 function readVariable(text: string): { name: string; value?: string } {

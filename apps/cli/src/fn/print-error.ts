@@ -7,7 +7,11 @@ import { escapeControls } from '../io/text.js';
  * Does the work of a command, and prints an error as kpt does: with its own label, and with the lines as they are. What kpt's users
  * search its output for is found in that of krmhub. With `-o json`, the error is also on stdout.
  */
-export async function withKptErrors(io: Io, label: 'error' | 'Error', work: () => Promise<void>): Promise<void> {
+export async function withKptErrors(
+  io: Io,
+  label: 'error' | 'Error',
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } catch (error) {

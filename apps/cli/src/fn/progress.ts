@@ -1,5 +1,5 @@
-import type { Step, StepResult } from '@krmhub/functions/fn';
 import { FunctionFailure } from '@krmhub/functions';
+import type { Step, StepResult } from '@krmhub/functions/fn';
 import { type FunctionOutcome, summaryLines } from '@krmhub/functions/plan';
 import { type Io, paint, write } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
@@ -105,6 +105,7 @@ function duration(milliseconds: number): string {
 }
 
 function statsLine({ name, milliseconds, selected, maxMemoryBytes }: RanFunction): string {
-  const memory = maxMemoryBytes === undefined ? 'not known' : `${(maxMemoryBytes / 1_048_576).toFixed(1)} MiB`;
+  const memory =
+    maxMemoryBytes === undefined ? 'not known' : `${(maxMemoryBytes / 1_048_576).toFixed(1)} MiB`;
   return `  Stats: ${name}: ${milliseconds} ms, ${selected} resource(s), memory ${memory}`;
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { readResources, type Resource, resourceProblem } from '@krmhub/functions/fn';
+import { type Resource, readResources, resourceProblem } from '@krmhub/functions/fn';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readFileUpTo } from '../files/read-file.js';
@@ -15,7 +15,10 @@ export async function readConfigFile(io: Pick<Io, 'cwd'>, name: string): Promise
     throw new KrmhubError('not-found', `missing function config file: ${name}`, { cause: error });
   }
   if (bytes.byteLength > DOCUMENT_LIMITS.maxSourceBytes) {
-    throw new KrmhubError('too-large', `cannot read ${name}: more than ${DOCUMENT_LIMITS.maxSourceBytes} bytes`);
+    throw new KrmhubError(
+      'too-large',
+      `cannot read ${name}: more than ${DOCUMENT_LIMITS.maxSourceBytes} bytes`,
+    );
   }
   const file = path.resolve(io.cwd, name);
   const resources = readResources(new TextDecoder().decode(bytes), { path: name });

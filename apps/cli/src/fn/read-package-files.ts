@@ -57,4 +57,3 @@ async function reportKptfiles(root: string): Promise<void> {
     }
   }
 }
-

@@ -6,16 +6,16 @@ import {
   configMapText,
   type Kptfile,
   type PackageNode,
+  type PipelineFunction,
   packageOf,
   packageTree,
-  type PipelineFunction,
   renderOrder,
   resourceFilter,
 } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { requireExec } from './exec-function.js';
-import { type FnSession, type FnOutcome, withFunctions } from './fn-session.js';
+import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
 import type { FnStep } from './progress.js';
 import { readKptfiles, readPackageFiles } from './read-package-files.js';
 import { requireNewFolder } from './require-new-folder.js';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { type Package, readPackage, readResources, type Resource } from '@krmhub/functions/fn';
+import { type Package, type Resource, readPackage, readResources } from '@krmhub/functions/fn';
 import {
   configMapText,
   type Declaration,
@@ -23,8 +23,8 @@ import { namedType } from './named-type.js';
 import type { FnStep } from './progress.js';
 import { readPackageFiles } from './read-package-files.js';
 import { requireNewFolder } from './require-new-folder.js';
-import type { Runnable } from './runnable.js';
 import { runSteps } from './run-steps.js';
+import type { Runnable } from './runnable.js';
 import type { FnSettings } from './settings.js';
 import { writeOutput } from './write-output.js';
 
@@ -117,7 +117,9 @@ async function declaredSteps(
 ): Promise<ScopedStep[]> {
   const given: { config: Resource; folder: string; isGlobal: boolean }[] = [];
   if (configs.length === 0) {
-    const placed = runOrder(resources.map((config) => ({ path: config.path, index: config.index ?? 0, config })));
+    const placed = runOrder(
+      resources.map((config) => ({ path: config.path, index: config.index ?? 0, config })),
+    );
     for (const { config } of placed) given.push({ config, folder, isGlobal });
   }
   for (const name of configs) {
@@ -143,7 +145,10 @@ async function readConfigs(target: string): Promise<{ folder: string; resources:
   if (status.isDirectory()) return readPackage(target);
   const bytes = await readFileUpTo({ cwd: '/' }, target);
   const name = path.basename(target);
-  return { folder: path.dirname(target), resources: readResources(new TextDecoder().decode(bytes), { path: name }) };
+  return {
+    folder: path.dirname(target),
+    resources: readResources(new TextDecoder().decode(bytes), { path: name }),
+  };
 }
 
 async function declaredStep(
@@ -178,7 +183,10 @@ async function declaredStep(
 /** A cheap test, so that only functionConfigs are parsed. */
 function hasDeclaration(config: Resource): boolean {
   const { annotations } = config.identity;
-  return FUNCTION_ANNOTATIONS.some((name) => Object.hasOwn(annotations, name)) || config.text().includes('configFn');
+  return (
+    FUNCTION_ANNOTATIONS.some((name) => Object.hasOwn(annotations, name)) ||
+    config.text().includes('configFn')
+  );
 }
 
 function declaredFunction(

@@ -1,5 +1,5 @@
 import { type Resource, runChain } from '@krmhub/functions/fn';
-import { hasExited, type FnStep, type Progress } from './progress.js';
+import { type FnStep, hasExited, type Progress } from './progress.js';
 
 /** What a chain gave. */
 export interface StepsResult {

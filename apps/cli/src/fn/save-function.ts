@@ -1,7 +1,15 @@
-import { readResources, type Resource } from '@krmhub/functions/fn';
+import { type Resource, readResources } from '@krmhub/functions/fn';
 import { KPTFILE, type Selector } from '@krmhub/functions/plan';
 import type { JsonObject } from '@krmhub/schema/definition';
-import { field, fromJson, isNull, type ResourceNode, setField, textOf, writeDocument } from '@krmhub/schema/resource-yaml';
+import {
+  field,
+  fromJson,
+  isNull,
+  type ResourceNode,
+  setField,
+  textOf,
+  writeDocument,
+} from '@krmhub/schema/resource-yaml';
 
 /** A function as a Kptfile has it. */
 export interface SavedFunction {

@@ -14,7 +14,9 @@ export function placeOf(
 ): ResourcePlace {
   const { annotations } = identity;
   const index = origin?.index === undefined ? undefined : String(origin.index);
-  const file = followed(annotations, PATH, LEGACY_PATH, origin?.path, name) || defaultPath(identity);
+  const path = followed(annotations, PATH, LEGACY_PATH, origin?.path, name);
+  // kpt takes an absolute path for one in the package.
+  const file = path?.replace(/^\/+/, '') || defaultPath(identity);
   return {
     path: file,
     index: readIndex(followed(annotations, INDEX, LEGACY_INDEX, index, name)),

@@ -160,8 +160,8 @@ functionConfig:
       'function must not modify resources outside of package: resource has path ../web.yaml',
     ],
     [
-      'an absolute path',
-      (text: string) => text.replaceAll("'web.yaml'", "'/etc/web.yaml'"),
+      'an absolute path outside',
+      (text: string) => text.replaceAll("'web.yaml'", "'/../web.yaml'"),
       'outside of package',
     ],
     [
@@ -202,6 +202,13 @@ functionConfig:
     const { failed, resources: after } = await runChain(before, [step(edit), step((text) => text)]);
     expect(failed?.error?.message).toContain(message);
     expect(after).toBe(before);
+  });
+
+  it('takes an absolute path for one in the package', async () => {
+    const { resources: after } = await runChain(resources(), [
+      step((text) => text.replaceAll("'web.yaml'", "'/etc/web.yaml'")),
+    ]);
+    expect(after.map(({ path }) => path)).toContain('etc/web.yaml');
   });
 
   it('accepts no resources if they may be deleted', async () => {

@@ -46,9 +46,13 @@ export class Resource implements ResourcePlace {
   }
 }
 
+/** kustomize needs no apiVersion and kind in its own files. */
+const KUSTOMIZATION = /(?:^|\/)(?:kustomization\.ya?ml|Kustomization)$/;
+
 /** Reports what keeps a document from being a Kubernetes resource, as kpt does; undefined for a resource. */
-export function resourceProblem({ identity }: Resource): string | undefined {
+export function resourceProblem({ identity, path }: Resource): string | undefined {
   const { apiVersion, kind, name } = identity;
+  if (KUSTOMIZATION.test(path)) return undefined;
   if (apiVersion === '') return 'resource must have `apiVersion`';
   if (kind === '') return 'resource must have `kind`';
   if (name === '' && !apiVersion.startsWith('kustomize.config.k8s.io/')) {

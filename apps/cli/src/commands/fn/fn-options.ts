@@ -123,7 +123,10 @@ export function withSelectors(command: Command): Command {
 }
 
 /** Returns the selector of the options with this prefix. */
-export function readSelector(options: Readonly<Record<string, unknown>>, prefix: 'match' | 'exclude'): Selector {
+export function readSelector(
+  options: Readonly<Record<string, unknown>>,
+  prefix: 'match' | 'exclude',
+): Selector {
   const fields = ['ApiVersion', 'Group', 'Kind', 'Name', 'Namespace', 'Labels', 'Annotations'] as const;
   return Object.fromEntries(
     fields.flatMap((field) => {
