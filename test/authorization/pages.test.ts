@@ -5,6 +5,7 @@ import type { CreatedToken, EventPage, TokenList, TokenScope } from '@krmhub/api
 import { fillPath } from '@krmhub/api/paths';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 import type { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
 import { HEADER_TRICKS, HOST_TRICKS, methodTricks } from './path-tricks.js';
@@ -17,7 +18,10 @@ import { type RawRequest, type RawResponse, sendRaw, withHeaders } from './raw-r
 
 /** A form of a page that changes something each time. */
 interface GuardedPage {
-  target(id: string): string;
+  /** Default: admin. */
+  scope?: TokenScope;
+  /** `id` is of a new token, `release` a new release of example.com/SetLabels, if the target contains them. */
+  target(id: string, release: string): string;
   fields(count: number): Record<string, string>;
   /** Of permitted users. */
   done: number;
@@ -48,6 +52,17 @@ const GUARDED_PAGES: Partial<Record<keyof typeof OPERATE_ROUTES, GuardedPage>> =
     }),
     done: 303,
   },
+  changeRelease: {
+    scope: 'yank',
+    target: () => '/operate/releases/example.com/SetLabels/1.0.0',
+    fields: (count) => ({ do: 'deprecate', reason: `reason ${count}` }),
+    done: 303,
+  },
+  takeDownNow: {
+    target: (_, release) => `/operate/releases/example.com/SetLabels/${release}/takedown`,
+    fields: () => ({ reason: 'a secret', confirmed: '1' }),
+    done: 303,
+  },
   revokeTokenNow: { target: (id) => `/operate/tokens/${id}/revoke`, fields: () => ({}), done: 303 },
   sendRecipe: {
     target: () => `/operate/recipes/platform-${count}`,
@@ -56,18 +71,18 @@ const GUARDED_PAGES: Partial<Record<keyof typeof OPERATE_ROUTES, GuardedPage>> =
   },
 };
 
-/** For each token that may sign in, whether it may change something. */
-const TOKENS: [name: string, scopes: TokenScope[], groups: string[], mayChange: boolean][] = [
-  ['publish here', ['publish'], ['example.com'], false],
-  ['everything but admin', ['publish', 'yank', 'push'], ['*'], false],
-  ['admin', ['admin'], ['*'], true],
+/** Tokens that may sign in. A page is for those with its scope for every group. */
+const TOKENS: [name: string, scopes: TokenScope[], groups: string[]][] = [
+  ['publish here', ['publish'], ['example.com']],
+  ['everything but admin', ['publish', 'yank', 'push'], ['*']],
+  ['admin', ['admin'], ['*']],
 ];
 
 interface Session {
   name: string;
   cookie: string;
   formKey: string;
-  mayChange: boolean;
+  scopes: TokenScope[];
 }
 
 let folder: string;
@@ -90,6 +105,23 @@ async function api<T>(method: string, target: string, body?: object): Promise<T>
 
 const created = (name: string, scopes: TokenScope[], groups = ['*']) =>
   api<CreatedToken>('POST', fillPath('tokens', {}), { name, scopes, groups });
+
+/** Publishes a release of its own bytes. */
+async function publish(release: string): Promise<void> {
+  const body = definitionText({ kind: 'SetLabels', release }).replace(
+    /description: .*/,
+    `description: Sets labels, as of ${release}.`,
+  );
+  const response = await fetch(
+    `${registry.url}/api/v1/functions/example.com/SetLabels/releases/${release}?allowBreaking=true`,
+    {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${root}`, 'Content-Type': 'application/yaml' },
+      body,
+    },
+  );
+  expect(response.status, await response.text()).toBe(201);
+}
 
 async function signIn(token: string): Promise<Pick<Session, 'cookie' | 'formKey'>> {
   const response = await fetch(`${registry.url}/operate/sign-in`, {
@@ -131,10 +163,11 @@ spec: {sources: [{name: elsewhere, catalog: {url: 'file:elsewhere.yaml'}}]}
   });
   expect(applied.status).toBe(201);
   sessions = [];
-  for (const [name, scopes, groups, mayChange] of TOKENS) {
+  for (const [name, scopes, groups] of TOKENS) {
     const { token } = await created(name, scopes, groups);
-    sessions.push({ name, mayChange, ...(await signIn(token)) });
+    sessions.push({ name, scopes, ...(await signIn(token)) });
   }
+  await publish('1.0.0');
 });
 afterAll(async () => {
   await registry.close();
@@ -145,11 +178,14 @@ type Headers = readonly (readonly [name: string, value: string])[];
 
 async function requestOf(page: GuardedPage, key: string | undefined, headers: Headers): Promise<RawRequest> {
   count += 1;
-  const { id } = page.target('ID').includes('ID') ? await created('victim', ['publish']) : { id: '' };
+  const names = page.target('ID', 'RELEASE');
+  const { id } = names.includes('ID') ? await created('victim', ['publish']) : { id: '' };
+  const release = `2.${count}.0`;
+  if (names.includes('RELEASE')) await publish(release);
   const fields = { ...(key === undefined ? {} : { formKey: key }), ...page.fields(count) };
   return {
     method: 'POST',
-    target: page.target(id),
+    target: page.target(id, release),
     headers: [
       ['Host', `127.0.0.1:${port}`],
       ['Content-Type', 'application/x-www-form-urlencoded'],
@@ -170,7 +206,9 @@ async function state(): Promise<string> {
   const { tokens } = await api<TokenList>('GET', fillPath('tokens', {}));
   const { sources } = await api<{ sources: { checkedAt?: string }[] }>('GET', '/api/v1/sources');
   return JSON.stringify([
-    events.filter(({ type }) => type !== 'catalog.cut'),
+    events.filter(
+      ({ type, release }) => type !== 'catalog.cut' && !(type === 'release.published' && release !== '1.0.0'),
+    ),
     // Tokens to revoke are made per request.
     tokens.filter(({ name, revokedAt }) => name !== 'victim' || revokedAt !== undefined).map(({ id }) => id),
     sources.map(({ checkedAt }) => checkedAt),
@@ -188,8 +226,9 @@ async function notRefused(tries: readonly { name: string; request: RawRequest }[
 }
 
 const rows = Object.entries(GUARDED_PAGES) as [string, GuardedPage][];
-const admin = () => sessions.find(({ mayChange }) => mayChange)!;
-const lesser = () => sessions.filter(({ mayChange }) => !mayChange);
+const mayChange = ({ scopes }: Session, { scope = 'admin' }: GuardedPage) => scopes.includes(scope);
+const permitted = (page: GuardedPage) => sessions.find((session) => mayChange(session, page))!;
+const lesser = (page: GuardedPage) => sessions.filter((session) => !mayChange(session, page));
 
 describe('every form of a page', () => {
   it('has a row in the table', () => {
@@ -201,18 +240,20 @@ describe('every form of a page', () => {
   });
 
   it.each(rows)('%s works for permitted users with a session', async (_, page) => {
-    for (const { name, cookie, formKey, mayChange } of sessions) {
+    for (const session of sessions) {
+      const { name, cookie, formKey } = session;
+      const isPermitted = mayChange(session, page);
       const request = await requestOf(page, formKey, ofPage(cookie));
       const before = await state();
       const { status } = await sendRaw(port, request);
-      expect([name, status]).toEqual([name, mayChange ? page.done : 403]);
-      if (mayChange) expect(await state()).not.toBe(before);
+      expect([name, status]).toEqual([name, isPermitted ? page.done : 403]);
+      if (isPermitted) expect(await state()).not.toBe(before);
       else expect(await state()).toBe(before);
     }
   });
 
   it.each(rows)('%s refuses requests without a session, or with that of another user', async (_, page) => {
-    const { cookie, formKey } = admin();
+    const { cookie, formKey } = permitted(page);
     const [name = '', id = ''] = cookie.split('=');
     const revoked = await created('revoked', ['admin']);
     const ended = await signIn(revoked.token);
@@ -240,7 +281,7 @@ describe('every form of a page', () => {
     await attempt('a revoked token', ended.formKey, ofPage(ended.cookie));
     await attempt('a user who has signed out', out.formKey, ofPage(out.cookie));
     await attempt('no form key', undefined, ofPage(cookie));
-    for (const other of lesser()) {
+    for (const other of lesser(page)) {
       await attempt(`the form key of ${other.name}`, other.formKey, ofPage(cookie));
       await attempt(`${other.name} with the form key of the admin`, formKey, ofPage(other.cookie));
       await attempt(`${other.name} with two cookies`, other.formKey, ofPage(`${other.cookie}; x=${id}`));
@@ -251,7 +292,7 @@ describe('every form of a page', () => {
   });
 
   it.each(rows)('%s refuses requests from another site', async (_, page) => {
-    const { cookie, formKey } = admin();
+    const { cookie, formKey } = permitted(page);
     const sent: [string, Headers][] = [
       [
         'another origin',
@@ -331,7 +372,7 @@ describe('every form of a page', () => {
 
   it.each(rows)('%s stays protected with other headers, spellings or methods', async (_, page) => {
     const tries: { name: string; request: RawRequest }[] = [];
-    const [one] = lesser();
+    const [one] = lesser(page);
     for (const trick of [...HEADER_TRICKS, ...HOST_TRICKS]) {
       const request = await requestOf(page, one!.formKey, ofPage(one!.cookie));
       tries.push({ name: trick.name, request: trick.apply(request) });
@@ -342,7 +383,7 @@ describe('every form of a page', () => {
     }
     const before = await state();
     expect(await notRefused(tries)).toEqual([]);
-    const request = await requestOf(page, admin().formKey, ofPage(admin().cookie));
+    const request = await requestOf(page, permitted(page).formKey, ofPage(permitted(page).cookie));
     for (const trick of methodTricks(request)) {
       const { status } = await sendRaw(port, trick.apply(request));
       expect(status, trick.name).toBeLessThan(500);
@@ -353,7 +394,7 @@ describe('every form of a page', () => {
 
 describe('a session', () => {
   it('is accepted only by pages', async () => {
-    const { cookie, formKey } = admin();
+    const { cookie, formKey } = permitted(GUARDED_PAGES.makeToken!);
     const before = await state();
     for (const [method, target, type, body] of [
       ['POST', fillPath('tokens', {}), 'application/json', '{"name":"x","scopes":["admin"]}'],

@@ -151,6 +151,9 @@ export const SIGN_OUT = '/operate/sign-out';
 export const TOKENS = '/operate/tokens';
 export const NEW_TOKEN = '/operate/tokens/new';
 export const RECIPES = '/operate/recipes';
+export const RELEASES = '/operate/releases';
+export const EVENTS = '/operate/events';
+export const OPERATE_POLICIES = '/operate/policies';
 
 export function signInPath(from: string, { hasEnded = false } = {}): string {
   const parameters = new URLSearchParams({
@@ -198,4 +201,23 @@ export function revokeTokenPath({ id }: { id: string }): string {
 
 export function recipePath(name: string): string {
   return `${RECIPES}/${encodeURIComponent(name)}`;
+}
+
+/** Returns the path of a release on the pages of operators. */
+export function operateReleasePath(name: { group: string; kind: string; release: string }): string {
+  return `${RELEASES}/${[name.group, name.kind, name.release].map(encodeURIComponent).join('/')}`;
+}
+
+export function takedownPath(name: { group: string; kind: string; release: string }): string {
+  return `${operateReleasePath(name)}/takedown`;
+}
+
+export function operateEventsPath({
+  by,
+  before,
+}: {
+  by?: string | undefined;
+  before?: number | undefined;
+} = {}): string {
+  return `${EVENTS}${queryOf({ by, before: before?.toString() })}`;
 }

@@ -268,8 +268,12 @@ describe('a user with fewer rights', () => {
     ['a yanker of everything', ['yank'], ['*']],
     ['a pusher', ['push'], ['*']],
   ];
-  const pages = Object.values(OPERATE_ROUTES).filter(({ path: page }) => !page.includes('sign-'));
+  // The lifecycle of a release needs the scope yank for its group; releases.test.ts has its cases.
+  const pages = Object.values(OPERATE_ROUTES).filter(
+    ({ path: page }) => !page.includes('sign-') && !page.endsWith('{release}'),
+  );
   const admins = [
+    '/operate/releases/{group}/{kind}/{release}/takedown',
     '/operate/tokens',
     '/operate/tokens/new',
     '/operate/tokens/{id}/created',
@@ -283,6 +287,9 @@ describe('a user with fewer rights', () => {
     for (const { method, path: template } of pages) {
       const target = template
         .replace('{id}', tokens[0]!.id)
+        .replace('{group}', 'example.com')
+        .replace('{kind}', 'SetLabels')
+        .replace('{release}', '1.0.0')
         .replace('{source}', 'good')
         .replace('{name}', 'platform');
       const response =

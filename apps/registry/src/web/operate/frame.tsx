@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { OPERATE, RECIPES, SIGN_OUT, sourcesPath, TOKENS } from '../addresses.js';
+import { EVENTS, OPERATE, RECIPES, RELEASES, SIGN_OUT, sourcesPath, TOKENS } from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
@@ -10,7 +10,9 @@ const PAGES = [
   ['Overview', OPERATE],
   ['Sources', sourcesPath()],
   ['Recipes', RECIPES],
+  ['Releases', RELEASES],
   ['Tokens', TOKENS],
+  ['Events', EVENTS],
 ] as const;
 
 /** The bar above each page: links to the other pages, and the signed-in user. */

@@ -1,8 +1,10 @@
 import type { RegistryApp } from '../../http/context.js';
 import { OPERATE } from '../addresses.js';
+import { EVENT_PAGE_ROUTES, type EventPageDeps, eventPageRoutes } from './event-routes.js';
 import { OperatorPages, type OperatorPagesDeps } from './operator-pages.js';
 import { OVERVIEW_ROUTES, type OverviewDeps, overviewRoutes } from './overview-routes.js';
 import { RECIPE_ROUTES, type RecipeDeps, recipeRoutes } from './recipe-routes.js';
+import { RELEASE_PAGE_ROUTES, type ReleasePageDeps, releasePageRoutes } from './release-routes.js';
 import { SIGN_IN_ROUTES, signInRoutes } from './sign-in-routes.js';
 import { SOURCE_PAGE_ROUTES, type SourcePageDeps, sourcePageRoutes } from './source-routes.js';
 import { TOKEN_PAGE_ROUTES, type TokenPageDeps, tokenPageRoutes } from './token-routes.js';
@@ -13,9 +15,17 @@ export const OPERATE_ROUTES = {
   ...SOURCE_PAGE_ROUTES,
   ...TOKEN_PAGE_ROUTES,
   ...RECIPE_ROUTES,
+  ...RELEASE_PAGE_ROUTES,
+  ...EVENT_PAGE_ROUTES,
 } as const;
 
-export type OperateDeps = OperatorPagesDeps & OverviewDeps & SourcePageDeps & TokenPageDeps & RecipeDeps;
+export type OperateDeps = OperatorPagesDeps &
+  OverviewDeps &
+  SourcePageDeps &
+  TokenPageDeps &
+  RecipeDeps &
+  ReleasePageDeps &
+  EventPageDeps;
 
 /** Serves the pages of operators, who sign in with a token of the registry. */
 export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
@@ -30,4 +40,6 @@ export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   sourcePageRoutes(deps, pages);
   tokenPageRoutes(deps, pages);
   recipeRoutes(deps, pages);
+  releasePageRoutes(deps, pages);
+  eventPageRoutes(deps, pages);
 }

@@ -1,5 +1,5 @@
 import type { Token } from '@krmhub/api/model';
-import { NEW_TOKEN, revokeTokenPath, TOKENS } from '../addresses.js';
+import { NEW_TOKEN, operateEventsPath, revokeTokenPath, TOKENS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
@@ -102,6 +102,7 @@ export function TokenRights({ token: { scopes, groups, repositories } }: { token
 }
 
 export function TokenTimes({ token }: { token: Token }) {
+  const { at } = useSite();
   const { id, createdAt, createdBy, lastUsedAt, expiresAt, revokedAt, revokedReason } = token;
   return (
     <ul class="found-facts">
@@ -136,6 +137,15 @@ export function TokenTimes({ token }: { token: Token }) {
           )}
         </li>
       )}
+      <li>
+        <a href={at(operateEventsPath({ by: token.name }))}>
+          its events
+          <span class="unseen">
+            {' '}
+            of <Text value={token.name} max={100} />
+          </span>
+        </a>
+      </li>
       <li>
         <code>{id}</code>
       </li>
