@@ -21,6 +21,42 @@ export async function expectUsablePage(page: Page): Promise<void> {
   await page.setViewportSize(viewport);
 }
 
+/** Widths of screens from a small phone to a desk, in CSS pixels. */
+const WIDTHS = Array.from({ length: (1_600 - 320) / 20 + 1 }, (_, index) => 320 + 20 * index);
+
+/** Checks that a page never scrolls sideways, at any width. Names the elements that stick out. */
+export async function expectNoSidewaysScrolling(page: Page): Promise<void> {
+  const problems: string[] = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    const overflow = await horizontalOverflow(page);
+    if (overflow > 0) problems.push(`${width} px wide: ${overflow} px, ${await widestElement(page)}`);
+  }
+  expect(problems, page.url()).toEqual([]);
+}
+
+/** Returns the innermost element that ends furthest to the right. */
+function widestElement(page: Page): Promise<string> {
+  return page.evaluate(`(() => {
+    let widest = document.body;
+    for (const one of document.querySelectorAll('body *')) {
+      if (one.getBoundingClientRect().right >= widest.getBoundingClientRect().right) widest = one;
+    }
+    return widest.outerHTML.slice(0, 160);
+  })()`);
+}
+
+/** Checks that print shows what a choice or a fold hides on a screen, and nothing to click. */
+export async function expectPrintable(page: Page): Promise<void> {
+  await page.emulateMedia({ media: 'print' });
+  const hidden = await page.evaluate<string[]>(`[...document.querySelectorAll('.choice-panel, details pre')]
+    .filter((one) => one.getBoundingClientRect().height === 0).map((one) => one.outerHTML.slice(0, 100))`);
+  expect(hidden, page.url()).toEqual([]);
+  const clickable = await page.locator('nav:visible, button:visible, .site-header:visible').count();
+  expect(clickable, page.url()).toBe(0);
+  await page.emulateMedia({ media: null });
+}
+
 /** Problems of axe-core that keep people from using the page. */
 async function seriousProblems(page: Page): Promise<string[]> {
   await page.evaluate(AXE);

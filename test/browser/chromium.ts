@@ -25,8 +25,12 @@ export function startChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumFile, args });
 }
 
-/** Widths of a phone and of a desktop, in CSS pixels. */
-export const VIEWPORTS = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } } as const;
+/** Widths of a phone, a tablet, and a desktop, in CSS pixels. */
+export const VIEWPORTS = {
+  phone: { width: 390, height: 844 },
+  tablet: { width: 820, height: 1180 },
+  desk: { width: 1440, height: 900 },
+} as const;
 
 /** A context that records errors of pages. */
 export async function openContext(

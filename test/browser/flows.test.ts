@@ -54,6 +54,44 @@ suite('a user with a browser', () => {
     );
   });
 
+  it.each([true, false])('chooses a tool without the mouse, with scripts: %s', (javaScriptEnabled) =>
+    visit(
+      '/functions/functions.example.com/SetLabels',
+      async (page) => {
+        const use = page.getByRole('region', { name: 'Use it' });
+        await use.getByText('kustomize build', { exact: false }).waitFor({ state: 'visible' });
+        await use.getByRole('radio', { name: 'kustomize' }).focus();
+        await page.keyboard.press('ArrowRight');
+        await use.getByText('kpt fn render', { exact: false }).waitFor({ state: 'visible' });
+        expect(await use.getByText('kustomize build', { exact: false }).isVisible()).toBe(false);
+      },
+      { javaScriptEnabled },
+    ),
+  );
+
+  it('copies where the browser has no clipboard API, as on plain http', () =>
+    visit('/functions/functions.example.com/SetLabels', async (page) => {
+      await page.addInitScript(
+        `Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })`,
+      );
+      await page.reload();
+      await page.getByRole('button', { name: 'Copy: Name of the function' }).click();
+      const said = () => page.getByRole('status').allTextContents();
+      await expect.poll(said).toEqual(['Copied: Name of the function']);
+      const box = page.getByRole('combobox');
+      await box.focus();
+      await page.keyboard.press('ControlOrMeta+V');
+      await expect.poll(() => box.inputValue()).toBe('functions.example.com/SetLabels');
+    }));
+
+  it.each([
+    ['#field-labels', /\/configuration#field-labels$/],
+    ['#runtime', /\/source#runtime$/],
+    ['#releases', /\/releases#releases$/],
+  ])('follows an old fragment to its tab: %s', (fragment, address) =>
+    visit(`/functions/functions.example.com/SetLabels${fragment}`, (page) => page.waitForURL(address)),
+  );
+
   it('gets suggestions, and opens one with the keyboard alone', () =>
     visit('/', async (page) => {
       await page.keyboard.press('/');

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { expectUsablePage } from './check-page.js';
+import { expectNoSidewaysScrolling, expectPrintable, expectUsablePage } from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
 import { SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
@@ -31,6 +31,18 @@ suite('every page in a browser', () => {
         await expectUsablePage(page);
         expect(await page.title()).not.toBe('taken');
         expect(faults).toEqual([]);
+      } finally {
+        await context.close();
+      }
+    });
+
+    it('never scrolls sideways, and prints whole', async () => {
+      const { context, open } = await openContext(browser);
+      try {
+        const page = await open(site.url + path);
+        await expectNoSidewaysScrolling(page);
+        await page.setViewportSize(VIEWPORTS.desk);
+        await expectPrintable(page);
       } finally {
         await context.close();
       }

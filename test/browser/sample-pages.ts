@@ -8,7 +8,7 @@ export const SAMPLE_PAGES = {
   releases: '/functions/functions.example.com/SetLabels/releases',
   signatures: '/functions/functions.example.com/SetLabels/signatures',
   source: '/functions/functions.example.com/SetLabels/source',
-  'unpinned function': '/functions/functions.example.com/SetNamespace',
+  'unpinned function': '/functions/functions.example.com/MoveNamespace',
   'yanked release': '/functions/functions.example.com/SetLabels/releases/1.1.0',
   'deprecated function': '/functions/functions.example.com/RenameImages',
   'differences of releases': '/functions/functions.example.com/SetLabels/compare?from=1.0.0&to=2.0.0',

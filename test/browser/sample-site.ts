@@ -86,6 +86,12 @@ async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void>
   ] as const) {
     await run('publish', definition(name, release), '--release', release, ...signed);
   }
+  // A tag without a digest, which can move.
+  const moving = readFileSync(definition('set-namespace', '1.4.2'), 'utf8')
+    .replaceAll('SetNamespace', 'MoveNamespace')
+    .replace(/^ *sha256:.*\n/m, '');
+  const unpinned = write('move-namespace.yaml', moving);
+  await run('publish', unpinned, '--release', '0.1.0', ...signed);
   if (hostile) {
     const [file, text] = [write('hostile.yaml', HOSTILE), write('hostile.md', HOSTILE_README)];
     await run('publish', file, '--release', '1.0.0', '--readme', text);

@@ -87,7 +87,7 @@ function SourcesBanner({ view }: { view: CatalogView }) {
         {failing.length > without.length ? 'The registry serves the last good copy.' : ''}
         {without.length === 0
           ? ''
-          : `The registry has no copy of ${names(without)}, so the catalog contains none of its functions.`}
+          : `The registry has no copy of ${names(without)}, so the catalog contains none of its functions.`}{' '}
         <a href={at(catalogTabPath(view.catalog.name, 'sources'))}>Show the problems</a>
       </p>
     </Banner>

@@ -17,38 +17,34 @@ export function UseSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; i
       id: 'use-url',
       title: 'URL',
       body: (
-        <>
-          <p>Configure this URL in an orchestrator. The ETag is the digest of the content.</p>
-          <CopySnippet
-            label="URL of the catalog"
-            code={
-              <>
-                <RegistryAddress />
-                {fillPath('catalogYaml', { name: catalog })}
-              </>
-            }
-          />
-        </>
+        <CopySnippet
+          label="URL of the catalog"
+          caption="Configure this URL in an orchestrator. The ETag is the digest of the content."
+          code={
+            <>
+              <RegistryAddress />
+              {fillPath('catalogYaml', { name: catalog })}
+            </>
+          }
+        />
       ),
     },
     {
       id: 'use-krmhub',
       title: 'krmhub',
       body: (
-        <>
-          <p>As a file, checked against its digest, or pinned to this snapshot:</p>
-          <CopySnippet
-            label="Pull the catalog"
-            code={
-              <>
-                export KRMHUB_REGISTRY=
-                <RegistryAddress />
-                {`\nkrmhub catalog pull ${catalog} --out catalog.yaml`}
-                {`\nkrmhub catalog pull ${catalog} --snapshot ${serial} --out catalog-${serial}.yaml`}
-              </>
-            }
-          />
-        </>
+        <CopySnippet
+          label="Pull the catalog"
+          caption="As a file, checked against its digest, or pinned to this snapshot:"
+          code={
+            <>
+              export KRMHUB_REGISTRY=
+              <RegistryAddress />
+              {`\nkrmhub catalog pull ${catalog} --out catalog.yaml`}
+              {`\nkrmhub catalog pull ${catalog} --snapshot ${serial} --out catalog-${serial}.yaml`}
+            </>
+          }
+        />
       ),
     },
   ];
@@ -57,18 +53,16 @@ export function UseSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; i
       id: 'use-oras',
       title: 'oras',
       body: (
-        <>
-          <p>As an OCI artifact:</p>
-          <CopySnippet
-            label="Pull the catalog with oras"
-            code={
-              <>
-                oras pull <RegistryAddress isHost />
-                {`/catalogs/${catalog}:${serial}`}
-              </>
-            }
-          />
-        </>
+        <CopySnippet
+          label="Pull the catalog with oras"
+          caption="As an OCI artifact:"
+          code={
+            <>
+              oras pull <RegistryAddress isHost />
+              {`/catalogs/${catalog}:${serial}`}
+            </>
+          }
+        />
       ),
     });
   }

@@ -17,8 +17,8 @@ export function Banners({ view }: { view: FunctionView }) {
     return (
       <Banner title="Release unknown">
         <p>
-          This registry has no release of this function. This page shows the entry of{' '}
-          {entries.length === 1 ? 'the catalog' : 'catalogs'} <Text value={catalogs} /> of this registry{' '}
+          This registry has no release of this function. This page shows the entry that{' '}
+          {entries.length === 1 ? 'the catalog' : 'the catalogs'} <Text value={catalogs} />{' '}
           {entries.length === 1 ? 'includes' : 'include'} from an upstream catalog, which does not name the
           release.
         </p>

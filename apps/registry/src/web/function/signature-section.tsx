@@ -124,7 +124,11 @@ function State({ state }: { state: SignatureState }) {
   return (
     <StateText tone={tone} label={words}>
       <Text value={sentence(title)} max={1_000} />
-      <PolicyLink name={verdict.policy} />
+      {verdict.policy === undefined ? null : (
+        <p>
+          Signers: <PolicyLink name={verdict.policy} />
+        </p>
+      )}
       {bundle === undefined ? null : <Facts bundle={bundle} />}
     </StateText>
   );

@@ -70,13 +70,15 @@ function Parts({ section: { topic, parts } }: { section: UsageSection }) {
     <>
       {parts.slice(0, MAX_PARTS).map(({ text: words, snippet }) => (
         <>
-          <p>
-            <Text value={words} max={500} />
-          </p>
-          {snippet === undefined ? null : (
+          {snippet === undefined ? (
+            <p>
+              <Text value={words} max={500} />
+            </p>
+          ) : (
             <CopySnippet
               code={visibleText(snippet.replace(/\n$/, ''))}
               label={`${TITLES[topic]}: ${visibleText(words)}`}
+              caption={<Text value={words} max={500} />}
             />
           )}
         </>
