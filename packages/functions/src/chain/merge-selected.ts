@@ -1,5 +1,5 @@
 import type { Resource } from '../resource-list/resource.js';
-import type { StepOutput } from './step-output.js';
+import type { StepOutput } from './step-input.js';
 
 /** Puts the output for selected resources into the place of these; what was added comes last, as in kpt. */
 export function mergeSelected(

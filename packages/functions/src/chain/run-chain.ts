@@ -6,6 +6,7 @@ import { itemText } from '../resource-list/item-text.js';
 import { type Resource, resourceProblem } from '../resource-list/resource.js';
 import { checkPlaces } from './check-places.js';
 import { mergeSelected } from './merge-selected.js';
+import { passAll } from './pass-through.js';
 import type { ChainOptions, ChainResult, Step, StepResult } from './step.js';
 import { readStepOutput } from './step-output.js';
 
@@ -61,8 +62,14 @@ async function runStep(
     if (run.exitCode !== 0) error = exited(step, run);
     if (step.type === 'mutator' && (error === undefined || step.deferFailure === true)) {
       const output = Buffer.from(run.output).equals(input)
-        ? { resources: selected, origins: selected.map((_, at) => at) }
-        : readStepOutput(run.output, { items, resources: selected, packagePath, name: step.name });
+        ? passAll(selected, functionConfig === undefined)
+        : readStepOutput(run.output, {
+            items,
+            resources: selected,
+            isLast: functionConfig === undefined,
+            packagePath,
+            name: step.name,
+          });
       checkOutput(step, output.resources, selected);
       counts.output = output.resources.length;
       next = step.select === undefined ? output.resources : mergeSelected(resources, selected, output);

@@ -1,11 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import {
-  copyComments,
-  type ResourceNode,
-  readDocument,
-  readResourceList,
-  syncOrder,
-} from '@krmhub/schema/resource-yaml';
+import { type ResourceNode, readResourceList, removeAnnotation } from '@krmhub/schema/resource-yaml';
 import {
   ID,
   INTERNAL_PREFIX,
@@ -14,18 +8,13 @@ import {
   SEQUENCE_INDENT,
 } from '../resource-list/annotations.js';
 import type { ResourceIdentity } from '../resource-list/identity.js';
-import { readIdentity, removeAnnotations } from '../resource-list/read-identity.js';
+import { readIdentity } from '../resource-list/read-identity.js';
 import { bodyOf } from '../resource-list/read-resources.js';
 import { Resource } from '../resource-list/resource.js';
-import { itemDocument, splitItems } from '../resource-list/split-items.js';
+import { itemList, splitItems } from '../resource-list/split-items.js';
 import { placeOf } from './output-place.js';
-import type { StepInput } from './step-input.js';
-
-export interface StepOutput {
-  resources: readonly Resource[];
-  /** The position in the input that each comes from; undefined for what the function added. */
-  origins: readonly (number | undefined)[];
-}
+import { copyLost, passThrough } from './pass-through.js';
+import type { StepInput, StepOutput } from './step-input.js';
 
 const ID_LINE = /\n +internal\.config\.kubernetes\.io\/id: ['"]?(\d+)['"]?\n/;
 
@@ -48,13 +37,13 @@ function readSplit(text: string, input: StepInput): StepOutput | undefined {
   const split = splitItems(text);
   if (split === undefined) return undefined;
   const entries: (number | ResourceNode)[] = [];
-  for (const item of split.items) {
+  for (const [index, item] of split.items.entries()) {
     const at = Number(ID_LINE.exec(item)?.[1] ?? 0) - 1;
     if (input.items[at] === item) {
       entries.push(at);
       continue;
     }
-    const node = tryRead(itemDocument(item));
+    const node = tryRead(itemList(item, split.isLast && index === split.items.length - 1));
     if (node === undefined) return undefined;
     entries.push(node);
   }
@@ -64,18 +53,21 @@ function readSplit(text: string, input: StepInput): StepOutput | undefined {
 /** An item may refer to an anchor of another one. */
 function tryRead(text: string): ResourceNode | undefined {
   try {
-    return readDocument(text, 'the output');
+    return readResourceList(text, 'the output').items[0];
   } catch {
     return undefined;
   }
 }
 
 function collect(entries: readonly (number | ResourceNode)[], input: StepInput): StepOutput {
+  const last = input.resources.length - 1;
   const resources: Resource[] = [];
   const origins: (number | undefined)[] = [];
   for (const entry of entries) {
     const read =
-      typeof entry === 'number' ? { at: entry, resource: input.resources[entry]! } : fromNode(entry, input);
+      typeof entry === 'number'
+        ? { at: entry, resource: passThrough(input.resources[entry]!, input.isLast && entry === last) }
+        : fromNode(entry, input);
     resources.push(read.resource);
     origins.push(read.at);
   }
@@ -88,12 +80,8 @@ function fromNode(node: ResourceNode, input: StepInput): { at: number | undefine
   const at = originOf(annotations[ID] ?? annotations[LEGACY_ID], input);
   const origin = at === undefined ? undefined : input.resources[at];
   const place = placeOf(identity, origin, input);
-  removeAnnotations(node, foreignAnnotations(identity, origin));
-  if (origin !== undefined) {
-    const before = origin.node();
-    copyComments(before, node);
-    syncOrder(before, node);
-  }
+  for (const key of foreignAnnotations(identity, origin)) removeAnnotation(node, key);
+  if (origin !== undefined) copyLost(origin, node);
   const seqIndent = annotations[SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact';
   return { at, resource: new Resource(bodyOf(node, seqIndent), place) };
 }
@@ -102,8 +90,9 @@ function fromNode(node: ResourceNode, input: StepInput): { at: number | undefine
 function foreignAnnotations({ annotations }: ResourceIdentity, origin: Resource | undefined): string[] {
   return Object.keys(annotations).filter(
     (key) =>
-      OWN_ANNOTATIONS.includes(key) ||
-      (key.startsWith(INTERNAL_PREFIX) && origin?.identity.annotations[key] === undefined),
+      key.startsWith(INTERNAL_PREFIX) &&
+      !OWN_ANNOTATIONS.includes(key) &&
+      origin?.identity.annotations[key] === undefined,
   );
 }
 

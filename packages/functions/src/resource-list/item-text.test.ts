@@ -1,10 +1,10 @@
-import { readDocument, readResourceList, setAnnotation, writeDocument } from '@krmhub/schema/resource-yaml';
+import { readResourceList, rootOf, setAnnotation, writeDocument } from '@krmhub/schema/resource-yaml';
 import { describe, expect, it } from 'vitest';
 import { decodeResourceList } from './decode.js';
 import { encodeResourceList } from './encode.js';
 import { findAnnotations, itemAnnotations } from './item-text.js';
 import { readResources } from './read-resources.js';
-import { itemDocument, splitItems } from './split-items.js';
+import { itemList, splitItems } from './split-items.js';
 
 const DOCUMENTS: Record<string, string> = {
   'block style': 'apiVersion: v1\nkind: A\nmetadata:\n  name: a\nspec:\n  list:\n  - a\n',
@@ -31,7 +31,8 @@ const DOCUMENTS: Record<string, string> = {
 describe('an item of a ResourceList', () => {
   it.each(Object.entries(DOCUMENTS))('is what the model writes, for %s', (_, text) => {
     const [resource] = readResources(text, { path: 'a.yaml' });
-    const node = resource!.node().clone();
+    // kyaml leaves out the comments of the document, which is not the item.
+    const node = rootOf(resource!.node()).clone();
     for (const [key, value] of itemAnnotations(resource!)) setAnnotation(node, key, value);
     const list = encodeResourceList([resource!]);
     const [item] = readResourceList(list, 'list').items;
@@ -43,7 +44,7 @@ describe('an item of a ResourceList', () => {
     const [decoded] = decodeResourceList(encodeResourceList([resource!])).resources;
     expect(decoded).toMatchObject({ path: 'inner/a.yaml', index: 0, seqIndent: resource!.seqIndent });
     expect(decoded!.identity).toEqual(resource!.identity);
-    expect(decoded!.text()).toBe(resource!.text());
+    expect(decoded!.text()).toBe(writeDocument(rootOf(resource!.node()), resource!));
   });
 
   it('finds annotations in the text of the usual documents, without the model', () => {
@@ -59,19 +60,27 @@ describe('splitItems', () => {
     const resources = Object.values(DOCUMENTS).flatMap((text) => readResources(text, { path: 'a.yaml' }));
     const list = encodeResourceList(resources, { functionConfig: 'data:\n  a: b\n' });
     const documents = splitItems(list)?.items.map((item) =>
-      writeDocument(readDocument(itemDocument(item), 'x')!),
+      writeDocument(readResourceList(itemList(item, false), 'x').items[0]!),
     );
     expect(documents).toEqual(readResourceList(list, 'x').items.map((item) => writeDocument(item)));
   });
 
   it.each([
     ['flow style', 'kind: ResourceList\nitems: [{kind: A}]\n'],
-    ['a comment between items', 'kind: ResourceList\nitems:\n- kind: A\n# b\n- kind: B\n'],
+    ['a comment below an empty line', 'kind: ResourceList\nitems:\n- kind: A\n\n# b\n- kind: B\n'],
+    ['a comment above an empty line', 'kind: ResourceList\nitems:\n- kind: A\n# b\n\n- kind: B\n'],
+    ['a comment behind the items', 'kind: ResourceList\nitems:\n- kind: A\n# b\n'],
+    ['a comment left of the items', 'kind: ResourceList\nitems:\n  - kind: A\n # b\n  - kind: B\n'],
     ['line breaks of Windows', 'kind: ResourceList\r\nitems:\r\n- kind: A\r\n'],
     ['several documents', 'items:\n- kind: A\n---\nkind: B\n'],
     ['no items', 'kind: ResourceList\nitems: []\n'],
   ])('leaves %s to the parser', (_, text) => {
     expect(splitItems(text)).toBeUndefined();
+  });
+
+  it('finds comments above items', () => {
+    const items = ['# a\n# b\n- kind: A\n', '- kind: B\n', '# c\n- kind: C\n  # d\n  e: f\n'];
+    expect(splitItems(`items:\n${items.join('')}`)?.items).toEqual(items);
   });
 
   it('reads items that are indented', () => {
@@ -80,6 +89,7 @@ describe('splitItems', () => {
     expect(splitItems(text)).toEqual({
       items: ['- kind: A\n  a:\n    - b\n', '- kind: B\n'],
       rest: 'kind: ResourceList\nitems: []\nresults:\n  - message: m\n',
+      isLast: false,
     });
   });
 });

@@ -1,5 +1,6 @@
-import { setAnnotation, writeDocument } from '@krmhub/schema/resource-yaml';
+import { rootOf, setAnnotation, writeResourceList } from '@krmhub/schema/resource-yaml';
 import * as names from './annotations.js';
+import { insertAnnotations } from './annotations-place.js';
 import type { Resource } from './resource.js';
 
 /** The annotations of a resource in a ResourceList, in the order of kyaml. */
@@ -20,7 +21,7 @@ const TEXTS = new WeakMap<Resource, { head: string; tail: string } | 'flow'>();
 
 /**
  * Returns a resource as an item of a ResourceList, with its annotations, and with an id that finds it again in the output.
- * It starts with the dash and ends with a line end.
+ * It starts with the dash, or with comments above it, and ends with a line end.
  */
 export function itemText(resource: Resource, id: number | undefined): string {
   let parts = TEXTS.get(resource);
@@ -36,15 +37,23 @@ export function itemText(resource: Resource, id: number | undefined): string {
           [names.LEGACY_ID, String(id)],
         ];
   if (parts !== 'flow') return parts.head + annotationLines(ids, '      ') + parts.tail;
-  const node = resource.node().clone();
+  const node = rootOf(resource.node()).clone();
+  insertAnnotations(node, resource.body.annotationsPlace);
+  // kyaml writes it into the next item.
+  node.foot = '';
   for (const [key, value] of [...itemAnnotations(resource), ...ids]) setAnnotation(node, key, value);
-  return asItem(writeDocument(node));
+  const list = writeResourceList({ apiVersion: '', items: [node] });
+  return list.slice(list.indexOf(ITEMS) + ITEMS.length);
 }
+
+const ITEMS = 'items:\n';
 
 /** Puts the annotations into the text, which is several times faster than into the model. */
 function split(resource: Resource): { head: string; tail: string } | undefined {
   const text = resource.body.compactText();
-  const place = findAnnotations(text);
+  // Where a comment belongs is for the model to decide.
+  if (text.includes('#')) return undefined;
+  const place = findAnnotations(text, resource.body.annotationsPlace);
   if (place === undefined) return undefined;
   const lines = annotationLines(itemAnnotations(resource), '    ');
   const before = text.slice(0, place.at) + (place.isNew ? '  annotations:\n' : '') + lines;
@@ -52,41 +61,40 @@ function split(resource: Resource): { head: string; tail: string } | undefined {
   return { head, tail: indented(text.slice(place.at)) };
 }
 
-/** Finds the end of the annotations of a document in block style; undefined for others. */
-export function findAnnotations(text: string): { at: number; isNew: boolean } | undefined {
+/**
+ * Finds the end of the annotations of a document in block style, or the place for new ones: that many fields of `metadata` are
+ * before them, or all. Returns undefined for other documents.
+ */
+export function findAnnotations(text: string, place = -1): { at: number; isNew: boolean } | undefined {
   const start = text.startsWith('metadata:\n') ? 0 : text.indexOf('\nmetadata:\n') + 1;
   if (!text.startsWith('metadata:\n', start)) return undefined;
   let inAnnotations = false;
+  let fields = 0;
+  let newAt: number | undefined;
   let end = -1;
   let annotationsEnd = -1;
-  let afterComment = false;
   for (let at = start + 'metadata:\n'.length; at < text.length; ) {
     const stop = text.indexOf('\n', at);
     if (stop === -1) return undefined;
     const column = indentAt(text, at);
     const char = text[at + column];
-    if (char === '#') {
-      // Where a comment belongs is for the model to decide.
-      if (column < 4) return undefined;
-      afterComment = true;
-    } else if (char !== '\n') {
+    if (char !== '\n') {
       if (column < 2) break;
       if (column === 2) {
-        if (afterComment) return undefined;
+        if (fields++ === place) newAt = at;
         const line = text.slice(at, stop);
         if (!/^ {2}[A-Za-z][\w-]*:(?: |$)/.test(line)) return undefined;
         inAnnotations = line.startsWith('  annotations:');
         if (inAnnotations && (line !== '  annotations:' || annotationsEnd !== -1)) return undefined;
       }
-      afterComment = false;
       end = stop + 1;
       if (inAnnotations) annotationsEnd = end;
     }
     at = stop + 1;
   }
-  if (end === -1 || afterComment) return undefined;
+  if (end === -1) return undefined;
   if (annotationsEnd !== -1) return { at: annotationsEnd, isNew: false };
-  return { at: end, isNew: true };
+  return { at: newAt ?? end, isNew: true };
 }
 
 function indentAt(text: string, at: number): number {

@@ -1,11 +1,4 @@
-import {
-  annotations,
-  fieldAt,
-  identityOf,
-  type ResourceNode,
-  removeAnnotation,
-  removeEmptyAnnotations,
-} from '@krmhub/schema/resource-yaml';
+import { annotations, fieldAt, identityOf, type ResourceNode } from '@krmhub/schema/resource-yaml';
 import type { ResourceIdentity } from './identity.js';
 
 /** Returns what names a resource. */
@@ -25,10 +18,4 @@ export function recordOf(entries: Iterable<readonly [string, string]>): Record<s
   const record: Record<string, string> = Object.create(null);
   for (const [key, value] of entries) record[key] = value;
   return record;
-}
-
-/** Removes annotations, and the mappings that are empty then. */
-export function removeAnnotations(node: ResourceNode, keys: readonly string[]): void {
-  for (const key of keys) removeAnnotation(node, key);
-  if (keys.length > 0) removeEmptyAnnotations(node);
 }

@@ -1,13 +1,15 @@
 import {
   ResourceNode,
   readResources as readDocuments,
+  removeAnnotation,
   removeEmptyAnnotations,
   rootOf,
   type SequenceIndent,
   setField,
 } from '@krmhub/schema/resource-yaml';
 import { BARE_LIST_KEY, OWN_ANNOTATIONS } from './annotations.js';
-import { readIdentity, recordOf, removeAnnotations } from './read-identity.js';
+import { emptyAnnotationsPlace } from './annotations-place.js';
+import { readIdentity, recordOf } from './read-identity.js';
 import { Resource } from './resource.js';
 import { ResourceBody } from './resource-body.js';
 
@@ -23,16 +25,20 @@ export function readResources(text: string, place: { path: string; packagePath?:
   );
 }
 
-/** Takes the annotations of the orchestrator out of a document. */
+/**
+ * Takes the annotations of the orchestrator out of a document. Where they are the only ones, kyaml keeps their place among the
+ * fields of `metadata` until it writes a file.
+ */
 export function bodyOf(node: ResourceNode, seqIndent: SequenceIndent): ResourceBody {
   const identity = readIdentity(node);
-  // kyaml writes none.
-  removeEmptyAnnotations(node);
   const own = OWN_ANNOTATIONS.filter((key) => identity.annotations[key] !== undefined);
+  for (const key of own) removeAnnotation(node, key);
+  const place = own.length === 0 ? undefined : emptyAnnotationsPlace(node);
+  // kyaml writes none that are empty.
+  removeEmptyAnnotations(node);
   if (own.length === 0) return new ResourceBody(node, identity, seqIndent);
-  removeAnnotations(node, own);
   const annotations = recordOf(Object.entries(identity.annotations).filter(([key]) => !own.includes(key)));
-  return new ResourceBody(node, { ...identity, annotations }, seqIndent);
+  return new ResourceBody(node, { ...identity, annotations }, seqIndent, place);
 }
 
 function wrapped(node: ResourceNode): ResourceNode {

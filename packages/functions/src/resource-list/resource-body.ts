@@ -8,15 +8,19 @@ import {
   writeDocument,
 } from '@krmhub/schema/resource-yaml';
 import { BARE_LIST_KEY } from './annotations.js';
+import { insertAnnotations } from './annotations-place.js';
 import type { ResourceIdentity } from './identity.js';
 
 /**
  * The content of a resource. It keeps the text and drops the model, which takes some ten times the memory: most resources
- * are never changed, and are not parsed again.
+ * are never changed, and are not parsed again. The model of a resource with comments is kept, because the text does not
+ * tell to which node they belong.
  */
 export class ResourceBody {
   readonly identity: ResourceIdentity;
   readonly seqIndent: SequenceIndent;
+  /** Where the annotations of the orchestrator are among the fields of `metadata`, if it has no others; undefined: last. */
+  readonly annotationsPlace: number | undefined;
   /** A document that is a list, which is wrapped for functions. */
   readonly #bare: ResourceNode | undefined;
   #node: ResourceNode | undefined;
@@ -24,11 +28,17 @@ export class ResourceBody {
   #compact: string | undefined;
 
   /** `node` is without the annotations of the orchestrator, and belongs to the body from now on. */
-  constructor(node: ResourceNode, identity: ResourceIdentity, seqIndent: SequenceIndent) {
+  constructor(
+    node: ResourceNode,
+    identity: ResourceIdentity,
+    seqIndent: SequenceIndent,
+    annotationsPlace?: number,
+  ) {
     this.#node = node;
     this.#bare = identity.kind === '' ? field(node, BARE_LIST_KEY) : undefined;
     this.identity = identity;
     this.seqIndent = seqIndent;
+    this.annotationsPlace = annotationsPlace;
   }
 
   /** Returns the document as in a file. */
@@ -57,12 +67,23 @@ export class ResourceBody {
     return node;
   }
 
+  /** Calls `use` with the model, which has annotations where functions see those of the orchestrator. */
+  withAnnotations(use: (node: ResourceNode) => void): void {
+    const node = this.node();
+    const restore = insertAnnotations(node, this.annotationsPlace);
+    try {
+      use(node);
+    } finally {
+      restore?.();
+    }
+  }
+
   value(): JsonValue {
     return toJson(this.node());
   }
 
   #drop(): void {
-    if (this.#bare !== undefined) return;
+    if (this.#bare !== undefined || (this.#text ?? this.#compact)?.includes('#') === true) return;
     if (this.#text !== undefined && (this.seqIndent !== 'wide' || this.#compact !== undefined)) {
       this.#node = undefined;
     }

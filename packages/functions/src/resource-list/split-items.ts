@@ -1,12 +1,14 @@
 /** The parts of a ResourceList in block style. */
 export interface SplitList {
-  /** Each from its dash to its last line end, with the dash at the start. */
+  /** Each from its dash, or the comments above it, to its last line end, with that at the start of the line. */
   items: string[];
   /** What is before the items, and after them. */
   rest: string;
+  /** Whether the text ends with the items. */
+  isLast: boolean;
 }
 
-const ITEMS = /(?<![^\n])items:[ \t]*\n(?= *- )/;
+const ITEMS = /(?<![^\n])items:[ \t]*\n(?= *[-#] )/;
 
 /**
  * Finds the text of each item of a ResourceList. Returns undefined for one that is written otherwise than kyaml writes it,
@@ -27,28 +29,49 @@ export function splitItems(text: string): SplitList | undefined {
     column === 0 || text[first] === ' ' ? (next.exec(text)?.index ?? text.length - 1) + 1 : text.length;
   const body = text.slice(first, end);
   if (!body.endsWith('\n')) return undefined;
-  // Comments beside the items belong to what only a parser can tell.
-  if (new RegExp(`^ {0,${column}}#`, 'm').test(body)) return undefined;
-  const items = cut(body, `\n${' '.repeat(column)}- `).map((item) => dedent(item, column));
-  return { items, rest: `${text.slice(0, start.index)}items: []\n${text.slice(end)}` };
+  const starts = findStarts(body, column);
+  if (starts === undefined) return undefined;
+  const items = starts.map((at, index) => dedent(body.slice(at, starts[index + 1]), column));
+  return {
+    items,
+    rest: `${text.slice(0, start.index)}items: []\n${text.slice(end)}`,
+    isLast: end >= text.length,
+  };
 }
 
-function cut(body: string, separator: string): string[] {
-  const items: string[] = [];
-  let from = 0;
-  for (;;) {
-    const at = body.indexOf(separator, from);
-    items.push(body.slice(from, at === -1 ? undefined : at + 1));
-    if (at === -1) return items;
-    from = at + 1;
+/** Finds where items start. Returns undefined if only a parser can tell to which item a comment belongs. */
+function findStarts(body: string, column: number): number[] | undefined {
+  const starts: number[] = [];
+  // A dash, or a comment as far left.
+  const mark = new RegExp(`^ {0,${column}}(?=#)|^ {${column}}(?=- )`, 'gm');
+  let comment: number | undefined;
+  let end = 0;
+  for (let found = mark.exec(body); found !== null; found = mark.exec(body)) {
+    const at = found.index;
+    // The comment has to be right above the dash, and below the content that precedes it.
+    if (comment !== undefined && at !== end) return undefined;
+    if (body[at + found[0].length] === '#') {
+      if (found[0].length !== column || (comment === undefined && body[at - 2] === '\n')) return undefined;
+      comment ??= at;
+      end = body.indexOf('\n', at) + 1;
+      if (end === 0) return undefined;
+    } else {
+      starts.push(comment ?? at);
+      comment = undefined;
+    }
+    if (found[0] === '') mark.lastIndex++;
   }
+  return comment === undefined && starts[0] === 0 ? starts : undefined;
 }
 
 function dedent(item: string, column: number): string {
   return column === 0 ? item : item.replace(new RegExp(`^ {${column}}`, 'gm'), '');
 }
 
-/** Returns the document of an item. */
-export function itemDocument(item: string): string {
-  return item.replace('- ', '  ').replace(/^ {2}/gm, '');
+/**
+ * Returns the list of one item, to parse it. What follows the item decides to which node the comments at its end belong:
+ * `isLast` if that is the end of the text.
+ */
+export function itemList(item: string, isLast: boolean): string {
+  return `kind: ResourceList\nitems:\n${item}${isLast ? '' : '- {}\n'}`;
 }
