@@ -58,6 +58,21 @@ const GUARDED_PAGES: Partial<Record<keyof typeof OPERATE_ROUTES, GuardedPage>> =
     fields: (count) => ({ do: 'deprecate', reason: `reason ${count}` }),
     done: 303,
   },
+  sendPolicies: {
+    target: () => '/operate/policies',
+    fields: (count) => ({
+      text: `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: team}
+spec:
+  groups: [policy-${count}.example.com]
+  signers: [{issuer: https://issuer.example, subject: ci@example.com}]
+`,
+      expected: revision,
+      do: 'apply',
+    }),
+    done: 303,
+  },
   takeDownNow: {
     target: (_, release) => `/operate/releases/example.com/SetLabels/${release}/takedown`,
     fields: () => ({ reason: 'a secret', confirmed: '1' }),
@@ -92,6 +107,8 @@ let origin: string;
 let root: string;
 let sessions: Session[];
 let count = 0;
+/** Revision of the signing policies. */
+let revision = '0';
 
 async function api<T>(method: string, target: string, body?: object): Promise<T> {
   const response = await fetch(registry.url + target, {
@@ -182,6 +199,11 @@ async function requestOf(page: GuardedPage, key: string | undefined, headers: He
   const { id } = names.includes('ID') ? await created('victim', ['publish']) : { id: '' };
   const release = `2.${count}.0`;
   if (names.includes('RELEASE')) await publish(release);
+  if (names === '/operate/policies') {
+    const { cookie } = permitted(page);
+    const text = await (await fetch(registry.url + names, { headers: { Cookie: cookie } })).text();
+    revision = /name="expected" value="(\d+)"/.exec(text)?.[1] ?? '';
+  }
   const fields = { ...(key === undefined ? {} : { formKey: key }), ...page.fields(count) };
   return {
     method: 'POST',

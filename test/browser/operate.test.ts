@@ -40,6 +40,13 @@ suite('an operator with a browser', () => {
         '/recipes',
         '/recipes/platform',
         '/recipes/nowhere',
+        '/releases',
+        '/releases?name=functions.example.com/SetLabels',
+        '/releases/functions.example.com/SetLabels/1.0.0',
+        '/releases/functions.example.com/SetLabels/1.1.0',
+        '/releases/functions.example.com/SetLabels/1.0.0/takedown',
+        '/policies',
+        '/events',
       ]) {
         await page.goto(`${site.url}/operate${path}`);
         await expectUsablePageWithScripts(page);

@@ -299,6 +299,7 @@ describe('a user with fewer rights', () => {
               ...(template.endsWith('/new')
                 ? { name: 'forged', scopes: 'admin', groups: '*', repositories: '*', expiresInDays: '1' }
                 : {}),
+              ...(template.endsWith('policies') ? { text: '', expected: '0', do: 'apply' } : {}),
               ...(template.includes('recipes')
                 ? { text: recipe('platform', '# forged\n'), expected: 'none', do: 'apply' }
                 : {}),

@@ -1,5 +1,14 @@
 import type { Child } from 'hono/jsx';
-import { EVENTS, OPERATE, RECIPES, RELEASES, SIGN_OUT, sourcesPath, TOKENS } from '../addresses.js';
+import {
+  EVENTS,
+  OPERATE,
+  OPERATE_POLICIES,
+  RECIPES,
+  RELEASES,
+  SIGN_OUT,
+  sourcesPath,
+  TOKENS,
+} from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
@@ -11,6 +20,7 @@ const PAGES = [
   ['Sources', sourcesPath()],
   ['Recipes', RECIPES],
   ['Releases', RELEASES],
+  ['Policies', OPERATE_POLICIES],
   ['Tokens', TOKENS],
   ['Events', EVENTS],
 ] as const;

@@ -3,6 +3,7 @@ import { OPERATE } from '../addresses.js';
 import { EVENT_PAGE_ROUTES, type EventPageDeps, eventPageRoutes } from './event-routes.js';
 import { OperatorPages, type OperatorPagesDeps } from './operator-pages.js';
 import { OVERVIEW_ROUTES, type OverviewDeps, overviewRoutes } from './overview-routes.js';
+import { POLICY_PAGE_ROUTES, type PolicyPageDeps, policyPageRoutes } from './policy-routes.js';
 import { RECIPE_ROUTES, type RecipeDeps, recipeRoutes } from './recipe-routes.js';
 import { RELEASE_PAGE_ROUTES, type ReleasePageDeps, releasePageRoutes } from './release-routes.js';
 import { SIGN_IN_ROUTES, signInRoutes } from './sign-in-routes.js';
@@ -17,6 +18,7 @@ export const OPERATE_ROUTES = {
   ...RECIPE_ROUTES,
   ...RELEASE_PAGE_ROUTES,
   ...EVENT_PAGE_ROUTES,
+  ...POLICY_PAGE_ROUTES,
 } as const;
 
 export type OperateDeps = OperatorPagesDeps &
@@ -25,7 +27,8 @@ export type OperateDeps = OperatorPagesDeps &
   TokenPageDeps &
   RecipeDeps &
   ReleasePageDeps &
-  EventPageDeps;
+  EventPageDeps &
+  PolicyPageDeps;
 
 /** Serves the pages of operators, who sign in with a token of the registry. */
 export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
@@ -42,4 +45,5 @@ export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   recipeRoutes(deps, pages);
   releasePageRoutes(deps, pages);
   eventPageRoutes(deps, pages);
+  policyPageRoutes(deps, pages);
 }

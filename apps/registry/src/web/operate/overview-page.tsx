@@ -1,5 +1,13 @@
 import type { Readiness, Source } from '@krmhub/api/model';
-import { RECIPES, recipePath, sourcesPath, TOKENS } from '../addresses.js';
+import {
+  EVENTS,
+  OPERATE_POLICIES,
+  RECIPES,
+  RELEASES,
+  recipePath,
+  sourcesPath,
+  TOKENS,
+} from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
@@ -97,6 +105,18 @@ export function OverviewPage({
             <a href={at(RECIPES)}>Recipes</a>
           </dt>
           <dd>The recipe of each catalog: read, check, and apply it.</dd>
+          <dt>
+            <a href={at(RELEASES)}>Releases</a>
+          </dt>
+          <dd>Yank, deprecate, or take down a release.</dd>
+          <dt>
+            <a href={at(OPERATE_POLICIES)}>Policies</a>
+          </dt>
+          <dd>The signers that the registry trusts: read, check, and apply them.</dd>
+          <dt>
+            <a href={at(EVENTS)}>Events</a>
+          </dt>
+          <dd>What happened, when, and by which token.</dd>
           <dt>
             <a href={at(TOKENS)}>Tokens</a>
           </dt>

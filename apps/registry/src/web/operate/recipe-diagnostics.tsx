@@ -8,7 +8,7 @@ const TONES: Readonly<Record<Diagnostic['severity'], Tone>> = {
   info: 'plain',
 };
 
-/** Lists the diagnostics of a recipe with their positions. */
+/** Lists the diagnostics of a YAML text, such as a recipe, with their positions. */
 export function RecipeDiagnostics({
   diagnostics,
   text,
