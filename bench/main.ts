@@ -7,6 +7,7 @@ import { type Bench, type Line, type Row, Unmeasured } from './row.js';
 import { aggregate } from './rows/aggregate.js';
 import { artifacts } from './rows/artifacts.js';
 import { build } from './rows/build.js';
+import { fn } from './rows/fn.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
@@ -41,6 +42,7 @@ const ROWS: Row[] = [
   resolve,
   plugin,
   build,
+  fn,
   memory,
 ];
 const NAMES = ROWS.map(({ name }) => name);

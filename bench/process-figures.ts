@@ -14,9 +14,10 @@ export interface Memory {
   peak: number;
 }
 
-export function readMemory(pid: number): Memory {
+/** `own`: without the children. */
+export function readMemory(pid: number, { own = false } = {}): Memory {
   const memory = { now: 0, peak: 0 };
-  for (const one of withChildren(pid)) {
+  for (const one of own ? [pid] : withChildren(pid)) {
     const status = readFileSync(`/proc/${one}/status`, 'utf8');
     const field = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;

@@ -10,6 +10,7 @@ export interface Tools {
   nginx: boolean;
   dockerRegistry: boolean;
   kubectl: boolean;
+  kpt: boolean;
   /** Whether there is a Python whose PyYAML has the parser written in C. */
   pyYaml: boolean;
   /** Whether server and load run on separate cores. */
@@ -25,6 +26,7 @@ export function findTools(wanted: LoadTool | undefined): Tools {
     nginx: isUsable('nginx', ['-v']),
     dockerRegistry: isUsable('docker-registry', ['--version']),
     kubectl: isUsable('kubectl', ['version', '--client']),
+    kpt: isUsable('kpt', ['version']),
     pyYaml: succeeds('python3', ['-c', 'from yaml import CSafeLoader, CSafeDumper']),
     pinned: availableParallelism() > 1 && isUsable('taskset', ['-c', '1', 'true']),
   };

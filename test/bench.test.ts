@@ -30,6 +30,7 @@ const rows = [
   'resolve',
   'plugin',
   'build',
+  'fn',
   'memory',
 ];
 
@@ -67,10 +68,10 @@ describe('bench', () => {
       for (const { row, what, beside, figures, target } of lines) {
         if (what === 'not measured') {
           expect(
-            ['workers', 'artifacts', 'pages', 'build'],
+            ['workers', 'artifacts', 'pages', 'build', 'fn'],
             'only these rows need programs that may be missing',
           ).toContain(row);
-          expect(beside).toMatch(/--workers|nginx|(docker-registry|Chromium|kubectl) is not installed/);
+          expect(beside).toMatch(/--workers|nginx|(docker-registry|Chromium|kubectl|kpt) is not installed/);
           continue;
         }
         expect(Object.keys(figures), `${row} ${what}`).not.toEqual([]);

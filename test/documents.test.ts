@@ -34,6 +34,7 @@ const runElsewhere: Record<string, string> = {
   'npm run oci-conformance': 'test/conformance/command.test.ts runs it with stand-ins for the suite',
   'npm run starlark-conformance -- ../shared/data/starlark/bazelbuild-go-suite/*.star':
     'test/starlark/conformance.test.ts runs the same files',
+  'npm run kpt-e2e -- ../shared/data/kpt-e2e': 'is part of .ci/run; test/kpt-e2e/harness.test.ts tests it',
   'npx vitest run test/conformance': 'is part of what runs these tests',
   ...Object.fromEntries(benchCommands().map((command) => [command, 'test/bench.test.ts runs it'])),
 };

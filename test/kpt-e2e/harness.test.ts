@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../running.js';
+import { root, temporaryFolder } from '../running.js';
 import { normalizeDiff, normalizeTimes } from './compare.js';
 import { readConfig } from './config.js';
+import { DOCUMENTED_DIFFERENCES, NOT_OF_KPT } from './differences.js';
 import { findCases } from './find-cases.js';
 import { runCase, type Setting } from './run-case.js';
 
@@ -88,8 +89,8 @@ imagePullPolicy: Always
 includeMetaResources: true
 `;
     const line = (text: string) => `stdOut: ${text}\n`;
-    const root = path.join(folder, 'cases', String(count + 1), 'fn-render', 'config.yaml');
-    const options = `--image-pull-policy Always --network --image example.com/set-name:v1 --fn-config ${root} --include-meta-resources -- name=a other=2`;
+    const configFile = path.join(folder, 'cases', String(count + 1), 'fn-render', 'config.yaml');
+    const options = `--image-pull-policy Always --network --image example.com/set-name:v1 --fn-config ${configFile} --include-meta-resources -- name=a other=2`;
     expect(
       await differences({ 'config.yaml': config + line(`fn eval PACKAGE ${options}`), 'diff.patch': DIFF }),
     ).toEqual([]);
@@ -139,6 +140,13 @@ includeMetaResources: true
     const outcome = await runCase(one, { ...setting, milliseconds: 200 });
     expect(outcome.differences.map(({ what }) => what)).toEqual(['time']);
   });
+});
+
+it('documents the cases that may fail', () => {
+  const page = readFileSync(path.join(root, 'docs/internals/conformance.md'), 'utf8');
+  for (const [name, reason] of [...DOCUMENTED_DIFFERENCES, ...NOT_OF_KPT]) {
+    expect(page).toContain(`| \`${name}\` | ${reason} |`);
+  }
 });
 
 describe('reading', () => {

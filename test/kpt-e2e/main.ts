@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { DOCUMENTED_DIFFERENCES } from './differences.js';
+import { whyAccepted } from './differences.js';
 import { type Case, findCases } from './find-cases.js';
 import { makePrograms, type ProgramName } from './programs.js';
 import { describe } from './report.js';
@@ -96,18 +96,18 @@ function count(option: string, text: string): number {
 async function runAll(
   cases: readonly Case[],
   setting: Setting,
-  { program, jobs }: { program: ProgramName; jobs: number },
+  { jobs }: { jobs: number },
 ): Promise<Verdict[]> {
   const verdicts = new Map<Case, Verdict>();
   const judge = async (one: Case) => {
     const skipped = whySkipped(one, setting);
     if (skipped !== undefined) return verdicts.set(one, { case: one, skipped });
     const outcome = await runCase(one, setting);
-    const documented = program === 'krmhub' ? DOCUMENTED_DIFFERENCES.get(one.name) : undefined;
-    if (documented === undefined || outcome.differences.length === 0) {
-      return verdicts.set(one, { case: one, outcome });
-    }
-    return verdicts.set(one, { case: one, skipped: `documented difference: ${documented}` });
+    const accepted = outcome.differences.length === 0 ? undefined : whyAccepted(setting.program, one.name);
+    return verdicts.set(
+      one,
+      accepted === undefined ? { case: one, outcome } : { case: one, skipped: accepted },
+    );
   };
   const queue = cases.filter(({ config }) => !config.sequential);
   const worker = async () => {

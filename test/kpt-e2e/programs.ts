@@ -18,20 +18,7 @@ export async function makePrograms(
 ): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const functions = path.join(folder, 'functions.mjs');
-  await build({
-    entryPoints: [path.join(root, 'test/kpt-e2e/functions/docker.ts')],
-    outfile: functions,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    conditions: ['source'],
-    // Modules in CommonJS of the bundle load those of Node by `require`.
-    banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-    },
-    logLevel: 'error',
-  });
+  await bundle('test/kpt-e2e/functions/docker.ts', functions);
   for (const engine of ENGINES) writeScript(folder, engine, `exec '${process.execPath}' '${functions}' "$@"`);
   const krmhub = `exec '${process.execPath}' '${command}' "$@"`;
   writeScript(folder, 'krmhub', krmhub);
@@ -47,4 +34,22 @@ function writeScript(folder: string, name: string, text: string): void {
   const file = path.join(folder, name);
   writeFileSync(file, `#!/bin/sh\n${text}\n`);
   chmodSync(file, 0o755);
+}
+
+/** Makes one program of a file of the project, which starts faster than the sources. */
+export async function bundle(entry: string, outfile: string): Promise<void> {
+  await build({
+    entryPoints: [path.join(root, entry)],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    conditions: ['source'],
+    // Modules in CommonJS of the bundle load those of Node by `require`.
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    logLevel: 'error',
+  });
 }

@@ -68,10 +68,12 @@ async function finish(
   { resultsFolder, isDryRun }: FnSettings,
   { results, hasGap }: Pick<SessionOptions, 'results' | 'hasGap'>,
   progress: Progress,
-  { summary }: FnOutcome,
+  { summary, hasFailed }: FnOutcome,
 ): Promise<void> {
   if (summary !== undefined) progress.print(escapeControls(summary));
-  if (resultsFolder !== undefined && !isDryRun && progress.ran.length > 0) {
+  // Also of a pipeline without functions.
+  const hasResults = progress.ran.length > 0 || !hasFailed;
+  if (resultsFolder !== undefined && !isDryRun && hasResults) {
     if (results === 'numbered') await writeNumberedResults(io, resultsFolder, progress.ran);
     else {
       const name = await writeResults(io, resultsFolder, progress.ran);
