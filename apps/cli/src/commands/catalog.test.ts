@@ -99,16 +99,17 @@ it('sends a public key from a file next to the recipe, and rejects a private key
   });
 });
 
-it('prints a command if a catalog or snapshot does not exist', async () => {
-  for (const args of [
-    ['show', 'nope'],
-    ['history', 'nope'],
-    ['pull', 'nope'],
-    ['pull', 'default', '--snapshot', '999'],
-  ]) {
-    const io = await run(args);
+it('lists what exists if a catalog or snapshot does not', async () => {
+  for (const [args, hint] of [
+    [['show', 'nope'], 'Use one of: default, '],
+    [['history', 'nope'], 'Use one of: default, '],
+    [['pull', 'nope'], 'Use one of: default, '],
+    [['pull', 'defalt'], 'Did you mean default?'],
+    [['pull', 'default', '--snapshot', '999'], 'krmhub catalog history default'],
+  ] as const) {
+    const io = await run([...args]);
     expect(io.exitCode).toBe(3);
-    expect(io.err()).toContain('`krmhub catalog list`');
+    expect(io.err()).toContain(hint);
     expect(io.err()).not.toContain('GET ');
   }
 });

@@ -26,7 +26,8 @@ export function registerLint(program: Command, io: Io): void {
 In a folder, the command skips YAML of other kinds and Helm templates. A file
 argument must be a definition, catalog, recipe, or policy, unless you use
 --skip-others. See docs/lint-rules.md for the codes, docs/ci.md for pipelines,
-and docs/oci-artifacts.md for oci://.
+and docs/oci-artifacts.md for oci://. The text output has the first warning of
+each code in full, and the places of the others; the other formats have all.
 
 Exit codes: 0 no errors (warnings are possible), 1 errors.
 

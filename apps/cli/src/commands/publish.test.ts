@@ -302,14 +302,17 @@ describe('several definitions', () => {
     expect(await stored('case.example.com', 'SetLabels')).toEqual([]);
   });
 
-  it('counts warnings by code if there are many', async () => {
+  it('groups warnings by code, with the first place of each', async () => {
     for (const at of ['a', 'b', 'c', 'd', 'e', 'f']) {
       const unpinned = (text: string) => text.replace(/ +sha256: .*\n/, '');
       await put(`warned/${at}.yaml`, await definition(`warned-${at}.example.com`, unpinned));
     }
     const io = await run(['warned']);
     expect(io.exitCode, io.err()).toBe(0);
-    expect(io.err()).toMatch(/6 × image\/[\w-]+ in 6 files/);
+    expect(io.err().match(/^warning\[image\/unpinned-release\]/gm)).toHaveLength(1);
+    expect(io.err()).toMatch(/^ +--> warned\/a\.yaml:\d+:\d+$/m);
+    expect(io.err()).toMatch(/= 5 more in 5 files: warned\/b\.yaml:\d+:\d+, .*, …$/m);
+    expect(io.err()).toContain('6 warnings in 6 files; list them with `krmhub lint -o json`');
   });
 
   it('publishes many releases in seconds, and catalogs contain all of them', async () => {

@@ -50,8 +50,10 @@ it('serves until it is stopped, and prints the next steps', async () => {
   const url = await started(io, running);
   const token = path.join(folder, 'my data', 'admin.token');
   expect(io.err()).toContain(`admin token (new): ${token}`);
-  expect(io.err()).toContain(`export KRMHUB_REGISTRY=${url} KRMHUB_TOKEN=$(cat '${token}')`);
-  expect(io.err().trimEnd().split('\n').length).toBeLessThanOrEqual(5);
+  expect(io.err()).toContain(
+    `  export KRMHUB_REGISTRY=${url}\n  export KRMHUB_TOKEN=$(cat '${token}')\n  krmhub init example.com/SetLabels\n`,
+  );
+  expect(io.err().trimEnd().split('\n').length).toBeLessThanOrEqual(8);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const secret = (await readFile(token, 'utf8')).trim();
   const whoami = await runTest(['whoami', '--registry', url], { env: { KRMHUB_TOKEN: secret } });
@@ -171,3 +173,25 @@ async function freePort(): Promise<number> {
   await once(server, 'close');
   return port;
 }
+
+it('shows people on a terminal lines of text, and commands that work as they stand', async () => {
+  const io = testIo({ cwd: folder, tty: true, env: { npm_lifecycle_event: 'start', NO_COLOR: '1' } });
+  const running = runProgram(['serve', '--port', '0', '--data', 'data'], io);
+  const url = await started(io, running);
+  await fetch(`${url}/no`);
+  await expect.poll(() => io.out()).toMatch(/^\d\d:\d\d:\d\d {2}GET \/no 404 \d+ ms$/m);
+  io.stop();
+  await running;
+  expect(io.out()).not.toContain('{"');
+  expect(io.out()).toMatch(/^\d\d:\d\d:\d\d {2}registry stopped$/m);
+  const [commands = ''] = /(?<=^to publish, run in another terminal:\n)(?: {2}.*\n)+/m.exec(io.err()) ?? [];
+  expect(commands.split('\n').map((line) => line.slice(2, 40))).toEqual([
+    expect.stringMatching(/^cd \//),
+    expect.stringMatching(/^export KRMHUB_REGISTRY=http/),
+    expect.stringMatching(/^export KRMHUB_TOKEN=\$\(cat \//),
+    'npx krmhub init example.com/SetLabels',
+    'npx krmhub lint set-labels',
+    'npx krmhub publish set-labels --release'.slice(0, 38),
+    '',
+  ]);
+});

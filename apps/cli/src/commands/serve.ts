@@ -6,7 +6,7 @@ export function registerServe(program: Command, io: Io): void {
   program
     .command('serve')
     .summary('Run a registry.')
-    .description('Run a registry. It logs JSON lines to stdout.')
+    .description('Run a registry. It logs to stdout: lines of text on a terminal, otherwise JSON.')
     .option('--host <address>', 'Address to listen on. Default: KRMHUB_HOST, else 127.0.0.1.')
     .option('--port <port>', 'Port to listen on, 0 for any free port. Default: KRMHUB_PORT, else 8080.')
     .option('--data <folder>', 'Data folder of the registry. Default: KRMHUB_DATA, else ./data.')

@@ -73,7 +73,12 @@ export async function convertFiles(
   await printDiagnostics(io, io.stderr, errors, sources);
   await printCorrections(io, diagnostics, sources);
   const place = options.out === undefined ? '' : ` ${options.out}`;
-  await printWarnings(io, diagnostics, sources, escapeControls(`list them with \`krmhub lint${place}\``));
+  await printWarnings(
+    io,
+    diagnostics,
+    sources,
+    escapeControls(`list them with \`krmhub lint${place} -o json\``),
+  );
   if (skipped > 0) await printLine(io, `${plural(skipped, 'file')} of other kinds skipped`);
   if (errors.length > 0) io.exitCode = FINDINGS;
   if (converted.length === 0) {

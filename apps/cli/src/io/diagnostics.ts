@@ -12,21 +12,26 @@ type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
 /**
  * Prints diagnostics as compilers do: message, position, the line with a mark, and the hint. `sources` has the bytes of the
- * files; without them, no line is printed.
+ * files; without them, no line is printed. `note` is printed below the last one.
  */
 export async function printDiagnostics(
   io: Io,
   stream: Output,
   diagnostics: readonly Diagnostic[],
   sources: ReadonlyMap<string, Uint8Array>,
+  note?: string,
 ): Promise<void> {
   const painted: Paint = (style, text) => paint(io, stream, style, text);
   const width = terminalWidth(stream);
   const lines = new Map<string, readonly string[]>();
-  for (const diagnostic of diagnostics) {
+  for (const [at, diagnostic] of diagnostics.entries()) {
     const { file } = diagnostic;
     if (!lines.has(file)) lines.set(file, sourceLines(sources.get(file)));
-    await write(stream, `${renderDiagnostic(diagnostic, lines.get(file)!, width, painted)}\n\n`);
+    const own = at === diagnostics.length - 1 ? note : undefined;
+    await write(
+      stream,
+      `${renderDiagnostic(diagnostic, lines.get(file)!, { width, painted, note: own })}\n\n`,
+    );
   }
 }
 
@@ -51,8 +56,7 @@ function sourceLines(bytes: Uint8Array | undefined): readonly string[] {
 function renderDiagnostic(
   diagnostic: Diagnostic,
   lines: readonly string[],
-  width: number,
-  painted: Paint,
+  { width, painted, note }: { width: number; painted: Paint; note: string | undefined },
 ): string {
   const { code, severity, message, file, path, range, hint } = diagnostic;
   const head = `${painted(['bold', COLORS[severity]], `${severity}[${code}]`)}: ${painted('bold', escapeControls(message))}`;
@@ -72,6 +76,7 @@ function renderDiagnostic(
   }
   if (path !== '') out.push(`${gutter} ${painted('blue', '=')} at: ${escapeControls(path)}`);
   if (hint !== undefined) out.push(`${gutter} ${painted('blue', '=')} hint: ${escapeControls(hint)}`);
+  if (note !== undefined) out.push(`${gutter} ${painted('blue', '=')} ${escapeControls(note)}`);
   return out.join('\n');
 }
 

@@ -2,10 +2,10 @@ import type { InlineRuntime, PinnedRuntime } from '@krmhub/catalog';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { readFileUpTo } from '../files/read-file.js';
 import { printRows } from '../io/change-lines.js';
-import { printDiagnostics } from '../io/diagnostics.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, printLine } from '../io/print.js';
 import { escapeControls, pad, plural, wrap } from '../io/text.js';
+import { printGrouped } from '../io/warnings.js';
 import type { Explanation } from './explanation.js';
 
 const LABEL_COLUMNS = 12;
@@ -34,7 +34,7 @@ export async function printExplanations(
     await printRows(io, explanations.map(row));
     for (const one of failed) await printFailure(io, one);
   }
-  await printDiagnostics(io, io.stderr, diagnostics, await sources(io, diagnostics));
+  await printGrouped(io, diagnostics, await sources(io, diagnostics));
   const counts = [
     plural(explanations.length, 'function'),
     ...(failed.length === 0 ? [] : [`${failed.length} not resolved`]),

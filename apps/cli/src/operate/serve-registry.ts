@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { createLog, LogOutput, loadConfig, startRegistry } from '@krmhub/registry';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io/io.js';
+import { type Io, paint } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { shellWord } from '../io/text.js';
 import { DEFAULT_REGISTRY } from '../registry/registry-url.js';
 import { keepFilesPrivate } from './data-folder.js';
+import { terminalLog } from './terminal-log.js';
 
 export interface ServeOptions {
   host?: string;
@@ -21,7 +22,8 @@ export async function serveRegistry(io: Io, options: ServeOptions): Promise<void
   const dataFolder = path.resolve(io.cwd, config.dataFolder);
   // From here on a signal causes a graceful shutdown, even one that arrives during startup.
   const stopped = io.waitForStop();
-  const output = new LogOutput(io.stdout);
+  // For people on a terminal; JSON lines for programs.
+  const output = new LogOutput(io.stdout.isTTY === true ? terminalLog(io) : io.stdout);
   const log = createLog(config.logLevel, output);
   const registry = await start({
     config: { ...config, dataFolder },
@@ -51,26 +53,43 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '127.0.0.1' || host === '::1';
 }
 
-async function printWelcome(
-  io: Io,
-  registry: {
-    url: string;
-    dataFolder: string;
-    adminTokenFile: string;
-    adminTokenCreated: boolean;
-    adminTokenProblem: string | undefined;
-  },
-): Promise<void> {
+interface Welcome {
+  url: string;
+  dataFolder: string;
+  adminTokenFile: string;
+  adminTokenCreated: boolean;
+  adminTokenProblem: string | undefined;
+}
+
+/** Prints where the registry is, and commands to paste in another terminal. */
+async function printWelcome(io: Io, registry: Welcome): Promise<void> {
   const { url, dataFolder, adminTokenFile, adminTokenCreated, adminTokenProblem } = registry;
-  await printLine(io, `krmhub serves ${url} from ${dataFolder}`);
+  const isTerminal = io.stderr.isTTY === true;
+  if (isTerminal) await printLine(io, '');
+  await printLine(io, `krmhub serves ${paint(io, io.stderr, 'bold', url)} from ${dataFolder}`);
   if (adminTokenProblem !== undefined) {
     await printLine(io, `no usable admin token: ${adminTokenFile} ${adminTokenProblem}`);
     await printLine(io, '  hint: To create a new token, empty that file and restart the registry.');
-    return;
+  } else {
+    await printLine(io, `admin token${adminTokenCreated ? ' (new)' : ''}: ${adminTokenFile}`);
+    await printLine(io, 'to publish, run in another terminal:');
+    for (const line of nextSteps(io, registry)) await printLine(io, `  ${line}`);
   }
-  await printLine(io, `admin token${adminTokenCreated ? ' (new)' : ''}: ${adminTokenFile}`);
-  await printLine(io, 'to publish, run in another terminal:');
-  const registryVariable = url === DEFAULT_REGISTRY ? '' : `KRMHUB_REGISTRY=${url} `;
-  await printLine(io, `  export ${registryVariable}KRMHUB_TOKEN=$(cat ${shellWord(adminTokenFile)})`);
-  await printLine(io, '  krmhub publish definition.yaml --release 1.0.0');
+  if (!isTerminal) return;
+  await printLine(io, 'press Ctrl-C to stop; for a log in JSON, redirect stdout');
+  await printLine(io, '');
+}
+
+/** Commands that work as they stand, also where the program is not in PATH. */
+function nextSteps(io: Io, { url, adminTokenFile }: Welcome): string[] {
+  // npm sets this variable, for `npm start` and for npx.
+  const program = io.env.npm_lifecycle_event === undefined ? 'krmhub' : 'npx krmhub';
+  return [
+    ...(program === 'krmhub' ? [] : [`cd ${shellWord(io.cwd)}`]),
+    ...(url === DEFAULT_REGISTRY ? [] : [`export KRMHUB_REGISTRY=${url}`]),
+    `export KRMHUB_TOKEN=$(cat ${shellWord(adminTokenFile)})`,
+    `${program} init example.com/SetLabels`,
+    `${program} lint set-labels`,
+    `${program} publish set-labels --release 0.1.0`,
+  ];
 }

@@ -9,7 +9,7 @@ export async function printRecipeDiagnostics(
   bytes: Uint8Array,
 ): Promise<void> {
   if (diagnostics.length === 0) return;
-  const output = await import('../../io/diagnostics.js');
+  const output = await import('../../io/warnings.js');
   const named = diagnostics.map((diagnostic) => ({ ...diagnostic, file }));
-  await output.printDiagnostics(io, io.stderr, named, new Map([[file, bytes]]));
+  await output.printGrouped(io, named, new Map([[file, bytes]]));
 }

@@ -35,16 +35,28 @@ export async function reportWriter(io: Io, options: LintFilesOptions): Promise<R
   }
 }
 
+/** Prints errors as they are found, then the other diagnostics, grouped by code. */
 async function textWriter(io: Io): Promise<ReportWriter> {
   const { printDiagnostics, summaryLine } = await import('../../io/diagnostics.js');
+  const { DiagnosticGroups } = await import('../../io/warnings.js');
   const { skippedText } = await import('./totals.js');
+  const groups = new DiagnosticGroups();
   return {
     streams: true,
     needsBytes: true,
-    add: ({ name, diagnostics, bytes = new Uint8Array() }) =>
-      printDiagnostics(io, io.stdout, diagnostics, new Map([[name, bytes]])),
-    end: (totals) =>
-      write(io.stdout, `${summaryLine(totals.files, totals.findings)}${skippedText(totals)}\n`),
+    add: async ({ name, diagnostics, bytes = new Uint8Array() }) => {
+      const sources = new Map([[name, bytes]]);
+      const isError = ({ severity }: Diagnostic) => severity === 'error';
+      await printDiagnostics(io, io.stdout, diagnostics.filter(isError), sources);
+      groups.add(
+        diagnostics.filter((one) => !isError(one)),
+        sources,
+      );
+    },
+    end: async (totals) => {
+      await groups.print(io, io.stdout);
+      await write(io.stdout, `${summaryLine(totals.files, totals.findings)}${skippedText(totals)}\n`);
+    },
   };
 }
 
