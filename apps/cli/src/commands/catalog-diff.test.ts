@@ -369,8 +369,8 @@ ${GROUP}/Chosen
   });
 
   it.each([
-    [['nope'], 3, '`krmhub catalog list`'],
-    [['chosen', '99'], 3, '`krmhub catalog history NAME`'],
+    [['nope'], 3, 'Use one of: chosen, '],
+    [['chosen', '99'], 3, '`krmhub catalog history chosen`'],
     [['chosen', 'newest'], 2, 'krmhub catalog history chosen'],
     [['chosen', '0'], 2, 'neither a serial'],
     [['Chosen'], 2, '`krmhub catalog list`'],
