@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTest } from '../apps/cli/src/testing/command-line.js';
@@ -20,7 +20,7 @@ import {
 
 /**
  * Examples that cannot run unchanged, and why; those of artifacts run in test/interop/oci-client.test.ts
- * and test/interop/cosign-keys.test.ts, those of builds in test/interop/build-document.test.ts, and those
+ * and test/interop/cosign-keys.test.ts, those of functions of catalogs in docs/fn.md, those of builds in test/interop/build-document.test.ts, and those
  * of plugins in test/interop/plugins.test.ts.
  */
 const SKIPPED: Record<string, string> = {
@@ -44,7 +44,8 @@ const examples = [
   (example) =>
     !(example in SKIPPED) &&
     (/^krmhub (pull|copy) example\.com\/SetLabels/.test(example) ||
-      !/^krmhub (push|pull|copy|build) |localhost:5000|^krmhub plugins .*(catalog|Logger)/.test(example)),
+      !/^krmhub (push|pull|copy|build) |localhost:5000|^krmhub plugins .*(catalog|Logger)/.test(example)) &&
+    !/^krmhub fn .*(?: -c | -i |--trusted-catalog|kubectl)/.test(example),
 );
 
 /** Programs that examples pipe into. */
@@ -230,6 +231,11 @@ describe('the examples of the help', () => {
     const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
     copyFolder(files, cwd);
     if (/^krmhub (verify|attach|trust|policy add) /.test(example)) copyFolder(signed, cwd);
+    if (/^krmhub fn /.test(example)) {
+      // Without the lock file of the other examples.
+      rmSync(path.join(cwd, 'app'), { recursive: true });
+      copyFolder(path.join(fixtures, 'fn'), cwd);
+    }
     if (/^krmhub sign |^krmhub publish .* --key /.test(example))
       cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
     const env = cleanEnvironment(cwd, {
