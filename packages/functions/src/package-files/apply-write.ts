@@ -83,12 +83,11 @@ export async function applyWrite(
   }
 }
 
-/** What root may write, and its owner has made read-only, is refused too. */
-function checkWritable({ folder, files }: PackageFiles, plan: WritePlan): void {
+/** A rename does not ask whether a file may be written. */
+function checkWritable({ folder }: PackageFiles, plan: WritePlan): void {
   const folders = new Set<string>();
   for (const { type, path: at } of plan.changes) {
     const place = path.join(folder, at);
-    const file = files.get(at);
     const { existing } = parentOf(folder, at);
     try {
       if (type !== 'create') accessSync(place, constants.W_OK);
@@ -97,11 +96,6 @@ function checkWritable({ folder, files }: PackageFiles, plan: WritePlan): void {
     } catch (error) {
       if (errorCode(error) === 'ENOENT') throw changedMeanwhile(at, 'was removed');
       throw fileError(`cannot write ${at}`, error);
-    }
-    if (type !== 'create' && file !== undefined && (file.mode & 0o222) === 0) {
-      throw new KrmhubError('unavailable', `cannot write ${at}: the file is read-only`, {
-        hint: 'Nothing was written. Allow to write it, or leave it out of the package in a .krmignore file.',
-      });
     }
   }
 }
