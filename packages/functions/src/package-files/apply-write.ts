@@ -28,6 +28,7 @@ import {
   OWNER_FILE,
   PENDING_JOURNAL,
   privateFolderOf,
+  type WriteOwner,
   writeFolderOf,
 } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
@@ -124,7 +125,8 @@ async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Pr
   // Of an earlier write of this process.
   rmSync(prepared, { recursive: true, force: true });
   mkdirSync(prepared, { mode: 0o700 });
-  writeFileSync(path.join(prepared, OWNER_FILE), JSON.stringify(ownProcess()));
+  const owner: WriteOwner = { ...ownProcess(), inode: String(lstatSync(prepared, { bigint: true }).ino) };
+  writeFileSync(path.join(prepared, OWNER_FILE), JSON.stringify(owner));
   const changes: JournalEntry[] = [];
   const folders = new Set<string>();
   const staged: string[] = [];

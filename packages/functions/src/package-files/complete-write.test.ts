@@ -1,4 +1,13 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderContent, packageFolder, usePackageFolders } from '../testing/package-folder.js';
@@ -25,7 +34,7 @@ function decided(journal: Journal = JOURNAL_OF_CHANGES) {
   const folder = packageFolder(BEFORE);
   const writeFolder = writeFolderOf(folder);
   mkdirSync(writeFolder);
-  writeFileSync(path.join(writeFolder, OWNER_FILE), JSON.stringify({ id: 4_194_305, start: 1 }));
+  writeOwner(writeFolder, { id: 4_194_305, start: 1 });
   for (const [name, text] of Object.entries({ 'new.0': 'new a', 'new.1': 'new d', 'new.3': 'new b' })) {
     writeFileSync(path.join(writeFolder, name), text);
   }
@@ -34,6 +43,11 @@ function decided(journal: Journal = JOURNAL_OF_CHANGES) {
   }
   writeFileSync(path.join(writeFolder, JOURNAL), JSON.stringify(journal));
   return { folder, writeFolder };
+}
+
+function writeOwner(writeFolder: string, owner: { id: number; start: number }): void {
+  const inode = String(lstatSync(writeFolder).ino);
+  writeFileSync(path.join(writeFolder, OWNER_FILE), JSON.stringify({ ...owner, inode }));
 }
 
 /** What is done of a journal after so many of its changes. */
@@ -87,9 +101,52 @@ describe('recoverPackage', () => {
     expect(folderContent(folder)).toEqual(before);
   });
 
+  it.each([
+    ['a change', { folders: [], changes: [{ path: 'link/keys', new: 'new.0', isCreated: true }] }],
+    ['a deletion', { folders: [], changes: [{ path: 'link/kept', isCreated: false }] }],
+    ['a new folder', { folders: ['link/inner'], changes: [] }],
+  ])('does not follow a link that leads out of the package, for %s', async (_, journal) => {
+    const outside = packageFolder({ kept: 'x' });
+    const { folder, writeFolder } = decided(journal);
+    symlinkSync(outside, path.join(folder, 'link'));
+    await expect(recoverPackage(folder)).rejects.toMatchObject({ code: 'conflict' });
+    expect(() => revertJournal(folder, writeFolder, journal)).toThrow('link is not a folder');
+    expect(folderContent(outside)).toEqual({ kept: 'x' });
+    expect(lstatSync(outside).isDirectory()).toBe(true);
+  });
+
+  it('does not move a link into the package', async () => {
+    const { folder, writeFolder } = decided();
+    rmSync(path.join(writeFolder, 'new.0'));
+    symlinkSync('/etc/hostname', path.join(writeFolder, 'new.0'));
+    await expect(recoverPackage(folder)).rejects.toThrow('new.0 is not a file');
+    expect(readFileSync(path.join(folder, 'a.yaml'), 'utf8')).toBe('old a');
+  });
+
+  it('does nothing that the folder of a write says which came with the package', async () => {
+    const { folder } = decided();
+    const clone = path.join(packageFolder({}), 'clone');
+    cpSync(folder, clone, { recursive: true });
+    const before = folderContent(clone);
+    await expect(recoverPackage(clone)).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'cannot use the package: it contains .krmhub-fn, and no write of this package left it there',
+    });
+    expect(folderContent(clone)).toEqual(before);
+  });
+
+  it('does not use a linked folder of a write', async () => {
+    const { folder, writeFolder } = decided();
+    const other = packageFolder(BEFORE);
+    symlinkSync(writeFolder, writeFolderOf(other));
+    await expect(recoverPackage(other)).rejects.toMatchObject({ code: 'conflict' });
+    expect(readFileSync(path.join(other, 'a.yaml'), 'utf8')).toBe('old a');
+    expect(readFileSync(path.join(folder, 'a.yaml'), 'utf8')).toBe('old a');
+  });
+
   it('waits for a process that still writes, and names it', async () => {
     const { folder, writeFolder } = decided();
-    writeFileSync(path.join(writeFolder, OWNER_FILE), JSON.stringify({ id: process.pid, start: 0 }));
+    writeOwner(writeFolder, { id: process.pid, start: 0 });
     await expect(recoverPackage(folder, { waitMilliseconds: 50 })).rejects.toThrow(
       `process ${process.pid} has been writing it`,
     );

@@ -10,6 +10,7 @@ import { WRITE_FOLDER } from './package-file.js';
  * Throws `conflict` for a file that was edited in between, and the errors of the file system.
  */
 export function applyJournal(folder: string, writeFolder: string, { folders, changes }: Journal): void {
+  checkTargets(folder, writeFolder, { folders, changes });
   for (const one of folders) {
     try {
       mkdirSync(path.join(folder, one));
@@ -28,6 +29,7 @@ export function applyJournal(folder: string, writeFolder: string, { folders, cha
 
 /** Gives every file its old content. For a write that failed after it was decided. */
 export function revertJournal(folder: string, writeFolder: string, { folders, changes }: Journal): void {
+  checkTargets(folder, writeFolder, { folders, changes });
   for (const change of changes.toReversed()) {
     const target = path.join(folder, change.path);
     if (change.old !== undefined) {
@@ -49,6 +51,34 @@ export function revertJournal(folder: string, writeFolder: string, { folders, ch
       // Absent, or others have put files there.
     }
   }
+}
+
+/** Throws `conflict` for a path through a link, which may lead out of the package, and for what is not a file. */
+function checkTargets(folder: string, writeFolder: string, { folders, changes }: Journal): void {
+  const checked = new Set<string>();
+  for (const at of [...folders, ...changes.map((change) => change.path)]) {
+    for (let end = at.indexOf('/'); end !== -1; end = at.indexOf('/', end + 1)) {
+      const parent = at.slice(0, end);
+      if (checked.has(parent)) continue;
+      const stat = lstatSync(path.join(folder, parent), { throwIfNoEntry: false });
+      if (stat === undefined) break;
+      if (!stat.isDirectory()) throw unusable(at, `${parent} is not a folder`);
+      checked.add(parent);
+    }
+  }
+  for (const change of changes) {
+    for (const name of [change.new, change.old]) {
+      if (name === undefined) continue;
+      const stat = lstatSync(path.join(writeFolder, name), { throwIfNoEntry: false });
+      if (stat !== undefined && !stat.isFile()) throw unusable(change.path, `${name} is not a file`);
+    }
+  }
+}
+
+function unusable(at: string, reason: string): KrmhubError {
+  return new KrmhubError('conflict', `cannot write ${at}: ${reason}`, {
+    hint: `Check the files of the package, and remove ${WRITE_FOLDER} from it.`,
+  });
 }
 
 function applyEntry(folder: string, writeFolder: string, change: JournalEntry): void {

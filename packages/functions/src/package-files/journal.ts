@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { ProcessIdentity } from '../process/process-identity.js';
@@ -26,6 +26,10 @@ export interface JournalEntry {
   isCreated: boolean;
 }
 
+/** Of two hundred thousand files. */
+const MAX_JOURNAL_BYTES = 268_435_456;
+const READ_ATTEMPTS = 5;
+
 /** In the folder of a write: the process that writes, the journal before and after the write is decided. */
 export const OWNER_FILE = 'owner';
 export const PENDING_JOURNAL = 'journal.pending';
@@ -46,33 +50,62 @@ export function processOf(name: string): ProcessIdentity {
   return { id: Number(id), start: Number(start) };
 }
 
-/** Returns the process that writes; undefined if there is no such folder. */
-export function readOwner(writeFolder: string): ProcessIdentity | undefined {
+/** The process that writes. */
+export interface WriteOwner extends ProcessIdentity {
+  /**
+   * Of the folder of the write. A folder that came with a package, by git or in an archive, has another one: what it says must
+   * not be done.
+   */
+  inode: string;
+}
+
+/** Returns the process that writes; undefined if there is no such folder. Throws `conflict` for one that was copied. */
+export function readOwner(writeFolder: string): WriteOwner | undefined {
+  for (let attempt = 1; ; attempt++) {
+    const stat = lstatSync(writeFolder, { throwIfNoEntry: false, bigint: true });
+    if (stat === undefined) return undefined;
+    const text = stat.isDirectory() ? readSmallFile(path.join(writeFolder, OWNER_FILE)) : '';
+    const owner = parseOwner(text ?? '');
+    if (owner?.inode === String(stat.ino)) return owner;
+    // Between the two calls, a write may have ended, and another one begun.
+    if (attempt === READ_ATTEMPTS) throw damaged('no write of this package left it there');
+  }
+}
+
+function parseOwner(text: string): WriteOwner | undefined {
   try {
-    const { id, start } = JSON.parse(
-      readFileSync(path.join(writeFolder, OWNER_FILE), 'utf8'),
-    ) as ProcessIdentity;
-    return { id: Number(id), start: Number(start) };
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    if (error instanceof SyntaxError) return { id: 0, start: 0 };
-    throw error;
+    const { id, start, inode } = JSON.parse(text) as WriteOwner;
+    return { id: Number(id), start: Number(start), inode };
+  } catch {
+    return undefined;
   }
 }
 
 /** Returns the journal of a write that was decided; undefined before. */
 export function readJournal(writeFolder: string): Journal | undefined {
-  let text: string;
+  const text = readSmallFile(path.join(writeFolder, JOURNAL));
+  if (text === undefined) return undefined;
+  const journal = parse(text);
+  if (journal === undefined) throw damaged(`its ${JOURNAL} is damaged`);
+  return journal;
+}
+
+/** Returns the text of a file; undefined for a missing one, and an empty text for what is not a file. */
+function readSmallFile(file: string): string | undefined {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  if (!stat.isFile() || stat.size > MAX_JOURNAL_BYTES) return '';
   try {
-    text = readFileSync(path.join(writeFolder, JOURNAL), 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-  const journal = parse(text);
-  if (journal !== undefined) return journal;
-  throw new KrmhubError('conflict', `cannot complete the interrupted write: ${JOURNAL} is damaged`, {
-    hint: `Restore the package, and remove ${WRITE_FOLDER} from it.`,
+}
+
+function damaged(reason: string): KrmhubError {
+  return new KrmhubError('conflict', `cannot use the package: it contains ${WRITE_FOLDER}, and ${reason}`, {
+    hint: `Check the files of the package, and remove ${WRITE_FOLDER} from it.`,
   });
 }
 

@@ -31,13 +31,12 @@ export async function recoverPackage(folder: string, options: RecoverOptions = {
     removeAbandoned(folder, names, keeps);
     if (!names.includes(WRITE_FOLDER)) return;
     const owner = readOwner(writeFolderOf(folder));
-    if (owner === undefined) {
-      // Removed in between, or an empty folder.
-      removeIfEmpty(writeFolderOf(folder));
-    } else if (!isRunning(owner)) {
+    if (owner === undefined) continue;
+    if (!isRunning(owner)) {
       completeAbandoned(folder, owner);
       return;
-    } else if (performance.now() > deadline) {
+    }
+    if (performance.now() > deadline) {
       throw new KrmhubError(
         'conflict',
         `cannot use the package ${folder}: process ${owner.id} has been writing it for long`,
@@ -59,9 +58,10 @@ export function finishWrite(folder: string, owner: ProcessIdentity): void {
     throw error;
   }
   const moved = readOwner(done);
-  if (moved !== undefined && moved.id === owner.id && moved.start === owner.start) {
-    rmSync(done, { recursive: true, force: true });
-  } else renameSync(done, writeFolderOf(folder));
+  // The write had ended, and this is the next one.
+  const isOther = moved !== undefined && (moved.id !== owner.id || moved.start !== owner.start);
+  if (isOther) renameSync(done, writeFolderOf(folder));
+  else rmSync(done, { recursive: true, force: true });
 }
 
 function completeAbandoned(folder: string, owner: ProcessIdentity): void {
@@ -84,14 +84,5 @@ function removeAbandoned(folder: string, names: readonly string[], keeps: string
     const isOwn = writer.id === own.id && writer.start === own.start;
     if (place === keeps || isOwn || isRunning(writer)) continue;
     rmSync(place, { recursive: true, force: true });
-  }
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    // A rename onto an empty folder succeeds, so this is only for the next listing.
-    rmSync(folder, { recursive: false, force: true });
-  } catch {
-    // Not a file: it is checked again.
   }
 }
