@@ -163,9 +163,41 @@ describe('a hostile text', () => {
   });
 
   it('is truncated between two lines, with a note', () => {
-    const { html: result, isCut } = renderMarkdown('a line of text\n'.repeat(10_000));
+    const { html: result, isCut } = renderMarkdown('a line of text\n'.repeat(20_000));
     expect(isCut).toBe(true);
     expect(result.trim().endsWith('a line of text</p>')).toBe(true);
     expect(renderMarkdown('short').isCut).toBe(false);
+  });
+});
+
+describe('a long document', () => {
+  const body = 'Some words of a paragraph.\n\n'.repeat(300);
+
+  it('of 256 KB is shown in full', () => {
+    const parts = Array.from({ length: 30 }, (_, index) => `# Part\n\n[see][end] ${index}\n\n${body}`);
+    const text = `${parts.join('')}[end]: https://example.com/end\n`;
+    expect(text.length).toBeGreaterThan(200_000);
+    const { html, isCut } = renderMarkdown(text);
+    expect(isCut).toBe(false);
+    expect(html.match(/<h3/g)).toHaveLength(30);
+    expect(html.match(/href="https:\/\/example.com\/end"/g)).toHaveLength(30);
+    expect(html).toContain('id="readme-part-29"');
+  });
+
+  it('keeps code in a fence across sections', () => {
+    const code = 'a: <b>1</b>\n'.repeat(6_000);
+    const { html } = renderMarkdown(`~~~~yaml\n${code}~~~~\n\n# After\n`);
+    expect(html).not.toContain('<b>');
+    expect(html.match(/&lt;b&gt;1/g)).toHaveLength(6_000);
+    expect(html).toContain('id="readme-after"');
+  });
+
+  it.each([
+    ['one line', 'x'.repeat(300_000)],
+    ['brackets', '['.repeat(260_000)],
+    ['tables', `${'|'.repeat(200)}\n${'|-'.repeat(200)}|\n${`${'|'.repeat(200)}\n`.repeat(1_200)}`],
+    ['quotes', `${'>'.repeat(1_000)} a\n`.repeat(260)],
+  ])('of %s has a limited size', (_, text) => {
+    expect(renderMarkdown(text).html.length).toBeLessThan(MARKDOWN_LIMITS.maxPageLength + 800_000);
   });
 });

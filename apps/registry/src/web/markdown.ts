@@ -1,16 +1,21 @@
 import { parseUrl } from '@krmhub/schema/parse-url';
 import MarkdownIt, { type Token } from 'markdown-it';
+import { splitSections } from './markdown-sections.js';
 import { cutText, visibleText } from './visible-text.js';
 
 /** Limits of the Markdown on a page. */
 export const MARKDOWN_LIMITS = {
+  /** UTF-16 code units of the input. */
+  maxTextLength: 262_144,
   /**
-   * UTF-16 code units of the input. The worst known text of this length takes about 100 ms; a typical one of 20 KB
-   * takes 3 ms.
+   * UTF-16 code units that are rendered at once. The worst known text of this length takes about 100 ms; a typical one
+   * of 20 KB takes 3 ms.
    */
-  maxTextLength: 32_768,
-  /** UTF-16 code units of the output: tables of empty cells grow most. A longer one is shown as its source. */
-  maxPageLength: 400_000,
+  maxSectionLength: 32_768,
+  /** UTF-16 code units of the output of a section: tables of empty cells grow most. A longer one is shown as source. */
+  maxSectionPageLength: 400_000,
+  /** UTF-16 code units of the output; the sections after it are left out. */
+  maxPageLength: 1_600_000,
   /** Nested quotes, lists and emphasis; deeper ones remain text. */
   maxNesting: 32,
   /** UTF-16 code units of an address or a heading's ID. */
@@ -46,12 +51,16 @@ markdown.renderer.rules.link_open = (tokens, index, _options, env) => openLink(t
 markdown.renderer.rules.link_close = (_tokens, _index, _options, env) => closeLink(env as State);
 markdown.renderer.rules.fence = (tokens, index) => writeCode(tokens[index]!.content);
 markdown.renderer.rules.code_block = (tokens, index) => writeCode(tokens[index]!.content);
-markdown.core.ruler.push('headings', ({ tokens }) => prepareHeadings(tokens));
+markdown.core.ruler.push('headings', ({ tokens, env }) => prepareHeadings(tokens, env as State));
 markdown.core.ruler.push('cells', ({ tokens }) => prepareCells(tokens));
 
-/** Closing tags of the open links. */
 interface State {
+  /** Closing tags of the open links. */
   closing: string[];
+  /** Headings so far, by the ID that they want. */
+  taken: Map<string, number>;
+  /** Link definitions of all sections, filled in by the parser. */
+  references: object;
 }
 
 /**
@@ -59,13 +68,31 @@ interface State {
  * mailto or a heading of the same document; other addresses are shown as text.
  */
 export function renderMarkdown(text: string): RenderedMarkdown {
-  const { maxTextLength, maxPageLength } = MARKDOWN_LIMITS;
+  const { maxTextLength, maxSectionLength, maxSectionPageLength, maxPageLength } = MARKDOWN_LIMITS;
   const isCut = text.length > maxTextLength;
   const shown = isCut ? upToLineEnd(text.slice(0, maxTextLength)) : text;
-  const html = markdown.render(shown, { closing: [] } satisfies State);
-  // Entities can encode hidden characters too, so this checks the output and not the source.
-  if (html.length <= maxPageLength) return { html: visibleText(html), isCut };
-  return { html: visibleText(writeCode(shown)), isCut };
+  const sections = splitSections(shown, maxSectionLength);
+  const references = sections.length === 1 ? {} : linkDefinitions(sections);
+  const taken = new Map<string, number>();
+  let html = '';
+  for (const [index, section] of sections.entries()) {
+    const rendered = markdown.render(section, { closing: [], taken, references } satisfies State);
+    // Entities can encode hidden characters too, so this checks the output and not the source.
+    const safe = visibleText(rendered.length <= maxSectionPageLength ? rendered : writeCode(section));
+    if (index > 0 && html.length + safe.length > maxPageLength) return { html, isCut: true };
+    html += safe;
+  }
+  return { html, isCut };
+}
+
+/** A link may use a definition of a later section. */
+function linkDefinitions(sections: readonly string[]): object {
+  const references = {};
+  for (const section of sections) {
+    const lines = section.split('\n').filter((line) => /^ {0,3}\[[^\]]+\]:/.test(line));
+    markdown.parse(lines.join('\n\n'), { closing: [], taken: new Map(), references } satisfies State);
+  }
+  return references;
 }
 
 /** Removes the incomplete last line; returns a text of one line unchanged. */
@@ -74,8 +101,7 @@ function upToLineEnd(text: string): string {
   return end > 0 ? text.slice(0, end) : text.replace(/[\ud800-\udbff]$/, '');
 }
 
-function prepareHeadings(tokens: Token[]): void {
-  const taken = new Map<string, number>();
+function prepareHeadings(tokens: Token[], { taken }: State): void {
   for (const [index, token] of tokens.entries()) {
     if (token.type !== 'heading_open' && token.type !== 'heading_close') continue;
     token.tag = `h${Math.min(Number(token.tag.slice(1)) + HEADING_SHIFT, 6)}`;
