@@ -46,11 +46,54 @@ function widestElement(page: Page): Promise<string> {
   })()`);
 }
 
+/**
+ * Checks that the keyboard alone reaches everything: Tab visits each control once, in view and with a visible focus, and
+ * leaves the page again.
+ */
+export async function expectKeyboardWalk(page: Page): Promise<void> {
+  const controls = await page.evaluate<number>(`(() => {
+    const groups = new Set();
+    return [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+      .filter((one) => one.checkVisibility({ visibilityProperty: true }) && one.type !== 'hidden' && !one.disabled)
+      .filter((one) => one.type !== 'radio' || (!groups.has(one.name) && groups.add(one.name))).length;
+  })()`);
+  await page.evaluate('document.activeElement?.blur(); scrollTo(0, 0)');
+  const problems: string[] = [];
+  const visited = new Set<string>();
+  for (let step = 0; step < controls; step += 1) {
+    await page.keyboard.press('Tab');
+    const { path, name, isShown } = await page.evaluate<{ path: string; name: string; isShown: boolean }>(
+      FOCUS,
+    );
+    if (path === '') break;
+    visited.add(path);
+    if (!isShown) problems.push(`the focus cannot be seen: ${name}`);
+  }
+  if (visited.size < controls) problems.push(`${visited.size} of ${controls} controls visited`);
+  expect(problems, page.url()).toEqual([]);
+}
+
+/** Describes the focused element. The style sheet shows the focus of a hidden radio button at its label. */
+const FOCUS = `(() => {
+  const one = document.activeElement;
+  if (one === null || one === document.body) return { path: '', name: '', isShown: true };
+  const shown = one.type === 'radio' && one.labels.length > 0 ? one.labels[0] : one;
+  const { top, bottom, width, height } = shown.getBoundingClientRect();
+  const isInView = width > 0 && height > 0 && bottom > 0 && top < innerHeight;
+  const steps = [];
+  for (let at = one; at !== null; at = at.parentElement) steps.push([...(at.parentElement?.children ?? [])].indexOf(at));
+  return {
+    path: steps.join(),
+    name: one.outerHTML.slice(0, 120),
+    isShown: isInView && getComputedStyle(shown).outlineStyle !== 'none',
+  };
+})()`;
+
 /** Checks that print shows what a choice or a fold hides on a screen, and nothing to click. */
 export async function expectPrintable(page: Page): Promise<void> {
   await page.emulateMedia({ media: 'print' });
   const hidden = await page.evaluate<string[]>(`[...document.querySelectorAll('.choice-panel, details pre')]
-    .filter((one) => one.getBoundingClientRect().height === 0).map((one) => one.outerHTML.slice(0, 100))`);
+    .filter((one) => one.getBoundingClientRect().height === 0 && one.closest('.badges') === null).map((one) => one.outerHTML.slice(0, 100))`);
   expect(hidden, page.url()).toEqual([]);
   const clickable = await page.locator('nav:visible, button:visible, .site-header:visible').count();
   expect(clickable, page.url()).toBe(0);

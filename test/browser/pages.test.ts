@@ -1,6 +1,11 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { expectNoSidewaysScrolling, expectPrintable, expectUsablePage } from './check-page.js';
+import {
+  expectKeyboardWalk,
+  expectNoSidewaysScrolling,
+  expectPrintable,
+  expectUsablePage,
+} from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
 import { SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
@@ -36,13 +41,14 @@ suite('every page in a browser', () => {
       }
     });
 
-    it('never scrolls sideways, and prints whole', async () => {
+    it('never scrolls sideways, prints whole, and needs no mouse', async () => {
       const { context, open } = await openContext(browser);
       try {
         const page = await open(site.url + path);
         await expectNoSidewaysScrolling(page);
         await page.setViewportSize(VIEWPORTS.desk);
         await expectPrintable(page);
+        await expectKeyboardWalk(page);
       } finally {
         await context.close();
       }
