@@ -51,6 +51,10 @@ describe('a round trip', () => {
     ['characters outside the Basic Multilingual Plane', 'a: "\u{1f600}"\n', 'a: "\\U0001F600"\n'],
     ['merge keys', 'a: &x {b: 1}\nc:\n  <<: *x\n', 'a: &x {b: 1}\nc:\n  !!merge <<: *x\n'],
     ['a missing line end', 'a: 1', 'a: 1\n'],
+    // go-yaml would write them so that they are read as something else.
+    ['folded text with indented lines', 'a: >\n  x\n    y\n', 'a: "x\\n  y\\n"\n'],
+    ['folded text with empty lines at its end', 'a: >+\n  x\n\n', 'a: "x\\n\\n"\n'],
+    ['text that starts with a tab', 'a: |2\n  \tx\n', 'a: "\\tx\\n"\n'],
   ])('normalizes %s', (_, text, written) => expect(roundTrip(text)).toBe(written));
 
   it('writes the first style of lists of each document', () => {

@@ -6,6 +6,9 @@ import { type AllowedStyles, allowedStyles } from './scalar-styles.js';
 import { blockHints, doubleQuoted } from './write-scalars.js';
 import { writeTag } from './write-tag.js';
 
+/** Where go-yaml folds wrongly: it would add or lose line breaks. */
+const CHANGED_BY_FOLDING = /^[\s\x85]|[\n\x85\u2028\u2029][ \t]|[\n\x85\u2028\u2029]{2}$|[\x85\u2028\u2029]/;
+
 /** Writes scalars in their style, or in one that can hold the value. */
 export class ScalarWriter extends Output {
   protected flowLevel = 0;
@@ -80,6 +83,10 @@ export class ScalarWriter extends Output {
     if (chosen === STYLE.singleQuoted && !allowed.singleQuoted) return STYLE.doubleQuoted;
     if (chosen === STYLE.literal || chosen === STYLE.folded) {
       if (!allowed.block || this.flowLevel > 0 || isKey) return STYLE.doubleQuoted;
+      // go-yaml takes a tab at the start for indentation when it reads it.
+      if (value.startsWith('\t') || (chosen === STYLE.folded && CHANGED_BY_FOLDING.test(value))) {
+        return STYLE.doubleQuoted;
+      }
     }
     return chosen;
   }
@@ -127,13 +134,9 @@ export class ScalarWriter extends Output {
     let startsBlank = true;
     let atBreak = true;
     let start = 0;
-    // go-yaml looks for the next line in the breaks at the start of the value.
-    let lead = 0;
-    while (lead < value.length && isBreak(value.charCodeAt(lead))) lead++;
-    const leadIsBlank = lead >= value.length || value[lead] === ' ' || value[lead] === '\t';
     while (start < value.length) {
       if (isBreak(value.charCodeAt(start))) {
-        if (!atBreak && !startsBlank && value[start] === '\n' && !leadIsBlank) this.putBreak();
+        if (!atBreak && !startsBlank && value[start] === '\n') this.putBreak();
         this.putBreakOf(value.charAt(start));
         atBreak = true;
         start++;

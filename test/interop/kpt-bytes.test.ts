@@ -1,0 +1,145 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { applyWrite, planWrite, readPackage, runChain, type Step } from '@krmhub/functions/fn';
+import { readResources } from '@krmhub/schema/resource-yaml';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Random } from '../../packages/catalog/src/testing/random.js';
+import { root, temporaryFolder } from '../running.js';
+import { randomResource, randomWorkload } from './kpt-resources.js';
+import { missingReason, titleWithReason } from './oci-tools.js';
+
+/** The files after a function are those that kpt writes, byte for byte. */
+
+const why = missingReason('kpt');
+const { folder, remove } = temporaryFolder();
+afterAll(remove);
+
+const COUNT = 300;
+/** Another one in each run of `KRMHUB_SEED=$RANDOM`. */
+const seed = Number(process.env.KRMHUB_SEED ?? 1);
+const REWRITE = path.join(root, 'test/interop/rewriting-function.mjs');
+
+let folders = 0;
+
+function write(files: Readonly<Record<string, string>>): string {
+  const made = path.join(folder, `p${folders++}`);
+  mkdirSync(made);
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(made, name), text);
+  return made;
+}
+
+function read(made: string): Record<string, string> {
+  const names = readdirSync(made).sort();
+  return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(made, name), 'utf8')]));
+}
+
+function byKpt(files: Readonly<Record<string, string>>, program: string): Record<string, string> {
+  const made = write(files);
+  execFileSync('kpt', ['fn', 'eval', made, '--exec', program], { stdio: 'pipe' });
+  return read(made);
+}
+
+async function byKrmhub(
+  files: Readonly<Record<string, string>>,
+  program: string,
+): Promise<Record<string, string>> {
+  const made = write(files);
+  const step: Step = {
+    name: program,
+    type: 'mutator',
+    functionConfig: 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: function-input\ndata: {}\n',
+    async run(input) {
+      const { status, stdout, stderr } = spawnSync(program, { input, maxBuffer: 2 ** 28 });
+      return { exitCode: status ?? 1, output: stdout, results: [], stderr, stderrTruncated: false } as never;
+    },
+  };
+  const pack = await readPackage(made);
+  const { resources, failed } = await runChain(pack.resources, [step]);
+  expect(failed?.error).toBeUndefined();
+  await applyWrite(pack, planWrite(pack, resources));
+  return read(made);
+}
+
+/** Generates files that a parser takes. */
+function generate(resource: (random: Random, name: string) => string): Record<string, string> {
+  const random = new Random(seed);
+  const files: Record<string, string> = {};
+  for (let index = 0; Object.keys(files).length < COUNT; index++) {
+    const text = resource(random, `r${index}`);
+    try {
+      if (readResources(text, 'a resource').length !== 1) continue;
+    } catch {
+      continue;
+    }
+    files[`f${1000 + index}.yaml`] = text;
+  }
+  return files;
+}
+
+async function compare(files: Record<string, string>, program: string): Promise<void> {
+  const expected = byKpt(files, program);
+  const written = await byKrmhub(files, program);
+  expect(Object.keys(written)).toEqual(Object.keys(expected));
+  for (const name of Object.keys(files)) {
+    if (written[name] === expected[name]) continue;
+    // kpt writes comments at the end of a resource into the next one; a package of one file has no next one.
+    const alone = { [name]: files[name]! };
+    expect(await byKrmhub(alone, program), files[name]).toEqual(byKpt(alone, program));
+  }
+}
+
+describe.skipIf(why !== undefined)(titleWithReason(`kpt, seed ${seed}`, why), () => {
+  it('writes the same bytes after a function that changes nothing', async () => {
+    await compare(generate(randomResource), '/bin/cat');
+  });
+
+  it('writes the same bytes of workloads after a function that changes nothing', async () => {
+    await compare(generate(randomWorkload), '/bin/cat');
+  });
+
+  it('writes the same bytes after a function that loses comments and order', async () => {
+    await compare(generate(randomWorkload), REWRITE);
+  });
+});
+
+const RESOURCE = 'apiVersion: v1\nkind: A\nmetadata:\n  name: a\n';
+
+/** Where krmhub deliberately differs. */
+describe.skipIf(why !== undefined)(titleWithReason('kpt', why), () => {
+  it('keeps the first of two values of a key, which krmhub rejects', async () => {
+    const files = { 'a.yaml': `${RESOURCE}data:\n  x: "1"\n  x: "2"\n` };
+    expect(byKpt(files, '/bin/cat')).toEqual({ 'a.yaml': `${RESOURCE}data:\n  x: "1"\n  x: "1"\n` });
+    await expect(byKrmhub(files, '/bin/cat')).rejects.toThrow('the key "x" occurs twice');
+  });
+
+  it('drops what is behind the end of a document, which krmhub rejects', async () => {
+    const files = { 'a.yaml': `${RESOURCE}...\nx: 1\n` };
+    expect(byKpt(files, '/bin/cat')).toEqual({ 'a.yaml': RESOURCE });
+    await expect(byKrmhub(files, '/bin/cat')).rejects.toThrow('line 6');
+  });
+
+  it('adds line breaks to folded text with indented lines, which krmhub writes in quotes', async () => {
+    const files = { 'a.yaml': `${RESOURCE}data:\n- >\n  a\n    b\n` };
+    expect(byKpt(files, '/bin/cat')).toEqual({ 'a.yaml': `${RESOURCE}data:\n- >\n  a\n\n\n    b\n` });
+    expect(await byKrmhub(files, '/bin/cat')).toEqual({ 'a.yaml': `${RESOURCE}data:\n- "a\\n  b\\n"\n` });
+  });
+
+  it('writes comments into the next resource, which krmhub leaves where they are', async () => {
+    const first = `${RESOURCE}spec:\n  x: !!str 1\n  # end\n\n  # after\n`;
+    const files = { 'a.yaml': first, 'b.yaml': RESOURCE.replace('name: a', 'name: b') };
+    const written = await byKrmhub(files, '/bin/cat');
+    expect(written['b.yaml']).toBe(files['b.yaml']);
+    expect(written['a.yaml']).toContain('# after');
+  });
+
+  it('fails if a function makes a list of a map, which krmhub takes', async () => {
+    const script = path.join(folder, 'to-list');
+    writeFileSync(script, "#!/bin/sh\nsed 's/spec: {}/spec: [1]/'\n", { mode: 0o755 });
+    const files = { 'a.yaml': `${RESOURCE}spec: {}\n`, 'b.yaml': RESOURCE.replace('name: a', 'name: b') };
+    const map = { ...files, 'a.yaml': `${RESOURCE}spec: {a: 1}\n` };
+    writeFileSync(script, "#!/bin/sh\nsed 's/spec: {a: 1}/spec: [1]/'\n", { mode: 0o755 });
+    expect(() => byKpt(map, script)).toThrow('wrong node kind');
+    expect((await byKrmhub(map, script))['a.yaml']).toBe(`${RESOURCE}spec: [1]\n`);
+  });
+});
