@@ -2,12 +2,18 @@ import type { Resolution } from '../resolve/resolution.js';
 import type { PreparedFunction } from '../run/runner.js';
 import type { Runnable } from './runnable.js';
 
+/** A function of a catalog. */
+export interface CatalogFunction extends Runnable {
+  /** Whether its functionConfig has the field `spec`; also if its schema is not known. */
+  hasSpec: boolean;
+}
+
 /** Returns a function of a catalog that is ready to run. */
 export function catalogFunction(
   resolution: Resolution,
   prepared: PreparedFunction,
   { folder, checkConfig }: { folder: string; checkConfig: NonNullable<Runnable['checkConfig']> },
-): Runnable {
+): CatalogFunction {
   const { apiVersion, kind, release } = resolution;
   const type = `${apiVersion} ${kind}`;
   const annotation = prepared.annotation();
@@ -18,6 +24,13 @@ export function catalogFunction(
       function: type,
     },
     checkConfig,
+    hasSpec: hasSpec(resolution),
     run: (input, { signal }) => prepared.run(input, { folder, ...(signal === undefined ? {} : { signal }) }),
   };
+}
+
+function hasSpec({ apiVersion, entry }: Resolution): boolean {
+  const version = entry?.versions.find(({ name }) => apiVersion.endsWith(`/${name}`));
+  const properties = version?.schema.openAPIV3Schema.properties;
+  return typeof properties !== 'object' || properties === null || Object.hasOwn(properties, 'spec');
 }

@@ -5,7 +5,7 @@ import {
   readConfigArguments,
   resourceFilter,
   type Selector,
-  specText,
+  typedConfigText,
 } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
@@ -153,7 +153,7 @@ async function findFunction(
   if (type !== undefined) {
     const named = namedType(type);
     const runnable = await functions.ofType({ ...named, catalogs: [] }, folder);
-    return { runnable, text: specText(named, given.values) };
+    return { runnable, text: typedConfigText(named, given.values, runnable) };
   }
   const text =
     config?.text() ?? (args.length === 0 ? input.functionConfig : undefined) ?? configMapText(given);

@@ -12,7 +12,7 @@ import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import type { CatalogReference, ListedKind, Resolution, Resolver } from '../resolve/resolution.js';
 import type { PreparedFunction, Runner } from '../run/runner.js';
-import { catalogFunction } from './catalog-function.js';
+import { type CatalogFunction, catalogFunction } from './catalog-function.js';
 import { checkFunctionConfig } from './config-check.js';
 import { commandLineFunction, type ExecFunction, execFunction } from './exec-function.js';
 import { imageFunction } from './image-function.js';
@@ -94,7 +94,7 @@ export class Functions {
    * A function of a catalog. It is resolved, verified, and fetched here, before the first function runs. Throws `not-found`, and
    * `untrusted` with the option that would allow it.
    */
-  async ofType({ apiVersion, kind, catalogs }: NamedType, folder: string): Promise<Runnable> {
+  async ofType({ apiVersion, kind, catalogs }: NamedType, folder: string): Promise<CatalogFunction> {
     const resolver = await this.#openResolver();
     const lock = await this.#openLock();
     const locked = catalogs.length === 0 ? (lock?.searchOrder(apiVersion, kind) ?? []) : catalogs;

@@ -10,7 +10,7 @@ import {
   readConfigArguments,
   readDeclaration,
   runOrder,
-  specText,
+  typedConfigText,
 } from '@krmhub/functions/plan';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -103,7 +103,7 @@ async function imperativeStep(
   if (type !== undefined) {
     const named = namedType(type);
     const runnable = await functions.ofType({ ...named, catalogs: [] }, folder);
-    return { ...runnable, ...more, functionConfig: specText(named, given.values) };
+    return { ...runnable, ...more, functionConfig: typedConfigText(named, given.values, runnable) };
   }
   const runnable = image === undefined ? functions.exec(exec!) : functions.image(image);
   return { ...runnable, ...more, functionConfig: configMapText(given) };

@@ -37,27 +37,31 @@ export function configMapText({ kind = 'ConfigMap', values }: ConfigArguments): 
   return configText({ apiVersion: 'v1', kind }, 'data', values);
 }
 
-/** The functionConfig of a function that is named by group, version, and kind: the values are its `spec`. */
-export function specText(
+/**
+ * The functionConfig of a function that is named by group, version, and kind. The values are its `spec`, as in the guide of 2020, or
+ * its own fields if its schema has no `spec`.
+ */
+export function typedConfigText(
   type: { apiVersion: string; kind: string },
   values: ConfigArguments['values'],
+  { hasSpec }: { hasSpec: boolean },
 ): string {
-  return configText(type, 'spec', values, true);
+  return configText(type, hasSpec ? 'spec' : undefined, values, true);
 }
 
 function configText(
   { apiVersion, kind }: { apiVersion: string; kind: string },
-  field: string,
+  field: string | undefined,
   values: Readonly<Record<string, string>>,
   isTyped = false,
 ): string {
+  const indent = field === undefined ? '' : '  ';
   const lines = Object.entries(values).map(
-    ([key, value]) => `  ${scalar(key)}: ${isTyped && isTypedScalar(value) ? value : scalar(value)}\n`,
+    ([key, value]) => `${indent}${scalar(key)}: ${isTyped && isTypedScalar(value) ? value : scalar(value)}\n`,
   );
-  return [
-    `apiVersion: ${scalar(apiVersion)}\nkind: ${scalar(kind)}\nmetadata:\n  name: function-input\n`,
-    lines.length === 0 ? `${field}: {}\n` : `${field}:\n${lines.join('')}`,
-  ].join('');
+  const head = `apiVersion: ${scalar(apiVersion)}\nkind: ${scalar(kind)}\nmetadata:\n  name: function-input\n`;
+  if (field === undefined) return `${head}${lines.join('')}`;
+  return `${head}${lines.length === 0 ? `${field}: {}\n` : `${field}:\n${lines.join('')}`}`;
 }
 
 /** A number or boolean, as YAML 1.2 and JSON have them. */

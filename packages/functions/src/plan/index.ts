@@ -1,6 +1,11 @@
 /** What to run on a package, in which order, and on what: pure, without files and processes. */
 export { splitCommandLine } from './command-line.js';
-export { type ConfigArguments, configMapText, readConfigArguments, specText } from './config-arguments.js';
+export {
+  type ConfigArguments,
+  configMapText,
+  readConfigArguments,
+  typedConfigText,
+} from './config-arguments.js';
 export {
   type Declaration,
   type DeclaredRuntime,

@@ -2,7 +2,7 @@ import type { JsonObject } from '@krmhub/schema/definition';
 import { readYaml } from '@krmhub/schema/yaml';
 import { describe, expect, it } from 'vitest';
 import { splitCommandLine } from './command-line.js';
-import { configMapText, readConfigArguments, specText } from './config-arguments.js';
+import { configMapText, readConfigArguments, typedConfigText } from './config-arguments.js';
 import { functionScope, isInScope, readDeclaration, runOrder } from './declared-functions.js';
 import { packageOf, packageTree, renderOrder } from './package-tree.js';
 import { functionResultList, resultLine, summaryLines } from './results-document.js';
@@ -62,11 +62,24 @@ describe('arguments after --', () => {
 
   it('are the spec of a function that is named by kind', () => {
     const values = { text: 'a', count: '3', on: 'true', version: '1.2.3', zip: '012' };
-    expect(parse(specText({ apiVersion: 'example.com/v1', kind: 'Set' }, values))).toEqual({
+    expect(
+      parse(typedConfigText({ apiVersion: 'example.com/v1', kind: 'Set' }, values, { hasSpec: true })),
+    ).toEqual({
       apiVersion: 'example.com/v1',
       kind: 'Set',
       metadata: { name: 'function-input' },
       spec: { text: 'a', count: 3, on: true, version: '1.2.3', zip: '012' },
+    });
+  });
+});
+
+describe('arguments of a function without spec', () => {
+  it('are its own fields', () => {
+    const type = { apiVersion: 'example.com/v1', kind: 'Set' };
+    expect(parse(typedConfigText(type, { owner: 'shop' }, { hasSpec: false }))).toEqual({
+      ...type,
+      metadata: { name: 'function-input' },
+      owner: 'shop',
     });
   });
 });
