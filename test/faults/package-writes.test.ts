@@ -144,14 +144,30 @@ it('an interrupted process leaves all files as they were, or all new', async () 
   }
 });
 
-it('processes that write at the same time leave the result of one of them', async () => {
-  const copy = copied();
-  const children = Array.from({ length: 4 }, () =>
-    spawn(process.execPath, [script, copy], { stdio: 'ignore' }),
-  );
-  await Promise.all(children.map((child) => once(child, 'exit')));
-  expect(children.map(({ exitCode }) => exitCode)).toContain(0);
-  expect(state(copy)).toBe('new');
+it('of processes that write at the same time, one succeeds', async () => {
+  for (let round = 0; round < 5; round++) {
+    const copy = copied();
+    const children = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, [script, copy, 'wait'], { stdio: ['pipe', 'pipe', 'inherit'] }),
+    );
+    await Promise.all(children.map((child) => once(child.stdout, 'data')));
+    let printed = '';
+    for (const child of children) {
+      child.stdout.on('data', (text) => {
+        printed += text;
+      });
+      child.stdin.write('write\n');
+    }
+    await Promise.all(children.map((child) => once(child, 'close')));
+    expect(
+      printed
+        .replaceAll(/failed: conflict: .*/g, 'conflict')
+        .trim()
+        .split('\n')
+        .sort(),
+    ).toEqual([...Array.from({ length: 3 }, () => 'conflict'), 'written']);
+    expect(state(copy)).toBe('new');
+  }
 });
 
 const mounts = canMount(folder);
