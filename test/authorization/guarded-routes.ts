@@ -104,6 +104,20 @@ spec: {sources: [{name: ours, functions: {}}]}
     needs: 'admin',
     ofGroup: false,
   },
+  deleteCatalog: {
+    method: 'POST',
+    target: () => fillPath('deleteCatalog', { name: 'deleted' }),
+    body: (count) => JSON.stringify({ reason: `reason ${count}` }),
+    type: 'application/json',
+    needs: 'admin',
+    ofGroup: false,
+  },
+  restoreCatalog: {
+    method: 'POST',
+    target: () => fillPath('restoreCatalog', { name: 'deleted' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
   cut: {
     method: 'POST',
     target: () => fillPath('cut', { name: 'default' }),

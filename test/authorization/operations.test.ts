@@ -74,6 +74,12 @@ spec: {sources: [{name: elsewhere, catalog: {url: 'file:elsewhere.yaml'}}]}
   // A snapshot can be built before the source was synced.
   await respondsWith200('GET', fillPath('sourceCopy', { name: 'collected', source: 'elsewhere' }));
   await respondsWith200('POST', fillPath('cut', { name: 'collected' }));
+  const deleted = await fetch(registry.url + fillPath('catalog', { name: 'deleted' }), {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${root_}`, 'Content-Type': 'application/yaml' },
+    body: GUARDED_ROUTES.applyCatalog!.body!(0).replace('platform-0', 'deleted'),
+  });
+  expect(deleted.status).toBe(201);
 }
 
 beforeAll(async () => {

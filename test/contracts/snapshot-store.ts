@@ -81,6 +81,69 @@ export function catalogContract(store: () => RegistryStore): void {
       ({ kind, entry }) => `${kind} ${entry && texts.get(entry)}`,
     );
 
+  describe('deleted catalogs', () => {
+    const deletion = { at: AT, by: 'admin', reason: 'merged', restorableUntil: '2031-01-01T00:00:00.000Z' };
+    const event = { type: 'catalog.deleted' as const, at: AT, by: 'admin', catalog: 'platform' };
+    const remove = (name = 'platform') => store().deleteCatalog({ name, deletion, event });
+    const restore = (name = 'platform') =>
+      store().restoreCatalog({ name, at: AT, event: { ...event, type: 'catalog.restored' } });
+
+    it('are excluded with everything that names them, and come back whole', async () => {
+      await apply('another', 'kept');
+      await store().applyRecipe({
+        name: 'platform',
+        recipe: 'first',
+        sources: [{ source: 'theirs', url: 'https://example.com/catalog.yaml' }],
+        expectedRecipe: undefined,
+        at: AT,
+        by: 'admin',
+        event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: 'platform' },
+      });
+      await cut('platform', [place('A', 'one')], 'x');
+      const before = await store().catalog('platform');
+      expect(await store().catalogsContaining('example.com', 'A')).toEqual(['platform']);
+      expect(await remove()).toMatchObject({ type: 'catalog.deleted', sequence: 4 });
+
+      expect(await store().catalog('platform')).toBeUndefined();
+      expect((await store().catalogs()).map(({ name }) => name)).toEqual(['another']);
+      expect(await store().deletedCatalog('platform')).toEqual({ name: 'platform', ...deletion });
+      expect(await store().deletedCatalogs()).toEqual([{ name: 'platform', ...deletion }]);
+      expect(await store().deletedCatalog('another')).toBeUndefined();
+      expect(await store().catalogsContaining('example.com', 'A')).toEqual([]);
+      expect([await store().sources(), await store().sources('platform')]).toEqual([[], []]);
+      expect(await store().source('platform', 'theirs')).toBeUndefined();
+      await expect(apply('platform', 'second')).rejects.toThrow(RevisionConflict);
+      await expect(apply('platform', 'second', 'first')).rejects.toThrow(RevisionConflict);
+      await expect(cut('platform', [place('A', 'two')], 'y')).rejects.toMatchObject({ code: 'not-found' });
+      expect(await kindsAt('platform', 1)).toEqual(['A one']);
+
+      expect(await restore()).toMatchObject({ type: 'catalog.restored', sequence: 5 });
+      expect(await store().catalog('platform')).toEqual({ ...before, throughEvent: 0 });
+      expect(await store().deletedCatalogs()).toEqual([]);
+      expect(await store().catalogsContaining('example.com', 'A')).toEqual(['platform']);
+      expect(await store().source('platform', 'theirs')).toMatchObject({ nextAt: AT });
+    });
+
+    it('are deleted and restored once', async () => {
+      await expect(remove()).rejects.toThrow(RevisionConflict);
+      await apply('platform', 'first');
+      await expect(restore()).rejects.toThrow(RevisionConflict);
+      await remove();
+      await expect(remove()).rejects.toThrow(RevisionConflict);
+      await restore();
+      await expect(restore()).rejects.toThrow(RevisionConflict);
+      expect(await store().lastEvent()).toBe(3);
+    });
+
+    it('reject a build that was planned before', async () => {
+      await apply('platform', 'first');
+      const planned = { expectedThroughEvent: 0, throughEvent: await store().lastEvent() };
+      await remove();
+      await restore();
+      await expect(cut('platform', [place('A', 'one')], 'x', planned)).rejects.toThrow(RevisionConflict);
+    });
+  });
+
   describe('catalogs', () => {
     it('store a recipe, which is replaced only by a client that has seen it', async () => {
       expect(await store().catalogs()).toEqual([]);

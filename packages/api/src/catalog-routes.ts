@@ -2,7 +2,15 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { ProfileReport, Snapshot, SnapshotReport } from './document-model.js';
 import { CatalogInputs, CatalogInputsEntry } from './export-model.js';
 import { CatalogFunction } from './function-model.js';
-import { ApplyResult, CatalogDetail, CatalogList, SnapshotList } from './model.js';
+import {
+  ApplyResult,
+  CatalogDetail,
+  CatalogList,
+  CatalogTombstone,
+  ReasonRequest,
+  RestoreResult,
+  SnapshotList,
+} from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
@@ -34,7 +42,7 @@ const catalogRendition = <Params extends z.ZodObject, Query extends z.ZodObject>
         ? errorResponses('invalid-request', 'not-found', 'gone')
         : name === 'snapshotCatalogYaml'
           ? errorResponses('invalid-request', 'not-found', 'gone', 'unavailable')
-          : errorResponses('invalid-request', 'not-found', 'unavailable')),
+          : errorResponses('invalid-request', 'not-found', 'gone', 'unavailable')),
     },
   });
 
@@ -55,7 +63,10 @@ export const CATALOG_ROUTES = {
     tags: ['catalogs'],
     summary: 'Get a catalog and its recipe',
     request: { params: catalogParameters },
-    responses: { 200: json('The catalog', CatalogDetail), ...errorResponses('invalid-request', 'not-found') },
+    responses: {
+      200: json('The catalog', CatalogDetail),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
+    },
   }),
   applyCatalog: createRoute({
     method: 'put',
@@ -90,6 +101,42 @@ export const CATALOG_ROUTES = {
       ),
     },
   }),
+  deleteCatalog: createRoute({
+    method: 'post',
+    path: PATHS.deleteCatalog,
+    operationId: 'deleteCatalog',
+    tags: ['catalogs'],
+    summary: 'Delete a catalog. Its name stays reserved, and it can be restored for a period',
+    ...bearer,
+    request: {
+      params: catalogParameters,
+      body: { required: true, content: { 'application/json': { schema: ReasonRequest } } },
+    },
+    responses: {
+      200: json('The tombstone', CatalogTombstone),
+      ...errorResponses(
+        'invalid-request',
+        'unauthorized',
+        'forbidden',
+        'not-found',
+        'conflict',
+        'unavailable',
+      ),
+    },
+  }),
+  restoreCatalog: createRoute({
+    method: 'post',
+    path: PATHS.restoreCatalog,
+    operationId: 'restoreCatalog',
+    tags: ['catalogs'],
+    summary: 'Restore a deleted catalog',
+    ...bearer,
+    request: { params: catalogParameters },
+    responses: {
+      200: json('The catalog', RestoreResult),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
+    },
+  }),
   cut: createRoute({
     method: 'post',
     path: PATHS.cut,
@@ -100,7 +147,7 @@ export const CATALOG_ROUTES = {
     request: { params: catalogParameters },
     responses: {
       200: json('The catalog with its newest snapshot', CatalogDetail),
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
     },
   }),
   catalogInputs: createRoute({
@@ -116,7 +163,7 @@ export const CATALOG_ROUTES = {
         description: 'The first line is a CatalogInputs. Each further line is a CatalogInputsEntry',
         content: { 'application/x-ndjson': { schema: z.union([CatalogInputs, CatalogInputsEntry]) } },
       },
-      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
     },
   }),
   catalogYaml: catalogRendition(
@@ -144,7 +191,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: text('A catalog with one function', 'application/yaml'),
       ...notModified,
-      ...errorResponses('invalid-request', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'not-found', 'gone', 'unavailable'),
     },
   }),
   catalogFunction: createRoute({
@@ -157,7 +204,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('The entry', CatalogFunction),
       ...notModified,
-      ...errorResponses('invalid-request', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'not-found', 'gone', 'unavailable'),
     },
   }),
   snapshots: createRoute({
@@ -169,7 +216,7 @@ export const CATALOG_ROUTES = {
     request: { params: catalogParameters, query: parameters.SnapshotParameters },
     responses: {
       200: json('Snapshots, newest first', SnapshotList),
-      ...errorResponses('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   snapshotCatalogYaml: catalogRendition(
@@ -194,7 +241,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('A Snapshot document', Snapshot),
       ...notModified,
-      ...errorResponses('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   snapshotBundle: createRoute({
@@ -222,7 +269,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
       ...notModified,
-      ...errorResponses('invalid-request', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'not-found', 'gone', 'unavailable'),
     },
   }),
   snapshotReport: createRoute({
@@ -235,7 +282,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('A SnapshotReport document', SnapshotReport),
       ...notModified,
-      ...errorResponses('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   snapshotProfile: createRoute({

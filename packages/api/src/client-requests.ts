@@ -32,6 +32,19 @@ export interface PublishRequest {
   wait?: boolean;
 }
 
+/** Returns the form of a release with a README or bundles. */
+export function publishForm({ definition, mediaType, readme, bundles = [] }: PublishRequest): FormData {
+  const body = new FormData();
+  body.append('definition', new Blob([new Uint8Array(definition)], { type: mediaType }), 'definition');
+  if (readme !== undefined) {
+    body.append('readme', new Blob([new Uint8Array(readme)], { type: 'text/markdown' }), 'README.md');
+  }
+  for (const bundle of bundles) {
+    body.append('bundle', new Blob([new Uint8Array(bundle)], { type: 'application/json' }), 'bundle.json');
+  }
+  return body;
+}
+
 export interface Document {
   bytes: Uint8Array;
   /** From the ETag; absent if the response has none. */

@@ -1,6 +1,12 @@
 import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import type { CatalogRequest, Document, PublishRequest, SearchRequest } from './client-requests.js';
+import {
+  type CatalogRequest,
+  type Document,
+  type PublishRequest,
+  publishForm,
+  type SearchRequest,
+} from './client-requests.js';
 import { etagDigest } from './etag-digest.js';
 import { RESPONSES } from './generated/response-schemas.js';
 import type {
@@ -8,6 +14,7 @@ import type {
   BundleList,
   CatalogDetail,
   CatalogList,
+  CatalogTombstone,
   CreatedToken,
   CreateTokenRequest,
   DeprecateRequest,
@@ -18,6 +25,7 @@ import type {
   PublishResult,
   RegistryKeyList,
   Release,
+  RestoreResult,
   RevocationPage,
   SearchResult,
   SnapshotList,
@@ -73,10 +81,8 @@ export class RegistryClient {
   }
 
   definition(group: string, kind: string, release: string): Promise<Document> {
-    return this.#document(
-      fillPath('definition', { group, kind, release }),
-      DOCUMENT_LIMITS.maxDefinitionBytes,
-    );
+    const path = fillPath('definition', { group, kind, release });
+    return this.#document(path, DOCUMENT_LIMITS.maxDefinitionBytes);
   }
 
   readme(group: string, kind: string, release: string): Promise<Document> {
@@ -91,23 +97,9 @@ export class RegistryClient {
       wait: flag(request.wait),
     };
     const path = fillPath('release', { group, kind, release });
-    if (readme === undefined && bundles.length === 0) {
-      return this.#json('publish', path, {
-        method: 'PUT',
-        query,
-        body: definition,
-        contentType: mediaType,
-      });
-    }
-    const body = new FormData();
-    body.append('definition', new Blob([new Uint8Array(definition)], { type: mediaType }), 'definition');
-    if (readme !== undefined) {
-      body.append('readme', new Blob([new Uint8Array(readme)], { type: 'text/markdown' }), 'README.md');
-    }
-    for (const bundle of bundles) {
-      body.append('bundle', new Blob([new Uint8Array(bundle)], { type: 'application/json' }), 'bundle.json');
-    }
-    return this.#json('publish', path, { method: 'PUT', query, body });
+    const isPlain = readme === undefined && bundles.length === 0;
+    const body = isPlain ? { body: definition, contentType: mediaType } : { body: publishForm(request) };
+    return this.#json('publish', path, { method: 'PUT', query, ...body });
   }
 
   /** Signatures and attestations of a release, with the verdict of the registry. */
@@ -207,6 +199,14 @@ export class RegistryClient {
       body: recipe,
       contentType: 'application/yaml',
     });
+  }
+
+  deleteCatalog(name: string, reason: string): Promise<CatalogTombstone> {
+    return this.#post('deleteCatalog', fillPath('deleteCatalog', { name }), { reason });
+  }
+
+  restoreCatalog(name: string): Promise<RestoreResult> {
+    return this.#json('restoreCatalog', fillPath('restoreCatalog', { name }), { method: 'POST' });
   }
 
   /** Builds a snapshot of a catalog and waits for it. */

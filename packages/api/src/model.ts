@@ -96,6 +96,8 @@ export const EVENT_TYPES = [
   'catalog.applied',
   'catalog.cut',
   'catalog.withdrawn',
+  'catalog.deleted',
+  'catalog.restored',
   'policy.applied',
   'source.changed',
   'source.failing',
@@ -154,7 +156,23 @@ export const CatalogDetail = z
   })
   .openapi('Catalog');
 
-export const CatalogList = z.object({ catalogs: z.array(CatalogDetail) }).openapi('CatalogList');
+export const CatalogTombstone = z
+  .object({
+    name: z.string(),
+    at: Time,
+    by: z.string(),
+    reason: z.string(),
+    restorableUntil: Time.openapi({ description: 'Until then, an administrator can restore the catalog' }),
+  })
+  .openapi('CatalogTombstone', { description: 'A deleted catalog. Its name stays reserved' });
+
+export const CatalogList = z
+  .object({ catalogs: z.array(CatalogDetail), deleted: z.array(CatalogTombstone).optional() })
+  .openapi('CatalogList', { description: '`deleted` is absent if no catalog is deleted' });
+
+export const RestoreResult = z
+  .object({ outcome: z.enum(['restored', 'unchanged']), catalog: CatalogDetail })
+  .openapi('RestoreResult');
 export const SnapshotList = z
   .object({ catalog: z.string(), snapshots: z.array(SnapshotSummary) })
   .openapi('SnapshotList', { description: 'Newest first' });
@@ -287,6 +305,8 @@ export type Event = z.infer<typeof Event>;
 export type EventPage = z.infer<typeof EventPage>;
 export type SnapshotSummary = z.infer<typeof SnapshotSummary>;
 export type CatalogDetail = z.infer<typeof CatalogDetail>;
+export type CatalogTombstone = z.infer<typeof CatalogTombstone>;
+export type RestoreResult = z.infer<typeof RestoreResult>;
 export type CatalogList = z.infer<typeof CatalogList>;
 export type SnapshotList = z.infer<typeof SnapshotList>;
 export type ApplyResult = z.infer<typeof ApplyResult>;

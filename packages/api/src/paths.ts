@@ -22,6 +22,8 @@ export const PATHS = {
   policies: '/api/v1/policies',
   catalogs: '/api/v1/catalogs',
   catalog: '/api/v1/catalogs/{name}',
+  deleteCatalog: '/api/v1/catalogs/{name}/delete',
+  restoreCatalog: '/api/v1/catalogs/{name}/restore',
   cut: '/api/v1/catalogs/{name}/cut',
   catalogInputs: '/api/v1/catalogs/{name}/inputs',
   catalogReport: '/api/v1/catalogs/{name}/report',

@@ -1,5 +1,6 @@
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, printTable } from '../io/print.js';
+import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
+import { escapeControls } from '../io/text.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
 
@@ -36,6 +37,14 @@ export async function listCatalogs(io: Io, options: ListOptions): Promise<void> 
           : [name, String(newest.serial), String(newest.functions), newest.createdAt, newest.digest],
     });
   });
+  for (const { name, at, reason, restorableUntil } of list.deleted ?? []) {
+    await printLine(
+      io,
+      escapeControls(
+        `deleted at ${at}: ${name}: ${reason}; krmhub catalog restore works until ${restorableUntil}`,
+      ),
+    );
+  }
 }
 
 export async function listSnapshots(

@@ -262,3 +262,43 @@ it('cannot be used to inject terminal escapes', async () => {
   expect(shown).toContain('owned');
   expect(shown).not.toMatch(/[\u0007\u001b]/);
 });
+
+it('deletes a catalog after it asks, and restores it', async () => {
+  await writeFile(path.join(folder, 'short.yaml'), recipe('short-lived'));
+  expect((await run(['apply', 'short.yaml'])).exitCode).toBe(0);
+  const args = ['delete', 'short-lived', '--reason', 'merged'];
+  const unattended = await run(args);
+  expect([unattended.exitCode, unattended.err()]).toEqual([2, expect.stringContaining('--yes')]);
+  const declined = await run(args, { tty: true, stdin: 'n\n' });
+  expect(declined.exitCode).toBe(2);
+  expect(declined.err()).toMatch(
+    /would delete catalog short-lived: 1 function, snapshot 1, 0 upstream sources[\s\S]+\[y\/N\]/,
+  );
+  expect((await run(['show', 'short-lived'])).exitCode).toBe(0);
+  const deleted = await run(args, { tty: true, stdin: 'y\n' });
+  expect([deleted.exitCode, deleted.err()]).toEqual([
+    0,
+    expect.stringMatching(
+      /deleted catalog short-lived; until \S+Z, undo it: krmhub catalog restore short-lived/,
+    ),
+  ]);
+  const shown = await run(['show', 'short-lived']);
+  expect([shown.exitCode, shown.err()]).toEqual([
+    3,
+    expect.stringMatching(/was deleted at .*Z by .*: merged/),
+  ]);
+  expect((await run(['list'])).err()).toMatch(
+    /deleted at \S+: short-lived: merged; krmhub catalog restore works/,
+  );
+  const again = await run(['apply', 'short.yaml']);
+  expect([again.exitCode, again.err()]).toEqual([
+    3,
+    expect.stringContaining('krmhub catalog restore short-lived'),
+  ]);
+  expect((await run(['restore', 'short-lived'])).err()).toContain('/catalogs/short-lived/catalog.yaml');
+  expect((await run(['restore', 'short-lived'])).err()).toContain('is not deleted');
+  expect((await run(['show', 'short-lived'])).exitCode).toBe(0);
+  const refused = await run(['delete', 'default', '--reason', 'x', '--yes']);
+  expect([refused.exitCode, refused.err()]).toEqual([1, expect.stringContaining('built-in')]);
+  expect((await run(['restore', 'never'])).exitCode).toBe(3);
+});

@@ -2,12 +2,14 @@ import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import { registerCatalogApply } from './catalog/apply.js';
 import { registerCatalogBuild } from './catalog/build.js';
+import { registerCatalogDelete } from './catalog/delete.js';
 import { registerCatalogDiff } from './catalog/diff.js';
 import { registerCatalogHistory } from './catalog/history.js';
 import { registerCatalogInputs } from './catalog/inputs.js';
 import { registerCatalogList } from './catalog/list.js';
 import { registerCatalogPull } from './catalog/pull.js';
 import { registerCatalogReport } from './catalog/report.js';
+import { registerCatalogRestore } from './catalog/restore.js';
 import { registerCatalogShow } from './catalog/show.js';
 import { registerCatalogVerify } from './catalog/verify.js';
 
@@ -38,4 +40,6 @@ Examples:
   registerCatalogPull(catalog, io);
   registerCatalogInputs(catalog, io);
   registerCatalogVerify(catalog, io);
+  registerCatalogDelete(catalog, io);
+  registerCatalogRestore(catalog, io);
 }

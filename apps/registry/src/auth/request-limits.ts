@@ -31,6 +31,8 @@ export const RATE_LIMIT_CLASSES = {
   catalogs: 'read',
   catalog: 'read',
   applyCatalog: 'write',
+  deleteCatalog: 'write',
+  restoreCatalog: 'write',
   cut: 'write',
   catalogInputs: 'read',
   catalogReport: 'read',

@@ -6,7 +6,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { CatalogBuilder } from './catalog-builder.js';
 
 export interface StoreRecipeDeps {
-  store: Pick<SnapshotStore, 'catalog' | 'applyRecipe'>;
+  store: Pick<SnapshotStore, 'catalog' | 'deletedCatalog' | 'applyRecipe'>;
   clock: () => Date;
 }
 
@@ -86,7 +86,7 @@ export async function applyRecipe(
   return outcome;
 }
 
-/** Rejects with RecipeChanged, and with `unavailable` after too many concurrent updates. */
+/** Rejects with RecipeChanged, with `conflict` for a deleted catalog, and with `unavailable` after too many concurrent updates. */
 export async function storeRecipe(
   { store, clock }: StoreRecipeDeps,
   { text, recipe: { name, sources: all } }: SubmittedRecipe,
@@ -95,6 +95,13 @@ export async function storeRecipe(
   const sources = upstreamSources({ sources: all });
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.catalog(name);
+    const deleted = current === undefined ? await store.deletedCatalog(name) : undefined;
+    if (deleted !== undefined) {
+      const { at, by, reason } = deleted;
+      throw new KrmhubError('conflict', `catalog ${name} was deleted at ${at} by ${by}: ${reason}`, {
+        hint: `Its name stays reserved. Restore it with \`krmhub catalog restore ${name}\`, or use another name.`,
+      });
+    }
     if (current?.recipe === text) return 'unchanged';
     if (expected !== undefined && expected !== recipeState(current)) throw new RecipeChanged(name);
     const at = clock().toISOString();

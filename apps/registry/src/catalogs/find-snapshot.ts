@@ -4,7 +4,7 @@ import { findCatalog, takenDownError } from '../store/find-record.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
 
 export interface SnapshotFinderDeps {
-  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'snapshot'>;
+  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog' | 'snapshot'>;
   newestSnapshots: Pick<NewestSnapshots, 'get'>;
 }
 

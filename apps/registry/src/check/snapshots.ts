@@ -26,7 +26,9 @@ export const checkEntries: Check = async function* ({ client, progress }) {
 /** Checks that snapshots of a catalog follow each other, and that each can be regenerated with its digests. */
 export const checkSnapshots: Check = async function* (input) {
   yield* brokenEntryRanges(input);
-  for (const { name } of await input.store.catalogs()) {
+  // A deleted catalog can be restored.
+  const names = [...(await input.store.catalogs()), ...(await input.store.deletedCatalogs())];
+  for (const { name } of names) {
     const snapshots = (await input.store.snapshots(name, Number.MAX_SAFE_INTEGER)).reverse();
     for (const [index, snapshot] of snapshots.entries()) {
       const subject = `snapshot ${name} ${snapshot.serial}`;

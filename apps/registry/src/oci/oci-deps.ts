@@ -15,7 +15,9 @@ export type OciRegistryDeps = PublishDeps &
   AttachDeps &
   StoredBlobDeps &
   Authority & {
-    store: ManifestStore & Pick<FunctionStore, 'function' | 'takedowns'> & Pick<SnapshotStore, 'snapshot'>;
+    store: ManifestStore &
+      Pick<FunctionStore, 'function' | 'takedowns'> &
+      Pick<SnapshotStore, 'snapshot' | 'deletedCatalog'>;
     uploads: Uploads;
     collector: Pick<Collector, 'removeSoon'>;
     /** Serializes the changes of a function. */

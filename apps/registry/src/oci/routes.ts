@@ -36,6 +36,7 @@ import { deleteManifest, listReferrers, listRepositories, listTags, manifestResp
 import type { OciDeps, OciRegistryDeps } from './oci-deps.js';
 import { cancelUpload, continueUpload, finishUpload, startUpload, uploadStatus } from './push-blob.js';
 import { putManifest } from './push-manifest.js';
+import { refuseDeletedCatalog } from './taken-down.js';
 import { OCI_TEMPLATES } from './templates.js';
 
 /** The start of an upload counts all its steps. */
@@ -119,6 +120,7 @@ async function serve(c: RegistryContext, deps: OciDeps): Promise<Response> {
 
 async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Promise<Response> {
   const { method } = c.req;
+  if ('repository' in route) await refuseDeletedCatalog(deps, route.repository);
   switch (route.what) {
     case 'base':
       await deps.access.checkCredentials(c);

@@ -33,6 +33,17 @@ export async function goneOrNotFound(
   return new OciError(code, message);
 }
 
+/** Rejects with an OciError (410) for the repository of a deleted catalog. */
+export async function refuseDeletedCatalog(
+  { store }: { store: Pick<SnapshotStore, 'deletedCatalog'> },
+  repository: string,
+): Promise<void> {
+  const kind = repositoryKind(repository);
+  const deleted = kind.of === 'catalog' ? await store.deletedCatalog(kind.catalog) : undefined;
+  if (deleted === undefined) return;
+  throw taken('NAME_UNKNOWN', `catalog ${deleted.name} was deleted`, deleted.reason);
+}
+
 function taken(code: OciErrorCode, what: string, reason: string): OciError {
   return new OciError(code, `${what}: ${reason}`, { status: 410 });
 }

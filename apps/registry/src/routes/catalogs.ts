@@ -1,7 +1,7 @@
-import type { ApplyResult, CatalogList } from '@krmhub/api/model';
+import { type ApplyResult, type CatalogList, ReasonRequest, type RestoreResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
+import type { EventStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../auth/authorize.js';
@@ -15,22 +15,27 @@ import {
   storeRecipe,
 } from '../catalogs/apply-recipe.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { DeleteCatalogDeps } from '../catalogs/delete-catalog.js';
+import { deleteCatalog, restoreCatalog } from '../catalogs/delete-catalog.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { catalogDetail } from '../http/presentation.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
-import { readYamlBody } from '../http/request-body.js';
+import { readJsonBody, readYamlBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
 import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 
 type CatalogDeps = Authority &
-  ApplyRecipeDeps & {
-    store: Pick<SnapshotStore, 'catalogs' | 'catalog'> & Pick<SourceStore, 'sources'>;
+  ApplyRecipeDeps &
+  DeleteCatalogDeps & {
+    store: Pick<SnapshotStore, 'catalogs' | 'catalog' | 'deletedCatalogs'> &
+      Pick<SourceStore, 'sources'> &
+      Pick<EventStore, 'lastEvent'>;
     refresher: Pick<CatalogRefresher, 'waitFor'>;
-    snapshotBuilder: Pick<CatalogBuilder, 'buildNow'>;
+    snapshotBuilder: Pick<CatalogBuilder, 'buildNow' | 'wake' | 'waitFor' | 'pause' | 'resume'>;
     config: PublicAddress;
   };
 
@@ -38,7 +43,11 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
   const { store, snapshotBuilder: builder } = deps;
 
   serveRoute(app, ROUTES.catalogs, async (c) => {
-    const result: CatalogList = { catalogs: (await store.catalogs()).map(catalogDetail) };
+    const deleted = await store.deletedCatalogs();
+    const result: CatalogList = {
+      catalogs: (await store.catalogs()).map(catalogDetail),
+      ...(deleted.length === 0 ? {} : { deleted }),
+    };
     return c.json(result);
   });
 
@@ -62,6 +71,26 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     };
     if (outcome !== 'created') return c.json(result);
     return c.json(result, 201, { Location: publicAddress(deps.config, fillPath('catalog', { name })) });
+  });
+
+  serveRoute(app, ROUTES.deleteCatalog, async (c, { params: { name } }) => {
+    const { name: by } = await authorize(c, deps, 'admin');
+    const { reason } = await readJsonBody(c, ReasonRequest);
+    const tombstone = await deleteCatalog(deps, name, { reason, by });
+    // Search excludes its entries after this pass.
+    builder.wake();
+    await builder.waitFor(await store.lastEvent());
+    return c.json(tombstone);
+  });
+
+  serveRoute(app, ROUTES.restoreCatalog, async (c, { params: { name } }) => {
+    const { name: by } = await authorize(c, deps, 'admin');
+    const outcome = await restoreCatalog(deps, name, { by });
+    deps.refresher.wake();
+    builder.wake();
+    await builder.waitFor(await store.lastEvent());
+    const result: RestoreResult = { outcome, catalog: catalogDetail(await findCatalog(store, name)) };
+    return c.json(result);
   });
 
   serveRoute(app, ROUTES.cut, async (c, { params: { name } }) => {

@@ -24,6 +24,7 @@ const DEFAULTS = {
   repositoryMebibytes: 0,
   untaggedDays: 0,
   snapshotValidDays: 30,
+  catalogRestoreDays: 30,
   sourceAddresses: [],
   logLevel: 'info',
 };
@@ -122,6 +123,8 @@ describe('readConfig', () => {
   it('reads the validity of snapshot signatures', () => {
     expect(readConfig({}).snapshotValidDays).toBe(30);
     expect(readConfig({ KRMHUB_SNAPSHOT_VALID_DAYS: '3650' }).snapshotValidDays).toBe(3_650);
+    expect(readConfig({ KRMHUB_CATALOG_RESTORE_DAYS: '0' }).catalogRestoreDays).toBe(0);
+    expect(() => readConfig({ KRMHUB_CATALOG_RESTORE_DAYS: '-1' })).toThrow(/days from 0 to 3650/);
     for (const days of ['0', '3651', '-1', '1.5', 'x']) {
       expect(problemsOf({ KRMHUB_SNAPSHOT_VALID_DAYS: days })).toContain(
         `KRMHUB_SNAPSHOT_VALID_DAYS: "${days}"`,

@@ -1,6 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
 import { invalidRanges } from '@krmhub/sources';
+import { DEFAULT_RESTORE_DAYS } from '../catalogs/delete-catalog.js';
 import { readTrustedProxies } from '../http/client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from '../http/public-address.js';
 import { LOG_LEVELS, type LogLevel } from '../log.js';
@@ -29,6 +30,8 @@ export interface Config {
   trustedRoot?: string;
   /** Validity of a snapshot signature. */
   snapshotValidDays: number;
+  /** How long a deleted catalog can be restored. */
+  catalogRestoreDays: number;
   /** Addresses and CIDR ranges, beyond public ones, from which recipes may fetch catalogs. */
   sourceAddresses: readonly string[];
   /** Folder of `file:` sources; absent if they are refused. */
@@ -123,6 +126,12 @@ export const SETTINGS = {
     unit: 'days, 1 to 3650',
     default: '30',
     why: 'Validity of a snapshot signature, which states that the snapshot is the newest of its catalog. The registry renews it after half of this time. When it expires, clients reject old copies and registries that were down for too long.',
+  },
+  catalogRestoreDays: {
+    name: 'KRMHUB_CATALOG_RESTORE_DAYS',
+    unit: 'days after the deletion, 0 to 3650',
+    default: String(DEFAULT_RESTORE_DAYS),
+    why: 'How long an administrator can restore a deleted catalog. A later change of this setting applies only to later deletions. The name stays reserved.',
   },
   sourceAddresses: {
     name: 'KRMHUB_SOURCE_ADDRESSES',
@@ -255,6 +264,10 @@ export function readConfig(
   if (!/^\d{1,4}$/.test(validDays.value) || !isBetween(Number(validDays.value), 1, 3_650)) {
     problems.push(`${validDays.from}: "${validDays.value}" is not a number of days from 1 to 3650`);
   }
+  const restoreDays = text('catalogRestoreDays');
+  if (!/^\d{1,4}$/.test(restoreDays.value) || !isBetween(Number(restoreDays.value), 0, 3_650)) {
+    problems.push(`${restoreDays.from}: "${restoreDays.value}" is not a number of days from 0 to 3650`);
+  }
   const limits = {
     requestsPerMinute: count('requestsPerMinute'),
     writesPerMinute: count('writesPerMinute'),
@@ -277,6 +290,7 @@ export function readConfig(
     trustedProxies,
     sourceAddresses,
     snapshotValidDays: Number(validDays.value),
+    catalogRestoreDays: Number(restoreDays.value),
     ...limits,
     ...(trustedRoot === undefined ? {} : { trustedRoot: trustedRoot.value }),
     ...(sourceFolder === undefined ? {} : { sourceFolder: sourceFolder.value }),

@@ -1,5 +1,6 @@
 import {
   type CatalogRecord,
+  type CatalogTombstone,
   describeTombstone,
   displayedRelease,
   type FunctionRecord,
@@ -123,21 +124,36 @@ export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
   });
 }
 
-/** Returns a catalog. Rejects with `not-found`. */
-export async function findCatalog(
-  store: Pick<SnapshotStore, 'catalog' | 'catalogs'>,
-  name: string,
-): Promise<CatalogRecord> {
+/** What looks up a catalog. */
+export type CatalogLookup = Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog'>;
+
+/** Returns a catalog. Rejects with `not-found`, and with `gone` for a deleted one. */
+export async function findCatalog(store: CatalogLookup, name: string): Promise<CatalogRecord> {
   const catalog = await store.catalog(name);
   if (catalog !== undefined) return catalog;
+  const deleted = await store.deletedCatalog(name);
+  if (deleted !== undefined) throw deletedError(deleted);
   throw new KrmhubError('not-found', `catalog ${name} not found`, {
     hint: namesHint(name, await store.catalogs(), 'List the catalogs with `krmhub catalog list`.'),
   });
 }
 
+/** Returns the error for a request for a deleted catalog. `now` says whether it can still be restored. */
+export function deletedError(
+  { name, at, by, reason, restorableUntil }: CatalogTombstone,
+  now = '',
+): KrmhubError {
+  return new KrmhubError('gone', `catalog ${name} was deleted at ${at} by ${by}: ${reason}`, {
+    hint:
+      now < restorableUntil
+        ? `Until ${restorableUntil}, an administrator can restore it: krmhub catalog restore ${name}`
+        : `It could be restored until ${restorableUntil}. Use another catalog.`,
+  });
+}
+
 /** Returns an upstream source of a catalog's recipe. Rejects with `not-found`. */
 export async function findSource(
-  store: Pick<SnapshotStore, 'catalog' | 'catalogs'> & Pick<SourceStore, 'source' | 'sources'>,
+  store: CatalogLookup & Pick<SourceStore, 'source' | 'sources'>,
   { name, source }: { name: string; source: string },
 ): Promise<SourceRecord> {
   await findCatalog(store, name);

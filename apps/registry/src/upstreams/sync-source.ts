@@ -6,7 +6,7 @@ import { findSource } from '../store/find-record.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
 export interface SyncSourceDeps {
-  store: Pick<SnapshotStore, 'catalog' | 'catalogs'> &
+  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog'> &
     Pick<SourceStore, 'source' | 'sources'> &
     Pick<EventStore, 'lastEvent'>;
   refresher: Pick<CatalogRefresher, 'refreshNow'>;

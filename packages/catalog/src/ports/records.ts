@@ -180,6 +180,8 @@ export type EventType =
   | 'catalog.applied'
   | 'catalog.cut'
   | 'catalog.withdrawn'
+  | 'catalog.deleted'
+  | 'catalog.restored'
   | 'policy.applied'
   | 'source.changed'
   | 'source.failing'
@@ -291,6 +293,17 @@ export interface CatalogRecord {
    */
   clock: Time;
   newest?: SnapshotRecord;
+}
+
+/** Who deleted a catalog, when, and why. */
+export interface CatalogDeletion extends LifecycleRecord {
+  /** Until then, the catalog can be restored. */
+  restorableUntil: Time;
+}
+
+/** What remains visible of a deleted catalog. Its name stays reserved. */
+export interface CatalogTombstone extends CatalogDeletion {
+  name: string;
 }
 
 export interface SnapshotRecord {

@@ -1,8 +1,10 @@
 import type { Digest, FunctionName } from '@krmhub/schema';
 import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
 import type {
+  CatalogDeletion,
   CatalogEntryRow,
   CatalogRecord,
+  CatalogTombstone,
   EntrySize,
   Event,
   NewEvent,
@@ -16,8 +18,23 @@ import type {
 
 /** Stores catalogs: their recipes, signed snapshots, and entries. */
 export interface SnapshotStore {
+  /** Returns the catalogs that are not deleted, by name. */
   catalogs(): Promise<CatalogRecord[]>;
+  /** Returns undefined also for a deleted catalog. */
   catalog(name: string): Promise<CatalogRecord | undefined>;
+  /** Returns the tombstones of deleted catalogs, by name. */
+  deletedCatalogs(): Promise<CatalogTombstone[]>;
+  deletedCatalog(name: string): Promise<CatalogTombstone | undefined>;
+  /**
+   * Deletes a catalog: catalogs, sources, and search exclude it, and builds of it are rejected. Its rows stay. Rejects
+   * with a RevisionConflict if it does not exist or is deleted.
+   */
+  deleteCatalog(input: { name: string; deletion: CatalogDeletion; event: NewEvent }): Promise<Event>;
+  /**
+   * Restores a deleted catalog, marks it for a full rebuild, and makes its sources due at the time `at`. Rejects with a
+   * RevisionConflict if it is not deleted.
+   */
+  restoreCatalog(input: { name: string; at: Time; event: NewEvent }): Promise<Event>;
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
   /**

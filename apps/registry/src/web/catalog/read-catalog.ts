@@ -46,7 +46,7 @@ export interface SigningView {
 }
 
 export interface ReadCatalogDeps {
-  store: Pick<SnapshotStore, 'catalogs' | 'catalog'> & Pick<SourceStore, 'sources'>;
+  store: Pick<SnapshotStore, 'catalogs' | 'catalog' | 'deletedCatalog'> & Pick<SourceStore, 'sources'>;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
 }
 

@@ -16,6 +16,9 @@ const descriptorColumns = { ...headColumns, annotations: manifests.annotations }
 const repository = sql.placeholder('repository');
 const digest = sql.placeholder('digest');
 
+/** Not the repository of a deleted catalog. */
+const isCurrentCatalog = sql`${repositories.name} NOT IN (SELECT 'catalogs/' || name FROM catalog WHERE deleted IS NOT NULL)`;
+
 export function manifestStore(connection: Connection): ManifestStore {
   const { db, read, write } = connection;
   const writer = artifactWriter(connection);
@@ -134,7 +137,7 @@ export function manifestStore(connection: Connection): ManifestStore {
         db
           .select({ name: repositories.name })
           .from(repositories)
-          .where(gt(repositories.name, after))
+          .where(and(gt(repositories.name, after), isCurrentCatalog))
           .orderBy(asc(repositories.name))
           .limit(limit)
           .all()

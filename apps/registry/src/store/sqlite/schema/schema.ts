@@ -1,4 +1,5 @@
 import type {
+  CatalogDeletion,
   DeprecationRecord,
   EventType,
   LifecycleRecord,
@@ -206,6 +207,8 @@ export const catalogs = sqliteTable('catalog', {
   clock: text('clock').notNull().default(''),
   /** Last serial whose upstream functions are in `upstream_function`. */
   searchedSerial: integer('searched_serial').notNull().default(0),
+  /** JSON of a CatalogDeletion; null for a catalog that is not deleted. */
+  deleted: text('deleted', { mode: 'json' }).$type<CatalogDeletion>(),
 });
 
 export const snapshots = sqliteTable(

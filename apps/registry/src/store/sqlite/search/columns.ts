@@ -97,7 +97,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
   const lastEvent = client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck();
   const newestSerials = client.prepare<[], { catalog: string; serial: number }>(
     `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial
-     FROM catalog WHERE serial IS NOT NULL`,
+     FROM catalog WHERE serial IS NOT NULL AND deleted IS NULL`,
   );
   const changedByEvents = client.prepare<[number], Name>(
     `SELECT DISTINCT group_name AS "group", kind FROM event
@@ -157,6 +157,8 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
 
   const changedNames = (now: Seen, forgotten: number): Name[] | undefined => {
     if (now.upstream > seen.upstream && forgotten > seen.upstream) return undefined;
+    // A deleted catalog.
+    if ([...seen.serials.keys()].some((catalog) => !now.serials.has(catalog))) return undefined;
     const changed = now.event > seen.event ? changedByEvents.all(seen.event) : [];
     for (const [catalog, serial] of now.serials) {
       const before = seen.serials.get(catalog) ?? 0;

@@ -33,10 +33,11 @@ export function searchText({
   return [kindText(kind), tags.join(' '), description, group, publisher];
 }
 
-/** SQL condition: the catalog's newest snapshot contains the catalog_function row `place`. */
+/** SQL condition: the newest snapshot of a catalog that is not deleted contains the catalog_function row `place`. */
 export const IN_NEWEST_SNAPSHOT = `EXISTS (
   SELECT 1 FROM (SELECT max(serial) AS newest FROM snapshot WHERE snapshot.catalog = place.catalog)
-  WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest))`;
+  WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest)
+    AND place.catalog NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL))`;
 
 /** SQL of searchable functions: those of this registry, and those that only upstream catalogs have. */
 export const FINDABLE_TABLES = [

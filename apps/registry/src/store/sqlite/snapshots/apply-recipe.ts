@@ -13,11 +13,11 @@ export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'
   return ({ name, recipe, expectedRecipe, sources = [], at, by, event }) =>
     write(() => {
       const current = db
-        .select({ recipe: catalogs.recipe })
+        .select({ recipe: catalogs.recipe, deleted: catalogs.deleted })
         .from(catalogs)
         .where(eq(catalogs.name, name))
         .get();
-      if (current?.recipe !== expectedRecipe) {
+      if (current?.recipe !== expectedRecipe || (current !== undefined && current.deleted !== null)) {
         throw new RevisionConflict(`the recipe of catalog ${name} has changed`);
       }
       const appended = appendEvent(event);

@@ -7,6 +7,7 @@ import type { Connection } from '../connection.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 import { applyRecipe } from './apply-recipe.js';
+import { type CatalogDeletions, catalogDeletions } from './catalog-deletion.js';
 import { catalogEntryRows } from './catalog-entries.js';
 import { commitSnapshot } from './commit-snapshot.js';
 import { type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
@@ -35,6 +36,7 @@ export type CatalogRows = Pick<
   | 'changedEntries'
   | 'storeEntries'
   | 'entries'
+  | keyof CatalogDeletions
 >;
 
 /** Entries per read; other work runs between two pages. */
@@ -46,8 +48,17 @@ const name = sql.placeholder('name');
 
 export function catalogRows(connection: Connection): CatalogRows {
   const { client, db, read, write } = connection;
-  const all = db.select().from(catalogs).orderBy(asc(catalogs.name)).prepare();
-  const one = db.select().from(catalogs).where(eq(catalogs.name, name)).prepare();
+  const all = db
+    .select()
+    .from(catalogs)
+    .where(isNull(catalogs.deleted))
+    .orderBy(asc(catalogs.name))
+    .prepare();
+  const one = db
+    .select()
+    .from(catalogs)
+    .where(and(eq(catalogs.name, name), isNull(catalogs.deleted)))
+    .prepare();
   const newestSnapshots = db
     .select()
     .from(snapshots)
@@ -153,6 +164,7 @@ export function catalogRows(connection: Connection): CatalogRows {
   const record = ({
     appliedEvent: _,
     searchedSerial: __,
+    deleted: ___,
     ...row
   }: typeof catalogs.$inferSelect): CatalogRecord => {
     const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
@@ -189,6 +201,7 @@ export function catalogRows(connection: Connection): CatalogRows {
       }),
     snapshotEntryRows: (wanted, serial) => read(() => rowsAt.all({ name: wanted, serial }).map(fromEntryRow)),
     ...signatureRows(connection),
+    ...catalogDeletions(connection),
     ...catalogEntryRows(connection),
     async *latestEntries(wanted) {
       for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };

@@ -56,7 +56,8 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
 /** Returns the serial of the changes. Throws if the catalog changed after the build was planned. */
 function nextSerial({ db }: Connection, build: SnapshotBuild): number {
   const current = db.select().from(catalogs).where(eq(catalogs.name, build.catalog)).get();
-  if (current === undefined) throw new KrmhubError('not-found', `catalog ${build.catalog} not found`);
+  if (current === undefined || current.deleted !== null)
+    throw new KrmhubError('not-found', `catalog ${build.catalog} not found`);
   if (current.throughEvent !== build.expectedThroughEvent) {
     throw new RevisionConflict(
       `catalog ${build.catalog} is built through event ${current.throughEvent}, expected ${build.expectedThroughEvent}`,

@@ -20,15 +20,18 @@ const PAGE = 200;
 
 export function sourceRows(connection: Connection): SourceStore {
   const { client, db, read } = connection;
+  /** Not of a deleted catalog. */
+  const isCurrent = sql`${catalogSources.catalog} NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL)`;
   const all = db
     .select()
     .from(catalogSources)
+    .where(isCurrent)
     .orderBy(asc(catalogSources.catalog), asc(catalogSources.source))
     .prepare();
   const ofCatalog = db
     .select()
     .from(catalogSources)
-    .where(eq(catalogSources.catalog, sql.placeholder('catalog')))
+    .where(and(eq(catalogSources.catalog, sql.placeholder('catalog')), isCurrent))
     .orderBy(asc(catalogSources.source))
     .prepare();
   const one = db
@@ -38,6 +41,7 @@ export function sourceRows(connection: Connection): SourceStore {
       and(
         eq(catalogSources.catalog, sql.placeholder('catalog')),
         eq(catalogSources.source, sql.placeholder('source')),
+        isCurrent,
       ),
     )
     .prepare();

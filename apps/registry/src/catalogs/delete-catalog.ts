@@ -1,0 +1,97 @@
+import { type CatalogTombstone, RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import type { RwLock } from '../isolation/rw-lock.js';
+import { deletedError, findCatalog } from '../store/find-record.js';
+import { DEFAULT_CATALOG } from './apply-recipe.js';
+import type { CatalogBuilder } from './catalog-builder.js';
+import type { NewestSnapshots } from './newest-snapshots.js';
+
+/**
+ * Deletes catalogs, and restores them within a period. A deleted catalog is in no response: its addresses answer 410
+ * with the reason, also in the OCI registry. Its recipe, snapshots, and copies of sources stay stored, so that a restore
+ * has all of them. Its name stays reserved, because consumers may still trust it.
+ */
+export interface DeleteCatalogDeps {
+  store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog' | 'deleteCatalog' | 'restoreCatalog'>;
+  newestSnapshots: Pick<NewestSnapshots, 'clear'>;
+  bytesLock: RwLock;
+  snapshotBuilder: Pick<CatalogBuilder, 'pause' | 'resume'>;
+  clock: () => Date;
+  config: { catalogRestoreDays?: number };
+}
+
+/** Days in which a deleted catalog can be restored, unless it is configured. */
+export const DEFAULT_RESTORE_DAYS = 30;
+
+const DAY_MS = 86_400_000;
+
+/** Deletes a catalog. Rejects with `not-found`, and with `conflict` for the built-in catalog. */
+export async function deleteCatalog(
+  deps: DeleteCatalogDeps,
+  name: string,
+  { reason, by }: { reason: string; by: string },
+): Promise<CatalogTombstone> {
+  const { store, newestSnapshots, clock, config } = deps;
+  if (name === DEFAULT_CATALOG) {
+    throw new KrmhubError('conflict', 'cannot delete the built-in catalog "default"', {
+      hint: 'Delete a catalog from `krmhub catalog list`.',
+    });
+  }
+  const known = await store.deletedCatalog(name);
+  if (known !== undefined) return known;
+  await findCatalog(store, name);
+  const now = clock();
+  const at = now.toISOString();
+  const { catalogRestoreDays: days = DEFAULT_RESTORE_DAYS } = config;
+  const restorableUntil = new Date(now.getTime() + days * DAY_MS).toISOString();
+  const deletion = { at, by, reason, restorableUntil };
+  const event = { type: 'catalog.deleted' as const, at, by, catalog: name, reason };
+  // A snapshot that was built just before must not be announced after the deletion.
+  return deps.bytesLock.write(async () => {
+    await deps.snapshotBuilder.pause();
+    try {
+      await store.deleteCatalog({ name, deletion, event });
+      newestSnapshots.clear();
+      return { name, ...deletion };
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      const other = await store.deletedCatalog(name);
+      if (other === undefined) throw concurrentChange(name, error);
+      return other;
+    } finally {
+      deps.snapshotBuilder.resume();
+    }
+  });
+}
+
+/** Restores a catalog. Rejects with `not-found`, and with `gone` after the period. */
+export async function restoreCatalog(
+  { store, newestSnapshots, clock }: DeleteCatalogDeps,
+  name: string,
+  { by }: { by: string },
+): Promise<'restored' | 'unchanged'> {
+  const known = await store.deletedCatalog(name);
+  if (known === undefined) {
+    await findCatalog(store, name);
+    return 'unchanged';
+  }
+  const at = clock().toISOString();
+  if (at >= known.restorableUntil) throw deletedError(known, at);
+  const event = { type: 'catalog.restored' as const, at, by, catalog: name };
+  try {
+    await store.restoreCatalog({ name, at, event });
+  } catch (error) {
+    if (!(error instanceof RevisionConflict)) throw error;
+    if ((await store.catalog(name)) === undefined) throw concurrentChange(name, error);
+    return 'unchanged';
+  }
+  newestSnapshots.clear();
+  return 'restored';
+}
+
+function concurrentChange(name: string, cause: unknown): KrmhubError {
+  return new KrmhubError('unavailable', `catalog ${name}: concurrent update`, {
+    hint: 'Show it with `krmhub catalog list`, then try again.',
+    cause,
+  });
+}
