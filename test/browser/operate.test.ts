@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectUsablePage as expectUsablePageWithScripts } from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
+import { OPERATOR_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
@@ -32,22 +33,7 @@ suite('an operator with a browser', () => {
       const page = await open(`${site.url}/operate`);
       await signIn(page, site.token);
       await page.waitForURL((url) => url.pathname === '/operate');
-      for (const path of [
-        '',
-        '/sources',
-        '/tokens',
-        '/tokens/new',
-        '/recipes',
-        '/recipes/platform',
-        '/recipes/nowhere',
-        '/releases',
-        '/releases?name=functions.example.com/SetLabels',
-        '/releases/functions.example.com/SetLabels/1.0.0',
-        '/releases/functions.example.com/SetLabels/1.1.0',
-        '/releases/functions.example.com/SetLabels/1.0.0/takedown',
-        '/policies',
-        '/events',
-      ]) {
+      for (const path of OPERATOR_PAGES) {
         await page.goto(`${site.url}/operate${path}`);
         await expectUsablePageWithScripts(page);
       }

@@ -7,7 +7,7 @@ import {
   expectUsablePage,
 } from './check-page.js';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
-import { SAMPLE_PAGES } from './sample-pages.js';
+import { OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
@@ -71,5 +71,21 @@ suite('every page in a browser', () => {
         timeout: 20_000,
       });
     });
+  });
+
+  it.each(OPERATOR_PAGES)('/operate%s never scrolls sideways, and needs no mouse', async (path) => {
+    const { context, open } = await openContext(browser);
+    try {
+      const page = await open(`${site.url}/operate/sign-in`);
+      await page.getByLabel('Token of this registry').fill(site.token);
+      await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+      await page.waitForURL((url) => url.pathname === '/operate');
+      await page.goto(`${site.url}/operate${path}`);
+      await expectNoSidewaysScrolling(page);
+      await page.setViewportSize(VIEWPORTS.desk);
+      await expectKeyboardWalk(page);
+    } finally {
+      await context.close();
+    }
   });
 });

@@ -28,3 +28,21 @@ export const SAMPLE_PAGES = {
   'sign in': '/operate/sign-in',
   'nothing there': '/functions/none.example.com/None',
 } as const;
+
+/** Paths of the operator pages, below `/operate`. */
+export const OPERATOR_PAGES = [
+  '',
+  '/sources',
+  '/tokens',
+  '/tokens/new',
+  '/recipes',
+  '/recipes/platform',
+  '/recipes/nowhere',
+  '/releases',
+  '/releases?name=functions.example.com/SetLabels',
+  '/releases/functions.example.com/SetLabels/1.0.0',
+  '/releases/functions.example.com/SetLabels/1.1.0',
+  '/releases/functions.example.com/SetLabels/1.0.0/takedown',
+  '/policies',
+  '/events',
+] as const;
