@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
-import type { SearchStore, SnapshotStore } from '@krmhub/catalog';
+import type { EventStore, SearchStore, SnapshotStore } from '@krmhub/catalog';
 import { type EntryPage, REPORT_REMARKS, type ReportRemark } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import type { SnapshotFinderDeps } from '../../catalogs/find-snapshot.js';
@@ -11,9 +11,16 @@ import { codedBody } from '../../http/coded-body.js';
 import type { RegistryApp } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { findCatalog } from '../../store/find-record.js';
-import { CATALOGS, catalogPath, catalogReportPath, compareSnapshotsPath } from '../addresses.js';
+import {
+  CATALOGS,
+  catalogFeedPath,
+  catalogPath,
+  catalogReportPath,
+  compareSnapshotsPath,
+} from '../addresses.js';
 import { counted } from '../counted.js';
 import { ATOM_MEDIA_TYPE } from '../feeds/atom.js';
+import { feedId } from '../feeds/feed-id.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
@@ -108,7 +115,7 @@ const OVERVIEW_FUNCTIONS = 10;
 export type CatalogPageDeps = ReadCatalogDeps &
   ReadSignatureDeps &
   SnapshotFinderDeps & {
-    store: SnapshotStore & Pick<SearchStore, 'descriptions'>;
+    store: SnapshotStore & Pick<SearchStore, 'descriptions'> & Pick<EventStore, 'events'>;
     derive: Derive;
     site: Site;
   };
@@ -262,7 +269,8 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
   servePage(app, CATALOG_PAGE_ROUTES.feedOfSnapshots, {}, async (c, { params: { name } }) => {
     const catalog = await findCatalog(store, name);
     const snapshots = await store.snapshots(name, SNAPSHOTS_OF_FEED + 1);
-    const text = snapshotFeed(site, catalog, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
+    const id = await feedId(store, catalogFeedPath(name));
+    const text = snapshotFeed(site, { ...catalog, id }, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
     const bytes = new TextEncoder().encode(text);
     return bytesResponse(c, {
       digest: sha256(bytes),

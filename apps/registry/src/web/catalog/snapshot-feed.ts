@@ -9,7 +9,7 @@ import type { SnapshotRow } from './snapshots-section.js';
 /** Returns an Atom feed of the newest snapshots of a catalog. */
 export function snapshotFeed(
   site: Site,
-  { name, appliedAt }: { name: string; appliedAt: string },
+  { id, name, appliedAt }: { id: string; name: string; appliedAt: string },
   rows: readonly SnapshotRow[],
 ): string {
   const self = catalogFeedPath(name);
@@ -17,7 +17,7 @@ export function snapshotFeed(
     title: `Snapshots of the catalog ${name}`,
     self: site.whole(self),
     page: site.whole(catalogPath(name)),
-    id: permanentId('feed', site.publicUrl ?? '', self),
+    id,
     updated: appliedAt,
     // A withdrawal is a new entry.
     entries: rows

@@ -10,6 +10,7 @@ import type { Site } from '../site.js';
 import { cutText, visibleText } from '../visible-text.js';
 import { openSearchDescription } from './opensearch.js';
 import { robotsText } from './robots.js';
+import { type SitemapStore, Sitemaps } from './sitemaps.js';
 
 export const DISCOVERY_ROUTES = {
   suggestions: createRoute({
@@ -23,6 +24,17 @@ export const DISCOVERY_ROUTES = {
     path: '/opensearch.xml',
     responses: { 200: { description: 'OpenSearch description' } },
   }),
+  sitemapIndex: createRoute({
+    method: 'get',
+    path: '/sitemap.xml',
+    responses: { 200: { description: 'The index of the sitemaps' } },
+  }),
+  sitemap: createRoute({
+    method: 'get',
+    path: '/sitemaps/{part}.xml',
+    request: { params: z.object({ part: z.string().regex(/^[1-9]\d{0,5}$/, 'is not a number (1, 2, …)') }) },
+    responses: { 200: { description: 'Pages for search engines' } },
+  }),
   robots: createRoute({
     method: 'get',
     path: '/robots.txt',
@@ -34,12 +46,27 @@ const MAX_SUGGESTIONS = 8;
 const MAX_DESCRIPTION = 120;
 
 export interface DiscoveryDeps {
-  store: Pick<SearchStore, 'search'>;
+  store: Pick<SearchStore, 'search'> & SitemapStore;
+  clock: () => Date;
   site: Site;
 }
 
 /** Serves robots.txt, the OpenSearch description and similar files for browsers and crawlers. */
-export function discoveryRoutes(app: RegistryApp, { site, store }: DiscoveryDeps): void {
+export function discoveryRoutes(app: RegistryApp, { site, store, clock }: DiscoveryDeps): void {
+  const sitemaps = new Sitemaps(store, site, clock);
+
+  servePage(app, DISCOVERY_ROUTES.sitemapIndex, {}, async (c) => {
+    refuseUnknownUrl(site);
+    return textResponse(c, (await sitemaps.current()).index, XML);
+  });
+
+  servePage(app, DISCOVERY_ROUTES.sitemap, {}, async (c, { params: { part } }) => {
+    refuseUnknownUrl(site);
+    const text = (await sitemaps.current()).parts[Number(part) - 1];
+    if (text === undefined) throw new KrmhubError('not-found', `path ${c.req.path} not found`);
+    return textResponse(c, text, XML);
+  });
+
   servePage(app, DISCOVERY_ROUTES.suggestions, {}, async (c, { query: { q = '' } }) => {
     const { items } =
       q.trim() === '' ? { items: [] } : await store.search({ text: q, limit: MAX_SUGGESTIONS });
@@ -56,11 +83,7 @@ export function discoveryRoutes(app: RegistryApp, { site, store }: DiscoveryDeps
   });
 
   servePage(app, DISCOVERY_ROUTES.openSearch, { rateLimitClass: 'free' }, (c) => {
-    if (site.publicUrl === undefined) {
-      throw new KrmhubError('not-found', 'the public URL of this registry is not set', {
-        hint: 'The operator can set KRMHUB_PUBLIC_URL.',
-      });
-    }
+    refuseUnknownUrl(site);
     return textResponse(c, openSearchDescription(site), {
       mediaType: 'application/opensearchdescription+xml',
       cacheControl: CACHE_SHORT,
@@ -70,4 +93,14 @@ export function discoveryRoutes(app: RegistryApp, { site, store }: DiscoveryDeps
   servePage(app, DISCOVERY_ROUTES.robots, { rateLimitClass: 'free' }, (c) =>
     textResponse(c, robotsText(site), { mediaType: 'text/plain; charset=utf-8', cacheControl: CACHE_SHORT }),
   );
+}
+
+const XML = { mediaType: 'application/xml; charset=utf-8', cacheControl: CACHE_SHORT };
+
+/** Throws `not-found` for a document whose URLs must be absolute. */
+function refuseUnknownUrl({ publicUrl }: Site): void {
+  if (publicUrl !== undefined) return;
+  throw new KrmhubError('not-found', 'the public URL of this registry is not set', {
+    hint: 'The operator can set KRMHUB_PUBLIC_URL.',
+  });
 }

@@ -12,6 +12,7 @@ const LEFT_ALONE = [
 ];
 
 /** Returns robots.txt (RFC 9309). Crawlers read it only if the registry is at the root of its host. */
-export function robotsText({ at }: Site): string {
-  return `User-agent: *\n${LEFT_ALONE.map((path) => `Disallow: ${at(path)}\n`).join('')}`;
+export function robotsText({ at, whole, publicUrl }: Site): string {
+  const rules = LEFT_ALONE.map((path) => `Disallow: ${at(path)}\n`).join('');
+  return `User-agent: *\n${rules}${publicUrl === undefined ? '' : `\nSitemap: ${whole('/sitemap.xml')}\n`}`;
 }

@@ -10,7 +10,8 @@ import { findFunction } from '../../store/find-record.js';
 import { functionFeedPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
-import { ATOM_MEDIA_TYPE, atomFeed, type Feed, permanentId } from './atom.js';
+import { ATOM_MEDIA_TYPE, atomFeed, type Feed } from './atom.js';
+import { feedId } from './feed-id.js';
 import { functionEntries, registryEntries } from './release-entries.js';
 
 const feed = { 200: { description: 'An Atom feed' } };
@@ -40,7 +41,8 @@ export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
     const sequence = await store.lastEvent();
     if (cached?.sequence !== sequence) {
       const entries = await registryEntries(store, site);
-      const text = atomFeed(feedOf('Releases of all functions', RELEASES_FEED, searchPath(), entries));
+      const feed = await feedOf('Releases of all functions', RELEASES_FEED, searchPath(), entries);
+      const text = atomFeed(feed);
       cached = { sequence, text };
     }
     return feedResponse(c, cached.text);
@@ -50,15 +52,15 @@ export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
     const fn = await findFunction(store, params);
     const entries = functionEntries(fn, await store.takedowns(fn.group, fn.kind), site);
     const title = `Releases of ${fn.group}/${fn.kind}`;
-    return feedResponse(c, atomFeed(feedOf(title, functionFeedPath(fn), functionPath(fn), entries)));
+    return feedResponse(c, atomFeed(await feedOf(title, functionFeedPath(fn), functionPath(fn), entries)));
   });
 
-  function feedOf(title: string, self: string, page: string, entries: Feed['entries']): Feed {
+  async function feedOf(title: string, self: string, page: string, entries: Feed['entries']): Promise<Feed> {
     return {
       title,
       self: site.whole(self),
       page: site.whole(page),
-      id: permanentId('feed', site.publicUrl ?? '', self),
+      id: await feedId(store, self),
       updated: NEVER,
       entries,
     };

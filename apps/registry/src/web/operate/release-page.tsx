@@ -50,7 +50,9 @@ export function ReleasePage({ shown }: { shown: ReleasePageData }) {
     <>
       <div class="operate-head">
         <h1>
-          {group}/{release.kind}@{release.release}
+          {group}/<wbr />
+          {release.kind}@<wbr />
+          {release.release}
         </h1>
         <ReleaseLabels release={release} />
       </div>

@@ -42,7 +42,11 @@ export function TakedownPage({ shown: { name, preview, reason, problems } }: { s
   }
   return (
     <>
-      <h1>Take down {title}?</h1>
+      <h1>
+        Take down {name.group}/<wbr />
+        {name.kind}@<wbr />
+        {name.release}?
+      </h1>
       <Banner tone="danger" title="You cannot undo a takedown">
         <p>The registry deletes all of this permanently.</p>
       </Banner>

@@ -1,0 +1,62 @@
+import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
+import { API_PAGE, CATALOGS, catalogPath, functionPath, HOME } from '../addresses.js';
+import type { Site } from '../site.js';
+import { SITEMAP_URLS, type SitemapPage, sitemap, sitemapIndex } from './sitemap.js';
+
+export type SitemapStore = Pick<FunctionStore, 'allFunctions'> & Pick<SnapshotStore, 'catalogs'>;
+
+interface Texts {
+  index: string;
+  parts: string[];
+}
+
+/** Time for which sitemaps are cached: crawlers need no newer ones, and they contain all functions. */
+const MAX_AGE_MILLISECONDS = 3_600_000;
+
+/** The sitemaps of all functions and catalogs, made on request. Concurrent requests share the work. */
+export class Sitemaps {
+  readonly #store: SitemapStore;
+  readonly #site: Site;
+  readonly #clock: () => Date;
+  #cached: { until: number; texts: Promise<Texts> } | undefined;
+
+  constructor(store: SitemapStore, site: Site, clock: () => Date) {
+    this.#store = store;
+    this.#site = site;
+    this.#clock = clock;
+  }
+
+  current(): Promise<Texts> {
+    const now = this.#clock().getTime();
+    if (this.#cached === undefined || this.#cached.until <= now) {
+      const texts = this.#make();
+      const cached = { until: now + MAX_AGE_MILLISECONDS, texts };
+      this.#cached = cached;
+      texts.catch(() => {
+        if (this.#cached === cached) this.#cached = undefined;
+      });
+    }
+    return this.#cached.texts;
+  }
+
+  async #make(): Promise<Texts> {
+    const parts: string[] = [];
+    let pages: SitemapPage[] = [{ path: HOME }, { path: CATALOGS }, { path: API_PAGE }];
+    const add = (page: SitemapPage) => {
+      pages.push(page);
+      if (pages.length < SITEMAP_URLS) return;
+      parts.push(sitemap(this.#site, pages));
+      pages = [];
+    };
+    for (const { name, newest } of await this.#store.catalogs()) {
+      add({ path: catalogPath(name), changed: newest?.createdAt });
+    }
+    for await (const { group, kind, releases } of this.#store.allFunctions()) {
+      const times = releases.map(({ publishedAt }) => publishedAt).sort();
+      add({ path: functionPath({ group, kind }), changed: times.at(-1) });
+    }
+    if (pages.length > 0) parts.push(sitemap(this.#site, pages));
+    const paths = parts.map((_, index) => `/sitemaps/${index + 1}.xml`);
+    return { index: sitemapIndex(this.#site, paths), parts };
+  }
+}
