@@ -4,6 +4,8 @@ import { ResourceNode } from './node.js';
 
 /** Nodes that the aliases of one value may expand to. */
 const MAX_ALIASED = 100_000;
+/** Levels, with those of aliases. A document without aliases has at most 200. */
+const MAX_LEVELS = 1000;
 
 /**
  * The JSON value of a node, with its aliases replaced. Numbers that JSON cannot represent and times become text. Throws
@@ -14,10 +16,16 @@ export function toJson(node: ResourceNode): JsonValue {
 }
 
 class JsonBuilder {
+  /** Anchored collections around the current node. */
   private readonly open = new Set<ResourceNode>();
+  private aliases = 0;
   private aliased = 0;
+  private levels = 0;
 
   value(node: ResourceNode): JsonValue {
+    if (this.aliases > 0 && ++this.aliased > MAX_ALIASED) {
+      throw new KrmhubError('invalid-document', `the aliases expand to more than ${MAX_ALIASED} values`);
+    }
     switch (node.kind) {
       case 'document':
         return this.value(node.content[0]!);
@@ -25,24 +33,8 @@ class JsonBuilder {
         return scalarValue(node);
       case 'alias':
         return this.alias(node);
-      case 'list':
-        return this.inside(node, () => node.content.map((item) => this.value(item)));
-      case 'map':
-        return this.inside(node, () => {
-          const value: Record<string, JsonValue> = {};
-          for (let i = 0; i + 1 < node.content.length; i += 2) {
-            const key = node.content[i]!;
-            const name = key.kind === 'alias' ? key.target!.value : key.value;
-            // Not assigned: `__proto__` would set the prototype.
-            Object.defineProperty(value, name, {
-              value: this.value(node.content[i + 1]!),
-              enumerable: true,
-              writable: true,
-              configurable: true,
-            });
-          }
-          return value;
-        });
+      default:
+        return this.collection(node);
     }
   }
 
@@ -51,22 +43,37 @@ class JsonBuilder {
     if (this.open.has(target)) {
       throw new KrmhubError('invalid-document', `the alias *${node.value} is inside its own anchor`);
     }
-    return this.value(target);
+    this.aliases++;
+    const value = this.value(target);
+    this.aliases--;
+    return value;
   }
 
-  private inside<T>(node: ResourceNode, build: () => T): T {
-    if (node.anchor !== '') {
-      this.aliased += node.content.length;
-      if (this.aliased > MAX_ALIASED) {
-        throw new KrmhubError('invalid-document', `the aliases expand to more than ${MAX_ALIASED} values`);
-      }
-      this.open.add(node);
+  private collection(node: ResourceNode): JsonValue {
+    if (++this.levels > MAX_LEVELS) {
+      throw new KrmhubError('invalid-document', `the aliases expand to more than ${MAX_LEVELS} levels`);
     }
-    try {
-      return build();
-    } finally {
-      this.open.delete(node);
+    if (node.anchor !== '') this.open.add(node);
+    const value = node.kind === 'list' ? node.content.map((item) => this.value(item)) : this.map(node);
+    this.open.delete(node);
+    this.levels--;
+    return value;
+  }
+
+  private map({ content }: ResourceNode): JsonValue {
+    const value: Record<string, JsonValue> = {};
+    for (let i = 0; i + 1 < content.length; i += 2) {
+      const key = content[i]!;
+      const name = key.kind === 'alias' ? key.target!.value : key.value;
+      // Not assigned: `__proto__` would set the prototype.
+      Object.defineProperty(value, name, {
+        value: this.value(content[i + 1]!),
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      });
     }
+    return value;
   }
 }
 

@@ -57,6 +57,11 @@ describe('a round trip', () => {
     ['text that starts with a tab', 'a: |2\n  \tx\n', 'a: "\\tx\\n"\n'],
   ])('normalizes %s', (_, text, written) => expect(roundTrip(text)).toBe(written));
 
+  it('finds the style of lists in long lines quickly', () => {
+    const line = `a: "${'- '.repeat(500_000)}"\nb:\n  - 1\n`;
+    expect(readResources(line, 'test.yaml')[0]!.seqIndent).toBe('wide');
+  });
+
   it('writes the first style of lists of each document', () => {
     const wide = 'a:\n  - 1\n';
     const compact = 'a:\n- 1\n';
@@ -155,6 +160,14 @@ describe('JSON', () => {
       lines.push(`a${i}: &a${i} [${Array.from({ length: 10 }, () => `*a${i - 1}`).join(',')}]`);
     }
     expect(() => toJson(one(`${lines.join('\n')}\n`))).toThrow('more than 100000 values');
+  });
+
+  it('refuses aliases of large or of deep values', () => {
+    const large = `a: &a [[${'1,'.repeat(2000)}1]]\nb: [${Array.from({ length: 100 }, () => '*a').join(',')}]\n`;
+    expect(() => toJson(one(large))).toThrow('more than 100000 values');
+    const deep = ['a0: &a0 [1]'];
+    for (let i = 1; i < 2000; i++) deep.push(`a${i}: &a${i} [*a${i - 1}]`);
+    expect(() => toJson(one(`${deep.join('\n')}\n`))).toThrow('more than');
   });
 
   it('finds fields', () => expect(field(one('a: 1\n'), 'b')).toBeUndefined());

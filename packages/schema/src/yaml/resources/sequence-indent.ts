@@ -1,16 +1,19 @@
 import type { SequenceIndent } from './write.js';
 
-const DASH = /^ *- /;
+const DASH = /^ *- $/;
 
 /**
  * How the lists of a document are indented: by the first list whose key is alone in the line above it. `compact` if there
  * is none.
  */
 export function sequenceIndentOf(text: string): SequenceIndent {
-  for (let at = text.indexOf('- '); at !== -1; at = text.indexOf('- ', at + 2)) {
+  let end = 0;
+  // The first dash of each line.
+  for (let at = text.indexOf('- '); at !== -1; at = text.indexOf('- ', end)) {
     const start = text.lastIndexOf('\n', at) + 1;
-    const dashes = DASH.exec(text.slice(start, at + 2));
-    if (dashes === null || dashes[0].length !== at + 2 - start) continue;
+    end = text.indexOf('\n', at);
+    if (end === -1) end = text.length;
+    if (!DASH.test(text.slice(start, at + 2))) continue;
     const key = keyLine(text, start);
     const trimmed = key.replace(/^ +| +$/g, '');
     if (trimmed.indexOf(':') !== trimmed.length - 1 || trimmed === '') continue;
