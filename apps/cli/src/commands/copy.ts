@@ -13,6 +13,8 @@ export function registerCopy(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+GROUP/KIND without a release is the newest release that is not yanked.
+
 Examples:
   krmhub copy example.com/SetLabels@1.0.0 localhost:5000/set-labels:1.0.0
   krmhub copy registry.example.com/team/catalog:v1 localhost:5000/catalog:v1

@@ -135,7 +135,12 @@ export function withPlainHttp(command: Command): Command {
 
 /** For commands that take GROUP/KIND[@RELEASE] or an OCI reference. */
 export function withArtifact(command: Command): Command {
-  return withPlainHttp(withRegistry(command));
+  return withPlainHttp(
+    command.option(
+      '--registry <url>',
+      'URL of the krmhub registry, for GROUP/KIND. Default: KRMHUB_REGISTRY, else http://localhost:8080.',
+    ),
+  );
 }
 
 /** Parses `OS/ARCHITECTURE`, with the names of Go and the OCI image specification. */

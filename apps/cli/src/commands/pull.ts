@@ -17,6 +17,8 @@ export function registerPull(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+GROUP/KIND without a release is the newest release that is not yanked.
+
 The command verifies the digest of every file. If a policy of \`krmhub trust\`
 covers the group and release of a definition, the release must have a signature
 by a signer of that policy. Otherwise, the command writes nothing. Other

@@ -32,10 +32,12 @@ export function registerSign(program: Command, io: Io): void {
       `
 For a file, the command writes a bundle next to it, which \`krmhub publish\` uses.
 For a release or an OCI artifact, it pushes a bundle as a referrer, as cosign
-does. Keyless signing uses the public
-sigstore instance by default, and its log publishes the identity of the signer.
-The identity token comes from a file, SIGSTORE_ID_TOKEN, or GitHub Actions. The
-password of a key comes from KRMHUB_KEY_PASSWORD, COSIGN_PASSWORD, or a prompt.
+does. GROUP/KIND without a release is the newest release that is not yanked.
+
+Keyless signing uses the public sigstore instance by default, and its log
+publishes the identity of the signer. The identity token comes from a file,
+SIGSTORE_ID_TOKEN, or GitHub Actions. The password of a key comes from
+KRMHUB_KEY_PASSWORD, COSIGN_PASSWORD, or a prompt.
 
 Examples:
   krmhub sign definition.yaml --key krmhub.key --release 1.0.0

@@ -25,9 +25,10 @@ export function registerVerify(program: Command, io: Io): void {
 One valid bundle is enough. The command reads both signature formats of cosign.
 Without --key and --identity, it uses the policies of \`krmhub trust\` that cover
 the group and release of the definition, or the policy in --policy. For a file,
-the command does not use the network.
+the command does not use the network. GROUP/KIND without a release is the newest
+release that is not yanked.
 
-Exit codes: 0 verified, 4 not trusted.
+Exit codes: 0 verified, 3 not found, 4 not trusted.
 
 Examples:
   krmhub verify catalog.yaml --key krmhub.pub
