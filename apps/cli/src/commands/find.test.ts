@@ -232,6 +232,17 @@ describe('a misspelled name', () => {
     ]);
   });
 
+  it('has a suggestion for the catalogs of a search or a lookup', async () => {
+    const search = await run(['search', '--catalog', 'defualt']);
+    expect(search.err()).toContain('catalog defualt does not exist; did you mean default?');
+    const resolve = await run(['resolve', 'functions.example.com/v1', 'SetLabels', '-c', 'defualt']);
+    expect([resolve.exitCode, resolve.err()]).toEqual([
+      3,
+      expect.stringContaining('catalog defualt not found. Did you mean default?'),
+    ]);
+    expect(resolve.err()).not.toContain('/api/');
+  });
+
   it('has a suggestion for releases and catalogs', async () => {
     const release = await run(['show', 'SetLabels@2.0.1']);
     expect(release.err()).toContain('Did you mean 2.0.0? The newest releases are: 2.0.0, 1.1.0, 1.0.0.');

@@ -1,4 +1,4 @@
-import type { SearchRequest } from '@krmhub/api/client';
+import type { RegistryClient, SearchRequest } from '@krmhub/api/client';
 import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
@@ -65,8 +65,7 @@ export async function searchFunctions(
   }
   const result = { total, items, facets, ...(corrected === undefined ? {} : { corrected }) };
   await printData(io, options.output, result, () => printItems(io, items));
-  if (items.length === 0)
-    await printNothingFound(io, text, filters, first, () => client.search({ limit: 1 }));
+  if (items.length === 0) await printNothingFound(io, text, filters, first, client);
   else if (items.length < total) {
     await printLine(io, `showing ${items.length} of ${total}; use --limit or --all to show more`);
   }
@@ -115,7 +114,7 @@ async function printNothingFound(
   text: string,
   filters: Partial<Record<FacetName, string[]>>,
   found: SearchResult,
-  searchAll: () => Promise<SearchResult>,
+  client: RegistryClient,
 ): Promise<void> {
   const criteria = [
     ...(text === '' ? [] : [JSON.stringify(text)]),
@@ -126,9 +125,23 @@ async function printNothingFound(
     return;
   }
   await printLine(io, escapeControls(`no functions found for ${criteria.join(', ')}`));
+  await printUnknownCatalogs(io, filters.catalog ?? [], client);
   // The facets of an empty result show other matches; without matches, shows the tags of all functions.
-  const tags = found.facets.tag.length > 0 ? found.facets.tag : (await searchAll()).facets.tag;
+  const tags =
+    found.facets.tag.length > 0 ? found.facets.tag : (await client.search({ limit: 1 })).facets.tag;
   if (tags.length === 0) return;
   const frequent = tags.slice(0, 8).map(({ value, count }) => `${value} (${count})`);
   await printLine(io, escapeControls(`  tags in this registry: ${frequent.join(', ')}`));
+}
+
+/** A search in a catalog that does not exist finds nothing, so the name may be wrong. */
+async function printUnknownCatalogs(io: Io, names: readonly string[], client: RegistryClient): Promise<void> {
+  if (names.length === 0) return;
+  const known = (await client.catalogs()).catalogs.map(({ name }) => name);
+  const { suggest } = await import('@krmhub/schema/suggest');
+  for (const name of names.filter((one) => !known.includes(one))) {
+    const meant = suggest(name, known);
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+    await printLine(io, escapeControls(`  catalog ${name} does not exist${hint}`));
+  }
 }

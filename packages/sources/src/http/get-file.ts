@@ -117,8 +117,8 @@ function sendRequest<Result>(
       return { redirect: redirectTarget(url, status, response.headers.location) };
     }
     if (status !== 200 && !(status === 304 && isConditional)) {
-      const code = await readProblemCode(response, touch);
-      throw statusFailure(url, status, response.headers, { known: credentials !== undefined, code });
+      const problem = await readProblem(response, touch);
+      throw statusFailure(url, status, response.headers, { known: credentials !== undefined, problem });
     }
     return { result: await read(response, touch, `${url.host}${printable(url.pathname, 100)}`) };
   });
@@ -157,13 +157,22 @@ function checkRedirect(from: URL, to: URL): void {
 /** Bytes of the description of an error that are read. */
 const MAX_PROBLEM_BYTES = 65_536;
 
-/** Returns the code in an error response of a krmhub registry (RFC 9457, "Extension Members"). */
-async function readProblemCode(response: IncomingMessage, touch: () => void): Promise<string | undefined> {
+/** What an error response of a krmhub registry says (RFC 9457). */
+interface Problem {
+  code: string;
+  /** The detail with the hint, in one line; empty if there is none. */
+  text: string;
+}
+
+/** Returns what an error response of a krmhub registry says; undefined for other servers. */
+async function readProblem(response: IncomingMessage, touch: () => void): Promise<Problem | undefined> {
   if (!/^application\/problem\+json\b/i.test(response.headers['content-type'] ?? '')) return undefined;
   try {
     const bytes = await readBody(response, { what: 'the error', maxBytes: MAX_PROBLEM_BYTES, touch });
-    const { code } = JSON.parse(Buffer.from(bytes).toString('utf8')) as { code?: unknown };
-    return typeof code === 'string' ? code : undefined;
+    const { code, detail, hint } = JSON.parse(Buffer.from(bytes).toString('utf8')) as Record<string, unknown>;
+    if (typeof code !== 'string') return undefined;
+    const words = [detail, hint].flatMap((text) => (typeof text === 'string' ? printable(text, 200) : []));
+    return { code, text: words.join('. ') };
   } catch {
     // The status says what matters.
     return undefined;
@@ -174,8 +183,9 @@ function statusFailure(
   url: URL,
   status: number,
   headers: IncomingHttpHeaders,
-  { known, code: responseCode }: { known: boolean; code: string | undefined },
+  { known, problem }: { known: boolean; problem: Problem | undefined },
 ): SourceFailure {
+  const responseCode = problem?.code;
   const what = `${url.host} responded with ${status} for ${printable(url.pathname, 100)}`;
   if (status === 401 || status === 403) {
     return new SourceFailure('unauthorized', what, {
@@ -194,7 +204,8 @@ function statusFailure(
     );
   }
   if (status === 404 || status === 410) {
-    return new SourceFailure('not-found', what, {
+    const said = problem === undefined || problem.text === '' ? undefined : problem.text;
+    return new SourceFailure('not-found', said === undefined ? what : `${url.host}: ${said}`, {
       hint: 'Check the URL and that the catalog still exists.',
       responseCode,
     });

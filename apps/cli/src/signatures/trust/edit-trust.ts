@@ -1,5 +1,6 @@
 import { isTrustedCatalog, locateCatalog, readTrust, type Trust, type TrustEntry } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { suggest } from '@krmhub/schema/suggest';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
@@ -47,8 +48,13 @@ export async function removeTrust(io: Io, name: string): Promise<void> {
   await updateTrustStore(io, ({ file, text, trust }) => {
     removed = trustEntries(trust).find((entry) => entry.name === name);
     if (removed === undefined) {
+      const meant = suggest(
+        name,
+        trustEntries(trust).map((entry) => entry.name),
+      );
+      const list = 'List the entries: krmhub trust list';
       throw new KrmhubError('not-found', escapeControls(`entry ${name} not found in ${file}`), {
-        hint: 'List the entries: krmhub trust list',
+        hint: meant === undefined ? list : escapeControls(`Did you mean ${meant}? ${list}`),
       });
     }
     const left = trustEntries(trust).flatMap((entry) => (entry.name === name ? [] : entry.name));

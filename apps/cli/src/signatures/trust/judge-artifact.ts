@@ -1,6 +1,7 @@
 import type { SigningPolicy } from '@krmhub/catalog';
 import { type Descriptor, type OciClient, TITLE } from '@krmhub/oci';
 import { KrmhubError, readPublicKey } from '@krmhub/schema';
+import { suggest } from '@krmhub/schema/suggest';
 import type { Signer, Trust } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
@@ -48,11 +49,13 @@ export async function loadTrust(io: Pick<Io, 'env' | 'cwd'>, { policy }: TrustOp
   const store = await requireTrustStore(io);
   const names = store.trust.policies.map(({ name }) => name);
   if (policy === undefined || names.includes(policy)) return store;
+  const meant = suggest(policy, names);
   throw new KrmhubError('usage', escapeControls(`policy ${policy} not found in ${store.file}`), {
-    hint:
+    hint: escapeControls(
       names.length === 0
-        ? escapeControls(`Add it: krmhub trust add ${policy} --group GLOB --key FILE.pub`)
-        : escapeControls(`Use one of: ${names.join(', ')}`),
+        ? `Add it: krmhub trust add ${policy} --group GLOB --key FILE.pub`
+        : `${meant === undefined ? '' : `Did you mean ${meant}? `}Use one of: ${names.join(', ')}`,
+    ),
   });
 }
 
