@@ -134,9 +134,8 @@ export class Functions {
 
   get #limits(): RunLimits {
     const { timeoutSeconds } = this.#settings.permissions;
-    return timeoutSeconds === undefined
-      ? DEFAULT_RUN_LIMITS
-      : { ...DEFAULT_RUN_LIMITS, timeout: timeoutSeconds * 1_000 };
+    const limits = { ...DEFAULT_RUN_LIMITS, acceptDocuments: true };
+    return timeoutSeconds === undefined ? limits : { ...limits, timeout: timeoutSeconds * 1_000 };
   }
 
   #findEngine(): Promise<Engine> {
@@ -173,7 +172,11 @@ export class Functions {
   #openRunner(): Promise<Runner> {
     const { permissions, resolution } = this.#settings;
     this.#runner ??= import('../run/open-runner.js').then(({ openRunner }) =>
-      openRunner(this.#io, permissions, { offline: resolution.offline, signal: this.#signal }),
+      openRunner(this.#io, permissions, {
+        offline: resolution.offline,
+        signal: this.#signal,
+        acceptDocuments: true,
+      }),
     );
     return this.#runner;
   }

@@ -41,6 +41,7 @@ export class LocalRunner implements Runner {
   readonly #permissions: RunPermissions;
   readonly #known: KnownTools;
   readonly #offline: boolean;
+  readonly #acceptDocuments: boolean;
   readonly #temporaryFolder: string;
   readonly #signal: AbortSignal | undefined;
   #engine: Promise<Engine> | undefined;
@@ -51,12 +52,13 @@ export class LocalRunner implements Runner {
   constructor(
     io: Io,
     permissions: RunPermissions,
-    { offline = false, temporaryFolder, signal, tools = {} }: RunnerOptions = {},
+    { acceptDocuments = false, offline = false, temporaryFolder, signal, tools = {} }: RunnerOptions = {},
   ) {
     this.#io = io;
     this.#permissions = permissions;
     this.#known = tools;
     this.#offline = offline;
+    this.#acceptDocuments = acceptDocuments;
     this.#signal = signal;
     this.#temporaryFolder = temporaryFolder ?? io.env.TMPDIR ?? tmpdir();
   }
@@ -92,9 +94,8 @@ export class LocalRunner implements Runner {
 
   get #limits(): RunLimits {
     const { timeoutSeconds } = this.#permissions;
-    return timeoutSeconds === undefined
-      ? DEFAULT_RUN_LIMITS
-      : { ...DEFAULT_RUN_LIMITS, timeout: timeoutSeconds * 1_000 };
+    const limits = { ...DEFAULT_RUN_LIMITS, acceptDocuments: this.#acceptDocuments };
+    return timeoutSeconds === undefined ? limits : { ...limits, timeout: timeoutSeconds * 1_000 };
   }
 
   async #prepareContainer(

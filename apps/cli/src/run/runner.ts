@@ -63,6 +63,8 @@ export type FunctionAnnotation =
   | { starlark: { path: string } };
 
 export interface RunnerOptions {
+  /** Functions may write YAML documents without a ResourceList, as in kpt. Default: no. */
+  acceptDocuments?: boolean;
   /** Fetch nothing: what is not on this machine is `unavailable`. */
   offline?: boolean;
   /** Ends what looks for an engine or pulls an image. */

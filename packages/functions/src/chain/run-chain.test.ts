@@ -261,6 +261,11 @@ functionConfig:
     expect(after).toBe(before);
   });
 
+  it('refuses a validator that writes something else', async () => {
+    const { failed } = await runChain(resources(), [step(() => 'all is well\n', { type: 'validator' })]);
+    expect(failed?.error?.message).toContain('output resource list must contain only KRM resources');
+  });
+
   it('ends at a function that fails', async () => {
     const names: string[] = [];
     const { failed, steps } = await runChain(

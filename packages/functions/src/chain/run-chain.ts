@@ -60,7 +60,7 @@ async function runStep(
     const input = Buffer.from(encodeItems(items, { functionConfig, apiVersion: step.apiVersion }));
     run = await step.run(input, { signal });
     if (run.exitCode !== 0) error = exited(step, run);
-    if (step.type === 'mutator' && (error === undefined || step.deferFailure === true)) {
+    if (error === undefined || step.deferFailure === true) {
       const output = Buffer.from(run.output).equals(input)
         ? passAll(selected, functionConfig === undefined)
         : readStepOutput(run.output, {
@@ -70,9 +70,13 @@ async function runStep(
             packagePath,
             name: step.name,
           });
-      checkOutput(step, output.resources, selected);
       counts.output = output.resources.length;
-      next = step.select === undefined ? output.resources : mergeSelected(resources, selected, output);
+      checkResources(output.resources, 'output');
+      // What a validator changes is dropped.
+      if (step.type === 'mutator') {
+        checkOutput(step, output.resources, selected);
+        next = step.select === undefined ? output.resources : mergeSelected(resources, selected, output);
+      }
     }
   } catch (thrown) {
     if (signal?.aborted === true || !(thrown instanceof KrmhubError)) throw thrown;
@@ -109,7 +113,6 @@ function checkOutput(step: Step, output: readonly Resource[], selected: readonly
       },
     );
   }
-  checkResources(output, 'output');
   checkPlaces(output);
 }
 
