@@ -33,6 +33,7 @@ const STARTS = [
       'apps/cli/dist/registry/source-fetcher.js',
       'packages/sources/dist/http/http-source.js',
     ],
+    packages: ['apps/cli/dist/commands/fn.js', 'apps/cli/dist/fn/render-package.js'],
     search: ['apps/cli/dist/commands/search.js', 'apps/cli/dist/functions/search-functions.js'],
   },
   {
