@@ -1,4 +1,5 @@
-import { field, ResourceNode } from '@krmhub/schema/resource-yaml';
+import { field, fieldAt, ResourceNode } from '@krmhub/schema/resource-yaml';
+import { OWN_ANNOTATIONS } from './annotations.js';
 
 /** Where empty annotations are among the fields of `metadata`; undefined if they are last, not there, or not empty. */
 export function emptyAnnotationsPlace(resource: ResourceNode): number | undefined {
@@ -21,5 +22,19 @@ export function insertAnnotations(
   metadata.content.splice(at, 0, new ResourceNode('scalar', '', 0, 'annotations'), annotations);
   return () => {
     metadata.content.splice(at, 2);
+  };
+}
+
+/** Inserts empty annotations of the orchestrator behind that many others. Returns how to remove them. */
+export function insertOwnAnnotations(resource: ResourceNode, before: number): (() => void) | undefined {
+  const found = fieldAt(resource, ['metadata', 'annotations']);
+  if (found?.kind !== 'map') return undefined;
+  const own = OWN_ANNOTATIONS.flatMap((key) => [
+    new ResourceNode('scalar', '', 0, key),
+    new ResourceNode('scalar', '!!str', 0, ''),
+  ]);
+  found.content.splice(before * 2, 0, ...own);
+  return () => {
+    found.content.splice(before * 2, own.length);
   };
 }

@@ -1,7 +1,15 @@
-import { rootOf, setAnnotation, writeResourceList } from '@krmhub/schema/resource-yaml';
+import {
+  annotations,
+  fieldAt,
+  rootOf,
+  STYLE,
+  setAnnotation,
+  writeResourceList,
+} from '@krmhub/schema/resource-yaml';
 import * as names from './annotations.js';
 import { insertAnnotations } from './annotations-place.js';
 import type { Resource } from './resource.js';
+import type { PlaceQuotes } from './resource-body.js';
 
 /** The annotations of a resource in a ResourceList, in the order of kyaml. */
 export function itemAnnotations({ path, index, packagePath, seqIndent }: Resource): [string, string][] {
@@ -41,21 +49,37 @@ export function itemText(resource: Resource, id: number | undefined): string {
   insertAnnotations(node, resource.body.annotationsPlace);
   // kyaml writes it into the next item.
   node.foot = '';
-  for (const [key, value] of [...itemAnnotations(resource), ...ids]) setAnnotation(node, key, value);
+  const before = annotations(node).size;
+  for (const [key, value] of itemAnnotations(resource)) {
+    setAnnotation(node, key, value);
+    fieldAt(node, ['metadata', 'annotations', key])!.style = STYLES[resource.body.quotes];
+  }
+  const { annotationsBefore = before } = resource.body;
+  const content = fieldAt(node, ['metadata', 'annotations'])?.content ?? [];
+  content.push(...content.splice(annotationsBefore * 2, (before - annotationsBefore) * 2));
+  for (const [key, value] of ids) setAnnotation(node, key, value);
   const list = writeResourceList({ apiVersion: '', items: [node] });
   return list.slice(list.indexOf(ITEMS) + ITEMS.length);
 }
 
 const ITEMS = 'items:\n';
+const STYLES: Readonly<Record<PlaceQuotes, number>> = {
+  single: STYLE.singleQuoted,
+  double: STYLE.doubleQuoted,
+  needed: 0,
+};
 
 /** Puts the annotations into the text, which is several times faster than into the model. */
 function split(resource: Resource): { head: string; tail: string } | undefined {
   const text = resource.body.compactText();
   // Where a comment belongs is for the model to decide.
-  if (text.includes('#')) return undefined;
+  if (text.includes('#') || resource.body.annotationsBefore !== undefined) return undefined;
+  const { quotes } = resource.body;
+  const entries = itemAnnotations(resource);
+  if (quotes !== 'single' && !entries.every(([, value]) => SIMPLE.test(value))) return undefined;
   const place = findAnnotations(text, resource.body.annotationsPlace);
   if (place === undefined) return undefined;
-  const lines = annotationLines(itemAnnotations(resource), '    ');
+  const lines = annotationLines(entries, '    ', quotes);
   const before = text.slice(0, place.at) + (place.isNew ? '  annotations:\n' : '') + lines;
   const head = asItem(before);
   return { head, tail: indented(text.slice(place.at)) };
@@ -103,8 +127,19 @@ function indentAt(text: string, at: number): number {
   return column;
 }
 
-function annotationLines(entries: readonly [string, string][], indent: string): string {
-  return entries.map(([key, value]) => `${indent}${key}: ${singleQuoted(value)}\n`).join('');
+/** Text that is a string without quotes, or a number, which needs them. */
+const SIMPLE = /^(?:[A-Za-z][\w.-]*[./-][\w./-]*|Kptfile|compact|wide|\d+)$/;
+
+function annotationLines(
+  entries: readonly [string, string][],
+  indent: string,
+  quotes: PlaceQuotes = 'single',
+): string {
+  const quoted = (value: string) => {
+    if (quotes === 'single') return singleQuoted(value);
+    return quotes === 'needed' && !/^\d/.test(value) ? value : `"${value}"`;
+  };
+  return entries.map(([key, value]) => `${indent}${key}: ${quoted(value)}\n`).join('');
 }
 
 function singleQuoted(text: string): string {

@@ -1,17 +1,20 @@
 import {
+  annotations,
+  fieldAt,
   ResourceNode,
   readResources as readDocuments,
   removeAnnotation,
   removeEmptyAnnotations,
   rootOf,
   type SequenceIndent,
+  STYLE,
   setField,
 } from '@krmhub/schema/resource-yaml';
-import { BARE_LIST_KEY, OWN_ANNOTATIONS } from './annotations.js';
+import { BARE_LIST_KEY, OWN_ANNOTATIONS, PATH } from './annotations.js';
 import { emptyAnnotationsPlace } from './annotations-place.js';
 import { readIdentity, recordOf } from './read-identity.js';
 import { Resource } from './resource.js';
-import { ResourceBody } from './resource-body.js';
+import { type PlaceQuotes, ResourceBody } from './resource-body.js';
 
 /** Reads the resources of a YAML file. Throws `invalid-document`. */
 export function readResources(text: string, place: { path: string; packagePath?: string }): Resource[] {
@@ -32,13 +35,35 @@ export function readResources(text: string, place: { path: string; packagePath?:
 export function bodyOf(node: ResourceNode, seqIndent: SequenceIndent): ResourceBody {
   const identity = readIdentity(node);
   const own = OWN_ANNOTATIONS.filter((key) => identity.annotations[key] !== undefined);
+  const quotes = quotesOf(node);
+  const annotationsBefore = annotationsBeforeOwn(node);
   for (const key of own) removeAnnotation(node, key);
-  const place = own.length === 0 ? undefined : emptyAnnotationsPlace(node);
+  const annotationsPlace = own.length === 0 ? undefined : emptyAnnotationsPlace(node);
   // kyaml writes none that are empty.
   removeEmptyAnnotations(node);
   if (own.length === 0) return new ResourceBody(node, identity, seqIndent);
-  const annotations = recordOf(Object.entries(identity.annotations).filter(([key]) => !own.includes(key)));
-  return new ResourceBody(node, { ...identity, annotations }, seqIndent, place);
+  const others = recordOf(Object.entries(identity.annotations).filter(([key]) => !own.includes(key)));
+  const style = {
+    quotes,
+    ...(annotationsPlace === undefined ? {} : { annotationsPlace }),
+    ...(annotationsBefore === undefined ? {} : { annotationsBefore }),
+  };
+  return new ResourceBody(node, { ...identity, annotations: others }, seqIndent, style);
+}
+
+/** How many annotations are before those of the orchestrator; undefined if there are none after them. */
+function annotationsBeforeOwn(node: ResourceNode): number | undefined {
+  const keys = [...annotations(node)].map(([key]) => key);
+  const isOwn = (key: string) => OWN_ANNOTATIONS.includes(key);
+  const first = keys.findIndex(isOwn);
+  return first === -1 || keys.slice(first).every(isOwn) ? undefined : first;
+}
+
+/** The path tells: an index needs quotes in any case. */
+function quotesOf(node: ResourceNode): PlaceQuotes {
+  const style = fieldAt(node, ['metadata', 'annotations', PATH])?.style ?? STYLE.singleQuoted;
+  if ((style & STYLE.singleQuoted) !== 0) return 'single';
+  return (style & STYLE.doubleQuoted) !== 0 ? 'double' : 'needed';
 }
 
 function wrapped(node: ResourceNode): ResourceNode {

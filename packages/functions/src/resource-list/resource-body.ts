@@ -8,8 +8,14 @@ import {
   writeDocument,
 } from '@krmhub/schema/resource-yaml';
 import { BARE_LIST_KEY } from './annotations.js';
-import { insertAnnotations } from './annotations-place.js';
+import { insertAnnotations, insertOwnAnnotations } from './annotations-place.js';
 import type { ResourceIdentity } from './identity.js';
+
+/** `needed`: without quotes where the text is a string without them. kpt itself writes single quotes. */
+export type PlaceQuotes = 'single' | 'double' | 'needed';
+
+/** How the annotations of the orchestrator are written in a ResourceList, as far as a function changed it. */
+export type PlaceStyle = Partial<Pick<ResourceBody, 'annotationsPlace' | 'annotationsBefore' | 'quotes'>>;
 
 /**
  * The content of a resource. It keeps the text and drops the model, which takes some ten times the memory: most resources
@@ -21,6 +27,10 @@ export class ResourceBody {
   readonly seqIndent: SequenceIndent;
   /** Where the annotations of the orchestrator are among the fields of `metadata`, if it has no others; undefined: last. */
   readonly annotationsPlace: number | undefined;
+  /** How many annotations of the resource are before those of the orchestrator, if not all. */
+  readonly annotationsBefore: number | undefined;
+  /** How the last function wrote the annotations of the orchestrator, which keep that. */
+  readonly quotes: PlaceQuotes;
   /** A document that is a list, which is wrapped for functions. */
   readonly #bare: ResourceNode | undefined;
   #node: ResourceNode | undefined;
@@ -32,13 +42,15 @@ export class ResourceBody {
     node: ResourceNode,
     identity: ResourceIdentity,
     seqIndent: SequenceIndent,
-    annotationsPlace?: number,
+    { annotationsPlace, annotationsBefore, quotes = 'single' }: PlaceStyle = {},
   ) {
     this.#node = node;
     this.#bare = identity.kind === '' ? field(node, BARE_LIST_KEY) : undefined;
     this.identity = identity;
     this.seqIndent = seqIndent;
     this.annotationsPlace = annotationsPlace;
+    this.annotationsBefore = annotationsBefore;
+    this.quotes = quotes;
   }
 
   /** Returns the document as in a file. */
@@ -70,7 +82,10 @@ export class ResourceBody {
   /** Calls `use` with the model, which has annotations where functions see those of the orchestrator. */
   withAnnotations(use: (node: ResourceNode) => void): void {
     const node = this.node();
-    const restore = insertAnnotations(node, this.annotationsPlace);
+    const restore =
+      this.annotationsBefore === undefined
+        ? insertAnnotations(node, this.annotationsPlace)
+        : insertOwnAnnotations(node, this.annotationsBefore);
     try {
       use(node);
     } finally {
