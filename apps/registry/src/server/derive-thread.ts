@@ -14,6 +14,7 @@ import { CONFIG_SCHEMA } from '../routes/functions.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
 import { PINNED_STATE } from '../web/badge/pinned-state.js';
+import { FUNCTION_CARD } from '../web/card/card-document.js';
 import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
@@ -25,6 +26,7 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   COMPARE_DOCUMENT,
   SCRIPT_REFERENCE,
   PINNED_STATE,
+  FUNCTION_CARD,
   API_REFERENCE,
   SNAPSHOT_DOCUMENT,
   SNAPSHOT_REPORT,

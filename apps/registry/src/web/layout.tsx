@@ -18,6 +18,8 @@ export interface PageHead {
   section?: Section;
   /** False for pages that search engines should not index. */
   isIndexed?: boolean;
+  /** Path of a preview image for other sites, 1200 x 630 pixels. */
+  image?: string;
   /** Atom feeds besides the feed of all releases. */
   feeds?: readonly { title: string; path: string }[];
   /** Text in the search box of the header; null if the page has its own box. */
@@ -66,6 +68,16 @@ function Head({ head, site }: { head: PageHead; site: Site }) {
       {publicUrl === undefined ? null : (
         <>
           <meta property="og:url" content={whole(head.path)} />
+          {head.image === undefined ? null : (
+            <>
+              <meta property="og:image" content={whole(head.image)} />
+              <meta property="og:image:type" content="image/png" />
+              <meta property="og:image:width" content="1200" />
+              <meta property="og:image:height" content="630" />
+              <meta property="og:image:alt" content={title} />
+              <meta name="twitter:card" content="summary_large_image" />
+            </>
+          )}
           <link rel="canonical" href={whole(head.path)} />
           <link
             rel="search"

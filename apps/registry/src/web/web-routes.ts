@@ -12,6 +12,7 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp } from '../http/context.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
 import { BADGE_ROUTES, type BadgeDeps, badgeRoutes } from './badge/badge-routes.js';
+import { CARD_ROUTES, type CardDeps, cardRoutes } from './card/card-routes.js';
 import { CATALOG_PAGE_ROUTES, type CatalogPageDeps, catalogPageRoutes } from './catalog/catalog-routes.js';
 import { DISCOVERY_ROUTES, type DiscoveryDeps, discoveryRoutes } from './discovery/discovery-routes.js';
 import { FEED_ROUTES, type FeedDeps, feedRoutes } from './feeds/feed-routes.js';
@@ -35,6 +36,7 @@ export type WebDeps = HomeDeps &
   PolicyPageDeps &
   DiscoveryDeps &
   BadgeDeps &
+  CardDeps &
   ReferenceDeps &
   OperateDeps;
 
@@ -45,6 +47,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...FUNCTION_PAGE_ROUTES,
   ...FEED_ROUTES,
   ...BADGE_ROUTES,
+  ...CARD_ROUTES,
   ...REFERENCE_ROUTES,
   ...SEARCH_ROUTES,
   ...CATALOG_PAGE_ROUTES,
@@ -60,6 +63,7 @@ export function webRoutes(app: RegistryApp, deps: WebDeps): void {
   functionPageRoutes(app, deps);
   feedRoutes(app, deps);
   badgeRoutes(app, deps);
+  cardRoutes(app, deps);
   referenceRoutes(app, deps);
   searchRoutes(app, deps);
   catalogPageRoutes(app, deps);

@@ -2,7 +2,13 @@ import { fillPath } from '@krmhub/api/paths';
 import type { FunctionRecord, ReleaseHead, SigningPolicy } from '@krmhub/catalog';
 import { type Derivation, type DeriveDeps, oncePerThread } from '../../derive/derivation.js';
 import { readDefinition } from '../../derive/stored-definition.js';
-import { compareReleasesPath, type FunctionTab, functionFeedPath, functionTabPath } from '../addresses.js';
+import {
+  compareReleasesPath,
+  type FunctionTab,
+  functionFeedPath,
+  functionPath,
+  functionTabPath,
+} from '../addresses.js';
 import { readAssets } from '../assets.js';
 import { renderPage } from '../page-response.js';
 import { createSite, type Site } from '../site.js';
@@ -41,6 +47,7 @@ export const FUNCTION_DOCUMENT: Derivation<{
         title: `${ofRelease ? `${title} ${known?.release.release}` : title}${tab === 'overview' ? '' : `: ${tab}`}`,
         description: definition.description,
         path: functionTabPath(name, tab),
+        image: `${functionPath(name)}/card.png`,
         section: 'functions',
         isIndexed,
         ...(known === undefined
