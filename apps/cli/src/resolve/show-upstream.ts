@@ -1,0 +1,164 @@
+import { unpinnedReferences } from '@krmhub/catalog/render/unpinned-references';
+import { describePermissions } from '@krmhub/catalog/render/usage';
+import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
+import { escapeControls, plural } from '../io/text.js';
+import { openCache } from './cache/cache.js';
+import { CacheWriter } from './cache/cache-writer.js';
+import { DocumentFetcher } from './fetch/fetch-document.js';
+import { RESOLVE_LIMITS } from './limits.js';
+import { OptionTrust } from './open/catalog-trust.js';
+import { openCatalog } from './open/open-catalog.js';
+import type { OpenedCatalog } from './open/open-context.js';
+import { type NamedCatalog, parseCatalog } from './references/parse-catalog.js';
+
+/** What one API version of a function runs, and what that may touch. */
+interface ShownVersion {
+  version: string;
+  /** Images, executables, and scripts, with their digests where the catalog has them. */
+  runs: string[];
+  /** References in `runs` whose content can change. */
+  unpinned: string[];
+  /** One phrase for each runtime: network, mounts, permissions. */
+  mayTouch: string[];
+}
+
+interface ShownFunction {
+  group: string;
+  kind: string;
+  publisher: string;
+  versions: ShownVersion[];
+}
+
+interface ShownCatalog {
+  catalog: string;
+  /** Whether a key that this user pinned signed the catalog. */
+  verified: boolean;
+  /** The pinned key. Absent if the signature was not verified. */
+  signer?: string;
+  publishers: string[];
+  functions: ShownFunction[];
+  /** Number of entries that cannot be used. */
+  invalid: number;
+}
+
+/**
+ * Prints a catalog that is not of the configured registry: a URL, a file, or an OCI artifact. It lists the publisher and
+ * the signer, and for each function what runs and what that may touch. Throws `untrusted` if a key is pinned and another
+ * one signed the catalog, and the errors of reading it.
+ */
+export async function showUpstream(
+  io: Io,
+  target: string,
+  { output }: { output: OutputFormat },
+): Promise<void> {
+  const trust = new OptionTrust(io, { catalogs: [target], trustedCatalogs: [] });
+  const named = parseCatalog(io, { text: target, folder: io.cwd });
+  const cache = await openCache(io);
+  const writer = new CacheWriter(cache);
+  const fetcher = new DocumentFetcher(cache, writer, false, async () => {
+    const { sourceFetcher } = await import('../registry/source-fetcher.js');
+    return sourceFetcher(io, {
+      temporaryFolder: cache.temporaryFolder,
+      limits: { maxCatalogBytes: RESOLVE_LIMITS.maxCatalogBytes },
+    });
+  });
+  try {
+    const opened = await openCatalog({ io, cache, writer, fetcher }, trust, named);
+    try {
+      for (const warning of opened.warnings) await printWarning(io, escapeControls(warning));
+      const shown = await readShown(io, target, opened);
+      await printData(io, output, shown, () => printShown(io, shown, named));
+    } finally {
+      await opened.reader.close();
+    }
+  } finally {
+    await cache.close();
+  }
+}
+
+/** How `OpenedCatalog.trustedBy` names a pinned key. */
+const PINNED_KEY = /^the pinned (key .+)$/;
+
+async function readShown(
+  io: Io,
+  target: string,
+  { reader, trustedBy }: OpenedCatalog,
+): Promise<ShownCatalog> {
+  const functions: ShownFunction[] = [];
+  const problems: string[] = [];
+  const onInvalid = (error: Error): void => void problems.push(error.message);
+  for await (const definition of reader.list(onInvalid)) functions.push(shownFunction(definition));
+  for (const problem of problems.slice(0, MAX_WARNINGS)) await printWarning(io, escapeControls(problem));
+  const signer = PINNED_KEY.exec(trustedBy)?.[1];
+  return {
+    catalog: target,
+    verified: signer !== undefined,
+    ...(signer === undefined ? {} : { signer }),
+    publishers: [...new Set(functions.map(({ publisher }) => publisher))].sort(),
+    functions,
+    invalid: problems.length,
+  };
+}
+
+/** Invalid entries to print. */
+const MAX_WARNINGS = 5;
+
+function shownFunction({ group, names, publisher, versions }: FunctionDefinition): ShownFunction {
+  return { group, kind: names.kind, publisher, versions: versions.map(shownVersion) };
+}
+
+function shownVersion(version: FunctionVersion): ShownVersion {
+  const { container, exec, starlark } = version.runtime;
+  return {
+    version: version.name,
+    runs: [
+      ...(container === undefined
+        ? []
+        : [`${container.image}${container.sha256 === undefined ? '' : `@sha256:${container.sha256}`}`]),
+      ...(exec?.platforms ?? []).map(
+        ({ os, arch, uri, sha256 }) =>
+          `${os}/${arch} ${uri}${sha256 === undefined ? '' : ` sha256:${sha256}`}`,
+      ),
+      ...(starlark === undefined ? [] : [starlark]),
+    ],
+    unpinned: unpinnedReferences(version),
+    mayTouch: describePermissions(version),
+  };
+}
+
+async function printShown(io: Io, shown: ShownCatalog, { address, registry }: NamedCatalog): Promise<void> {
+  const { functions, publishers, invalid, signer } = shown;
+  const rows = functions.flatMap((fn) => fn.versions.map((version) => ({ fn, version })));
+  const cells = ({ fn, version }: (typeof rows)[number]): string[] =>
+    [
+      `${fn.group}/${fn.kind}`,
+      version.version,
+      fn.publisher,
+      version.mayTouch.join('; '),
+      version.unpinned.length === 0 ? 'pinned' : `can move: ${version.unpinned.join(', ')}`,
+      version.runs.join(', '),
+    ].map(escapeControls);
+  const columns = [
+    { header: 'FUNCTION', min: 16 },
+    { header: 'VERSION' },
+    { header: 'PUBLISHER', min: 10 },
+    { header: 'MAY TOUCH', min: 16 },
+    { header: 'PINNED', min: 8 },
+    { header: 'RUNS', min: 16 },
+  ];
+  await printTable(io, columns, rows, { terminal: cells, pipe: cells });
+  const skipped = invalid === 0 ? '' : `, ${invalid} invalid`;
+  await printLine(
+    io,
+    escapeControls(
+      `${plural(functions.length, 'function')} of ${publishers.join(', ') || 'no publisher'}${skipped}`,
+    ),
+  );
+  if (signer !== undefined) return printLine(io, `signature verified: signed by the pinned ${signer}`);
+  await printLine(io, 'signature not verified: no key is pinned for this catalog');
+  if (address.type === 'file') return;
+  const url = registry === undefined ? shown.catalog : `${registry.url}/catalogs/${registry.name}`;
+  await printLine(io, escapeControls(`  to verify it, pin its key: krmhub trust add ${url} --key FILE.pub`));
+}
