@@ -15,8 +15,6 @@ export interface RanFunction extends FunctionOutcome {
   milliseconds: number;
   /** Resources that it got. */
   selected: number;
-  /** Largest memory of its process, if it is known. */
-  maxMemoryBytes?: number;
 }
 
 /** A step, and what is recorded of it. */
@@ -104,8 +102,6 @@ function duration(milliseconds: number): string {
   return `${minutes === 0 ? '' : `${minutes}m`}${seconds}s`;
 }
 
-function statsLine({ name, milliseconds, selected, maxMemoryBytes }: RanFunction): string {
-  const memory =
-    maxMemoryBytes === undefined ? 'not known' : `${(maxMemoryBytes / 1_048_576).toFixed(1)} MiB`;
-  return `  Stats: ${name}: ${milliseconds} ms, ${selected} resource(s), memory ${memory}`;
+function statsLine({ name, milliseconds, selected }: RanFunction): string {
+  return `  Stats: ${name}: ${milliseconds} ms, ${selected} resource(s)`;
 }

@@ -167,6 +167,12 @@ describe('krmhub fn eval', () => {
     ]);
   });
 
+  it('prints what each function took with --stats', async () => {
+    pack = await fnPackage({ 'fn.sh': script('cat'), 'app/deployment.yaml': DEPLOYMENT });
+    const io = await pack.fn(['eval', 'app', '--exec', './fn.sh', '--stats']);
+    expect(io.err()).toMatch(/\n {2}Stats: \.\/fn\.sh: \d+ ms, 1 resource\(s\)\n/);
+  });
+
   it('shows four lines of results and error output, unless asked for all', async () => {
     pack = await fnPackage({
       'fn.sh': script('cat; for i in 1 2 3 4 5 6; do echo "line $i" >&2; done'),
