@@ -1,0 +1,164 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readResources } from '../resource-list/read-resources.js';
+import { configMap, folderContent, packageFolder, usePackageFolders } from '../testing/package-folder.js';
+import { readIgnoreRules } from './ignore-file.js';
+import { PACKAGE_LIMITS } from './limits.js';
+import { planWrite } from './plan-write.js';
+import { readPackage } from './read-package.js';
+import { writeFolder } from './write-folder.js';
+
+usePackageFolders();
+
+const KPTFILE = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n';
+const paths = async (folder: string) =>
+  (await readPackage(folder)).resources.map(({ path: at, index }) => `${at}#${index}`);
+
+describe('readPackage', () => {
+  it('reads files in the order of kpt, and each document of them', async () => {
+    const folder = packageFolder({
+      Kptfile: KPTFILE,
+      'b.yaml': `${configMap('b')}---\n---\n${configMap('c')}`,
+      'B.yml': configMap('d'),
+      'a/Kptfile': KPTFILE,
+      'a/x.json': '{"apiVersion": "v1", "kind": "A", "metadata": {"name": "x"}}\n',
+      '.hidden/h.yaml': configMap('h'),
+      '.git/refs/heads/branch.yaml': 'not: [YAML',
+      'README.md': 'text\n',
+    });
+    expect(await paths(folder)).toEqual([
+      '.hidden/h.yaml#0',
+      'B.yml#0',
+      'Kptfile#0',
+      'a/Kptfile#0',
+      'a/x.json#0',
+      'b.yaml#0',
+      'b.yaml#1',
+    ]);
+    expect((await readPackage(folder)).packages).toEqual(['', 'a']);
+  });
+
+  it('leaves out what an ignore file lists, for each package its own', async () => {
+    const folder = packageFolder({
+      '.krmignore': 'skipped/\nc*.yaml\n',
+      'c1.yaml': configMap('a'),
+      'k.yaml': configMap('k'),
+      'skipped/a.yaml': configMap('a'),
+      'inner/c2.yaml': configMap('c'),
+      'sub/Kptfile': KPTFILE,
+      'sub/c3.yaml': configMap('c'),
+    });
+    expect(await paths(folder)).toEqual(['k.yaml#0', 'sub/Kptfile#0', 'sub/c3.yaml#0']);
+  });
+
+  it('does not follow links', async () => {
+    const outside = packageFolder({ 'secret.yaml': configMap('secret') });
+    const folder = packageFolder({ 'a.yaml': configMap('a') });
+    symlinkSync(path.join(outside, 'secret.yaml'), path.join(folder, 'link.yaml'));
+    symlinkSync(outside, path.join(folder, 'linked'));
+    const { resources, skipped } = await readPackage(folder);
+    expect(resources.map(({ path: at }) => at)).toEqual(['a.yaml']);
+    expect(skipped).toEqual([{ path: 'link.yaml', reason: 'it is a symbolic link' }]);
+  });
+
+  it.each([
+    ['files', { maxFiles: 1 }],
+    ['bytes', { maxBytes: 100 }],
+    ['bytes of a file', { maxFileBytes: 50 }],
+    ['levels', { maxDepth: 0 }],
+    ['entries', { maxEntries: 2 }],
+  ])('refuses too many %s', async (_, limits) => {
+    const folder = packageFolder({
+      'a.yaml': configMap('a'),
+      'b.yaml': configMap('b'),
+      'c/d.yaml': configMap('d'),
+    });
+    await expect(readPackage(folder, { limits: { ...PACKAGE_LIMITS, ...limits } })).rejects.toMatchObject({
+      code: 'too-large',
+    });
+  });
+
+  it('names the file that cannot be read', async () => {
+    await expect(readPackage(packageFolder({ 'a.yaml': 'a: [\n' }))).rejects.toThrow('a.yaml');
+    const folder = packageFolder({});
+    writeFileSync(path.join(folder, 'bytes.yaml'), Buffer.from([0x61, 0xff]));
+    await expect(readPackage(folder)).rejects.toThrow('cannot read bytes.yaml: it is not UTF-8 text');
+    await expect(readPackage(path.join(folder, 'none'))).rejects.toMatchObject({ code: 'not-found' });
+  });
+});
+
+describe('planWrite', () => {
+  it('plans nothing for a package that kyaml would write as it is', async () => {
+    const read = await readPackage(packageFolder({ 'a.yaml': configMap('a'), 'list.yaml': '- a\n- b: c\n' }));
+    expect(planWrite(read, read.resources)).toEqual({ changes: [] });
+  });
+
+  it('writes resources in the order of their indexes, and a lone one in a JSON file as JSON', async () => {
+    const read = await readPackage(packageFolder({}));
+    const [a] = readResources(configMap('a'), { path: 'x.yaml' });
+    const [b] = readResources(configMap('b', '"<1>"'), { path: 'x.yaml' });
+    const plan = planWrite(read, [a!.at({ index: 2 }), b!, b!.at({ path: 'b.json' })]);
+    expect(plan.changes).toEqual([
+      { type: 'create', path: 'x.yaml', after: `${configMap('b', '"<1>"')}---\n${configMap('a')}` },
+      {
+        type: 'create',
+        path: 'b.json',
+        after:
+          '{\n  "apiVersion": "v1",\n  "data": {\n    "value": "\\u003c1\\u003e"\n  },\n  "kind": "ConfigMap",\n  "metadata": {\n    "name": "b"\n  }\n}\n',
+      },
+    ]);
+  });
+
+  it.each(['../a.yaml', '/a.yaml', 'a/../../b.yaml', '.'])('refuses to write %s', async (at) => {
+    const read = await readPackage(packageFolder({}));
+    const [resource] = readResources(configMap('a'), { path: at });
+    expect(() => planWrite(read, [resource!])).toThrow('resource must be written under the package');
+  });
+});
+
+describe('writeFolder', () => {
+  it('writes a new folder, and leaves one that exists as it is', () => {
+    const folder = packageFolder({});
+    const resources = readResources(configMap('a'), { path: 'inner/a.yaml' });
+    writeFolder(path.join(folder, 'out/new'), resources);
+    expect(folderContent(folder)).toEqual({ 'out/new/inner/a.yaml': configMap('a') });
+    mkdirSync(path.join(folder, 'empty'));
+    for (const taken of ['out/new', 'empty']) {
+      expect(() => writeFolder(path.join(folder, taken), [])).toThrow('already exists');
+    }
+    expect(folderContent(folder)).toEqual({ 'out/new/inner/a.yaml': configMap('a') });
+  });
+});
+
+describe('readIgnoreRules', () => {
+  it.each([
+    ['a.yaml', 'a.yaml', true],
+    ['a.yaml', 'x/a.yaml', true],
+    ['/a.yaml', 'x/a.yaml', false],
+    ['x/a.yaml', 'x/a.yaml', true],
+    ['x/a.yaml', 'y/x/a.yaml', false],
+    ['**/a.yaml', 'y/x/a.yaml', true],
+    ['x/**', 'x/y/a.yaml', true],
+    ['x/**/a.yaml', 'x/a.yaml', true],
+    ['*.yaml', 'x/a.yaml', true],
+    ['x/*.yaml', 'x/y/a.yaml', false],
+    ['a?.yaml', 'ab.yaml', true],
+    ['[ab].yaml', 'b.yaml', true],
+    ['[!ab].yaml', 'b.yaml', false],
+    ['folder/', 'folder', false],
+    ['# a.yaml', 'a.yaml', false],
+    ['\\#a.yaml', '#a.yaml', true],
+    ['a.yaml  ', 'a.yaml', true],
+    ['*.yaml\n!a.yaml', 'a.yaml', false],
+    ['*.yaml\n!a.yaml', 'b.yaml', true],
+    ['a+b(.yaml', 'a+b(.yaml', true],
+    ['[a.yaml', '[a.yaml', true],
+  ])('%j for %s: %s', (text, file, isIgnored) => {
+    expect(readIgnoreRules(text)(file, false)).toBe(isIgnored);
+  });
+
+  it('takes a pattern with a slash at the end for folders only', () => {
+    expect(readIgnoreRules('folder/\n')('x/folder', true)).toBe(true);
+  });
+});
