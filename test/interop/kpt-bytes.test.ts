@@ -126,11 +126,12 @@ describe.skipIf(why !== undefined)(titleWithReason('kpt', why), () => {
   });
 
   it('writes comments into the next resource, which krmhub leaves where they are', async () => {
-    const first = `${RESOURCE}spec:\n  x: !!str 1\n  # end\n\n  # after\n`;
-    const files = { 'a.yaml': first, 'b.yaml': RESOURCE.replace('name: a', 'name: b') };
+    const second = RESOURCE.replace('name: a', 'name: b');
+    const files = { 'a.yaml': `${RESOURCE}spec:\n\n  # one\n\n  # two\n  x\n`, 'b.yaml': second };
+    expect(byKpt(files, '/bin/cat')['b.yaml']).toContain('# two');
     const written = await byKrmhub(files, '/bin/cat');
-    expect(written['b.yaml']).toBe(files['b.yaml']);
-    expect(written['a.yaml']).toContain('# after');
+    expect(written['b.yaml']).toBe(second);
+    expect(written['a.yaml']).toContain('# two');
   });
 
   it('fails if a function makes a list of a map, which krmhub takes', async () => {
