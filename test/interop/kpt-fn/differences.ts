@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parseAllDocuments, visit } from 'yaml';
+import type { Outcome } from './oracle.js';
+
+type Files = Readonly<Record<string, string>>;
+
+/** Returns how krmhub differs from kpt, as lines for a message; nothing if both did the same. */
+export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): string[] {
+  if (kpt.failed !== krmhub.failed) {
+    const [one, other] = kpt.failed ? ['kpt', 'krmhub'] : ['krmhub', 'kpt'];
+    return [`${one} fails, ${other} does not\nkpt:\n${kpt.stderr}\nkrmhub:\n${krmhub.stderr}`];
+  }
+  if (krmhub.failed) {
+    // kpt may have written a part: ours leaves everything as it was.
+    return [
+      ...fileDifferences('left as it was', before, krmhub.files),
+      ...textDifference('results', kpt.results, krmhub.results),
+    ];
+  }
+  return [
+    ...fileDifferences('as kpt', kpt.files, krmhub.files),
+    ...outputDifference(kpt.stdout, krmhub.stdout),
+    ...textDifference('results', kpt.results, krmhub.results),
+    ...textDifference('progress', progress(kpt), progress(krmhub)),
+  ];
+}
+
+const SEQUENCE_INDENT = 'internal.config.kubernetes.io/seqindent';
+
+/**
+ * Output is for other programs: kpt loses some comments above resources in it, and gives generated resources no `seqindent`.
+ * What the next command writes to files is compared as text.
+ */
+function outputDifference(expected: string, actual: string): string[] {
+  return isDeepStrictEqual(valuesOf(expected), valuesOf(actual))
+    ? []
+    : textDifference('output', expected, actual);
+}
+
+function valuesOf(text: string): unknown[] {
+  return parseAllDocuments(text).map((document) => {
+    visit(document, {
+      Pair: (_, { key }) => (String(key) === SEQUENCE_INDENT ? visit.REMOVE : undefined),
+    });
+    return document.toJS();
+  });
+}
+
+/** What both print about the functions. */
+function progress({ stderr }: Outcome): string {
+  return stderr
+    .split('\n')
+    .filter((line) => /^(?:Package "|\[(?:RUNNING|PASS|FAIL)\])/.test(line))
+    .join('\n');
+}
+
+function fileDifferences(what: string, expected: Files, actual: Files): string[] {
+  const names = [...new Set([...Object.keys(expected), ...Object.keys(actual)])].sort();
+  return names.flatMap((name) => {
+    if (expected[name] === undefined) return [`${name}: must not be there (${what}):\n${actual[name]}`];
+    if (actual[name] === undefined) return [`${name}: is missing (${what}):\n${expected[name]}`];
+    return textDifference(name, expected[name], actual[name]);
+  });
+}
+
+const CONTEXT = 4;
+
+/** Shows the lines around the first that differs. */
+function textDifference(name: string, expected: string, actual: string): string[] {
+  if (expected === actual) return [];
+  const [theirs, ours] = [expected.split('\n'), actual.split('\n')];
+  const first = theirs.findIndex((line, at) => line !== ours[at]);
+  const at = first === -1 ? theirs.length : first;
+  const excerpt = (lines: readonly string[]) =>
+    lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT).join('\n');
+  return [`${name}, line ${at + 1}:\n--- expected\n${excerpt(theirs)}\n--- actual\n${excerpt(ours)}`];
+}

@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { normalizeTimes } from '../../kpt-e2e/compare.js';
+import { bundle } from '../../kpt-e2e/programs.js';
+import { cleanEnvironment, command, root } from '../../running.js';
+
+export type Program = 'kpt' | 'krmhub';
+
+export interface Outcome {
+  failed: boolean;
+  stdout: string;
+  /** Without times, and with PACKAGE for the folder. */
+  stderr: string;
+  /** By path, the package as it is afterwards. */
+  files: Record<string, string>;
+  results: string;
+}
+
+/** Bundles the functions of generated packages; returns the command line that starts one. */
+export async function makeFunctions(folder: string): Promise<(name: string) => string> {
+  const outfile = path.join(folder, 'exec.mjs');
+  await bundle('test/interop/kpt-fn/exec.ts', outfile);
+  return (name) => `${process.execPath} ${outfile} ${name}`;
+}
+
+/** Runs `fn …` of a program over a copy of a package, in a folder of its own. `PACKAGE` and `RESULTS` become paths. */
+export function runOver(
+  program: Program,
+  folder: string,
+  files: Readonly<Record<string, string>>,
+  args: readonly string[],
+  stdin = '',
+): Outcome {
+  const place = path.join(folder, program);
+  rmSync(place, { recursive: true, force: true });
+  const target = path.join(place, 'package');
+  const results = path.join(place, 'results');
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(target, name)), { recursive: true });
+    writeFileSync(path.join(target, name), text);
+  }
+  mkdirSync(path.join(place, 'home'), { recursive: true });
+  const filled = args.map((one) => one.replace('PACKAGE', target).replace('RESULTS', results));
+  const [file, ...rest] = program === 'kpt' ? ['kpt', ...filled] : [process.execPath, command, ...filled];
+  const { status, stdout, stderr } = spawnSync(file!, rest, {
+    cwd: place,
+    env: cleanEnvironment(path.join(place, 'home')),
+    input: stdin,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1_024 * 1_024,
+    timeout: 120_000,
+  });
+  const resultsFile = path.join(results, 'results.yaml');
+  return {
+    failed: status !== 0,
+    stdout,
+    stderr: normalizeTimes(stderr.replaceAll(place, 'PLACE')),
+    files: readFolder(target),
+    results: existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '',
+  };
+}
+
+export function readFolder(folder: string): Record<string, string> {
+  if (!existsSync(folder)) return {};
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  const found = names.filter((name) => statSync(path.join(folder, name)).isFile());
+  return Object.fromEntries(found.map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]));
+}
+
+/** Keeps a package that the programs treat differently, for whoever looks into it. */
+export function keep(folder: string, name: string): string {
+  const kept = path.join(root, 'build/kpt-fn', name);
+  rmSync(kept, { recursive: true, force: true });
+  cpSync(folder, kept, { recursive: true });
+  return kept;
+}
