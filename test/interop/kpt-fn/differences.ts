@@ -25,10 +25,11 @@ export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): str
   ];
 }
 
-const SEQUENCE_INDENT = 'internal.config.kubernetes.io/seqindent';
+const UNCOMPARED = /^(?:internal\.)?config\.kubernetes\.io\/(?:seqindent|index)$/;
 
 /**
- * Output is for other programs: kpt loses some comments above resources in it, and gives generated resources no `seqindent`.
+ * Output is for other programs: kpt loses some comments above resources in it, gives generated resources no `seqindent`, and
+ * counts empty documents in `index`.
  * What the next command writes to files is compared as text.
  */
 function outputDifference(expected: string, actual: string): string[] {
@@ -40,7 +41,7 @@ function outputDifference(expected: string, actual: string): string[] {
 function valuesOf(text: string): unknown[] {
   return parseAllDocuments(text).map((document) => {
     visit(document, {
-      Pair: (_, { key }) => (String(key) === SEQUENCE_INDENT ? visit.REMOVE : undefined),
+      Pair: (_, { key }) => (UNCOMPARED.test(String(key)) ? visit.REMOVE : undefined),
     });
     return document.toJS();
   });

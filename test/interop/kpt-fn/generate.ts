@@ -247,6 +247,8 @@ export class PackageGenerator {
     const lines = [`spec:${this.#comment()}`];
     if (this.#chance(0.3)) lines.push('  # about the next field');
     if (kind === 'Deployment' || kind === 'StatefulSet') lines.push(`  replicas: 3${this.#comment()}`);
+    // kpt moves a comment below an empty field into the next resource.
+    else lines.push('  size: small');
     for (let left = this.#between(0, 4); left > 0; left--) {
       if (this.#chance(0.2)) lines.push('');
       const block = this.#chance(0.2)
