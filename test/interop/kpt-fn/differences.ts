@@ -11,11 +11,10 @@ export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): str
     return [`${one} fails, ${other} does not\nkpt:\n${kpt.stderr}\nkrmhub:\n${krmhub.stderr}`];
   }
   if (krmhub.failed) {
-    // kpt may have written a part: ours leaves everything as it was.
-    return [
-      ...fileDifferences('left as it was', before, krmhub.files),
-      ...textDifference('results', kpt.results, krmhub.results),
-    ];
+    // kpt may have written a part: ours leaves everything as it was. A function that cannot read its input quotes it.
+    const left = fileDifferences('left as it was', before, krmhub.files);
+    if (kpt.results.includes('failed to parse the input')) return left;
+    return [...left, ...textDifference('results', kpt.results, krmhub.results)];
   }
   return [
     ...fileDifferences('as kpt', kpt.files, krmhub.files),
