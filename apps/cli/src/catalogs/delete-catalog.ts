@@ -34,7 +34,7 @@ export async function deleteCatalog(io: Io, name: string, options: DeleteOptions
           : `${plural(newest.functions, 'function')}, snapshot ${newest.serial}`;
       const lines = [
         `would delete catalog ${name}: ${size}, ${plural(sources.length, 'upstream source')}`,
-        `  ${catalogAddresses(client.url, catalog).yaml} would answer 410, as every snapshot and oci://…/catalogs/${name}`,
+        `  ${catalogAddresses(client.url, catalog).yaml} would return 410, and so would its snapshots and oci://…/catalogs/${name}`,
       ];
       for (const line of lines) await printLine(io, escapeControls(line));
       return true;
@@ -44,7 +44,7 @@ export async function deleteCatalog(io: Io, name: string, options: DeleteOptions
   await printLine(
     io,
     escapeControls(
-      `deleted catalog ${name}; until ${tombstone.restorableUntil}, undo it: krmhub catalog restore ${name}`,
+      `deleted catalog ${name}; to undo this before ${tombstone.restorableUntil}: krmhub catalog restore ${name}`,
     ),
   );
   await printData(io, options.output, tombstone, async () => undefined);

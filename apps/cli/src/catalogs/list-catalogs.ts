@@ -41,7 +41,7 @@ export async function listCatalogs(io: Io, options: ListOptions): Promise<void> 
     await printLine(
       io,
       escapeControls(
-        `deleted at ${at}: ${name}: ${reason}; krmhub catalog restore works until ${restorableUntil}`,
+        `deleted catalog ${name} at ${at}: ${reason}; to restore it before ${restorableUntil}: krmhub catalog restore ${name}`,
       ),
     );
   }

@@ -62,8 +62,8 @@ function registerAdd(policy: Command, io: Io): void {
       'after',
       `
 The other policies stay. The registry then rejects releases of these groups
-without such a signature. The command prints who becomes trusted and, in a
-terminal, asks.
+without such a signature. The command prints the added and removed signers of
+each group. In a terminal, it asks for confirmation.
 
 Examples:
   krmhub policy add team --group team.example.com --key krmhub.pub
@@ -88,7 +88,8 @@ function registerRemove(policy: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command prints who is no longer trusted and, in a terminal, asks.
+The command prints the signers that are no longer trusted. In a terminal, it
+asks for confirmation.
 
 Examples:
   krmhub policy remove team --dry-run

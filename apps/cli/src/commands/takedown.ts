@@ -18,8 +18,9 @@ You cannot undo a takedown: the registry never accepts the name or the bytes
 again. A takedown does not delete copies on other machines, so revoke a leaked
 secret first. For a broken release, use \`krmhub yank\`.
 
-The command prints everything that goes, also other releases with the same bytes
-and the snapshots that contain them, and asks. Without a terminal, use --yes.
+The command prints everything that it deletes, including other releases with the
+same bytes, and the snapshots that it withdraws. In a terminal, it asks for
+confirmation. Without one, use --yes.
 
 Examples:
   krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --dry-run

@@ -37,7 +37,7 @@ export async function requireConfirmation(
 ): Promise<void> {
   if (io.stdin.isTTY !== true) {
     throw new KrmhubError('usage', `cannot ${change}: there is no terminal to ask for confirmation`, {
-      hint: 'Nothing was changed. Review the effect with --dry-run, then use --yes.',
+      hint: 'Nothing was changed. To confirm without a terminal, use --yes.',
     });
   }
   if (!(await preview()) || (await confirm(io, question))) return;

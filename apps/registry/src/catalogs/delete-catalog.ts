@@ -34,7 +34,7 @@ export async function deleteCatalog(
   const { store, newestSnapshots, clock, config } = deps;
   if (name === DEFAULT_CATALOG) {
     throw new KrmhubError('conflict', 'cannot delete the built-in catalog "default"', {
-      hint: 'Delete a catalog from `krmhub catalog list`.',
+      hint: 'Every registry has this catalog. To delete another one, choose it from `krmhub catalog list`.',
     });
   }
   const known = await store.deletedCatalog(name);

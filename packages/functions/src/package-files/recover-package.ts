@@ -39,7 +39,7 @@ export async function recoverPackage(folder: string, options: RecoverOptions = {
     if (performance.now() > deadline) {
       throw new KrmhubError(
         'conflict',
-        `cannot use the package ${folder}: process ${owner.id} has been writing it for long`,
+        `cannot use the package ${folder}: process ${owner.id} is still writing it`,
         { hint: 'Wait until it ends, or end it.' },
       );
     }

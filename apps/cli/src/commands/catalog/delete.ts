@@ -12,12 +12,13 @@ export function registerCatalogDelete(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-All addresses of the catalog then answer 410 with the reason, also over OCI, and
-search excludes its upstream functions. Releases of the registry stay. Without a
-terminal, use --yes.
+All addresses of the catalog then return 410 with the reason, also over OCI, and
+search excludes its upstream functions. Releases of the registry stay. In a
+terminal, the command asks for confirmation. Without one, use --yes.
 
-The registry keeps the recipe, the snapshots, and the copies of the sources. For
-a period that its operator configures, \`krmhub catalog restore\` undoes this.
+The registry keeps the recipe, the snapshots, and the copies of the sources. To
+undo the deletion within 30 days, or the period that the operator sets, use
+\`krmhub catalog restore\`.
 
 Examples:
   krmhub catalog delete platform --reason "merged into default" --yes`,

@@ -51,5 +51,5 @@ export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): 
 }
 
 const DESCRIPTION =
-  'Find KRM functions for kustomize, kpt, and other orchestrators. See what they do and who signed them, and read' +
+  'Find KRM functions for kustomize, kpt, and other orchestrators. See what they do and who signed them, and read ' +
   'catalogs of them.';

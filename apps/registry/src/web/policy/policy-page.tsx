@@ -30,7 +30,7 @@ export function PolicyListPage({ policies }: { policies: readonly SigningPolicy[
       {policies.length === 0 ? (
         <Empty title="No policies yet">
           <p>
-            An operator adds one with <code>krmhub policy apply policies.yaml</code>.
+            An operator adds one with <code>krmhub policy add</code>.
           </p>
         </Empty>
       ) : (
