@@ -27,6 +27,10 @@ const SKIPPED: Record<string, string> = {
   'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a permanent log',
   'krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com':
     'needs a sigstore that knows this identity; test/interop/cosign-keyless.test.ts has one',
+  'krmhub test owner --exec "python3 set-owner.py"':
+    'needs a function in Python; apps/cli/src/commands/test.test.ts runs programs',
+  'krmhub test owner --image localhost/set-owner:dev':
+    'needs an engine; apps/cli/src/commands/test.test.ts has one',
   'krmhub serve --host 0.0.0.0': 'would open a port of the test machine to its network',
 };
 
@@ -74,6 +78,7 @@ beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
   mkdirSync(files);
   await run(['init', 'example.com/SetLabels', '--dir', '.']);
+  await run(['init', 'example.com/SetOwner', '--runtime', 'starlark', '--dir', 'owner']);
   const started = path.join(files, 'definition.yaml');
   // With a digest, no registry has to be asked what its tag is.
   const pinned = (line: string, indent: string) => `${line}${indent}sha256: ${'ab'.repeat(32)}\n`;

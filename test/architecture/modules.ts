@@ -98,6 +98,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     'resource-list': ['limits', 'output'],
     'package-files': ['process', 'resource-list'],
     chain: ['output', 'resource-list'],
+    conformance: ['output', 'resource-list', 'chain'],
     index: ['limits', 'process', 'output', 'sandbox', 'containers', 'archives', 'executables', 'starlark'],
     fn: ['limits', 'output', 'resource-list', 'package-files', 'chain'],
   },
@@ -193,6 +194,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     kustomize: ['io', 'files', 'registry', 'resolve', 'function-configs', 'lock', 'run'],
     kpt: ['io', 'files', 'function-configs', 'resolve', 'lock', 'run'],
     fn: ['io', 'files', 'resolve', 'lock', 'run'],
+    conformance: ['io', 'files', 'scripts', 'resolve', 'lock', 'run', 'fn'],
     commands: [
       'completion',
       'io',
@@ -208,6 +210,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'kustomize',
       'kpt',
       'fn',
+      'conformance',
     ],
     program: ['io', 'commands'],
     main: ['io', 'program'],

@@ -12,6 +12,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     init: async () => (await import('./commands/init.js')).registerInit,
     lint: async () => (await import('./commands/lint.js')).registerLint,
     convert: async () => (await import('./commands/convert.js')).registerConvert,
+    test: async () => (await import('./commands/test.js')).registerTest,
     publish: async () => (await import('./commands/publish.js')).registerPublish,
   },
   'Find functions:': {

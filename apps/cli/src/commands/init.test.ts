@@ -43,6 +43,7 @@ describe('init', () => {
       'README.md',
       'definition.yaml',
       'example.yaml',
+      'examples',
     ]);
     for (const said of [
       'wrote set-labels/definition.yaml',
@@ -114,6 +115,7 @@ describe('init', () => {
     await run('init', 'example.com/SetLabels');
     await rm(path.join(folder, 'set-labels/README.md'));
     await rm(path.join(folder, 'set-labels/definition.yaml'));
+    await rm(path.join(folder, 'set-labels/examples'), { recursive: true });
     await writeFile(path.join(folder, 'set-labels/example.yaml'), 'mine');
     const io = await run('init', 'example.com/SetLabels');
     expect(io.exitCode).toBe(1);

@@ -7,7 +7,7 @@ export function registerInit(program: Command, io: Io): void {
     .command('init')
     .summary('Create the files of a new function.')
     .description(
-      'Create the files of a new function: a definition, a README, and an example; for Starlark also the script.',
+      'Create the files of a new function: a definition, a README, and an example with its test; for Starlark also the script.',
     )
     .argument('<function>', 'Function as GROUP/KIND. The group is a domain that you own.')
     .option('--dir <folder>', 'Folder for the files. Default: a folder named after the kind.')

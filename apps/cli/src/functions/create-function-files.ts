@@ -27,6 +27,9 @@ export async function createFunctionFiles(
     'definition.yaml': definition(group, kind, options.runtime),
     'README.md': readme(group, kind),
     'example.yaml': example(group, kind),
+    'examples/basic/fn-config.yaml': example(group, kind),
+    'examples/basic/input/resources.yaml': resources(),
+    'examples/basic/expected/resources.yaml': resources(group),
     ...(options.runtime === 'starlark' ? { 'main.star': script(group) } : {}),
   };
   const present: string[] = [];
@@ -53,6 +56,7 @@ export async function createFunctionFiles(
   const file = shellWord(path.join(folder, 'definition.yaml'));
   await printLine(io, 'edit the lines marked CHANGE in definition.yaml, remove the marks, then run:');
   await printLine(io, `  krmhub lint ${shellWord(folder)}`);
+  if (options.runtime === 'starlark') await printLine(io, `  krmhub test ${shellWord(folder)}`);
   await printLine(
     io,
     `  krmhub publish ${file} --release 0.1.0 --readme ${shellWord(path.join(folder, 'README.md'))}`,
@@ -152,6 +156,18 @@ kind: ${yamlText(kind)}
 metadata:
   name: ${yamlText(kebabCase(kind))}
 owner: platform
+`;
+}
+
+/** The resources of the example; with a group, after the function. */
+function resources(group?: string): string {
+  const annotations = group === undefined ? '' : `\n  annotations:\n    ${group}/owner: platform`;
+  return `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web # the shop${annotations}
+spec:
+  replicas: 3
 `;
 }
 

@@ -1,0 +1,176 @@
+import path from 'node:path';
+import { type Check, failed, type Outcome, PASSED, skipped } from '@krmhub/functions/conformance/check';
+import { type CheckName, checkConformance } from '@krmhub/functions/conformance/check-conformance';
+import { KrmhubError } from '@krmhub/schema/error';
+import { FINDINGS } from '../io/exit-code.js';
+import { watchForStop } from '../io/interrupt.js';
+import { type Io, write } from '../io/io.js';
+import { type OutputFormat, printData } from '../io/print.js';
+import { escapeControls, oneLine } from '../io/text.js';
+import type { RunPermissions } from '../run/runner.js';
+import { checkExample } from './check-example.js';
+import { type OpenedFunction, openFunction, type TestedProgram } from './open-function.js';
+import { configOf, type Example, listExamples, readExample } from './read-examples.js';
+import { type AuthoredFunction, readFunction } from './read-function.js';
+import { Report } from './report.js';
+import { rejectedConfig, testConfig } from './test-configs.js';
+
+export interface TestOptions extends TestedProgram {
+  output: OutputFormat;
+  permissions: RunPermissions;
+  /** Names of the only examples to run, without the other checks. */
+  examples?: readonly string[];
+  /** Writes what examples expect. */
+  update: boolean;
+}
+
+/** Tests the function in a folder: every API version by the specification, and all examples. */
+export async function testFunction(io: Io, folder: string, options: TestOptions): Promise<void> {
+  checkOptions(options);
+  const authored = await readFunction(io, folder);
+  const report = new Report(io, options.output);
+  const examples = await readExamples(io, folder, report, options.examples);
+  const signal = watchForStop(io, 'the test was stopped');
+  for (const at of authored.definition.versions.keys()) {
+    const opened = await openFunction(io, authored, at, options, options.permissions, signal);
+    try {
+      const { update, examples: only } = options;
+      const onlyExamples = only !== undefined;
+      await testVersion(io, { authored, at, opened, examples, report, onlyExamples, update, signal });
+    } finally {
+      await opened.close();
+    }
+  }
+  await finish(io, authored, report, options.output);
+}
+
+interface VersionTest {
+  authored: AuthoredFunction;
+  at: number;
+  opened: OpenedFunction;
+  examples: readonly Example[];
+  report: Report;
+  onlyExamples: boolean;
+  update: boolean;
+  signal: AbortSignal;
+}
+
+async function testVersion(io: Io, test: VersionTest): Promise<void> {
+  const { authored, at, opened, report, update, signal } = test;
+  const { definition } = authored;
+  const version = definition.versions[at]!;
+  const label = definition.versions.length === 1 ? {} : { apiVersion: version.name };
+  const own = test.examples.filter((example) => isOf(example, authored, at));
+  if (!test.onlyExamples) await checkVersion(test, own, label);
+  for (const example of own) {
+    const found = await checkExample(io, example, opened, { update, signal });
+    await report.add({ name: `example ${example.name}`, ...found, ...label });
+  }
+}
+
+/** Checks what the specification requires of one API version. */
+async function checkVersion(
+  { authored, at, opened, report }: VersionTest,
+  own: readonly Example[],
+  label: { apiVersion?: string },
+): Promise<void> {
+  const { definition, file, idempotentLine } = authored;
+  const version = definition.versions[at]!;
+  const config = testConfig(definition, version.name, own.map(configOf));
+  const rejected = rejectedConfig(definition, version.name, config);
+  const subject = {
+    run: (input: Uint8Array) => opened.run(input),
+    functionConfig: config,
+    hasFields: Object.keys(config).some((key) => !['apiVersion', 'kind', 'metadata'].includes(key)),
+    ...(rejected === undefined ? {} : { rejectedConfig: rejected }),
+    idempotent: version.idempotent,
+    inputs: own.map(({ name, input }) => ({ name: `example ${name}`, resources: input.resources })),
+  };
+  await checkConformance(subject, async (check) => {
+    const isClaim = (check.name as CheckName) === 'idempotent' && check.status === 'failed';
+    const line = isClaim ? idempotentLine(at) : undefined;
+    await report.add({
+      ...check,
+      ...label,
+      ...(isClaim ? { at: { file, ...(line === undefined ? {} : { line }) } } : {}),
+    });
+    if (check.name === 'resource-list') {
+      await report.add({ name: 'unprivileged', ...unprivileged(opened, check), ...label });
+    }
+  });
+}
+
+/** It ran as nobody and without network access (KRM Functions Specification v1, "Containerization"). */
+function unprivileged({ isConfined }: OpenedFunction, { status }: Check): Outcome {
+  if (!isConfined) return skipped('only for containers without network access and mounts');
+  return status === 'passed' ? PASSED : failed('it fails as nobody without network access');
+}
+
+/** Reads the examples; one that cannot be read is a failed check. */
+async function readExamples(
+  io: Io,
+  folder: string,
+  report: Report,
+  only: readonly string[] | undefined,
+): Promise<Example[]> {
+  const all = await listExamples(io, folder);
+  const missing = only?.find((name) => !all.includes(name));
+  if (missing !== undefined) {
+    throw new KrmhubError('not-found', escapeControls(`the function has no example ${missing}`), {
+      hint: escapeControls(all.length === 0 ? 'It has none.' : `Its examples: ${all.join(', ')}`),
+    });
+  }
+  const names = only === undefined ? all : all.filter((name) => only.includes(name));
+  const examples: Example[] = [];
+  for (const name of names) {
+    try {
+      examples.push(await readExample(io, folder, name));
+    } catch (error) {
+      if (!(error instanceof KrmhubError)) throw error;
+      const at = { file: path.join(folder, 'examples', name) };
+      await report.add({ name: `example ${name}`, status: 'failed', reason: oneLine(error.message), at });
+    }
+  }
+  if (names.length === 0) {
+    const reason = `there is no example: write ${path.join(folder, 'examples/NAME/input')}, then use --update`;
+    await report.add({ name: 'examples', status: 'skipped', reason });
+  }
+  return examples;
+}
+
+/** An example is of the API version of its functionConfig; of the first one, if it is of none. */
+function isOf(example: Example, { definition }: AuthoredFunction, at: number): boolean {
+  const apiVersion = example.functionConfig?.resource.identity.apiVersion;
+  const index = definition.versions.findIndex(({ name }) => `${definition.group}/${name}` === apiVersion);
+  return at === Math.max(index, 0);
+}
+
+function checkOptions({ exec, image, runtime }: TestedProgram): void {
+  const named = [exec, image, runtime].filter((one) => one !== undefined);
+  if (named.length > 1) {
+    throw new KrmhubError('usage', 'must not specify more than one of --exec, --image, and --runtime');
+  }
+}
+
+async function finish(
+  io: Io,
+  { definition }: AuthoredFunction,
+  report: Report,
+  format: OutputFormat,
+): Promise<void> {
+  const counts = {
+    passed: report.count('passed'),
+    failed: report.count('failed'),
+    skipped: report.count('skipped'),
+  };
+  const data = {
+    group: definition.group,
+    kind: definition.names.kind,
+    ...counts,
+    checks: report.checks,
+  };
+  await printData(io, format, data, () =>
+    write(io.stdout, `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`),
+  );
+  if (counts.failed > 0) io.exitCode = FINDINGS;
+}
