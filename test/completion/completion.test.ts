@@ -86,12 +86,14 @@ describe.each(shells)('in %s', (shell) => {
     expect(offers(shell, ['catalog', ''])).toEqual([
       'apply',
       'build',
+      'delete',
       'diff',
       'history',
       'inputs',
       'list',
       'pull',
       'report',
+      'restore',
       'show',
       'verify',
     ]);

@@ -135,7 +135,9 @@ describe('function metadata in a git repository', () => {
       path.join(home, 'wrong.yaml'),
       `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: wrong}\nspec:\n  sources:\n  - name: vendor\n    catalog: {url: '${url}'}\n`,
     );
-    await run('catalog', 'apply', 'wrong.yaml');
+    const applied = await runTest(['catalog', 'apply', 'wrong.yaml'], { cwd: home, env });
+    expect(applied.exitCode).toBe(5);
+    expect(applied.err()).toContain('set `format: kpt-list` in the recipe');
     const { sources } = JSON.parse(await run('source', 'list', 'wrong', '-o', 'json')) as SourceList;
     expect(sources[0]?.message).toContain('set `format: kpt-list` in the recipe');
     await apply('list', `{url: '${url}', format: kpt-list}`);

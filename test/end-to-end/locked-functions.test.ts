@@ -295,7 +295,7 @@ describe('a locked release', () => {
   it('that was taken down does not run', async () => {
     await lockRelease('TakenDown');
     await publish(hub, 'TakenDown', '1.1.0');
-    await succeed(['takedown', `${GROUP}/TakenDown@1.0.0`, '--reason', 'a leaked token'], hub.env);
+    await succeed(['takedown', `${GROUP}/TakenDown@1.0.0`, '--reason', 'a leaked token', '--yes'], hub.env);
     const io = await explain();
     const [fn] = JSON.parse(io.out()).functions;
     expect([io.exitCode, fn.runtime, fn.reason]).toEqual([

@@ -257,8 +257,9 @@ describe('search and the data folder', () => {
     ],
     [
       'a row without an entry',
-      `INSERT INTO upstream_function SELECT 9999, group_name, 'Ghost', 'ghost', description, publisher, versions,
-         tags, runtimes, licenses, entry FROM upstream_function WHERE kind = 'Weigh'`,
+      `INSERT INTO upstream_function
+         (id, group_name, kind, kind_folded, description, publisher, versions, tags, runtimes, licenses, entry)
+         SELECT 9999, group_name, 'Ghost', 'ghost', description, publisher, versions, tags, runtimes, licenses, entry FROM upstream_function WHERE kind = 'Weigh'`,
       /^damage upstream: \S+Ghost: the search index contains it, but the newest snapshots/,
     ],
     [

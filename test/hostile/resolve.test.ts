@@ -133,14 +133,14 @@ describe('a catalog that is fetched', () => {
     ],
     [
       'a redirect to a file',
-      5,
+      6,
       (_, response) => {
         response.writeHead(302, { location: 'file:///etc/passwd' }).end();
       },
     ],
     [
       'a redirect with credentials',
-      5,
+      6,
       (_, response) => {
         response.writeHead(302, { location: 'http://user:password@127.0.0.1/' }).end();
       },

@@ -11,10 +11,11 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ownProcess } from '../process/process-identity.js';
 import { readResources } from '../resource-list/read-resources.js';
 import { configMap, folderContent, packageFolder, usePackageFolders } from '../testing/package-folder.js';
 import { applyWrite } from './apply-write.js';
-import { privateFolderOf } from './journal.js';
+import { OWNER_FILE, privateFolderOf } from './journal.js';
 import { planWrite } from './plan-write.js';
 import { type Package, readPackage } from './read-package.js';
 import { recoverPackage } from './recover-package.js';
@@ -151,5 +152,15 @@ describe('recoverPackage', () => {
     await recoverPackage(folder);
     expect(existsSync(gone)).toBe(false);
     expect(folderContent(folder)).toEqual(FILES);
+  });
+
+  it('leaves a write that just began, under the name of a killed process too', async () => {
+    const { folder } = await opened();
+    const taken = privateFolderOf(folder, { id: 4_194_305, start: 1 });
+    mkdirSync(taken);
+    const inode = String(statSync(taken, { bigint: true }).ino);
+    writeFileSync(path.join(taken, OWNER_FILE), JSON.stringify({ ...ownProcess(), inode }));
+    await recoverPackage(folder);
+    expect(existsSync(path.join(taken, OWNER_FILE))).toBe(true);
   });
 });

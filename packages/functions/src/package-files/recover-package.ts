@@ -81,8 +81,23 @@ function removeAbandoned(folder: string, names: readonly string[], keeps: string
     if (name === WRITE_FOLDER) continue;
     const place = path.join(folder, name);
     const writer = processOf(name);
-    const isOwn = writer.id === own.id && writer.start === own.start;
-    if (place === keeps || isOwn || isRunning(writer)) continue;
+    if (place === keeps || isSame(writer, own) || isRunning(writer)) continue;
+    // `finishWrite` may have taken the folder of a write that just began, and gives it back.
+    const owner = ownerOf(place);
+    if (owner !== undefined && isRunning(owner)) continue;
     rmSync(place, { recursive: true, force: true });
   }
+}
+
+/** As `readOwner`, but undefined for a folder that has no owner any more, or came with the package. */
+function ownerOf(writeFolder: string): ProcessIdentity | undefined {
+  try {
+    return readOwner(writeFolder);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
+  return one.id === other.id && one.start === other.start;
 }

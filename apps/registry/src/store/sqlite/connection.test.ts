@@ -101,6 +101,7 @@ describe('migrations', () => {
     const { client, close } = openConnection(file);
     const added = ['network', 'storage', 'pinned', 'images'];
     client.exec('DROP TABLE function_text_words');
+    client.exec('ALTER TABLE catalog DROP COLUMN deleted');
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');
