@@ -14,6 +14,7 @@ import {
   runExecutable,
   type Sandbox,
 } from '@krmhub/functions';
+import { watchFolder } from '@krmhub/functions/process/parent-watch';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
@@ -48,6 +49,7 @@ export class LocalRunner implements Runner {
   #sandbox: Promise<Sandbox | undefined> | undefined;
   /** Folder for copies of executables, in which only this user can write. */
   #folder: Promise<string> | undefined;
+  #endWatch: () => void = () => undefined;
 
   constructor(
     io: Io,
@@ -90,6 +92,7 @@ export class LocalRunner implements Runner {
   async close(): Promise<void> {
     const folder = await this.#folder?.catch(() => undefined);
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    this.#endWatch();
   }
 
   get #limits(): RunLimits {
@@ -190,7 +193,10 @@ export class LocalRunner implements Runner {
   ): Promise<{ file: string; sha256: Digest }> {
     const { fetchExecutable } = await import('./fetch-executable.js');
     const source = await fetchExecutable(this.#io, { name, platform, catalog, offline: this.#offline });
-    this.#folder ??= mkdtemp(path.join(this.#temporaryFolder, 'krmhub-run-'));
+    this.#folder ??= mkdtemp(path.join(this.#temporaryFolder, 'krmhub-run-')).then((folder) => {
+      this.#endWatch = watchFolder(folder);
+      return folder;
+    });
     const own = await mkdtemp(path.join(await this.#folder, 'function-'));
     return installExecutable({ ...source, bin: platform.bin }, own).catch((error: unknown) => {
       if (!(error instanceof KrmhubError)) throw error;

@@ -4,6 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
 import type { RunResult } from '../output/run-result.js';
+import { watchCleanup } from '../process/parent-watch.js';
 import { runProgram } from '../process/run-program.js';
 import { containerArguments, type NamedImageRun, namedImageArguments } from './container-arguments.js';
 import { type ContainerRun, type Engine, engineCommand } from './container-run.js';
@@ -19,7 +20,7 @@ const REMOVE_ATTEMPTS = 10;
 const REMOVE_DELAY_MILLISECONDS = 250;
 
 /**
- * Runs a function in a container, and removes the container however the run ends. The engine's command line downloads
+ * Runs a function in a container, and removes the container however the run ends, also if krmhub is killed. The engine's command line downloads
  * the image if it is not there (`pullImage` does that before, outside of the timeout).
  *
  * Rejects with a FunctionFailure if the function was ended, killed, or wrote no ResourceList; with `untrusted` for an
@@ -71,19 +72,28 @@ export async function runContainerCommand(
   signal?.throwIfAborted();
   const name = `krmhub-${randomUUID()}`;
   const command = engineCommand(engine, argumentsFor(name));
-  const result = await runProgram({ ...command, input, limits, signal });
-  const failure = engineFailure(engine, `cannot run ${image}`, result);
-  // A container that has ended by itself was removed by `--rm`.
-  const mayRemain = failure !== undefined || result.end.type !== 'exited';
-  const isGone = !mayRemain || (await removeContainer(engine, name, result.end.type !== 'exited'));
-  if (failure !== undefined) throw failure;
-  if (!isGone) throw notRemoved(engine, name);
-  return finishRun(result, { name: image, limits, isWrapped: true, signal });
+  const endWatch = watchCleanup(removeCommand(engine, name));
+  try {
+    const result = await runProgram({ ...command, input, limits, signal });
+    const failure = engineFailure(engine, `cannot run ${image}`, result);
+    // A container that has ended by itself was removed by `--rm`.
+    const mayRemain = failure !== undefined || result.end.type !== 'exited';
+    const isGone = !mayRemain || (await removeContainer(engine, name, result.end.type !== 'exited'));
+    if (failure !== undefined) throw failure;
+    if (!isGone) throw notRemoved(engine, name);
+    return finishRun(result, { name: image, limits, isWrapped: true, signal });
+  } finally {
+    endWatch();
+  }
+}
+
+function removeCommand(engine: Engine, name: string): ReturnType<typeof engineCommand> {
+  return engineCommand(engine, ['rm', '--force', name]);
 }
 
 /** Removes a container, which kills it. `mayAppear`: it is looked for again if it does not exist. */
 async function removeContainer(engine: Engine, name: string, mayAppear: boolean): Promise<boolean> {
-  const command = engineCommand(engine, ['rm', '--force', name]);
+  const command = removeCommand(engine, name);
   for (let attempt = 1; ; attempt++) {
     const { end, stderr } = await runProgram({ ...command, limits: REMOVE_LIMITS });
     const isMissing = /no (?:such )?container/i.test(Buffer.from(stderr).toString());

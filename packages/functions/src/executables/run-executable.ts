@@ -5,6 +5,7 @@ import { EXECUTABLE_LIMITS } from '../archives/limits.js';
 import type { RunLimits } from '../limits.js';
 import { finishRun } from '../output/finish-run.js';
 import type { RunResult } from '../output/run-result.js';
+import { watchFolder } from '../process/parent-watch.js';
 import { runProgram } from '../process/run-program.js';
 import { type Command, limited } from '../process/shell-limits.js';
 import { type Sandbox, sandboxArguments } from '../sandbox/bubblewrap.js';
@@ -32,7 +33,7 @@ export interface ExecRun {
  * Runs an executable function. What runs is a private copy, made and verified for this run: a file that
  * is swapped after its installation never runs.
  *
- * When this resolves or rejects, its processes have ended and the copy is removed. Without a sandbox, a process that left
+ * When this resolves or rejects, or krmhub is killed, its processes have ended and the copy is removed. Without a sandbox, a process that left
  * its process group with `setsid` may still run, and files that the function wrote stay.
  *
  * Rejects with a FunctionFailure if the function was ended, killed, or wrote no ResourceList; with `digest-mismatch` if
@@ -47,6 +48,7 @@ export async function runExecutable(
   signal?.throwIfAborted();
   const name = path.basename(run.file);
   const folder = await mkdtemp(path.join(path.dirname(run.file), '.run-'));
+  const endWatch = watchFolder(folder);
   try {
     const file = path.join(folder, name);
     const copy = await copyVerified({
@@ -64,6 +66,7 @@ export async function runExecutable(
     return finishRun(result, { name, limits, isWrapped: run.sandbox !== undefined, signal });
   } finally {
     await rm(folder, { recursive: true, force: true });
+    endWatch();
   }
 }
 

@@ -1,12 +1,13 @@
 import { lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { watchFolder } from '../process/parent-watch.js';
 import type { Resource } from '../resource-list/resource.js';
 import { errorCode, fileError } from './file-error.js';
 import { filesOf } from './plan-write.js';
 
 /**
- * Writes resources into a new folder, whole or not at all. Throws `conflict` if something of that name exists,
+ * Writes resources into a new folder, whole or not at all, also if krmhub is killed. Throws `conflict` if something of that name exists,
  * `storage-full`, `unavailable`.
  */
 export function writeFolder(folder: string, resources: readonly Resource[]): void {
@@ -14,9 +15,11 @@ export function writeFolder(folder: string, resources: readonly Resource[]): voi
   const target = path.resolve(folder);
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw taken(folder);
   let temporary: string | undefined;
+  let endWatch = (): void => undefined;
   try {
     mkdirSync(path.dirname(target), { recursive: true });
     temporary = mkdtempSync(path.join(path.dirname(target), `.${path.basename(target)}.`));
+    endWatch = watchFolder(temporary);
     const content = path.join(temporary, 'content');
     mkdirSync(content);
     for (const [at, text] of texts) {
@@ -31,6 +34,7 @@ export function writeFolder(folder: string, resources: readonly Resource[]): voi
     throw fileError(`cannot write ${folder}`, error);
   } finally {
     if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
+    endWatch();
   }
 }
 

@@ -1,7 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { BoundedBuffer } from './bounded-buffer.js';
+import { startGroupWatch, WATCH_SHELL, watchGroup } from './parent-watch.js';
 import { HAS_PROCESS_GROUPS, signalGroup } from './process-group.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,6 +15,11 @@ export interface ProgramRun {
   /** The environment of this process by default. */
   env?: Environment;
   cwd?: string;
+  /**
+   * Commands of a POSIX shell that run first, in the process that becomes the program. Skipped where there is no shell. A program that
+   * cannot be started then exits with 126 or 127, as in a shell.
+   */
+  setup?: string;
   input?: Uint8Array;
   limits: RunLimits;
   signal?: AbortSignal | undefined;
@@ -36,20 +43,29 @@ export interface ProgramResult {
   stderrTruncated: boolean;
 }
 
+/** Waits until krmhub watches it, and ends if krmhub does before. `read` takes no more than the line. */
+const START = 'read -r go || exit 1;';
+/** What messages of that shell begin with, and nothing that a program prints. */
+const SHELL_NAME = `krmhub-${randomUUID()}`;
+/** Exit codes of a shell that cannot run a program (POSIX, 2.8.2). */
+const SHELL_ERRORS: Readonly<Record<number, string>> = { 126: 'EACCES', 127: 'ENOENT' };
+
 /** Longer delays make a timer fire at once. */
 const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
 
 /**
  * Runs a program in its own process group: input in, output and error output back, within limits. Nothing of the group
- * runs when this resolves: processes that the program left behind are killed too. A process that leaves its group with
- * `setsid` is not found.
+ * runs when this resolves: processes that the program left behind are killed too. The group also ends when krmhub is killed. A
+ * process that leaves its group with `setsid` is not found.
  *
  * Rejects with `unavailable` if the program cannot be started.
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   const { limits, signal, onOutput } = run;
   if (signal?.aborted === true) return emptyResult({ type: 'aborted' });
+  startGroupWatch();
   const child = start(run);
+  const endWatch = child.pid === undefined ? () => undefined : watchGroup(child.pid);
   const output = new BoundedBuffer(limits.maxOutputBytes);
   const stderr = new BoundedBuffer(limits.maxStderrBytes);
   let stopped: ProgramEnd | undefined;
@@ -87,11 +103,16 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
     stream.on('error', () => undefined);
   }
   // A function may end before it has read everything.
-  child.stdin.on('error', () => undefined).end(run.input);
+  child.stdin.on('error', () => undefined);
+  if (WATCH_SHELL !== undefined) child.stdin.write('\n');
+  child.stdin.end(run.input);
   signal?.addEventListener('abort', onAbort);
   later(limits.timeout, () => stop({ type: 'timeout' }));
   try {
-    const end = await waitForEnd(child, () => later(FUNCTION_LIMITS.leftoverMilliseconds, endLeftovers));
+    const end = await waitForEnd(run.program, child, () =>
+      later(FUNCTION_LIMITS.leftoverMilliseconds, endLeftovers),
+    );
+    requireStart(run.program, end, stderr.bytes());
     return {
       end: stopped ?? end,
       output: output.bytes(),
@@ -103,12 +124,16 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
     for (const timer of timers) clearTimeout(timer);
     // Processes that closed their output, such as daemons.
     signalGroup(child, 'SIGKILL');
+    endWatch();
   }
 }
 
-function start({ program, args, env, cwd }: ProgramRun): ChildProcessWithoutNullStreams {
+function start({ program, args, env, cwd, setup }: ProgramRun): ChildProcessWithoutNullStreams {
+  const shell = ['-c', `${START} ${setup ?? ''} exec "$@"`, setup === undefined ? SHELL_NAME : 'sh'];
+  const [file, ...rest] =
+    WATCH_SHELL === undefined ? [program, ...args] : [WATCH_SHELL, ...shell, program, ...args];
   try {
-    return spawn(program, args, {
+    return spawn(file!, rest, {
       ...(env === undefined ? {} : { env }),
       ...(cwd === undefined ? {} : { cwd }),
       detached: HAS_PROCESS_GROUPS,
@@ -121,15 +146,28 @@ function start({ program, args, env, cwd }: ProgramRun): ChildProcessWithoutNull
 }
 
 /** Resolves when the program has ended and its output is closed. Calls `onExit` when it has ended. */
-function waitForEnd(child: ChildProcessWithoutNullStreams, onExit: () => void): Promise<ProgramEnd> {
+function waitForEnd(
+  program: string,
+  child: ChildProcessWithoutNullStreams,
+  onExit: () => void,
+): Promise<ProgramEnd> {
   return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(cannotStart(child.spawnfile, error)));
+    child.once('error', (error) => reject(cannotStart(program, error)));
     child.once('exit', onExit);
     child.once('close', (exitCode, signal) => {
       if (signal !== null) resolve({ type: 'killed', signal });
       else resolve({ type: 'exited', exitCode: exitCode ?? 0 });
     });
   });
+}
+
+/** Throws if the shell did not become the program. */
+function requireStart(program: string, end: ProgramEnd, stderr: Uint8Array): void {
+  if (end.type !== 'exited') return;
+  const code = SHELL_ERRORS[end.exitCode];
+  if (code === undefined) return;
+  const said = Buffer.from(stderr).toString();
+  if (said.startsWith(`${SHELL_NAME}: `)) throw cannotStart(program, { code, message: said });
 }
 
 function cannotStart(program: string, cause: unknown): KrmhubError {
