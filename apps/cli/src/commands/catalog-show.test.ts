@@ -106,6 +106,15 @@ describe('catalog show of another catalog', () => {
     });
   });
 
+  it('cuts nothing on a terminal of 80 columns', async () => {
+    const io = await run(['catalog', 'show', './catalog.yaml'], { tty: true, columns: 80 });
+    expect(io.out()).toContain(
+      `  publisher  Banana\n  may touch  container: requires network access, only its input\n  runs       banana.co/split:v1@sha256:${SHA}\n  pinned     yes\n`,
+    );
+    expect(io.out()).toContain('  pinned     no: can move: banana.co/split:v2\n');
+    expect(io.out()).not.toContain('…');
+  });
+
   it('says whether a pinned key signed a catalog at a URL', async () => {
     const unknown = await run(['catalog', 'show', url]);
     expect(unknown.exitCode, unknown.err()).toBe(0);

@@ -9,7 +9,8 @@ import {
   writeFolder,
 } from '@krmhub/functions/fn';
 import { type Io, write } from '../io/io.js';
-import { escapeControls } from '../io/text.js';
+import { printLine } from '../io/print.js';
+import { escapeControls, plural } from '../io/text.js';
 import type { OutputTarget } from './settings.js';
 
 export interface WriteRequest {
@@ -32,6 +33,11 @@ export async function writeOutput(io: Io, request: WriteRequest): Promise<FileCh
   }
   if (target.type === 'folder') {
     if (!isDryRun) writeFolder(path.resolve(io.cwd, target.folder), resources);
+    else
+      await printLine(
+        io,
+        escapeControls(`would write ${plural(resources.length, 'resource')} to ${target.folder}`),
+      );
     return [];
   }
   if (target.type === 'stdout' || request.package === undefined) {

@@ -43,7 +43,15 @@ export async function resolveArtifact<Options extends ArtifactOptions>(
   options: Options,
   { files = false }: { files?: boolean } = {},
 ): Promise<{ name: string; options: Options }> {
-  if (!isReleaseName(text) || (files && (await exists(io, text)))) return { name: text, options };
+  if (!isReleaseName(text)) {
+    if (/^[A-Z][A-Za-z0-9]*(@[^/:@]*)?$/.test(text) && !(files && (await exists(io, text)))) {
+      throw new KrmhubError('usage', `"${text}" has no group`, {
+        hint: `Use GROUP/KIND, for example: example.com/${text}. To find the group, run: krmhub search`,
+      });
+    }
+    return { name: text, options };
+  }
+  if (files && (await exists(io, text))) return { name: text, options };
   const { connect } = await import('./connection.js');
   const client = await connect(io, options.registry);
   const { group = '', kind, release } = parseFunctionReference(text);

@@ -13,7 +13,7 @@ export class UnresolvedFunction extends KrmhubError {
       near.length > 0
         ? `Did you mean ${near.join(', ')}?`
         : searched.length === 0
-          ? 'Set a catalog, for example: --catalog https://krm.example.com/catalogs/default'
+          ? 'Set a catalog of your registry, a URL, or a file, for example: --catalog default'
           : 'Check apiVersion and kind, or set another catalog with --catalog.';
     super('not-found', escapeControls(`cannot resolve ${apiVersion} ${kind}: ${where}`), {
       hint: escapeControls(hint),

@@ -1,9 +1,10 @@
 import { unpinnedReferences } from '@krmhub/catalog/render/unpinned-references';
 import { describePermissions } from '@krmhub/catalog/render/usage';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema/definition';
-import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
-import { escapeControls, plural } from '../io/text.js';
+import { printRows } from '../io/change-lines.js';
+import { type Io, write } from '../io/io.js';
+import { bold, type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
+import { escapeControls, oneLine, plural } from '../io/text.js';
 import { openCache } from './cache/cache.js';
 import { CacheWriter } from './cache/cache-writer.js';
 import { DocumentFetcher } from './fetch/fetch-document.js';
@@ -131,24 +132,19 @@ function shownVersion(version: FunctionVersion): ShownVersion {
 async function printShown(io: Io, shown: ShownCatalog, { address, registry }: NamedCatalog): Promise<void> {
   const { functions, publishers, invalid, signer } = shown;
   const rows = functions.flatMap((fn) => fn.versions.map((version) => ({ fn, version })));
-  const cells = ({ fn, version }: (typeof rows)[number]): string[] =>
-    [
+  if (io.stdout.isTTY === true) {
+    await write(io.stdout, rows.map(({ fn, version }) => block(io, fn, version)).join(''));
+  } else {
+    const cells = rows.map(({ fn, version }) => [
       `${fn.group}/${fn.kind}`,
       version.version,
       fn.publisher,
       version.mayTouch.join('; '),
-      version.unpinned.length === 0 ? 'pinned' : `can move: ${version.unpinned.join(', ')}`,
+      pinning(version),
       version.runs.join(', '),
-    ].map(escapeControls);
-  const columns = [
-    { header: 'FUNCTION', min: 16 },
-    { header: 'VERSION' },
-    { header: 'PUBLISHER', min: 10 },
-    { header: 'MAY TOUCH', min: 16 },
-    { header: 'PINNED', min: 8 },
-    { header: 'RUNS', min: 16 },
-  ];
-  await printTable(io, columns, rows, { terminal: cells, pipe: cells });
+    ]);
+    await printRows(io, cells);
+  }
   const skipped = invalid === 0 ? '' : `, ${invalid} invalid`;
   await printLine(
     io,
@@ -158,7 +154,32 @@ async function printShown(io: Io, shown: ShownCatalog, { address, registry }: Na
   );
   if (signer !== undefined) return printLine(io, `signature verified: signed by the pinned ${signer}`);
   await printLine(io, 'signature not verified: no key is pinned for this catalog');
-  if (address.type === 'file') return;
-  const url = registry === undefined ? shown.catalog : `${registry.url}/catalogs/${registry.name}`;
-  await printLine(io, escapeControls(`  to verify it, pin its key: krmhub trust add ${url} --key FILE.pub`));
+  if (address.type === 'oci') {
+    const reference = shown.catalog.replace(/^oci:\/\//, '');
+    await printLine(io, escapeControls(`  to verify it: krmhub verify ${reference} --key FILE.pub`));
+  } else if (address.type === 'http') {
+    const url = registry === undefined ? shown.catalog : `${registry.url}/catalogs/${registry.name}`;
+    await printLine(
+      io,
+      escapeControls(`  to verify it, pin its key: krmhub trust add ${url} --key FILE.pub`),
+    );
+  }
+}
+
+function pinning({ unpinned }: ShownVersion): string {
+  return unpinned.length === 0 ? 'pinned' : `can move: ${unpinned.join(', ')}`;
+}
+
+const LABEL_COLUMNS = 11;
+
+/** Formats a version for a terminal. It cuts nothing, because the reader decides by it. */
+function block(io: Io, { group, kind, publisher }: ShownFunction, version: ShownVersion): string {
+  const facts = [
+    ['publisher', publisher],
+    ['may touch', version.mayTouch.join('; ')],
+    ...version.runs.map((one) => ['runs', one]),
+    ['pinned', version.unpinned.length === 0 ? 'yes' : `no: ${pinning(version)}`],
+  ] as const;
+  const lines = facts.map(([label = '', value = '']) => `  ${label.padEnd(LABEL_COLUMNS)}${oneLine(value)}`);
+  return `${bold(io, oneLine(`${group}/${kind}`))}  ${oneLine(version.version)}\n${lines.join('\n')}\n\n`;
 }

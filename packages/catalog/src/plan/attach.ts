@@ -71,7 +71,7 @@ export function planAttach(input: AttachInput): AttachPlan {
           : verdict.reason;
     if (reason !== undefined) {
       throw new KrmhubError('untrusted', `cannot add the bundle to ${name}: ${reason}`, {
-        hint: 'Ask an administrator to allow the signer with `krmhub policy apply`.',
+        hint: 'Ask an administrator to allow the signer with `krmhub policy add`.',
       });
     }
   }

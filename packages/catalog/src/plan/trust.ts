@@ -94,4 +94,4 @@ function checkTrust(
   });
 }
 
-const ALLOW_HINT = 'An administrator can allow another signer with `krmhub policy apply`.';
+const ALLOW_HINT = 'An administrator can allow another signer with `krmhub policy add`.';

@@ -58,7 +58,12 @@ export function functionUsage(
   if (starlark !== undefined) {
     sections.push({
       topic: 'starlark',
-      parts: [{ text: 'The script, for an orchestrator that runs Starlark:', snippet: `${starlark}\n` }],
+      parts: [
+        {
+          text: 'The script, which krmhub fn, krmhub build, and krmhub plugins run:',
+          snippet: `${starlark}\n`,
+        },
+      ],
     });
   }
   return { sections, example };

@@ -59,8 +59,7 @@ export function readCatalog(
   const { kind, drafts } = dialect;
   if (kind === undefined)
     return { problem: `${firstError(dialect.diagnostics) ?? 'it is not a catalog'}${wayOut(value)}` };
-  if (kind === 'KRMFunctionDefinition')
-    return { problem: 'it is a single KRMFunctionDefinition, not a catalog' };
+  if (kind === 'KRMFunctionDefinition') return { problem: 'it is a single KRMFunctionDefinition' };
   if (!Array.isArray(krmFunctions)) {
     // The name of a catalog is not required here.
     const ofSpec = dialect.diagnostics.filter(({ path }) => path.startsWith('spec'));

@@ -184,6 +184,8 @@ async function normalized(bytes: Uint8Array, name: string): Promise<Uint8Array> 
   const read = normalizeCatalog(bytes, name);
   if ('bytes' in read) return read.bytes;
   throw new KrmhubError('invalid-document', `${name} is not a catalog: ${read.problem}`, {
-    hint: `List all problems: krmhub lint ${name}`,
+    hint: read.problem.includes('KRMFunctionDefinition')
+      ? `Publish the function, and use a catalog of the registry, or convert the file: krmhub convert ${name} --to catalog`
+      : `List all problems: krmhub lint ${name}`,
   });
 }
