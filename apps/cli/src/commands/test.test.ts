@@ -140,6 +140,24 @@ describe('test', () => {
     expect(failed.out()).toMatch(/\[FAIL\] example no-owner: .*owner/);
   });
 
+  it('shows the error output of a function that fails, without control characters', async () => {
+    put('owner/main.star', 'def set():\n    fail("no\\nowner\\033[31m")\nset()\n');
+    const io = await example('basic');
+    expect(io.exitCode).toBe(1);
+    expect(io.out()).toMatch(/\[FAIL\] example basic: .*no owner/);
+    expect(io.out()).toContain('main.star:2:');
+    expect(io.out()).not.toContain('\u001b');
+  });
+
+  it('runs an example with the API version of its functionConfig', async () => {
+    const text = read('owner/definition.yaml');
+    const version = text.slice(text.indexOf('    - name: v1alpha1'));
+    put('owner/definition.yaml', `${text}${version.replace('v1alpha1', 'v1beta1')}`);
+    edit(`${BASIC}/fn-config.yaml`, 'v1alpha1', 'v1beta1');
+    const io = await example('basic');
+    expect(io.out(), io.err()).toBe('[PASS] v1beta1 example basic\n1 passed, 0 failed, 0 skipped\n');
+  });
+
   it('names the line of a claim that does not hold', async () => {
     edit('owner/main.star', '= owner', '= annotations.get("example.com/owner", "") + owner');
     const io = await run('test', 'owner');

@@ -22,6 +22,7 @@ import type { ReportedCheck } from './report.js';
 
 type Found = Omit<ReportedCheck, 'name'>;
 
+const MAX_STDERR_LINES = 20;
 const PASSED: Found = { status: 'passed' };
 
 /**
@@ -47,7 +48,13 @@ export async function checkExample(
   const expectation = await readExpectation(io, example);
   if (expectation.failure !== undefined) return compareFailure(folder, expectation.failure, failed);
   if (failed !== undefined) {
-    return { status: 'failed', reason: messageOf(failed), at: { file: folder } };
+    const details = stderrLines(failed);
+    return {
+      status: 'failed',
+      reason: messageOf(failed),
+      at: { file: folder },
+      ...(details.length === 0 ? {} : { details }),
+    };
   }
   const actual = filesAfter(input, planWrite(input, resources).changes);
   const { results } = steps[0]!;
@@ -86,6 +93,12 @@ function messageOf({ error, results, stderr }: StepResult): string {
   return `${error?.message ?? 'the function failed'}${said === '' ? '' : `: ${said}`}`;
 }
 
+/** The error output, which has the positions in a script. */
+function stderrLines({ stderr }: StepResult): string[] {
+  const text = Buffer.from(stderr).toString().trimEnd();
+  return text === '' ? [] : text.split('\n').slice(0, MAX_STDERR_LINES);
+}
+
 function filesAfter({ files }: Package, changes: readonly FileChange[]): Map<string, string> {
   const after = new Map([...files].map(([name, { text }]) => [name, text]));
   for (const change of changes) {
@@ -110,7 +123,7 @@ function compareFiles({ files }: Package, actual: ReadonlyMap<string, string>): 
 
 function differentFiles(folder: string, changes: readonly FileChange[]): Found {
   const [first] = changes;
-  const diff = changes.flatMap((change) => {
+  const details = changes.flatMap((change) => {
     const before = change.type === 'create' ? '' : change.before;
     const after = change.type === 'delete' ? '' : change.after;
     return [
@@ -124,7 +137,7 @@ function differentFiles(folder: string, changes: readonly FileChange[]): Found {
     status: 'failed',
     reason: `the output differs from ${EXPECTED} in ${plural(changes.length, 'file')}`,
     at: { file: path.join(folder, EXPECTED, first!.path), ...(line === undefined ? {} : { line }) },
-    diff,
+    details,
   };
 }
 
@@ -143,7 +156,7 @@ function compareResults(
     status: 'failed',
     reason: 'the results differ from those that are expected',
     at: { file: path.join(folder, RESULTS_FILE) },
-    diff: [`--- ${RESULTS_FILE}`, '+++ results', ...lineDiff(resultsText(expected), resultsText(results))],
+    details: [`--- ${RESULTS_FILE}`, '+++ results', ...lineDiff(resultsText(expected), resultsText(results))],
   };
 }
 

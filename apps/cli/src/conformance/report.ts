@@ -1,15 +1,15 @@
 import type { Check } from '@krmhub/functions/conformance/check';
 import { type Io, paint, write } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls, oneLine } from '../io/text.js';
 
 /** A check as it is reported. */
 export interface ReportedCheck extends Check {
   /** API version of the functionConfig, in a definition with several. */
   apiVersion?: string;
   at?: { file: string; line?: number };
-  /** Lines of a unified diff from what is expected to what the function did. */
-  diff?: string[];
+  /** A unified diff from what is expected to what the function did, or what it wrote to stderr. */
+  details?: string[];
 }
 
 const LABELS = {
@@ -32,13 +32,13 @@ export class Report {
   async add(check: ReportedCheck): Promise<void> {
     this.checks.push(check);
     if (this.#format !== 'table') return;
-    const { name, status, reason, apiVersion, at, diff = [] } = check;
+    const { name, status, reason, apiVersion, at, details = [] } = check;
     const [color, label] = LABELS[status];
     const title = apiVersion === undefined ? name : `${apiVersion} ${name}`;
     const lines = [
-      `${escapeControls(title)}${reason === undefined ? '' : `: ${escapeControls(reason)}`}`,
+      `${escapeControls(title)}${reason === undefined ? '' : `: ${oneLine(reason)}`}`,
       ...(at === undefined ? [] : [`  at ${escapeControls(place(at))}`]),
-      ...diff.map((line) => `  ${escapeControls(line)}`),
+      ...details.map((line) => `  ${escapeControls(line)}`),
     ];
     await write(this.#io.stdout, `${paint(this.#io, this.#io.stdout, color, label)} ${lines.join('\n')}\n`);
   }
