@@ -71,6 +71,18 @@ const REPOSITORY = 'scripts/example.com/setlabels';
 const SOURCE = '<details class="script"';
 
 describe('the page of a Starlark function', () => {
+  it('has a command that runs the newest release, and none for an earlier one', async () => {
+    const digest = await push('scripts/example.com/runit', SCRIPT);
+    const reference = `oci://localhost:8080/scripts/example.com/runit@${digest}`;
+    await publish('RunIt', reference);
+    await publish('RunIt', reference, '2.0.0');
+    const read = async (path: string) =>
+      (await registry.request(path, { headers: { Accept: 'text/html' } })).text();
+    const command = 'krmhub fn eval . --fn-config run-it.yaml --catalog ';
+    expect(await read('/functions/example.com/RunIt')).toContain(command);
+    expect(await read('/functions/example.com/RunIt/releases/1.0.0')).not.toContain(command);
+  });
+
   it('shows the script with its size and what it loads', async () => {
     const digest = await push(REPOSITORY, SCRIPT);
     await publish('SetLabels', `oci://registry.test/${REPOSITORY}@${digest}`);

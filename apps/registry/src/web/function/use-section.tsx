@@ -90,8 +90,11 @@ function Parts({ section: { topic, parts } }: { section: UsageSection }) {
   );
 }
 
-function KrmhubCommands({ view: { name, known } }: { view: FunctionView }) {
-  const { release } = known!.release;
+function KrmhubCommands({ view: { name, known, version } }: { view: FunctionView }) {
+  const { release, yanked } = known!.release;
+  // The default catalog has the newest release. A script needs no permission, so the command runs as it is.
+  const isRunnable =
+    version.version.runtime.starlark !== undefined && release === known!.shown && yanked === undefined;
   const { url, reference } = useAddresses({ ...name, release });
   return (
     <>
@@ -114,6 +117,19 @@ function KrmhubCommands({ view: { name, known } }: { view: FunctionView }) {
               ]),
         ]}
       />
+      {isRunnable ? (
+        <>
+          <p>Run it once on the package in this folder:</p>
+          <Commands
+            label="Run with krmhub"
+            lines={[
+              <>
+                krmhub fn eval . --fn-config {kebabCase(name.kind)}.yaml --catalog {url}/catalogs/default
+              </>,
+            ]}
+          />
+        </>
+      ) : null}
     </>
   );
 }
