@@ -83,7 +83,7 @@ export function newestRelease({
   }
   if (newest.yanked === undefined) return newest;
   throw new KrmhubError('not-found', `all releases of ${group}/${kind} are yanked`, {
-    hint: `Name the release to use it nevertheless: ${group}/${kind}@${newest.release}`,
+    hint: `To use a yanked release, name it: ${group}/${kind}@${newest.release}`,
   });
 }
 

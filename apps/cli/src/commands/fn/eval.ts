@@ -42,8 +42,8 @@ export function registerFnEval(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-A ResourceList or YAML documents on stdin give a ResourceList on stdout. A
-folder named stdout, unwrap, or json is written as ./json.
+A ResourceList or YAML documents on stdin give a ResourceList on stdout. For a
+folder with the name stdout, unwrap, or json, write -o ./json.
 
 Examples:
   krmhub fn eval app -i set-labels:v0.1.5 -- tier=backend

@@ -10,13 +10,13 @@ export function registerFnRender(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-An entry of a pipeline without image and exec is a function of a catalog, named
-by the kind in its configPath. The catalogs are those of the options, of the
-annotation krmhub.dev/catalogs of the Kptfile, or of krmhub.lock. A folder named
-stdout, unwrap, or json is written as ./json.
+An entry of a pipeline without image and exec is a function of a catalog: the
+kind in its configPath names it. krmhub searches the catalogs of the options, of
+the annotation krmhub.dev/catalogs in the Kptfile, or of krmhub.lock. For a
+folder with the name stdout, unwrap, or json, write -o ./json.
 
-The files are written at the end, all or none. If a function fails, nothing is
-written, and the exit code is 1.
+The command writes all files at the end, or none. If a function fails, it writes
+nothing, and the exit code is 1.
 
 Examples:
   krmhub fn render app
