@@ -23,12 +23,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const here = path.dirname(fileURLToPath(import.meta.url));
 const START_INSTANTS = 20;
 
-/** The built package. */
-const BUILT = '@krmhub/functions';
+/** A module of the built package, in a script. */
+const built = (module: string) => JSON.stringify(`@krmhub/functions/${module}`);
 /** Runs a function, as krmhub does. */
 const RUN = `
-import { runProgram } from '${BUILT}/process/run-program';
-import { DEFAULT_RUN_LIMITS } from '${BUILT}/limits';
+import { runProgram } from ${built('process/run-program')};
+import { DEFAULT_RUN_LIMITS } from ${built('limits')};
 process.stdin.once('data', async (input) => {
   process.stdin.destroy();
   console.log('starts');
@@ -38,7 +38,7 @@ process.stdin.once('data', async (input) => {
 });`;
 /** Starts a cleanup, and takes it back if it is told to. */
 const CLEAN = `
-import { watchCleanup } from '${BUILT}/process/parent-watch';
+import { watchCleanup } from ${built('process/parent-watch')};
 const end = watchCleanup({ program: '/bin/sh', args: process.argv.slice(1) });
 if (process.env.ENDS === 'true') end();
 else setInterval(() => undefined, 1_000);
