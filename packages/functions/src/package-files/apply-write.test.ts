@@ -61,6 +61,15 @@ describe('applyWrite', () => {
     expect(folderContent(folder)).toEqual(AFTER);
   });
 
+  it('plans no file that could not be read again', async () => {
+    const { read } = await opened();
+    const limits = { maxFileBytes: configMap('a', 'changed').length - 1 };
+    expect(() => planWrite(read, changed(read), limits)).toThrow(
+      'cannot write a.yaml: it would have more than',
+    );
+    expect(planWrite(read, read.resources, { maxFileBytes: 1 }).changes).toEqual([]);
+  });
+
   it('does not touch files that stay the same, and keeps permissions', async () => {
     const { folder, read } = await opened();
     const file = path.join(folder, 'inner/d.yaml');

@@ -4,18 +4,25 @@ import { defaultPath } from '../resource-list/default-path.js';
 import type { Resource } from '../resource-list/resource.js';
 import { writeFileText } from '../resource-list/write-file.js';
 import { isInside } from './journal.js';
+import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import type { Package } from './read-package.js';
 import type { FileChange, WritePlan } from './write-plan.js';
 
 /**
  * Plans how to write resources back: each to the file in its path, in the order of the indexes. A file of which no resource
- * remains is deleted; one that had none stays. Throws `invalid-document` for a path outside of the package.
+ * remains is deleted; one that had none stays. Throws `invalid-document` for a path outside of the package, and `too-large` for a
+ * file that could not be read again.
  */
-export function planWrite({ files, resources: before }: Package, resources: readonly Resource[]): WritePlan {
+export function planWrite(
+  { files, resources: before }: Package,
+  resources: readonly Resource[],
+  { maxFileBytes }: Pick<PackageLimits, 'maxFileBytes'> = PACKAGE_LIMITS,
+): WritePlan {
   const after = filesOf(resources);
   const changes: FileChange[] = [];
   for (const [at, text] of after) {
     const old = files.get(at);
+    if (old?.text !== text && Buffer.byteLength(text) > maxFileBytes) throw tooLarge(at, maxFileBytes);
     if (old === undefined) changes.push({ type: 'create', path: at, after: text });
     else if (old.text !== text) changes.push({ type: 'update', path: at, before: old.text, after: text });
   }
@@ -23,6 +30,12 @@ export function planWrite({ files, resources: before }: Package, resources: read
     if (!after.has(at)) changes.push({ type: 'delete', path: at, before: files.get(at)?.text ?? '' });
   }
   return { changes };
+}
+
+function tooLarge(at: string, maxFileBytes: number): KrmhubError {
+  return new KrmhubError('too-large', `cannot write ${at}: it would have more than ${maxFileBytes} bytes`, {
+    hint: 'A package cannot be read with such a file. Let the functions write several files.',
+  });
 }
 
 /** Returns the text of each file. Throws `invalid-document` for a path outside of the package. */
