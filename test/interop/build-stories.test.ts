@@ -14,7 +14,8 @@ import { titleWithReason } from './oci-tools.js';
  * | KEP-2906, 1: publish a catalog | here: "1 and 2", as a file on a web server and in a registry | kpt-stories: "1 and 2" |
  * | KEP-2906, 2: build a Kustomization with it | here: "1 and 2"; without `krmhub build`: "2 and 7" | kpt-stories: "1 and 2", as a package |
  * | KEP-2906, 3: a Composition that pins one module | here: "3" | kpt-stories: "3", as a pipeline |
- * | KEP-2906, 4: an official catalog | here: "4" | |
+ * | KEP-2906, 4: an official catalog | here: "4"; `krmhub fn`: fn-stories, "4" | |
+ * | KEP-2906, 5 and 6: a function comes into it | `krmhub fn`: fn-stories, "5", "6" | |
  * | KEP-2906, 7: an aggregated catalog | here: "7", "2 and 7"; its sources: end-to-end/kep-story-seven | kpt-stories: "7" |
  *
  * | example of KEP-993 | unmodified `kustomize build` and `kubectl kustomize`, after `krmhub plugins install` |
