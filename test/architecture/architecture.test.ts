@@ -90,7 +90,7 @@ const groupFiles = [
 /** Start another Node.js process for work that must not crash this one, or run in it. */
 const executableFiles = [
   'apps/registry/src/isolation/bounded-process.ts',
-  ...['run-starlark', 'starlark-process', 'starlark-watch'].map(
+  ...['script-process', 'starlark-process', 'starlark-watch'].map(
     (name) => `packages/functions/src/starlark/${name}.ts`,
   ),
   ...['write-guard', 'recover-process'].map((name) => `packages/functions/src/package-files/${name}.ts`),

@@ -15,6 +15,7 @@ import {
   type Sandbox,
 } from '@krmhub/functions';
 import { watchFolder } from '@krmhub/functions/process/parent-watch';
+import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
@@ -50,6 +51,7 @@ export class LocalRunner implements Runner {
   /** Folder for copies of executables, in which only this user can write. */
   #folder: Promise<string> | undefined;
   #endWatch: () => void = () => undefined;
+  #scripts: StarlarkSession | undefined;
 
   constructor(
     io: Io,
@@ -90,6 +92,7 @@ export class LocalRunner implements Runner {
   }
 
   async close(): Promise<void> {
+    this.#scripts?.close();
     const folder = await this.#folder?.catch(() => undefined);
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     this.#endWatch();
@@ -175,8 +178,9 @@ export class LocalRunner implements Runner {
     });
     return {
       run: async (input, { signal } = {}) => {
-        const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
-        return runStarlark(script, input, this.#limits, signal);
+        const { StarlarkSession } = await import('@krmhub/functions/starlark/starlark-session');
+        this.#scripts ??= new StarlarkSession();
+        return this.#scripts.run(script, input, this.#limits, signal);
       },
       annotation: () => ({ starlark: { path: file } }),
       notes: [],

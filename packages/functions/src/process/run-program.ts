@@ -51,7 +51,7 @@ const SHELL_NAME = `krmhub-${randomUUID()}`;
 const SHELL_ERRORS: Readonly<Record<number, string>> = { 126: 'EACCES', 127: 'ENOENT' };
 
 /** Longer delays make a timer fire at once. */
-const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
+export const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
 
 /**
  * Runs a program in its own process group: input in, output and error output back, within limits. Nothing of the group
@@ -170,7 +170,7 @@ function requireStart(program: string, end: ProgramEnd, stderr: Uint8Array): voi
   if (said.startsWith(`${SHELL_NAME}: `)) throw cannotStart(program, { code, message: said });
 }
 
-function cannotStart(program: string, cause: unknown): KrmhubError {
+export function cannotStart(program: string, cause: unknown): KrmhubError {
   const { code, message } = cause as NodeJS.ErrnoException;
   return new KrmhubError('unavailable', `cannot start ${program}: ${code ?? message}`, { cause });
 }
