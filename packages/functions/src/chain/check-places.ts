@@ -5,15 +5,22 @@ import type { Resource } from '../resource-list/resource.js';
 /** Throws if a function moved a resource out of its package, or two resources to one place; with the messages of kpt. */
 export function checkPlaces(resources: readonly Resource[]): void {
   const taken = new Set<string>();
+  const checked = new Map<string, string>();
   for (const resource of resources) {
-    const clean = path.posix.normalize(resource.path);
-    if (isOutside(clean)) {
-      throw new KrmhubError(
-        'function-failed',
-        `function must not modify resources outside of package: resource has path ${resource.path}`,
-      );
+    // Several resources are in one file.
+    let clean = checked.get(resource.path);
+    if (clean === undefined) {
+      clean = path.posix.normalize(resource.path);
+      if (isOutside(clean)) {
+        throw new KrmhubError(
+          'function-failed',
+          `function must not modify resources outside of package: resource has path ${resource.path}`,
+        );
+      }
+      checked.set(resource.path, clean);
     }
-    const place = JSON.stringify([resource.packagePath, clean, resource.index]);
+    // No path has a null character: those of the resource are checked above, and the others are of the package.
+    const place = `${resource.index}\0${clean}\0${resource.packagePath}`;
     if (taken.has(place)) {
       const index = resource.index === undefined ? '' : String(resource.index);
       throw new KrmhubError(

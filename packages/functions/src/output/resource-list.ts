@@ -21,12 +21,9 @@ interface Section {
   end: number;
 }
 
-/**
- * A line that begins at column 0 and is not a comment: a marker, an item of a list, a key, or something else. The flag
- * `m` would also take line separators inside of a value for the end of a line.
- */
-const LINE =
-  /(?<![^\n])(?:(---|\.\.\.)(?!\S)|-(?!\S)|(["']?)([A-Za-z_][\w./-]*)\2[ \t]*:(?!\S)|[^\s#])[^\n]*/g;
+/** A line that begins at column 0 and is not a comment: a marker, an item of a list, a key, or something else. */
+const LINE = /(?:(---|\.\.\.)(?!\S)|-(?!\S)|(["']?)([A-Za-z_][\w./-]*)\2[ \t]*:(?!\S)|[^\s#])[^\n]*/y;
+const SPACE = 0x20;
 /** White space, comments, and markers before the first content. */
 const LEAD = /^(?:[ \t]*(?:#[^\n]*)?\r?\n|---[ \t]*(?:#[^\n]*)?(?:\r?\n|$))+/;
 
@@ -65,7 +62,12 @@ const WITHOUT_ITEMS = 'a ResourceList without `items`';
 function scanTopLevel(text: string): { documents: Section[][] } | { unexpected: string } {
   const documents: Section[][] = [[]];
   let open: Section | undefined;
-  for (const match of text.matchAll(LINE)) {
+  for (let at = 0; at < text.length; at = text.indexOf('\n', at) + 1 || text.length) {
+    // Most lines are indented.
+    if (text.charCodeAt(at) === SPACE) continue;
+    LINE.lastIndex = at;
+    const match = LINE.exec(text);
+    if (match === null) continue;
     const [line, marker, , key] = match;
     if (marker === undefined && key === undefined) {
       if (!line.startsWith('-') && !/^[\]}]/.test(line)) return { unexpected: line };

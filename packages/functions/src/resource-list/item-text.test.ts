@@ -2,7 +2,7 @@ import { readResourceList, rootOf, setAnnotation, writeDocument } from '@krmhub/
 import { describe, expect, it } from 'vitest';
 import { decodeResourceList } from './decode.js';
 import { encodeResourceList } from './encode.js';
-import { findAnnotations, itemAnnotations } from './item-text.js';
+import { findAnnotations, itemAnnotations, itemText, writtenItem } from './item-text.js';
 import { readResources } from './read-resources.js';
 import { itemList, splitItems } from './split-items.js';
 
@@ -25,6 +25,14 @@ const DOCUMENTS: Record<string, string> = {
     'apiVersion: v1\nkind: A\ndata:\n  x: |\n    metadata:\n      name: b\nmetadata:\n  name: a\n',
   'no metadata': 'apiVersion: v1\nkind: A\n',
   'wide lists': 'apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  finalizers:\n    - a\n    - b\n',
+  'comments between fields':
+    '# of the kind\napiVersion: v1\nkind: A # a\nmetadata:\n  name: a # b\n  labels:\n    x: y # c\n# d\nspec: # e\n  # f\n  a:\n  # g\n  - b: c # h\n    # i\n    d: e\n  # j\n\n  k: l\n',
+  'a comment below metadata': 'apiVersion: v1\nkind: A\nmetadata:\n  name: a\n# below\n\nspec:\n  a: b\n',
+  'a comment below a field of metadata':
+    'apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  # below\n\nspec:\n  a: b\n',
+  'a comment at the end': 'apiVersion: v1\nkind: A\nmetadata:\n  name: a\nspec:\n  a: b\n  # end\n',
+  'a comment above all fields': '# above\n\n# more\napiVersion: v1\nkind: A\nmetadata:\n  name: a\n',
+  'comments in text': 'apiVersion: v1\nkind: A\nmetadata:\n  name: a\ndata:\n  x: |\n    # b\n\n    # c\n',
   JSON: '{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}\n',
 };
 
@@ -37,6 +45,11 @@ describe('an item of a ResourceList', () => {
     const list = encodeResourceList([resource!]);
     const [item] = readResourceList(list, 'list').items;
     expect(writeDocument(item!)).toBe(writeDocument(node));
+  });
+
+  it.each(Object.entries(DOCUMENTS))('is made of the text as of the model, for %s', (_, text) => {
+    const [resource] = readResources(text, { path: 'a.yaml' });
+    expect(itemText(resource!, undefined)).toBe(writtenItem(resource!, []));
   });
 
   it.each(Object.entries(DOCUMENTS))('gives back the document, for %s', (_, text) => {

@@ -1,6 +1,7 @@
 import {
   annotations,
   fieldAt,
+  type ResourceNode,
   rootOf,
   STYLE,
   setAnnotation,
@@ -44,7 +45,13 @@ export function itemText(resource: Resource, id: number | undefined): string {
           [names.ID, String(id)],
           [names.LEGACY_ID, String(id)],
         ];
-  if (parts !== 'flow') return parts.head + annotationLines(ids, '      ') + parts.tail;
+  return parts === 'flow'
+    ? writtenItem(resource, ids)
+    : parts.head + annotationLines(ids, '      ') + parts.tail;
+}
+
+/** Returns an item as kyaml writes it from the model. */
+export function writtenItem(resource: Resource, ids: readonly [string, string][]): string {
   const node = rootOf(resource.node()).clone();
   insertAnnotations(node, resource.body.annotationsPlace);
   // kyaml writes it into the next item.
@@ -72,8 +79,8 @@ const STYLES: Readonly<Record<PlaceQuotes, number>> = {
 /** Puts the annotations into the text, which is several times faster than into the model. */
 function split(resource: Resource): { head: string; tail: string } | undefined {
   const text = resource.body.compactText();
-  // Where a comment belongs is for the model to decide.
-  if (text.includes('#') || resource.body.annotationsBefore !== undefined) return undefined;
+  if (resource.body.annotationsBefore !== undefined) return undefined;
+  if (text.includes('#') && hasOuterComments(resource.node(), text)) return undefined;
   const { quotes } = resource.body;
   const entries = itemAnnotations(resource);
   if (quotes !== 'single' && !entries.every(([, value]) => SIMPLE.test(value))) return undefined;
@@ -83,6 +90,14 @@ function split(resource: Resource): { head: string; tail: string } | undefined {
   const before = text.slice(0, place.at) + (place.isNew ? '  annotations:\n' : '') + lines;
   const head = asItem(before);
   return { head, tail: indented(text.slice(place.at)) };
+}
+
+/** Reports comments above or below all fields: in an item of a list they are in other places. */
+function hasOuterComments(node: ResourceNode, text: string): boolean {
+  for (const one of new Set([node, rootOf(node)])) {
+    if (one.head !== '' || one.line !== '' || one.foot !== '') return true;
+  }
+  return /\n *#[^\n]*\n*$/.test(text);
 }
 
 /**
@@ -104,6 +119,8 @@ export function findAnnotations(text: string, place = -1): { at: number; isNew: 
     const char = text[at + column];
     if (char !== '\n') {
       if (column < 2) break;
+      // The model tells to which field it belongs.
+      if (char === '#') return undefined;
       if (column === 2) {
         if (fields++ === place) newAt = at;
         const line = text.slice(at, stop);
@@ -155,5 +172,11 @@ export function asItem(text: string): string {
 }
 
 function indented(text: string): string {
-  return text.replace(/^(?=[^\n])/gm, '  ');
+  const lines: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at) + 1 || text.length;
+    lines.push(text[at] === '\n' ? '\n' : `  ${text.slice(at, end)}`);
+    at = end;
+  }
+  return lines.join('');
 }

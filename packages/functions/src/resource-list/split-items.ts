@@ -8,6 +8,11 @@ export interface SplitList {
   isLast: boolean;
 }
 
+const LINE_FEED = 0x0a;
+const SPACE = 0x20;
+const HASH = 0x23;
+const DASH = 0x2d;
+
 const ITEMS = /(?<![^\n])items:[ \t]*\n(?= *[-#] )/;
 
 /**
@@ -42,24 +47,25 @@ export function splitItems(text: string): SplitList | undefined {
 /** Finds where items start. Returns undefined if only a parser can tell to which item a comment belongs. */
 function findStarts(body: string, column: number): number[] | undefined {
   const starts: number[] = [];
-  // A dash, or a comment as far left.
-  const mark = new RegExp(`^ {0,${column}}(?=#)|^ {${column}}(?=- )`, 'gm');
   let comment: number | undefined;
-  let end = 0;
-  for (let found = mark.exec(body); found !== null; found = mark.exec(body)) {
-    const at = found.index;
-    // The comment has to be right above the dash, and below the content that precedes it.
-    if (comment !== undefined && at !== end) return undefined;
-    if (body[at + found[0].length] === '#') {
-      if (found[0].length !== column || (comment === undefined && body[at - 2] === '\n')) return undefined;
+  let isBelowEmpty = false;
+  for (let at = 0; at < body.length; ) {
+    let content = at;
+    while (content <= at + column && body.charCodeAt(content) === SPACE) content++;
+    const code = body.charCodeAt(content);
+    const indent = content - at;
+    const end = body.indexOf('\n', content) + 1;
+    const isDash = code === DASH && indent === column && body.charCodeAt(content + 1) === SPACE;
+    if (code === HASH && indent <= column) {
+      // The comment has to be right above the dash, and below the content that precedes it.
+      if (indent !== column || isBelowEmpty) return undefined;
       comment ??= at;
-      end = body.indexOf('\n', at) + 1;
-      if (end === 0) return undefined;
-    } else {
+    } else if (isDash) {
       starts.push(comment ?? at);
       comment = undefined;
-    }
-    if (found[0] === '') mark.lastIndex++;
+    } else if (comment !== undefined) return undefined;
+    isBelowEmpty = code === LINE_FEED;
+    at = end;
   }
   return comment === undefined && starts[0] === 0 ? starts : undefined;
 }
