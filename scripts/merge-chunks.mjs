@@ -25,6 +25,11 @@ const STARTS = [
       'apps/cli/dist/kustomize/build/build-kustomization.js',
       'apps/cli/dist/run/local-runner.js',
     ],
+    packages: [
+      'apps/cli/dist/commands/fn.js',
+      'apps/cli/dist/fn/print-error.js',
+      'apps/cli/dist/fn/render-package.js',
+    ],
   },
   {
     fetch: [
@@ -33,7 +38,6 @@ const STARTS = [
       'apps/cli/dist/registry/source-fetcher.js',
       'packages/sources/dist/http/http-source.js',
     ],
-    packages: ['apps/cli/dist/commands/fn.js', 'apps/cli/dist/fn/render-package.js'],
     search: ['apps/cli/dist/commands/search.js', 'apps/cli/dist/functions/search-functions.js'],
   },
   {

@@ -15,6 +15,8 @@ const at = (name: string) => path.join(folder, name);
 const env = { KRMHUB_CACHE: at('cache'), PATH: `${at('bin')}:/usr/bin:/bin` };
 const DIGEST = 'ab'.repeat(32);
 const CONFIG = 'apiVersion: example.com/v1\nkind: Upper\nmetadata:\n  name: upper\n';
+const KPTFILE =
+  'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\npipeline:\n  mutators:\n    - exec: cat\n';
 const ENGINE = '#!/bin/sh\ncase "$1" in\nrun) exec cat ;;\nversion) echo 1.0.0 ;;\nesac\n';
 
 beforeAll(async () => {
@@ -33,6 +35,9 @@ beforeAll(async () => {
   mkdirSync(at('app'));
   writeFileSync(at('app/upper.yaml'), CONFIG);
   writeFileSync(at('app/kustomization.yaml'), 'catalogs: [../catalog.json]\ntransformers: [upper.yaml]\n');
+  mkdirSync(at('package'));
+  writeFileSync(at('package/config.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n');
+  writeFileSync(at('package/Kptfile'), KPTFILE);
   const installed = await krmhub(['plugins', 'install', '-c', at('catalog.json')], { cwd: folder, env });
   expect(installed).toMatchObject({ code: 0 });
 });
@@ -81,15 +86,22 @@ const cases: { what: string; run: () => Run; libraries: string[]; files: number;
     what: 'krmhub resolve with a cache',
     run: () => ['krmhub', ['resolve', 'example.com/v1', 'Upper', '-c', at('catalog.json')]],
     libraries: ['canonicalize', 'commander', 'fastest-levenshtein'],
-    files: 10,
+    files: 13,
     kilobytes: 230,
   },
   {
     what: 'a plugin of kustomize',
     run: () => ['plugin', [plugin(), at('app/upper.yaml')], 'apiVersion: v1\nkind: ConfigMap\n'],
     libraries: ['canonicalize', 'js-yaml'],
-    files: 8,
+    files: 10,
     kilobytes: 230,
+  },
+  {
+    what: 'krmhub fn render',
+    run: () => ['krmhub', ['fn', 'render', at('package'), '--allow-exec']],
+    libraries: ['commander', 'js-yaml'],
+    files: 14,
+    kilobytes: 400,
   },
   {
     what: 'krmhub build',
@@ -99,7 +111,7 @@ const cases: { what: string; run: () => Run; libraries: string[]; files: number;
       return ['krmhub', ['build', at('app'), '--kustomize', at('bin/kustomize')]];
     },
     libraries: ['canonicalize', 'commander', 'fastest-levenshtein', 'js-yaml', 'yaml'],
-    files: 12,
+    files: 14,
     kilobytes: 700,
   },
 ];

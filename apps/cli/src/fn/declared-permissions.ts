@@ -1,4 +1,4 @@
-import type { DeclaredRuntime } from '@krmhub/functions/plan';
+import type { DeclaredRuntime } from '@krmhub/functions/plan/declared-functions';
 import { KrmhubError } from '@krmhub/schema/error';
 import { shellWord } from '../io/text.js';
 import { absoluteMount } from '../run/mounts.js';

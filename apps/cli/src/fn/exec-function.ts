@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { type RunLimits, runInPlace } from '@krmhub/functions';
+import { runInPlace } from '@krmhub/functions/executables/run-in-place';
+import type { RunLimits } from '@krmhub/functions/limits';
 import { splitCommandLine } from '@krmhub/functions/plan';
 import { findProgram } from '@krmhub/functions/process/find-program';
 import { KrmhubError } from '@krmhub/schema/error';

@@ -1,12 +1,7 @@
 import type { LockedFunctions } from '@krmhub/catalog';
-import {
-  DEFAULT_RUN_LIMITS,
-  type Engine,
-  type EngineName,
-  findEngine,
-  type RunLimits,
-} from '@krmhub/functions';
-import { ENGINE_NAMES } from '@krmhub/functions/containers/container-run';
+import { ENGINE_NAMES, type Engine, type EngineName } from '@krmhub/functions/containers/container-run';
+import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
+import type { StarlarkSession } from '@krmhub/functions/starlark/starlark-session';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
@@ -45,6 +40,7 @@ export class Functions {
   #resolver: Promise<Resolver> | undefined;
   #runner: Promise<Runner> | undefined;
   #kinds: Promise<ListedKind[]> | undefined;
+  #scripts: StarlarkSession | undefined;
   readonly #prepared = new Map<string, Promise<PreparedFunction>>();
   readonly #warned = new Set<string>();
 
@@ -83,9 +79,10 @@ export class Functions {
       recorded: { function: name },
       run: async (input, { signal }) => {
         const { inlineScript } = await import('../run/inline-script.js');
-        const { runStarlark } = await import('@krmhub/functions/starlark/run-starlark');
+        const { StarlarkSession } = await import('@krmhub/functions/starlark/starlark-session');
         const script = await inlineScript(this.#io, { type: 'starlark', ...runtime }, folder);
-        return runStarlark(script, input, this.#limits, signal);
+        this.#scripts ??= new StarlarkSession();
+        return this.#scripts.run(script, input, this.#limits, signal);
       },
     };
   }
@@ -128,6 +125,7 @@ export class Functions {
   }
 
   async close(): Promise<void> {
+    this.#scripts?.close();
     await (await this.#runner?.catch(() => undefined))?.close();
     await (await this.#resolver?.catch(() => undefined))?.close();
   }
@@ -140,11 +138,10 @@ export class Functions {
 
   #findEngine(): Promise<Engine> {
     const engine = this.#settings.permissions.engine ?? kptEngine(this.#io);
-    this.#engine ??= findEngine({
-      env: this.#io.env,
-      signal: this.#signal,
-      ...(engine === undefined ? {} : { engine }),
-    });
+    const search = { env: this.#io.env, signal: this.#signal, ...(engine === undefined ? {} : { engine }) };
+    this.#engine ??= import('@krmhub/functions/containers/find-engine').then(({ findEngine }) =>
+      findEngine(search),
+    );
     return this.#engine;
   }
 

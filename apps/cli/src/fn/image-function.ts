@@ -1,4 +1,4 @@
-import { type Engine, type NamedImageRun, type RunLimits, runNamedImage } from '@krmhub/functions';
+import type { Engine, NamedImageRun, RunLimits } from '@krmhub/functions';
 import { isFunctionImage } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
@@ -51,6 +51,7 @@ export function imageFunction(
         pull,
         ...(user === undefined ? {} : { user }),
       };
+      const { runNamedImage } = await import('@krmhub/functions/containers/run-container');
       const result = await runNamedImage(run, input, limits, signal);
       return { ...result, stderr: Buffer.from(functionStderr(Buffer.from(result.stderr).toString())) };
     },

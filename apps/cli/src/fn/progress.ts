@@ -1,5 +1,5 @@
-import { FunctionFailure } from '@krmhub/functions';
 import type { Step, StepResult } from '@krmhub/functions/fn';
+import { FunctionFailure } from '@krmhub/functions/output/function-failure';
 import { type FunctionOutcome, summaryLines } from '@krmhub/functions/plan';
 import { type Io, paint, write } from '../io/io.js';
 import { escapeControls } from '../io/text.js';

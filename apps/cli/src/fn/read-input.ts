@@ -1,9 +1,9 @@
 import { type DecodedList, decodeResourceList, type Package } from '@krmhub/functions/fn';
-import { KPTFILE, readKptfile } from '@krmhub/functions/plan';
+import { KPTFILE } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readStdin } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { readPackageFiles } from './read-package-files.js';
+import { readKptfile, readPackageFiles } from './read-package-files.js';
 
 /** Size of a ResourceList on stdin, as for the output of a function. */
 const MAX_STDIN_BYTES = 134_217_728;
@@ -19,7 +19,7 @@ export async function readInput(io: Io, name: string): Promise<FnInput> {
   const files = await readPackageFiles(io, name);
   const kptfile = files.files.get(KPTFILE);
   // Of an old version, which kpt refuses to change.
-  if (kptfile !== undefined) readKptfile(kptfile.text, files.folder);
+  if (kptfile !== undefined) await readKptfile(kptfile.text, files.folder);
   return { package: files, resources: [...files.resources] };
 }
 

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Package, readPackage } from '@krmhub/functions/fn';
-import { KPTFILE, type Kptfile, readKptfile } from '@krmhub/functions/plan';
+import { KPTFILE, type Kptfile, readPlainKptfile } from '@krmhub/functions/plan';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
@@ -29,7 +29,10 @@ export async function readPackageFiles(io: Pick<Io, 'cwd'>, folder: string): Pro
 }
 
 /** Returns the Kptfiles of a package and its subpackages, by folder. Throws `not-found` if it has none itself. */
-export function readKptfiles(name: string, { files, packages, folder }: Package): Map<string, Kptfile> {
+export async function readKptfiles(
+  name: string,
+  { files, packages, folder }: Package,
+): Promise<Map<string, Kptfile>> {
   if (!files.has(KPTFILE)) {
     throw new KrmhubError('not-found', `No Kptfile found at "${folder}"`, {
       hint: `Use the folder of a kpt package. To run one function on any folder: krmhub fn eval ${name}`,
@@ -38,9 +41,16 @@ export function readKptfiles(name: string, { files, packages, folder }: Package)
   const kptfiles = new Map<string, Kptfile>();
   for (const path_ of new Set(['', ...packages])) {
     const file = files.get(path_ === '' ? KPTFILE : `${path_}/${KPTFILE}`);
-    if (file !== undefined) kptfiles.set(path_, readKptfile(file.text, path.join(folder, path_)));
+    if (file !== undefined) kptfiles.set(path_, await readKptfile(file.text, path.join(folder, path_)));
   }
   return kptfiles;
+}
+
+/** Reads a Kptfile. What words problems well is loaded for one that has any. */
+export async function readKptfile(text: string, folder: string): Promise<Kptfile> {
+  const plain = readPlainKptfile(text, folder);
+  if (plain !== undefined) return plain;
+  return (await import('@krmhub/functions/plan/kptfile')).readKptfile(text, folder);
 }
 
 /** Throws for the first Kptfile that kpt rejects. */
@@ -50,7 +60,7 @@ async function reportKptfiles(root: string): Promise<void> {
     const folder = folders[at]!;
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
     if (entries.some((entry) => entry.isFile() && entry.name === KPTFILE)) {
-      readKptfile(await readFile(path.join(folder, KPTFILE), 'utf8'), folder);
+      await readKptfile(await readFile(path.join(folder, KPTFILE), 'utf8'), folder);
     }
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (entry.isDirectory() && entry.name !== '.git') folders.push(path.join(folder, entry.name));

@@ -70,7 +70,7 @@ export async function renderPackage(io: Io, name: string, settings: FnSettings):
 }
 
 async function planPackages(name: string, files: Package, session: FnSession): Promise<RenderedPackage[]> {
-  const kptfiles = readKptfiles(name, files);
+  const kptfiles = await readKptfiles(name, files);
   const folders = new Set(kptfiles.keys());
   const own = new Map<string, Resource[]>([...folders].map((folder) => [folder, []]));
   const root = path.basename(files.folder);

@@ -1,17 +1,15 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Package, type Resource, readPackage, readResources } from '@krmhub/functions/fn';
+import { configMapText, readConfigArguments, typedConfigText } from '@krmhub/functions/plan';
 import {
-  configMapText,
   type Declaration,
   FUNCTION_ANNOTATIONS,
   functionScope,
   isInScope,
-  readConfigArguments,
   readDeclaration,
   runOrder,
-  typedConfigText,
-} from '@krmhub/functions/plan';
+} from '@krmhub/functions/plan/declared-functions';
 import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError, readFileUpTo } from '../files/read-file.js';

@@ -1,4 +1,6 @@
-/** What to run on a package, in which order, and on what: pure, without files and processes. */
+/**
+ * What to run on a package, in which order, and on what: pure, without files and processes. What loads a library is left out.
+ */
 export { splitCommandLine } from './command-line.js';
 export {
   type ConfigArguments,
@@ -6,16 +8,7 @@ export {
   readConfigArguments,
   typedConfigText,
 } from './config-arguments.js';
-export {
-  type Declaration,
-  type DeclaredRuntime,
-  FUNCTION_ANNOTATIONS,
-  functionScope,
-  isInScope,
-  readDeclaration,
-  runOrder,
-} from './declared-functions.js';
-export { CATALOGS_ANNOTATION, KPTFILE, type Kptfile, type PipelineFunction, readKptfile } from './kptfile.js';
+export { CATALOGS_ANNOTATION, KPTFILE, type Kptfile, type PipelineFunction } from './kptfile-content.js';
 export { type PackageNode, packageOf, packageTree, renderOrder } from './package-tree.js';
 export {
   type ConfigCandidate,
@@ -24,6 +17,7 @@ export {
   isFunctionImage,
   missingField,
 } from './pipeline-rules.js';
+export { readPlainKptfile } from './plain-kptfile.js';
 export {
   type FunctionOutcome,
   functionResultList,

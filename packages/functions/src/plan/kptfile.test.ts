@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { readKptfile } from './kptfile.js';
+import { readKptfile as readWhole } from './kptfile.js';
+import type { Kptfile } from './kptfile-content.js';
 import { checkPipeline } from './pipeline-rules.js';
+import { readPlainKptfile } from './plain-kptfile.js';
+
+/** What the fast reader takes, both read alike. */
+function readKptfile(text: string, folder: string): Kptfile {
+  const whole = readWhole(text, folder);
+  expect(readPlainKptfile(text, folder) ?? whole).toEqual(whole);
+  return whole;
+}
 
 const HEAD = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n';
 const read = (text: string) => readKptfile(text, 'app');
@@ -16,6 +25,14 @@ function message(work: () => unknown): string {
 }
 
 describe('a Kptfile', () => {
+  it('is read fast, unless it has a problem or anchors', () => {
+    expect(readPlainKptfile(`${HEAD}pipeline: {mutators: [{image: a/b}]}\n`, 'app')).toBeDefined();
+    expect(readPlainKptfile(`${HEAD}pipelines: {}\n`, 'app')).toBeUndefined();
+    expect(readPlainKptfile(`${HEAD}info: {site: &a b, description: *a}\n`, 'app')).toBeUndefined();
+    expect(readPlainKptfile(HEAD.replace('v1', 'v1alpha2'), 'app')).toBeUndefined();
+    expect(readPlainKptfile('a: [\n', 'app')).toBeUndefined();
+  });
+
   it('has the functions of its pipeline, mutators first', () => {
     const text = `validators:
   - image: kubeval:v0.1

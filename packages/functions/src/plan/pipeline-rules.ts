@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseImageReference } from '@krmhub/schema/image-reference';
-import type { Kptfile, PipelineFunction } from './kptfile.js';
+import type { Kptfile, PipelineFunction } from './kptfile-content.js';
 
 /** A resource in a file, for the rules on `configPath`. */
 export interface ConfigCandidate {

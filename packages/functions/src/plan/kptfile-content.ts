@@ -1,0 +1,128 @@
+import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
+import type { Path } from '@krmhub/schema/diagnostic';
+import type { Selector } from './selectors.js';
+
+/** Name of the file that makes a folder a package. */
+export const KPTFILE = 'Kptfile';
+
+export const PIPELINE_FIELDS = ['mutators', 'validators'] as const;
+export type PipelineField = (typeof PIPELINE_FIELDS)[number];
+
+/** Annotation of a Kptfile: references of catalogs, one per line. */
+export const CATALOGS_ANNOTATION = 'krmhub.dev/catalogs';
+
+/** One function of a pipeline (kpt.dev/v1, "pipeline"). */
+export interface PipelineFunction {
+  field: PipelineField;
+  index: number;
+  image?: string;
+  /** A command line. */
+  exec?: string;
+  /** File of the functionConfig, relative to the Kptfile. */
+  configPath?: string;
+  configMap?: Readonly<Record<string, string>>;
+  name?: string;
+  selectors: readonly Selector[];
+  exclude: readonly Selector[];
+}
+
+/** The parts of a Kptfile that running functions needs. */
+export interface Kptfile {
+  /** Folder of the package as the user knows it, for messages. */
+  folder: string;
+  name: string;
+  /** References of catalogs, as written. */
+  catalogs: readonly string[];
+  /** Mutators, then validators. */
+  pipeline: readonly PipelineFunction[];
+}
+
+/** Returns the text of a scalar at a path. */
+export type SourceReader = (path: Path, value: JsonValue) => string;
+
+/** Returns the content of a Kptfile whose fields have been checked. */
+export function kptfileOf(value: JsonObject, folder: string, source: SourceReader): Kptfile {
+  const metadata = mapping(value.metadata);
+  return {
+    folder,
+    name: textOf(metadata.name) ?? '',
+    catalogs: (textOf(mapping(metadata.annotations)[CATALOGS_ANNOTATION]) ?? '')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== ''),
+    pipeline: PIPELINE_FIELDS.flatMap((field) =>
+      elements(mapping(value.pipeline)[field]).map((item, index) =>
+        readFunction(mapping(item), field, index, source),
+      ),
+    ),
+  };
+}
+
+function readFunction(
+  item: JsonObject,
+  field: PipelineField,
+  index: number,
+  source: SourceReader,
+): PipelineFunction {
+  const { configMap } = item;
+  const at: Path = ['pipeline', field, index];
+  const texts = (value: JsonObject, path: Path) =>
+    Object.fromEntries(Object.entries(value).map(([key, held]) => [key, source([...path, key], held)]));
+  const readSelectors = (list: 'selectors' | 'exclude') =>
+    elements(item[list]).map((entry, position) =>
+      readSelector(mapping(entry), [...at, list, position], texts),
+    );
+  return {
+    field,
+    index,
+    ...filled('image', item.image),
+    ...filled('exec', item.exec),
+    ...filled('configPath', item.configPath),
+    ...filled('name', item.name),
+    ...(isMapping(configMap) && Object.keys(configMap).length > 0
+      ? { configMap: texts(configMap, [...at, 'configMap']) }
+      : {}),
+    selectors: readSelectors('selectors'),
+    exclude: readSelectors('exclude'),
+  };
+}
+
+function readSelector(
+  value: JsonObject,
+  at: Path,
+  texts: (value: JsonObject, path: Path) => Record<string, string>,
+): Selector {
+  return {
+    ...filled('apiVersion', value.apiVersion),
+    ...filled('group', value.group),
+    ...filled('kind', value.kind),
+    ...filled('name', value.name),
+    ...filled('namespace', value.namespace),
+    ...(isMapping(value.labels) ? { labels: texts(value.labels, [...at, 'labels']) } : {}),
+    ...(isMapping(value.annotations)
+      ? { annotations: texts(value.annotations, [...at, 'annotations']) }
+      : {}),
+  };
+}
+
+/** kpt treats an empty string as an absent field. */
+function filled<Name extends string>(name: Name, value: JsonValue | undefined): { [Key in Name]?: string } {
+  const text = textOf(value);
+  return text === undefined || text === '' ? {} : ({ [name]: text } as { [Key in Name]?: string });
+}
+
+export function textOf(value: JsonValue | undefined): string | undefined {
+  return value === undefined || value === null || typeof value === 'object' ? undefined : String(value);
+}
+
+function elements(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function mapping(value: JsonValue | undefined): JsonObject {
+  return isMapping(value) ? value : {};
+}
+
+export function isMapping(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
