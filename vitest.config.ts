@@ -71,6 +71,8 @@ export default defineConfig({
       }),
       project('interop', [...INTEROP, COSIGN_CASE]),
       project('campaign', [...CAMPAIGN, ...FULL_SIZE], {
+        // These tests use processors more than they wait.
+        maxWorkers: availableParallelism(),
         env: { KRMHUB_TEST_FULL_SIZE: '1' },
         testTimeout: 300_000,
         hookTimeout: 300_000,

@@ -31,7 +31,7 @@ function put(
       ...(contentType === '' ? {} : { 'content-type': contentType }),
     },
     body,
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(200_000),
   });
 }
 

@@ -148,7 +148,7 @@ describe('recoverPackage', () => {
     const { folder, writeFolder } = decided();
     writeOwner(writeFolder, { id: process.pid, start: 0 });
     await expect(recoverPackage(folder, { waitMilliseconds: 50 })).rejects.toThrow(
-      `process ${process.pid} has been writing it`,
+      `process ${process.pid} is still writing it`,
     );
     const waiting = recoverPackage(folder);
     rmSync(writeFolder, { recursive: true });
