@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { driverFor } from '../apps/registry/src/store/sqlite/driver.js';
 import { documentBlocks } from './document-blocks.js';
 import { cleanEnvironment, listeningUrl, root, temporaryFolder } from './running.js';
 
@@ -72,7 +73,7 @@ it('says how to get SQLite, and only where it is needed', () => {
 
 it('serves a registry where SQLite is beside it, to which a first function is published', async () => {
   // What npm would install from its registry.
-  const driver = Number(process.versions.node.split('.')[0]) < 22 ? 'better-sqlite3' : 'better-sqlite3-13';
+  const { name: driver } = driverFor(process.versions.node);
   symlinkSync(path.join(root, 'node_modules', driver), path.join(installed, 'better-sqlite3'));
   const server = spawn('krmhub', ['serve', '--port', '0', '--data', at('data')], {
     cwd: folder,

@@ -10,6 +10,7 @@ import {
   type ContainerEngine,
   copyPrograms,
   openContainerEngine,
+  programPath,
   whyNoContainers,
 } from './container-engine.js';
 import { missingReason, registryHost, titleWithReason } from './oci-tools.js';
@@ -162,8 +163,4 @@ function inSidecar(engine: ContainerEngine, image: string, { config, tmp, cache 
     ];
     return runLocally(engine.env)(['podman', ...container, ...args], { folder: cwd, env: {} });
   };
-}
-
-function programPath(name: string): string {
-  return spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
 }

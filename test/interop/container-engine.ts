@@ -18,7 +18,12 @@ export function whyNoContainers(): string | undefined {
 }
 
 export function isInstalled(name: string): boolean {
-  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+  return programPath(name) !== '';
+}
+
+/** Returns the path of a program on PATH; empty if there is none. */
+export function programPath(name: string): string {
+  return spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
 }
 
 export interface ContainerEngine {

@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { driverFor } from '../../apps/registry/src/store/sqlite/driver.js';
 import { documentBlocks } from '../document-blocks.js';
 import { root } from '../running.js';
 import {
   type ContainerEngine,
   copyPrograms,
   openContainerEngine,
+  programPath,
   whyNoContainers,
 } from './container-engine.js';
 
@@ -49,8 +51,7 @@ describe.skipIf(why !== undefined)(
       symlinkSync('../usr/bin/sh', at('system/bin/sh'));
       writeFileSync(at('system/etc/passwd'), 'root:x:0:0:root:/home:/bin/sh\n');
       // What npm would fetch for `krmhub serve`, and the libraries of C++ that a machine with Node.js has.
-      const driver =
-        Number(process.versions.node.split('.')[0]) < 22 ? 'better-sqlite3' : 'better-sqlite3-13';
+      const { name: driver } = driverFor(process.versions.node);
       for (const name of [driver, 'bindings', 'file-uri-to-path']) {
         const to = at(`package/node_modules/${name === driver ? 'better-sqlite3' : name}`);
         cpSync(path.join(root, 'node_modules', name), to, { recursive: true });
@@ -102,7 +103,3 @@ describe.skipIf(why !== undefined)(
     );
   },
 );
-
-function programPath(name: string): string {
-  return spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim();
-}

@@ -2,25 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { readConfig } from '../../apps/registry/src/server/config.js';
 import { documentBlocks } from '../document-blocks.js';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
-import { isInstalled } from './container-engine.js';
-
-/** Parsed manifests. */
-// biome-ignore lint/suspicious/noExplicitAny: the schemas of Kubernetes say what these are.
-type Manifest = any;
+import { type Manifest, parseManifests, validateManifests, whyNoSchemas } from './manifests.js';
+import { missingReason, titleWithReason } from './oci-tools.js';
 
 const chart = path.join(root, 'deploy/helm');
-const noHelm = isInstalled('helm') ? '' : ' (skipped: helm is not installed)';
-const noKubectl = isInstalled('kubectl') ? '' : ' (skipped: kubectl is not installed)';
-const noValidator =
-  spawnSync('python3', ['-c', 'import kubernetes_validate']).status === 0
-    ? ''
-    : " (skipped: Python's kubernetes-validate is not installed)";
+const whyNoHelm = missingReason('helm');
+const whyNoKubectl = missingReason('kubectl');
 
-describe.skipIf(noHelm !== '')(`the Helm chart${noHelm}`, () => {
+describe.skipIf(whyNoHelm !== undefined)(titleWithReason('the Helm chart', whyNoHelm), () => {
   const { folder, remove } = temporaryFolder();
   afterAll(remove);
 
@@ -33,7 +25,7 @@ describe.skipIf(noHelm !== '')(`the Helm chart${noHelm}`, () => {
   };
   const find = (manifests: Manifest[], kind: string): Manifest =>
     manifests.find((manifest) => manifest.kind === kind);
-  const settings = (...args: string[]) => find(parse(render(...args)), 'ConfigMap').data;
+  const settings = (...args: string[]) => find(parseManifests(render(...args)), 'ConfigMap').data;
 
   it('has no problems that helm lint finds', () => {
     const { status, stdout } = helm(['lint', '--strict', chart]);
@@ -41,19 +33,22 @@ describe.skipIf(noHelm !== '')(`the Helm chart${noHelm}`, () => {
     expect(stdout).toContain('0 chart(s) failed');
   });
 
-  it.skipIf(noKubectl !== '')(`runs the same pod as the kustomization${noKubectl}`, () => {
-    const rendered = parse(render());
-    const { stdout } = spawnSync('kubectl', ['kustomize', path.join(root, 'deploy')], { encoding: 'utf8' });
-    const expected = parse(stdout);
-    expect(rendered.map(({ kind }) => kind).sort()).toEqual(expected.map(({ kind }) => kind).sort());
-    for (const kind of ['StatefulSet', 'Service', 'NetworkPolicy']) {
-      expect(comparable(find(rendered, kind)), kind).toEqual(comparable(find(expected, kind)));
-    }
-    expect(find(rendered, 'ConfigMap').data).toEqual(find(expected, 'ConfigMap').data);
-  });
+  it.skipIf(whyNoKubectl !== undefined)(
+    titleWithReason('runs the same pod as the kustomization', whyNoKubectl),
+    () => {
+      const rendered = parseManifests(render());
+      const { stdout } = spawnSync('kubectl', ['kustomize', path.join(root, 'deploy')], { encoding: 'utf8' });
+      const expected = parseManifests(stdout);
+      expect(rendered.map(({ kind }) => kind).sort()).toEqual(expected.map(({ kind }) => kind).sort());
+      for (const kind of ['StatefulSet', 'Service', 'NetworkPolicy']) {
+        expect(comparable(find(rendered, kind)), kind).toEqual(comparable(find(expected, kind)));
+      }
+      expect(find(rendered, 'ConfigMap').data).toEqual(find(expected, 'ConfigMap').data);
+    },
+  );
 
-  it.skipIf(noValidator !== '')(
-    `is valid by the strict schemas of Kubernetes${noValidator}`,
+  it.skipIf(whyNoSchemas !== undefined)(
+    titleWithReason('is valid by the strict schemas of Kubernetes', whyNoSchemas),
     () => {
       const values = path.join(folder, 'all.yaml');
       writeFileSync(
@@ -74,9 +69,9 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
       ] as const) {
         const file = path.join(folder, name);
         writeFileSync(file, text);
-        expect(validate(file)).toEqual({ status: 0, said: '' });
+        expect(validateManifests(file)).toEqual({ status: 0, said: '' });
         writeFileSync(file, text.replace('automountServiceAccountToken', 'automountServiceToken'));
-        expect(validate(file)).toMatchObject({ status: 1 });
+        expect(validateManifests(file)).toMatchObject({ status: 1 });
       }
     },
     120_000,
@@ -101,14 +96,14 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
   });
 
   it('restarts the pod if the settings change', () => {
-    const pod = (...args: string[]) => find(parse(render(...args)), 'StatefulSet').spec.template;
+    const pod = (...args: string[]) => find(parseManifests(render(...args)), 'StatefulSet').spec.template;
     expect(pod()).toEqual(pod());
     expect(pod('--set', 'settings.KRMHUB_LOG_LEVEL=warn')).not.toEqual(pod());
   });
 
   it('has its own names and selectors per release', () => {
     const { stdout } = helm(['template', 'second', chart, '--set', 'ingress.enabled=true']);
-    const manifests = parse(stdout);
+    const manifests = parseManifests(stdout);
     for (const { metadata } of manifests) expect(metadata.name).toBe('second-krmhub');
     const selector = { 'app.kubernetes.io/name': 'krmhub', 'app.kubernetes.io/instance': 'second' };
     expect(find(manifests, 'Service').spec.selector).toEqual(selector);
@@ -143,7 +138,7 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
     expect(said).toMatch(/cluster unreachable|host: krmhub\.example\.com/i);
     const [, values] = /<<'YAML'\n([\s\S]*?)YAML\n/.exec(script) ?? [];
     writeFileSync(path.join(place, 'values.yaml'), values ?? '');
-    const manifests = parse(render('--values', path.join(place, 'values.yaml')));
+    const manifests = parseManifests(render('--values', path.join(place, 'values.yaml')));
     expect(find(manifests, 'Ingress').spec.tls[0].hosts).toEqual(['krmhub.example.com']);
     expect(find(manifests, 'StatefulSet').spec.template.spec.containers[0].image).toMatch(
       /^registry\.example\.com\/krmhub:/,
@@ -153,7 +148,7 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
 
   it('has the version of krmhub', () => {
     const { version } = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8'));
-    const { version: chartVersion, appVersion } = parse(
+    const { version: chartVersion, appVersion } = parseManifests(
       readFileSync(path.join(chart, 'Chart.yaml'), 'utf8'),
     )[0];
     expect([chartVersion, appVersion]).toEqual([version, version]);
@@ -169,14 +164,4 @@ function comparable(manifest: Manifest): Manifest {
     return key === 'configMapRef' ? { name: 'krmhub' } : value;
   });
   return JSON.parse(text);
-}
-
-function parse(text: string): Manifest[] {
-  return parseAllDocuments(text).map((document) => document.toJS());
-}
-
-function validate(file: string): { status: number | null; said: string } {
-  const args = ['-m', 'kubernetes_validate', '--strict', '--quiet', file];
-  const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
-  return { status, said: stdout + stderr };
 }

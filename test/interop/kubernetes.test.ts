@@ -2,26 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
 import { readConfig } from '../../apps/registry/src/server/config.js';
 import { documentBlocks } from '../document-blocks.js';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
-import { isInstalled } from './container-engine.js';
+import { programPath } from './container-engine.js';
+import { type Manifest, parseManifests, validateManifests, whyNoSchemas } from './manifests.js';
+import { missingReason, titleWithReason } from './oci-tools.js';
 
-/** Parsed manifests, as `kubectl` prints them. */
-// biome-ignore lint/suspicious/noExplicitAny: the schemas of Kubernetes say what these are.
-type Manifest = any;
+const whyNoKubectl = missingReason('kubectl');
 
-/** Strict schemas of Kubernetes: `pip install kubernetes-validate`. */
-const validator = ['-m', 'kubernetes_validate', '--strict', '--quiet'];
-const noKubectl = isInstalled('kubectl') ? '' : ' (skipped: kubectl is not installed)';
-const noValidator =
-  spawnSync('python3', ['-c', 'import kubernetes_validate']).status === 0
-    ? ''
-    : " (skipped: Python's kubernetes-validate is not installed)";
-
-describe.skipIf(noKubectl !== '')(`the kustomization${noKubectl}`, () => {
+describe.skipIf(whyNoKubectl !== undefined)(titleWithReason('the kustomization', whyNoKubectl), () => {
   const { folder, remove } = temporaryFolder();
   afterAll(remove);
   let rendered: string;
@@ -31,12 +22,12 @@ describe.skipIf(noKubectl !== '')(`the kustomization${noKubectl}`, () => {
   let overlaid: Manifest[];
 
   beforeAll(() => {
-    base = parse(kubectl('kustomize', path.join(root, 'deploy')));
+    base = parseManifests(kubectl('kustomize', path.join(root, 'deploy')));
     // `apply -k` prints the manifests that it would send; commands that need a cluster must fail only
     // because there is none.
     cpSync(path.join(root, 'deploy'), path.join(folder, 'deploy'), { recursive: true });
     mkdirSync(path.join(folder, 'bin'));
-    const real = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
+    const real = programPath('kubectl');
     writeFileSync(
       path.join(folder, 'bin/kubectl'),
       `#!/bin/sh
@@ -60,7 +51,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     output = ran.stdout + ran.stderr;
     if (ran.status !== 0) throw new Error(`ended with ${ran.status}:\n${output}`);
     rendered = readFileSync(path.join(folder, 'rendered.yaml'), 'utf8');
-    overlaid = parse(rendered);
+    overlaid = parseManifests(rendered);
   }, 120_000);
 
   const find = (manifests: Manifest[], kind: string): Manifest =>
@@ -75,8 +66,8 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     for (const { metadata } of overlaid) expect(metadata.namespace).toBe('krmhub');
   });
 
-  it.skipIf(noValidator !== '')(
-    `is valid by the strict schemas of Kubernetes${noValidator}`,
+  it.skipIf(whyNoSchemas !== undefined)(
+    titleWithReason('is valid by the strict schemas of Kubernetes', whyNoSchemas),
     () => {
       for (const [name, text] of [
         ['base.yaml', kubectl('kustomize', path.join(root, 'deploy'))],
@@ -84,9 +75,9 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
       ] as const) {
         const file = path.join(folder, name);
         writeFileSync(file, text);
-        expect(validate(file)).toEqual({ status: 0, said: '' });
+        expect(validateManifests(file)).toEqual({ status: 0, said: '' });
         writeFileSync(file, text.replace('automountServiceAccountToken', 'automountServiceToken'));
-        expect(validate(file)).toMatchObject({ status: 1 });
+        expect(validateManifests(file)).toMatchObject({ status: 1 });
       }
     },
     120_000,
@@ -164,13 +155,4 @@ function kubectl(...args: string[]): string {
   const { status, stdout, stderr } = spawnSync('kubectl', args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
-}
-
-function parse(text: string): Manifest[] {
-  return parseAllDocuments(text).map((document) => document.toJS());
-}
-
-function validate(file: string): { status: number | null; said: string } {
-  const { status, stdout, stderr } = spawnSync('python3', [...validator, file], { encoding: 'utf8' });
-  return { status, said: stdout + stderr };
 }

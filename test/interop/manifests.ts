@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { parseAllDocuments } from 'yaml';
+import type { Reason } from './oci-tools.js';
+
+/** A parsed manifest. */
+// biome-ignore lint/suspicious/noExplicitAny: the schemas of Kubernetes say what these are.
+export type Manifest = any;
+
+/** Strict schemas of Kubernetes: `pip install kubernetes-validate`. */
+const VALIDATOR = 'kubernetes_validate';
+
+export const whyNoSchemas: Reason =
+  spawnSync('python3', ['-c', `import ${VALIDATOR}`]).status === 0
+    ? undefined
+    : "Python's kubernetes-validate is not installed";
+
+export function parseManifests(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => document.toJS());
+}
+
+/** Checks a file of manifests by the strict schemas of Kubernetes; valid ones give status 0 and no text. */
+export function validateManifests(file: string): { status: number | null; said: string } {
+  const args = ['-m', VALIDATOR, '--strict', '--quiet', file];
+  const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
+  return { status, said: stdout + stderr };
+}
