@@ -2,7 +2,17 @@
 // port with a temporary folder, and counts its results: `npm run oci-conformance`. Leaves nothing behind.
 // Exit code 1 if a test failed, 2 if the suite is not installed.
 import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,10 +59,13 @@ for (const [signal, number] of [
 const { url, closed } = await serve();
 const results = path.join(folder, 'results');
 mkdirSync(results);
+/** The suite prints its settings and hundreds of lines of results: they are shown only after a failure. */
+const log = path.join(folder, 'output.log');
 const code = await runSuite();
 server.kill('SIGTERM');
 await closed;
 process.exitCode = report(code);
+if (process.exitCode !== 0) console.error(readFileSync(log, 'utf8'));
 
 function readArguments() {
   try {
@@ -122,6 +135,7 @@ function without(prefix) {
 /** Returns the exit code; undefined after a timeout. */
 async function runSuite() {
   console.error(`Running ${suite} (OCI_VERSION=${version}) against ${url} …`);
+  const output = openSync(log, 'w');
   running = spawn(suite, [], {
     // It looks for a configuration file in its working directory.
     cwd: results,
@@ -136,10 +150,11 @@ async function runSuite() {
       OCI_VERSION: version,
       OCI_RESULTS_DIR: results,
     },
-    stdio: ['ignore', 2, 2],
+    stdio: ['ignore', output, output],
     // A process group, so that its children end with it.
     detached: true,
   });
+  closeSync(output);
   let timer;
   const late = new Promise((resolve) => {
     timer = setTimeout(resolve, seconds * 1_000);
