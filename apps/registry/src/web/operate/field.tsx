@@ -1,4 +1,4 @@
-import type { Child } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
 import { sentence } from '../sentence.js';
@@ -50,6 +50,43 @@ export function Problem<Field extends string>({
         </>
       )}
     </span>
+  );
+}
+
+/** A labeled input of a form with its problem. Its children describe it; further properties are those of the input. */
+export function Field<Name extends string>({
+  field,
+  label,
+  problems,
+  children,
+  ...input
+}: PropsWithChildren<{
+  /** ID of the input. */
+  field: Name;
+  label: Child;
+  problems: FieldProblems<Name>;
+  name: string;
+  value: string;
+  required?: boolean;
+  type?: 'number';
+  min?: number;
+  max?: number;
+  maxlength?: number;
+  autocapitalize?: 'none';
+  spellcheck?: boolean;
+}>) {
+  const hasHint = children !== undefined;
+  return (
+    <p class="entry">
+      <label for={field}>{label}</label>
+      {hasHint ? (
+        <span class="quiet" id={`${field}-hint`}>
+          {children}
+        </span>
+      ) : null}
+      <input id={field} {...input} {...fieldAttributes(field, problems, { hasHint })} />
+      <Problem field={field} problems={problems} />
+    </p>
   );
 }
 

@@ -7,7 +7,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
-import { type FieldProblems, fieldAttributes, Problem, ProblemSummary } from './field.js';
+import { Field, type FieldProblems, fieldAttributes, Problem, ProblemSummary } from './field.js';
 import type { TokenField, TokenInput } from './token-form.js';
 import { TokenRights } from './tokens-page.js';
 
@@ -39,21 +39,17 @@ export function NewTokenPage({
       <h1>Create a token</h1>
       <ProblemSummary title="No token was created" problems={problems} labels={LABELS} />
       <ActionForm action={NEW_TOKEN} class="form">
-        <p class="entry">
-          <label for="name">Name</label>
-          <span class="quiet" id="name-hint">
-            The user or program of the token. The log shows this name.
-          </span>
-          <input
-            id="name"
-            name="name"
-            value={typed.name}
-            required
-            maxlength={100}
-            {...fieldAttributes('name', problems)}
-          />
-          <Problem field="name" problems={problems} />
-        </p>
+        <Field
+          field="name"
+          label={LABELS.name}
+          problems={problems}
+          name="name"
+          value={typed.name}
+          required
+          maxlength={100}
+        >
+          The user or program of the token. The log shows this name.
+        </Field>
         <fieldset>
           <legend>Scopes</legend>
           <Problem field="scopes" problems={problems} />
@@ -82,20 +78,17 @@ export function NewTokenPage({
           For <code>push</code>, for example <code>team/*</code>, separated by spaces; <code>*</code> matches
           every repository.
         </NamesField>
-        <p class="entry">
-          <label for="expiresInDays">Days until it expires</label>
-          <input
-            id="expiresInDays"
-            name="expiresInDays"
-            type="number"
-            min="1"
-            max="3650"
-            value={typed.expiresInDays}
-            required
-            {...fieldAttributes('expiresInDays', problems, { hasHint: false })}
-          />
-          <Problem field="expiresInDays" problems={problems} />
-        </p>
+        <Field
+          field="expiresInDays"
+          label={LABELS.expiresInDays}
+          problems={problems}
+          name="expiresInDays"
+          value={typed.expiresInDays}
+          type="number"
+          min={1}
+          max={3_650}
+          required
+        />
         <div class="buttons">
           <button type="submit">Create the token</button>
           <a href={at(TOKENS)}>Back to tokens</a>
@@ -163,21 +156,17 @@ function NamesField({
   problems: FieldProblems<TokenField>;
 }>) {
   return (
-    <p class="entry">
-      <label for={name}>{LABELS[name]}</label>
-      <span class="quiet" id={`${name}-hint`}>
-        {children}
-      </span>
-      <input
-        id={name}
-        name={name}
-        value={value}
-        maxlength={10_000}
-        spellcheck={false}
-        autocapitalize="none"
-        {...fieldAttributes(name, problems)}
-      />
-      <Problem field={name} problems={problems} />
-    </p>
+    <Field
+      field={name}
+      label={LABELS[name]}
+      problems={problems}
+      name={name}
+      value={value}
+      maxlength={10_000}
+      spellcheck={false}
+      autocapitalize="none"
+    >
+      {children}
+    </Field>
   );
 }

@@ -8,7 +8,7 @@ import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
-import { type FieldProblems, fieldAttributes, Problem } from './field.js';
+import { Field, type FieldProblems } from './field.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 import { ReleaseLabels } from './releases-page.js';
 
@@ -109,21 +109,17 @@ function YankForm({ shown: { release, typed, problems } }: { shown: ReleasePageD
   return (
     <ActionForm action={operateReleasePath(release)} class="form">
       <p>Catalogs no longer include a yanked release. Users who pinned it can still get it.</p>
-      <p class="entry">
-        <label for="yank-reason">Reason to yank</label>
-        <span class="quiet" id="yank-reason-hint">
-          Everyone can read it.
-        </span>
-        <input
-          id="yank-reason"
-          name="reason"
-          value={typed.reason}
-          required
-          maxlength={1_000}
-          {...fieldAttributes('yank-reason', problems)}
-        />
-        <Problem field="yank-reason" problems={problems} />
-      </p>
+      <Field
+        field="yank-reason"
+        label="Reason to yank"
+        problems={problems}
+        name="reason"
+        value={typed.reason}
+        required
+        maxlength={1_000}
+      >
+        Everyone can read it.
+      </Field>
       <button type="submit" name="do" value="yank">
         Yank
       </button>
@@ -138,37 +134,28 @@ function DeprecateForm({ shown: { release, typed, problems } }: { shown: Release
         A deprecated release stays in catalogs, and tools warn about it. Enter a reason, a replacement, or
         both.
       </p>
-      <p class="entry">
-        <label for="deprecate-reason">Reason to deprecate</label>
-        <span class="quiet" id="deprecate-reason-hint">
-          Everyone can read it.
-        </span>
-        <input
-          id="deprecate-reason"
-          name="reason"
-          value={typed.reason}
-          maxlength={1_000}
-          {...fieldAttributes('deprecate-reason', problems)}
-        />
-        <Problem field="deprecate-reason" problems={problems} />
-      </p>
-      <p class="entry">
-        <label for="deprecate-replacement">Replacement</label>
-        <span class="quiet" id="deprecate-replacement-hint">
-          <code>GROUP/KIND</code>, with a range of releases if needed:{' '}
-          <code>example.com/SetLabels@^2.0.0</code>
-        </span>
-        <input
-          id="deprecate-replacement"
-          name="replacement"
-          value={typed.replacement}
-          maxlength={500}
-          autocapitalize="none"
-          spellcheck={false}
-          {...fieldAttributes('deprecate-replacement', problems)}
-        />
-        <Problem field="deprecate-replacement" problems={problems} />
-      </p>
+      <Field
+        field="deprecate-reason"
+        label="Reason to deprecate"
+        problems={problems}
+        name="reason"
+        value={typed.reason}
+        maxlength={1_000}
+      >
+        Everyone can read it.
+      </Field>
+      <Field
+        field="deprecate-replacement"
+        label="Replacement"
+        problems={problems}
+        name="replacement"
+        value={typed.replacement}
+        maxlength={500}
+        autocapitalize="none"
+        spellcheck={false}
+      >
+        <code>GROUP/KIND</code>, with a range of releases if needed: <code>example.com/SetLabels@^2.0.0</code>
+      </Field>
       <button type="submit" name="do" value="deprecate">
         Deprecate
       </button>

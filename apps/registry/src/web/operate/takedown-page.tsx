@@ -7,7 +7,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
-import { type FieldProblems, fieldAttributes, Problem } from './field.js';
+import { Field, type FieldProblems, fieldAttributes, Problem } from './field.js';
 
 export interface TakedownPageData {
   name: FunctionName & { release: string };
@@ -52,21 +52,17 @@ export function TakedownPage({ shown: { name, preview, reason, problems } }: { s
       </Banner>
       <Effects preview={preview} />
       <ActionForm action={takedownPath(name)} class="form">
-        <p class="entry">
-          <label for="reason">Reason</label>
-          <span class="quiet" id="reason-hint">
-            Everyone can read it.
-          </span>
-          <input
-            id="reason"
-            name="reason"
-            value={reason}
-            required
-            maxlength={1_000}
-            {...fieldAttributes('reason', problems)}
-          />
-          <Problem field="reason" problems={problems} />
-        </p>
+        <Field
+          field="reason"
+          label="Reason"
+          problems={problems}
+          name="reason"
+          value={reason}
+          required
+          maxlength={1_000}
+        >
+          Everyone can read it.
+        </Field>
         <p>
           <Problem field="confirmed" problems={problems} />
           <label class="choice">
