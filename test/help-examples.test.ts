@@ -92,6 +92,9 @@ beforeAll(async () => {
   await run(['convert', 'functions', '--out', 'definitions']);
   cpSync(path.join(fixtures, 'catalogs/example-co.yaml'), path.join(files, 'catalog.yaml'));
   cpSync(path.join(fixtures, 'recipes/example-co.yaml'), path.join(files, 'recipe.yaml'));
+  for (const name of ['flow', 'result']) {
+    cpSync(path.join(root, 'docs/images/home-light.png'), path.join(files, `images/${name}.png`));
+  }
   cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(files, 'old.yaml'));
   cpSync(path.join(fixtures, 'functions/set-labels/1.1.0.yaml'), path.join(files, 'new.yaml'));
   writeFileSync(path.join(files, 'metadata.yaml'), metadata);

@@ -10,6 +10,7 @@ export { computeDigest, isOciDigest, type OciDigest } from './digest.js';
 export * from './flux-artifact.js';
 export * from './manifest.js';
 export * from './manifest-store.js';
+export * from './readme-images.js';
 export { formatReference, isRepository, isTag, parseReference, type Reference } from './reference.js';
 export { type ReferrerBundleLimits, readReferrerBundles } from './referrer-bundles.js';
 export { runInParallel } from './run-in-parallel.js';

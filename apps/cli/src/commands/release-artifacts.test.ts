@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -106,6 +106,51 @@ describe('attach', () => {
     expect([io.exitCode, io.err()]).toEqual([4, expect.stringContaining('does not sign the manifest')]);
     const swapped = await run(['attach', NAME, 'definition.yaml.sigstore.json']);
     expect([swapped.exitCode, swapped.err()]).toEqual([2, expect.stringContaining('Swap the arguments')]);
+  });
+
+  it('adds images of the README, which the page of the release then shows', async () => {
+    const png = Buffer.from('iVBORw0KGgoAAAANSUhEUg==', 'base64');
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+    mkdirSync(path.join(folder, 'images'));
+    writeFileSync(path.join(folder, 'images/the flow.png'), png);
+    writeFileSync(path.join(folder, 'images/result.svg'), svg);
+    writeFileSync(
+      path.join(folder, 'images.md'),
+      '![Flow](images/the%20flow.png) ![Result](images/result.svg)\n',
+    );
+    const definition = path.join(fixtures, 'set-namespace/1.4.2.yaml');
+    await succeeds('publish', definition, '--release', '1.4.2', '--readme', 'images.md');
+    const name = 'functions.example.com/SetNamespace';
+    const files = ['images/the flow.png', './images/result.svg'];
+    const attached = await succeeds('attach', ...files, `${name}@1.4.2`, '-o', 'json');
+    expect(JSON.parse(attached.out())).toMatchObject({
+      reference: `${host}/functions/functions.example.com/setnamespace:1.4.2`,
+      images: [
+        { path: 'images/the flow.png', mediaType: 'image/png', size: png.length },
+        { path: 'images/result.svg', mediaType: 'image/svg+xml', size: svg.length },
+      ],
+    });
+    const page = await (
+      await fetch(`${registry.url}/functions/${name}`, { headers: { Accept: 'text/html' } })
+    ).text();
+    const sources = [...page.matchAll(/<img src="(\/functions[^"]*)" alt="(\w+)"/g)];
+    expect(sources.map(([, , alternative]) => alternative)).toEqual(['Flow', 'Result']);
+    const image = await fetch(registry.url + sources[0]![1]!);
+    expect(Buffer.from(await image.arrayBuffer())).toEqual(png);
+    const again = await succeeds('attach', 'images/result.svg', name);
+    expect(again.err()).toContain('added images/result.svg to');
+    expect(again.err()).toContain('(image/svg+xml, 41 bytes)');
+  });
+
+  it.each([
+    [['images/none.png', NAME], 3, 'cannot read images/none.png'],
+    [['images/result.svg', 'definition.yaml', NAME], 2, '"definition.yaml" is not a PNG'],
+    [[`images/../../${path.basename(folder)}/images/result.svg`, NAME], 2, 'is not in the current folder'],
+    [['images/result.svg'], 2, 'FILE or ARTIFACT is missing'],
+    [['images/result.svg', `${NAME}@9.0.0`], 3, 'has no release 9.0.0'],
+  ])('does not attach %j', async (args, code, message) => {
+    const io = await run(['attach', ...args]);
+    expect([io.exitCode, io.err()]).toEqual([code, expect.stringContaining(message)]);
   });
 });
 

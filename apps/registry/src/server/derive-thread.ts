@@ -17,6 +17,7 @@ import { PINNED_STATE } from '../web/badge/pinned-state.js';
 import { FUNCTION_CARD } from '../web/card/card-document.js';
 import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from '../web/function/function-document.js';
+import { README_IMAGES } from '../web/function/readme-images.js';
 import { SCRIPT_REFERENCE } from '../web/function/script-reference.js';
 import { API_REFERENCE } from '../web/reference/reference-document.js';
 
@@ -25,6 +26,7 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   FUNCTION_DOCUMENT,
   COMPARE_DOCUMENT,
   SCRIPT_REFERENCE,
+  README_IMAGES,
   PINNED_STATE,
   FUNCTION_CARD,
   API_REFERENCE,

@@ -54,6 +54,11 @@ export function releasePath(name: { group: string; kind: string; release: string
   return `${functionPath(name)}/releases/${encodeURIComponent(name.release)}`;
 }
 
+/** Returns the path of an image of a release's README. */
+export function imagePath(name: { group: string; kind: string; release: string }, digest: string): string {
+  return `${releasePath(name)}/images/${digest}`;
+}
+
 /** Tabs of a function's page, in their order. Each has an address of its own. */
 export const FUNCTION_TABS = ['overview', 'configuration', 'releases', 'signatures', 'source'] as const;
 export type FunctionTab = (typeof FUNCTION_TABS)[number];

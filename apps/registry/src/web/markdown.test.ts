@@ -60,6 +60,23 @@ describe('renderMarkdown', () => {
     );
   });
 
+  it('shows images that have a source, by their normalized path', () => {
+    const sources = new Map([['images/a b.png', '/x?"<>']]);
+    const shown = (text: string) => renderMarkdown(text, sources).html.trim();
+    const image = '<img src="/x?&quot;&lt;&gt;" alt="a &quot;b&quot;" loading="lazy">';
+    expect(shown('![a "b"](./images/a%20b.png?raw=true)')).toBe(`<p>${image}</p>`);
+    expect(shown('[![a "b"](<images/a b.png>)](https://example.com)')).toContain(`${image}</a>`);
+    expect(shown('![a](https://example.com/images/a%20b.png)')).not.toContain('<img');
+    expect(shown('![a](../images/a%20b.png)')).not.toContain('<img');
+    const { images } = renderMarkdown(
+      '![a](a.png) ![b](./a.png) ![c](https://example.com/c.png)\n\n![d](d/d.gif)',
+    );
+    expect(images).toEqual(['a.png', 'd/d.gif']);
+    expect(
+      renderMarkdown(Array.from({ length: 99 }, (_, index) => `![](${index}.png)`).join('')).images,
+    ).toHaveLength(50);
+  });
+
   it('escapes HTML', () => {
     expect(html('<script>alert(1)</script>')).toBe('<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>');
     expect(html('a <img src=x onerror=alert(1)> b')).toBe('<p>a &lt;img src=x onerror=alert(1)&gt; b</p>');

@@ -1,3 +1,4 @@
+import { README_IMAGE_LIMITS, readmeImagePath } from '@krmhub/oci/readme-images';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { splitSections } from './markdown-sections.js';
@@ -27,7 +28,12 @@ export interface RenderedMarkdown {
   html: string;
   /** The text is longer than its shown part. */
   isCut: boolean;
+  /** Paths of its images that are files beside it, whether shown or not. */
+  images: string[];
 }
+
+/** Sources of images by their path, on the page's own site. */
+export type ImageSources = ReadonlyMap<string, string>;
 
 /** Headings of a document start below the page's own `h2`. */
 const HEADING_SHIFT = 2;
@@ -61,36 +67,47 @@ interface State {
   taken: Map<string, number>;
   /** Link definitions of all sections, filled in by the parser. */
   references: object;
+  sources: ImageSources;
+  /** Paths of images that are files beside the document. */
+  images: Set<string>;
 }
 
 /**
- * Renders CommonMark with tables as HTML that loads and runs nothing. Images become links. Links lead to http, https,
- * mailto or a heading of the same document; other addresses are shown as text.
+ * Renders CommonMark with tables as HTML that runs nothing, and loads only the images in `sources`. Other images become
+ * links. Links lead to http, https, mailto or a heading of the same document; other addresses are shown as text.
  */
-export function renderMarkdown(text: string): RenderedMarkdown {
+export function renderMarkdown(text: string, sources: ImageSources = new Map()): RenderedMarkdown {
   const { maxTextLength, maxSectionLength, maxSectionPageLength, maxPageLength } = MARKDOWN_LIMITS;
   const isCut = text.length > maxTextLength;
   const shown = isCut ? upToLineEnd(text.slice(0, maxTextLength)) : text;
   const sections = splitSections(shown, maxSectionLength);
-  const references = sections.length === 1 ? {} : linkDefinitions(sections);
-  const taken = new Map<string, number>();
+  const state: State = {
+    closing: [],
+    taken: new Map(),
+    references: sections.length === 1 ? {} : linkDefinitions(sections),
+    sources,
+    images: new Set(),
+  };
   let html = '';
   for (const [index, section] of sections.entries()) {
-    const rendered = markdown.render(section, { closing: [], taken, references } satisfies State);
+    const rendered = markdown.render(section, { ...state, closing: [] } satisfies State);
     // Entities can encode hidden characters too, so this checks the output and not the source.
     const safe = visibleText(rendered.length <= maxSectionPageLength ? rendered : writeCode(section));
-    if (index > 0 && html.length + safe.length > maxPageLength) return { html, isCut: true };
+    if (index > 0 && html.length + safe.length > maxPageLength) {
+      return { html, isCut: true, images: [...state.images] };
+    }
     html += safe;
   }
-  return { html, isCut };
+  return { html, isCut, images: [...state.images] };
 }
 
 /** A link may use a definition of a later section. */
 function linkDefinitions(sections: readonly string[]): object {
   const references = {};
+  const state = { closing: [], references, sources: new Map<string, string>(), images: new Set<string>() };
   for (const section of sections) {
     const lines = section.split('\n').filter((line) => /^ {0,3}\[[^\]]+\]:/.test(line));
-    markdown.parse(lines.join('\n\n'), { closing: [], taken: new Map(), references } satisfies State);
+    markdown.parse(lines.join('\n\n'), { ...state, taken: new Map() } satisfies State);
   }
   return references;
 }
@@ -169,10 +186,14 @@ function closeLink(state: State): string {
   return state.closing.pop() ?? '';
 }
 
-/** Writes a link to the image, with its description; the page loads no image from other sites. */
+/** Writes an image that has a source, else a link to it, with its description; the page loads no image from other sites. */
 function writeImage(token: Token, state: State): string {
   const address = String(token.attrGet('src') ?? '');
   const alternative = escaped(cutText(plainText(token.children ?? []), MARKDOWN_LIMITS.maxAddressLength));
+  const path = readmeImagePath(address);
+  if (path !== undefined && state.images.size < README_IMAGE_LIMITS.maxImages) state.images.add(path);
+  const source = path === undefined ? undefined : state.sources.get(path);
+  if (source !== undefined) return `<img src="${escaped(source)}" alt="${alternative}" loading="lazy">`;
   const name = alternative === '' ? 'image' : alternative;
   // Links cannot be nested.
   if (state.closing.includes('</a>')) return name;

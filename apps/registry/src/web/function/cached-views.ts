@@ -14,11 +14,12 @@ import {
   type FunctionDefinition,
   type FunctionVersion,
   type JsonObject,
+  sha256,
 } from '@krmhub/schema';
-import type { DeriveDeps } from '../../derive/derivation.js';
+import { type DeriveDeps, oncePerThread } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { RenderedMarkdown } from '../markdown.js';
+import type { ImageSources, RenderedMarkdown } from '../markdown.js';
 import type { ScriptView, StoredScript } from './view-script.js';
 
 /** One API version of a function, for its page. */
@@ -100,15 +101,15 @@ export class CachedViews {
     });
   }
 
-  async readme(digest: Digest): Promise<RenderedMarkdown> {
-    const name = `readme ${digest}`;
+  async readme(digest: Digest, images: ImageSources = new Map()): Promise<RenderedMarkdown> {
+    const name = `readme ${digest} ${sha256(JSON.stringify([...images]))}`;
     const cached = this.#cache.get(name);
     if (cached !== undefined) return cached.value as RenderedMarkdown;
     const bytes = await this.#blobs.get(digest);
     if (bytes === undefined) throw new Error(`the blob ${digest} is missing`);
     // Loads a Markdown parser, which a registry does not need to start.
     const { renderMarkdown } = await import('../markdown.js');
-    return this.#cached(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
+    return this.#cached(name, () => renderMarkdown(new TextDecoder().decode(bytes), images));
   }
 
   /** Returns the view of a script. Rejects with `unavailable` if it was deleted meanwhile. */
@@ -131,3 +132,5 @@ export class CachedViews {
     return value;
   }
 }
+
+export const viewsOf = oncePerThread((deps) => new CachedViews(deps));

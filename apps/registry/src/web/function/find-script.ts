@@ -5,14 +5,13 @@ import {
   type OciDigest,
   parseReference,
   type Reference,
-  readManifest,
 } from '@krmhub/oci';
-import { KrmhubError } from '@krmhub/schema';
 import type { DerivedDocuments } from '../../derive/derived-documents.js';
 import type { RegistryContext } from '../../http/context.js';
 import type { Site } from '../site.js';
 import type { FunctionReading } from './read-function.js';
 import { SCRIPT_REFERENCE } from './script-reference.js';
+import { orUndefined, readSmallManifest } from './small-manifest.js';
 import type { StoredScript } from './view-script.js';
 
 export interface FindScriptDeps {
@@ -20,9 +19,6 @@ export interface FindScriptDeps {
   derived: DerivedDocuments;
   site: Pick<Site, 'publicUrl'>;
 }
-
-/** Bytes of a manifest that is read for each request. Manifests of scripts have less than one kilobyte. */
-const MAX_MANIFEST_BYTES = 16_384;
 
 /**
  * Returns the script of the displayed version; undefined if it has none, or if the registry does not have its bytes now.
@@ -61,23 +57,7 @@ async function findLayer(
   repository: string,
   digest: OciDigest,
 ): Promise<OciDigest | undefined> {
-  const { size = Number.POSITIVE_INFINITY } = (await store.manifestDescriptor(repository, digest)) ?? {};
-  if (size > MAX_MANIFEST_BYTES) return undefined;
-  const found = await store.manifest(repository, digest);
-  if (found === undefined) return undefined;
-  return orUndefined(() => {
-    const manifest = readManifest(found.bytes, found.mediaType);
-    const isScript = manifest.kind === 'image' && getArtifactType(manifest) === 'starlark';
-    return isScript ? mainLayer(manifest.image, 'starlark').digest : undefined;
-  });
-}
-
-/** Returns undefined where a text from a publisher is not what it should be. */
-function orUndefined<Value>(read: () => Value): Value | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof KrmhubError) return undefined;
-    throw error;
-  }
+  const image = await readSmallManifest(store, repository, digest);
+  if (image === undefined || getArtifactType({ kind: 'image', image }) !== 'starlark') return undefined;
+  return orUndefined(() => mainLayer(image, 'starlark').digest);
 }

@@ -8,24 +8,27 @@ import {
   functionFeedPath,
   functionPath,
   functionTabPath,
+  imagePath,
 } from '../addresses.js';
 import { readAssets } from '../assets.js';
 import { renderPage } from '../page-response.js';
 import { createSite, type Site } from '../site.js';
-import { CachedViews } from './cached-views.js';
+import { type CachedViews, viewsOf } from './cached-views.js';
 import { ComparePage } from './compare-page.js';
 import { FunctionPage } from './function-page.js';
 import type { FunctionReading, FunctionView } from './read-function.js';
+import { type StoredImage, storedImageType } from './release-images.js';
 import type { StoredScript } from './view-script.js';
 
 const siteOf = oncePerThread(({ config }): Site => createSite(config, readAssets()));
-const viewsOf = oncePerThread((deps) => new CachedViews(deps));
 
 /** The page of a function or of one of its releases. */
 export const FUNCTION_DOCUMENT: Derivation<{
   reading: FunctionReading;
   /** The script of the displayed version, if the registry has it. */
   script?: StoredScript;
+  /** The images that the README names and the release has. */
+  images?: readonly StoredImage[];
   policies: readonly SigningPolicy[];
   /** Whether the address names the release. */
   ofRelease: boolean;
@@ -35,9 +38,9 @@ export const FUNCTION_DOCUMENT: Derivation<{
   isIndexed: boolean;
 }> = {
   name: 'function-page',
-  async derive(deps, { reading, script, policies, ofRelease, tab, after, isIndexed }) {
+  async derive(deps, { reading, script, images = [], policies, ofRelease, tab, after, isIndexed }) {
     const view = {
-      ...(await readView(deps, { reading, script, tab })),
+      ...(await readView(deps, { reading, script, images, tab })),
       ...(ofRelease && reading.known !== undefined ? { asked: reading.known.release.release } : {}),
     };
     const { name, known, definition } = view;
@@ -61,7 +64,17 @@ export const FUNCTION_DOCUMENT: Derivation<{
 
 async function readView(
   deps: DeriveDeps,
-  { reading, script, tab }: { reading: FunctionReading; script: StoredScript | undefined; tab: FunctionTab },
+  {
+    reading,
+    script,
+    images,
+    tab,
+  }: {
+    reading: FunctionReading;
+    script: StoredScript | undefined;
+    images: readonly StoredImage[];
+    tab: FunctionTab;
+  },
 ): Promise<FunctionView> {
   const views = viewsOf(deps);
   const { known, name, stored, version: shown } = reading;
@@ -74,7 +87,7 @@ async function readView(
   return {
     ...reading,
     definition,
-    ...(known && { known: { ...known, ...(await readReadme(views, known.release)) } }),
+    ...(known && { known: { ...known, ...(await readReadme(deps, views, known.release, images)) } }),
     version: views.version(digest, definition, version, schemaUrl),
     ...(script && { script: await views.script(script) }),
     ...(tab === 'source' && { text: await views.text(digest, definition, 'entry' in stored) }),
@@ -82,10 +95,22 @@ async function readView(
 }
 
 async function readReadme(
+  deps: DeriveDeps,
   views: CachedViews,
-  { readme }: ReleaseHead,
-): Promise<Pick<NonNullable<FunctionView['known']>, 'readme'>> {
-  return readme === undefined ? {} : { readme: await views.readme(readme) };
+  release: ReleaseHead,
+  images: readonly StoredImage[],
+): Promise<Pick<NonNullable<FunctionView['known']>, 'readme' | 'hasAttachedImages'>> {
+  if (release.readme === undefined) return {};
+  const { at } = siteOf(deps);
+  const shown: StoredImage[] = [];
+  for (const image of images) {
+    if ((await storedImageType(deps.artifacts, image.digest)) !== undefined) shown.push(image);
+  }
+  const sources = new Map(shown.map(({ path, digest }) => [path, at(imagePath(release, digest))]));
+  return {
+    readme: await views.readme(release.readme, sources),
+    hasAttachedImages: shown.some(({ isAttached }) => isAttached),
+  };
 }
 
 /** The page that compares two releases of a function. */

@@ -1,7 +1,8 @@
-import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
+import { computeDigest, MEDIA_TYPES, readmeImagesManifest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement } from '@krmhub/signing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { testClient } from '../../testing/oci.js';
 import { newKey, policy, signedBy } from '../../testing/signing.js';
 import {
   definitionText,
@@ -405,5 +406,40 @@ describe('signatures', () => {
     expect(partly).toContain('No signature covers this README');
     expect(partly).toContain('verified, but not the README');
     expect(partly).not.toContain('>verified</span>');
+  });
+
+  it('show that no signature covers attached images', async () => {
+    const image = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+    const repository = 'functions/example.com/withimage';
+    const client = testClient(
+      () => registry,
+      () => `Bearer ${admin}`,
+    );
+    const readme = '# Signed\n\n![image](image.svg)';
+    const text = definitionText({ kind: 'WithImage', release: '1.0.0' });
+    const definition = sha256(text);
+    const files = releaseFiles({
+      definition: { digest: definition, size: text.length, mediaType: 'application/yaml' },
+      readme: { digest: sha256(readme), size: readme.length },
+    });
+    const release = releaseManifest('1.0.0', files);
+    const digests = { definition, manifest: computeDigest(release) };
+    const statement = releaseStatement(
+      { group: 'example.com', kind: 'WithImage', release: '1.0.0' },
+      digests,
+    );
+    await publish('WithImage', '1.0.0', { readme, bundle: await signedBy(key, statement) });
+    const before = (await page('/functions/example.com/WithImage')).text;
+    expect(before).toContain('>verified</span>');
+    expect(before).not.toContain('No signature covers');
+    const subject = { mediaType: MEDIA_TYPES.image, digest: digests.manifest, size: release.byteLength };
+    const digest = await client.blob(repository, image);
+    const images = [{ path: 'image.svg', mediaType: 'image/svg+xml', digest, size: image.length } as const];
+    const manifest = readmeImagesManifest({ subject, images, created: '2026-01-01T00:00:00Z' });
+    const put = await client.put(repository, manifest.digest, new TextDecoder().decode(manifest.bytes));
+    expect(put.status).toBe(201);
+    const after = (await page('/functions/example.com/WithImage')).text;
+    expect(after).toContain('>verified</span>');
+    expect(after).toContain('No signature covers the images of this README');
   });
 });

@@ -8,8 +8,10 @@ import { compareReleasesPath, type FunctionTab, functionTabPath } from '../addre
 import { derivedPageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
+import { findReadmeImages } from './find-readme-images.js';
 import { type FindScriptDeps, findScript } from './find-script.js';
 import { COMPARE_DOCUMENT, FUNCTION_DOCUMENT } from './function-document.js';
+import { IMAGE_ROUTES, type ImageDeps, imageRoutes } from './image-routes.js';
 import type { ReadFunctionDeps } from './read-function.js';
 import { readFunction } from './read-function.js';
 
@@ -68,12 +70,15 @@ export const FUNCTION_PAGE_ROUTES = {
     },
     responses: page,
   }),
+  ...IMAGE_ROUTES,
 } as const;
 
-export type FunctionPageDeps = ReadFunctionDeps & FindScriptDeps & { site: Site };
+export type FunctionPageDeps = ReadFunctionDeps & FindScriptDeps & ImageDeps & { site: Site };
 
 export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): void {
   const { site, store, trust, derived } = deps;
+
+  imageRoutes(app, deps);
 
   servePage(app, FUNCTION_PAGE_ROUTES.functionPage, {}, (c, { params, query }) =>
     response(c, { ...params, ...query }, 'overview'),
@@ -113,9 +118,11 @@ export function functionPageRoutes(app: RegistryApp, deps: FunctionPageDeps): vo
     }
     const ofRelease = wanted.release !== undefined;
     const script = tab === 'source' ? await findScript(c, deps, reading) : undefined;
+    const images = tab === 'overview' ? await findReadmeImages(c, deps, reading) : [];
     return derivedPageResponse(c, derived, FUNCTION_DOCUMENT, {
       reading,
       ...(script && { script }),
+      ...(images.length > 0 && { images }),
       policies: trust.policies,
       ofRelease,
       tab,

@@ -7,7 +7,7 @@ import {
   type ServedEntry,
   type SignatureVerdict,
 } from '@krmhub/catalog';
-import type { ManifestStore, OciDigest } from '@krmhub/oci';
+import { type ManifestStore, type OciDigest, README_IMAGES_TYPE } from '@krmhub/oci';
 import {
   compareApiVersions,
   type EntryVersion,
@@ -53,7 +53,11 @@ export interface FunctionReading {
 /** A reading with what is derived from the definition, the README, and the script. Components are functions of it. */
 export interface FunctionView extends Omit<FunctionReading, 'known' | 'version'> {
   definition: FunctionDefinition;
-  known?: KnownRelease & { readme?: RenderedMarkdown };
+  known?: KnownRelease & {
+    readme?: RenderedMarkdown;
+    /** The README shows images that no signature of the release covers. */
+    hasAttachedImages?: boolean;
+  };
   version: VersionView;
   /** The script of the version, if the registry has it. */
   script?: ScriptView;
@@ -159,7 +163,11 @@ async function readRelease(
     ...(predecessor === undefined ? {} : { predecessor }),
     ...(manifest === undefined ? {} : { manifest: manifest.digest }),
     verdict: releaseVerdict(trust.policies, release),
-    signatures: signatureStates(trust.policies, release, others),
+    signatures: signatureStates(
+      trust.policies,
+      release,
+      others.filter(({ artifactType }) => artifactType !== README_IMAGES_TYPE),
+    ),
   };
 }
 

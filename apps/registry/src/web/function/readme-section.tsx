@@ -23,6 +23,11 @@ export function ReadmeSection({ view }: { view: FunctionView }) {
               covers this README.
             </p>
           )}
+          {known!.verdict.isReadmeSigned === true && known!.hasAttachedImages === true ? (
+            <p>
+              <Label>not signed</Label> No signature covers the images of this README.
+            </p>
+          ) : null}
           <div class="readme" dir="auto">
             {raw(readme.html)}
           </div>

@@ -1,5 +1,5 @@
 import type { FunctionTakedown, TakedownResult } from '@krmhub/catalog';
-import { type BlobPlace, EMPTY_DIGEST, type OciDigest } from '@krmhub/oci';
+import { type BlobPlace, EMPTY_DIGEST, type OciDigest, README_IMAGES_TYPE } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../../artifacts/repositories.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
@@ -8,7 +8,7 @@ import { signatureWriter } from '../snapshots/signatures.js';
 
 /**
  * Removes the content of releases from every repository; call it in a transaction. Tags of the releases and of
- * withdrawn snapshots go with their manifests. Definitions without another release and withdrawn catalogs are removed
+ * withdrawn snapshots go with their manifests, and images of READMEs with their release. Definitions without another release and withdrawn catalogs are removed
  * from all repositories, with every manifest that refers to them. A README is removed only as a file of the release.
  * Returns the other repositories that lose content.
  */
@@ -36,11 +36,35 @@ export function artifactWithdrawer(
     )
     .pluck();
 
+  const imagesOf = client
+    .prepare<[number, string], number>(
+      `SELECT images.id FROM oci_manifest AS release JOIN oci_manifest AS images
+         ON images.repository = release.repository AND images.subject = release.digest
+       WHERE release.id = ? AND images.artifact_type = ?`,
+    )
+    .pluck();
+  const pushedFilesOf = client
+    .prepare<[number], OciDigest>(
+      `SELECT named.digest FROM oci_reference AS named JOIN oci_blob AS blob USING (repository, digest)
+       WHERE named.manifest = ? AND blob.place = 'artifacts'`,
+    )
+    .pluck();
+
+  /** Removes a manifest, and the pushed files that no other manifest of the repository has. */
+  const removeWithFiles = (repository: string, manifest: number): void => {
+    const files = pushedFilesOf.all(manifest);
+    writer.removeManifest(manifest);
+    for (const digest of files) {
+      if (naming.get(digest, repository) === undefined) writer.removeBlob(repository, digest);
+    }
+  };
   const withdrawTag = (repository: string, tag: string): void => {
     const manifest = manifestAt.get(repository, tag);
     if (manifest === undefined) return;
     deleteTag.run(repository, tag);
-    if (isTagged.get(manifest) === undefined) writer.removeManifest(manifest);
+    if (isTagged.get(manifest) !== undefined) return;
+    for (const images of imagesOf.all(manifest, README_IMAGES_TYPE)) removeWithFiles(repository, images);
+    removeWithFiles(repository, manifest);
   };
   const touched = new Set<string>();
   const remove = (repository: string, digest: OciDigest): void => {
