@@ -206,6 +206,8 @@ export const SERVER_LIMITS = {
   collectFirstMilliseconds: 60_000,
   /** Interval between two garbage collections. */
   collectEveryMilliseconds: 3_600_000,
+  /** Interval between two purges of catalogs that can no longer be restored. */
+  purgeEveryMilliseconds: 3_600_000,
   /** Repositories or files that garbage collection processes before other work runs. */
   collectBatch: 500,
   /** Time during which the registry does not read its key files again. */

@@ -163,6 +163,9 @@ export const CatalogTombstone = z
     by: z.string(),
     reason: z.string(),
     restorableUntil: Time.openapi({ description: 'Until then, an administrator can restore the catalog' }),
+    purgedAt: Time.optional().openapi({
+      description: 'When the registry deleted its data. The catalog cannot be restored any more',
+    }),
   })
   .openapi('CatalogTombstone', { description: 'A deleted catalog. Its name stays reserved' });
 

@@ -36,7 +36,8 @@ export const REGISTRY_ROUTES = {
     path: PATHS.revocations,
     operationId: 'listRevocations',
     tags: ['events'],
-    summary: 'List yanks, unyanks, takedowns, and withdrawn snapshots in order, for mirrors and caches',
+    summary:
+      'List yanks, unyanks, takedowns, withdrawn snapshots, and deleted catalogs in order, for mirrors and caches',
     request: { query: parameters.EventParameters },
     responses: {
       200: json('A page of revocations, oldest first', RevocationPage),

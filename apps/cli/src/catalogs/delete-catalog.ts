@@ -1,8 +1,10 @@
+import type { CatalogTombstone } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import { requireConfirmation } from '../io/confirm.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
+import { timeLeft } from '../io/time.js';
 import { connect } from '../registry/connection.js';
 import { catalogAddresses } from './catalog-addresses.js';
 
@@ -41,13 +43,16 @@ export async function deleteCatalog(io: Io, name: string, options: DeleteOptions
     });
   }
   const tombstone = await client.deleteCatalog(name, reason);
-  await printLine(
-    io,
-    escapeControls(
-      `deleted catalog ${name}; to undo this before ${tombstone.restorableUntil}: krmhub catalog restore ${name}`,
-    ),
-  );
+  await printLine(io, escapeControls(deletedLine(tombstone)));
   await printData(io, options.output, tombstone, async () => undefined);
+}
+
+function deletedLine({ name, at, restorableUntil, purgedAt }: CatalogTombstone): string {
+  if (purgedAt !== undefined) return `unchanged: catalog ${name} is deleted, and cannot be restored any more`;
+  if (restorableUntil <= at) return `deleted catalog ${name}; it cannot be restored`;
+  // The clock of the registry counts.
+  const left = timeLeft(restorableUntil, new Date(at));
+  return `deleted catalog ${name}; to undo this ${left}: krmhub catalog restore ${name}`;
 }
 
 /** Restores a deleted catalog. */

@@ -1,7 +1,8 @@
+import type { CatalogTombstone } from '@krmhub/api/model';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
-import { relativeTime } from '../io/time.js';
+import { relativeTime, timeLeft } from '../io/time.js';
 import { connect } from '../registry/connection.js';
 
 interface ListOptions {
@@ -37,14 +38,22 @@ export async function listCatalogs(io: Io, options: ListOptions): Promise<void> 
           : [name, String(newest.serial), String(newest.functions), newest.createdAt, newest.digest],
     });
   });
-  for (const { name, at, reason, restorableUntil } of list.deleted ?? []) {
-    await printLine(
-      io,
-      escapeControls(
-        `deleted catalog ${name} at ${at}: ${reason}; to restore it before ${restorableUntil}: krmhub catalog restore ${name}`,
-      ),
-    );
+  for (const tombstone of list.deleted ?? []) {
+    for (const line of tombstoneLines(tombstone, io.now())) await printLine(io, escapeControls(line));
   }
+}
+
+function tombstoneLines(
+  { name, at, reason, restorableUntil, purgedAt }: CatalogTombstone,
+  now: Date,
+): string[] {
+  const canRestore = purgedAt === undefined && now.toISOString() < restorableUntil;
+  return [
+    `deleted: ${name}, ${relativeTime(at, now)}: ${reason}`,
+    canRestore
+      ? `  to restore it ${timeLeft(restorableUntil, now)}: krmhub catalog restore ${name}`
+      : '  it cannot be restored any more; its name stays reserved',
+  ];
 }
 
 export async function listSnapshots(

@@ -279,7 +279,7 @@ it('deletes a catalog after it asks, and restores it', async () => {
   expect([deleted.exitCode, deleted.err()]).toEqual([
     0,
     expect.stringMatching(
-      /deleted catalog short-lived; to undo this before \S+Z: krmhub catalog restore short-lived/,
+      /deleted catalog short-lived; to undo this within 30d: krmhub catalog restore short-lived\n/,
     ),
   ]);
   const shown = await run(['show', 'short-lived']);
@@ -288,7 +288,7 @@ it('deletes a catalog after it asks, and restores it', async () => {
     expect.stringMatching(/was deleted at .*Z by .*: merged/),
   ]);
   expect((await run(['list'])).err()).toMatch(
-    /deleted catalog short-lived at \S+: merged; to restore it before \S+: krmhub catalog restore short-lived/,
+    /deleted: short-lived, (?:now|\d+[sm] ago): merged\n {2}to restore it within (?:30|29)d: krmhub catalog restore short-lived\n/,
   );
   const again = await run(['apply', 'short.yaml']);
   expect([again.exitCode, again.err()]).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDays, relativeTime } from './time.js';
+import { parseDays, relativeTime, timeLeft } from './time.js';
 
 describe('relative time', () => {
   const now = new Date('2030-06-15T12:00:00Z');
@@ -15,6 +15,16 @@ describe('relative time', () => {
     ['soon', 'soon'],
   ])('%s is %s', (time, text) => {
     expect(relativeTime(time, now)).toBe(text);
+  });
+});
+
+describe('time left', () => {
+  it.each([
+    ['2030-07-15T12:00:00Z', 'within 30d'],
+    ['2030-06-15T12:30:00Z', 'within 30m'],
+    ['2032-06-15T12:00:00Z', 'before 2032-06-15'],
+  ])('until %s is %s', (until, text) => {
+    expect(timeLeft(until, new Date('2030-06-15T12:00:00Z'))).toBe(text);
   });
 });
 

@@ -22,6 +22,12 @@ export function relativeTime(time: string, now: Date): string {
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
+/** Formats how long something is still possible: `within 29d`; `before 2032-06-15` if it is more than a year. */
+export function timeLeft(until: string, now: Date): string {
+  const text = relativeTime(until, now);
+  return text.startsWith('in ') ? `with${text}` : `before ${text}`;
+}
+
 /** Parses `90d`, `12w` or `1y` to days; undefined for anything else. */
 export function parseDays(text: string): number | undefined {
   const match = /^(\d{1,5})\s*(d|w|y)?$/.exec(text);

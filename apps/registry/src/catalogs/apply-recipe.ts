@@ -97,9 +97,12 @@ export async function storeRecipe(
     const current = await store.catalog(name);
     const deleted = current === undefined ? await store.deletedCatalog(name) : undefined;
     if (deleted !== undefined) {
-      const { at, by, reason } = deleted;
+      const { at, by, reason, restorableUntil, purgedAt } = deleted;
+      const canRestore = purgedAt === undefined && clock().toISOString() < restorableUntil;
       throw new KrmhubError('conflict', `catalog ${name} was deleted at ${at} by ${by}: ${reason}`, {
-        hint: `Its name stays reserved. Restore it with \`krmhub catalog restore ${name}\`, or use another name.`,
+        hint: canRestore
+          ? `Its name stays reserved. Restore it with \`krmhub catalog restore ${name}\`, or use another name.`
+          : 'Its name stays reserved. Use another name.',
       });
     }
     if (current?.recipe === text) return 'unchanged';

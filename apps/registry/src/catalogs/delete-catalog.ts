@@ -1,21 +1,19 @@
 import { type CatalogTombstone, RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { RwLock } from '../isolation/rw-lock.js';
 import { deletedError, findCatalog } from '../store/find-record.js';
 import { DEFAULT_CATALOG } from './apply-recipe.js';
-import type { CatalogBuilder } from './catalog-builder.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
+import { type ExclusiveDeps, runExclusive } from './run-exclusive.js';
 
 /**
  * Deletes catalogs, and restores them within a period. A deleted catalog is in no response: its addresses answer 410
- * with the reason, also in the OCI registry. Its recipe, snapshots, and copies of sources stay stored, so that a restore
- * has all of them. Its name stays reserved, because consumers may still trust it.
+ * with the reason, also in the OCI registry. Its recipe, snapshots, and copies of sources stay stored until the period is
+ * over, so that a restore has all of them; then `CatalogPurge` deletes them. Its name stays reserved, because consumers
+ * may still trust it.
  */
-export interface DeleteCatalogDeps {
+export interface DeleteCatalogDeps extends ExclusiveDeps {
   store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog' | 'deleteCatalog' | 'restoreCatalog'>;
   newestSnapshots: Pick<NewestSnapshots, 'clear'>;
-  bytesLock: RwLock;
-  snapshotBuilder: Pick<CatalogBuilder, 'pause' | 'resume'>;
   clock: () => Date;
   config: { catalogRestoreDays?: number };
 }
@@ -47,8 +45,7 @@ export async function deleteCatalog(
   const deletion = { at, by, reason, restorableUntil };
   const event = { type: 'catalog.deleted' as const, at, by, catalog: name, reason };
   // A snapshot that was built just before must not be announced after the deletion.
-  return deps.bytesLock.write(async () => {
-    await deps.snapshotBuilder.pause();
+  return runExclusive(deps, async () => {
     try {
       await store.deleteCatalog({ name, deletion, event });
       newestSnapshots.clear();
@@ -58,8 +55,6 @@ export async function deleteCatalog(
       const other = await store.deletedCatalog(name);
       if (other === undefined) throw concurrentChange(name, error);
       return other;
-    } finally {
-      deps.snapshotBuilder.resume();
     }
   });
 }
@@ -76,12 +71,14 @@ export async function restoreCatalog(
     return 'unchanged';
   }
   const at = clock().toISOString();
-  if (at >= known.restorableUntil) throw deletedError(known, at);
+  if (known.purgedAt !== undefined || at >= known.restorableUntil) throw deletedError(known, at);
   const event = { type: 'catalog.restored' as const, at, by, catalog: name };
   try {
     await store.restoreCatalog({ name, at, event });
   } catch (error) {
     if (!(error instanceof RevisionConflict)) throw error;
+    const now = await store.deletedCatalog(name);
+    if (now?.purgedAt !== undefined) throw deletedError(now, at);
     if ((await store.catalog(name)) === undefined) throw concurrentChange(name, error);
     return 'unchanged';
   }

@@ -1,3 +1,4 @@
+import { PURGED_CATALOGS } from '../store/sqlite/snapshots/catalog-deletion.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /**
@@ -30,7 +31,9 @@ export const checkEvents: Check = async function* ({ client }) {
   for (const name of rows(namesOf(`${SNAPSHOTS} EXCEPT ${CUT}`, SNAPSHOT_NAME))) {
     yield damage(name, 'its snapshot event is missing', FROM_BACKUP);
   }
-  for (const name of rows(namesOf(`${CUT} EXCEPT ${SNAPSHOTS}`, SNAPSHOT_NAME))) {
+  for (const name of rows(
+    namesOf(`${CUT} AND catalog NOT IN (${PURGED_CATALOGS}) EXCEPT ${SNAPSHOTS}`, SNAPSHOT_NAME),
+  )) {
     yield damage(name, 'an event refers to it, but it is missing', FROM_BACKUP);
   }
   for (const name of rows(`SELECT name FROM catalog WHERE max(through_event, applied_event) > ${last}`)) {

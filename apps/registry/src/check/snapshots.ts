@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { catalogPieces, type RenderedEntry, type SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
+import { PURGED_CATALOGS } from '../store/sqlite/snapshots/catalog-deletion.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
 /** Entries per read. */
@@ -26,8 +27,9 @@ export const checkEntries: Check = async function* ({ client, progress }) {
 /** Checks that snapshots of a catalog follow each other, and that each can be regenerated with its digests. */
 export const checkSnapshots: Check = async function* (input) {
   yield* brokenEntryRanges(input);
-  // A deleted catalog can be restored.
-  const names = [...(await input.store.catalogs()), ...(await input.store.deletedCatalogs())];
+  // A deleted catalog can be restored until it is purged.
+  const deleted = (await input.store.deletedCatalogs()).filter(({ purgedAt }) => purgedAt === undefined);
+  const names = [...(await input.store.catalogs()), ...deleted];
   for (const { name } of names) {
     const snapshots = (await input.store.snapshots(name, Number.MAX_SAFE_INTEGER)).reverse();
     for (const [index, snapshot] of snapshots.entries()) {
@@ -51,7 +53,7 @@ function* brokenEntryRanges({ client }: CheckInput) {
   const broken = client.prepare<[], { catalog: string; name: string; serial: number }>(
     `SELECT catalog, group_name || '/' || kind AS name, from_serial AS serial
      FROM (SELECT *, lead(from_serial) OVER (PARTITION BY catalog, group_name, kind ORDER BY from_serial) AS next
-       FROM catalog_function) WHERE to_serial IS NOT next`,
+       FROM catalog_function WHERE catalog NOT IN (${PURGED_CATALOGS})) WHERE to_serial IS NOT next`,
   );
   for (const { catalog, name, serial } of broken.all()) {
     const message = `its entry range from serial ${serial} does not end where the next range begins`;

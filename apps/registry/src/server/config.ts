@@ -131,7 +131,7 @@ export const SETTINGS = {
     name: 'KRMHUB_CATALOG_RESTORE_DAYS',
     unit: 'days after the deletion, 0 to 3650',
     default: String(DEFAULT_RESTORE_DAYS),
-    why: 'How long an administrator can restore a deleted catalog. A later change of this setting applies only to later deletions. The name stays reserved.',
+    why: 'How long an administrator can restore a deleted catalog. Then the registry deletes its data. A later change of this setting applies only to later deletions. The name stays reserved.',
   },
   sourceAddresses: {
     name: 'KRMHUB_SOURCE_ADDRESSES',

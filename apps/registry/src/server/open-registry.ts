@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
 import { RequestLog } from '../auth/request-log.js';
+import { CatalogPurge } from '../catalogs/catalog-purge.js';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
 import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
@@ -192,10 +193,12 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const uploads = new Uploads({ blobs: artifacts, clock });
     const collector = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
     await storeMissingArtifacts({ store, blobs, renditions, log });
+    const catalogPurge = new CatalogPurge({ store, renditions, bytesLock, snapshotBuilder, clock, log });
     const renewal = new SignatureRenewal({ store, signing, metrics, log });
     stopping.add(
       () => uploads.close(),
       () => collector.stop(),
+      () => catalogPurge.stop(),
       () => renewal.stop(),
     );
     await renewal.renew({ thorough: true });
@@ -209,6 +212,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       artifacts,
       uploads,
       collector,
+      catalogPurge,
       renditions,
       profileRenditions: new ProfileRenditions({
         ...cacheSizes,

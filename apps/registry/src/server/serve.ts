@@ -52,7 +52,7 @@ export async function startRegistry(
   const maxConnections = connectionsFor(openFiles);
   await refuseTakenPort(config);
   const registry = await openRegistry(config, given);
-  const { store, paths, snapshotBuilder, refresher, collector, renewal, clock, log } = registry;
+  const { store, paths, snapshotBuilder, refresher, collector, catalogPurge, renewal, clock, log } = registry;
   let server: Server | undefined;
   try {
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -86,6 +86,7 @@ export async function startRegistry(
     await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
     collector.start();
+    catalogPurge.start();
     renewal.start();
     if ((await store.sources()).length > 0) refresher.wake();
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');

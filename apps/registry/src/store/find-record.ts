@@ -140,12 +140,12 @@ export async function findCatalog(store: CatalogLookup, name: string): Promise<C
 
 /** Returns the error for a request for a deleted catalog. `now` says whether it can still be restored. */
 export function deletedError(
-  { name, at, by, reason, restorableUntil }: CatalogTombstone,
+  { name, at, by, reason, restorableUntil, purgedAt }: CatalogTombstone,
   now = '',
 ): KrmhubError {
   return new KrmhubError('gone', `catalog ${name} was deleted at ${at} by ${by}: ${reason}`, {
     hint:
-      now < restorableUntil
+      purgedAt === undefined && now < restorableUntil
         ? `Until ${restorableUntil}, an administrator can restore it: krmhub catalog restore ${name}`
         : `It could be restored until ${restorableUntil}. Use another catalog.`,
   });

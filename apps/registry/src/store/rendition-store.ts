@@ -31,6 +31,6 @@ export interface RenditionStore {
   recordProfileRendition(form: ProfileRendition): Promise<Digest[]>;
   /** Removes the profiles of these snapshots with their renditions. Returns the blobs that no other rendition uses. */
   deleteProfileRenditions(snapshots: readonly Digest[]): Promise<Digest[]>;
-  /** Removes renditions and profiles that belong only to withdrawn snapshots. Returns the blobs of all others. */
+  /** Removes renditions and profiles that only withdrawn snapshots and purged catalogs have. Returns the other blobs. */
   deleteWithdrawnRenditions(): Promise<Set<Digest>>;
 }

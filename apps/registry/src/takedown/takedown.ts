@@ -23,24 +23,20 @@ import {
 import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
-import type { RwLock } from '../isolation/rw-lock.js';
+import { type ExclusiveDeps, runExclusive } from '../catalogs/run-exclusive.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { lacksSigners, type TakedownRecord } from './record.js';
 
-export interface TakedownDeps {
+export interface TakedownDeps extends ExclusiveDeps {
   store: FunctionStore & Pick<ManifestStore, 'findUnreferencedFiles'>;
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobStore;
   renditions: SnapshotRenditions;
   newestSnapshots: NewestSnapshots;
-  bytesLock: RwLock;
-  /** Absent before the builder starts. */
-  snapshotBuilder?: Pick<CatalogBuilder, 'pause' | 'resume'>;
   takedownRecord: TakedownRecord;
   log: Log;
 }
@@ -132,18 +128,6 @@ export async function finishPendingTakedowns(deps: TakedownDeps): Promise<void> 
   const { store, takedownRecord } = deps;
   await applyTakedowns(deps, await takedownRecord.read());
   await takedownRecord.add(await store.allTakedowns());
-}
-
-/** Runs `work` while no caller stores bytes of releases or catalogs. */
-function runExclusive<T>({ bytesLock, snapshotBuilder }: TakedownDeps, work: () => Promise<T>): Promise<T> {
-  return bytesLock.write(async () => {
-    await snapshotBuilder?.pause();
-    try {
-      return await work();
-    } finally {
-      snapshotBuilder?.resume();
-    }
-  });
 }
 
 async function commit(

@@ -299,6 +299,8 @@ export interface CatalogRecord {
 export interface CatalogDeletion extends LifecycleRecord {
   /** Until then, the catalog can be restored. */
   restorableUntil: Time;
+  /** When the deletion of its data started. Absent while it is stored. */
+  purgedAt?: Time;
 }
 
 /** What remains visible of a deleted catalog. Its name stays reserved. */

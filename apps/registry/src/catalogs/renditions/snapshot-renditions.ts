@@ -155,7 +155,7 @@ export class SnapshotRenditions {
     for (const blob of blobs) await this.#blobs.delete(blob);
   }
 
-  /** Deletes every rendition that only withdrawn snapshots have. Call it while no build or compression runs. */
+  /** Deletes every rendition that only withdrawn snapshots and purged catalogs have. Call it while no build or compression runs. */
   async deleteWithdrawn(): Promise<void> {
     await Promise.allSettled(this.#inProgress.values());
     this.#cache.clear();

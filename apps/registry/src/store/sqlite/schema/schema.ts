@@ -163,7 +163,8 @@ export const takedowns = sqliteTable(
 );
 
 /** Condition of the index of the revocation feed. */
-export const IS_REVOCATION = `"type" IN ('release.yanked', 'release.unyanked', 'release.taken-down', 'catalog.withdrawn')`;
+export const IS_REVOCATION = `"type" IN ('release.yanked', 'release.unyanked', 'release.taken-down', 'catalog.withdrawn',
+  'catalog.deleted', 'catalog.restored')`;
 
 export const events = sqliteTable(
   'event',

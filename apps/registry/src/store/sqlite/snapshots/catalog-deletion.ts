@@ -10,14 +10,17 @@ import { eventAppender } from '../events/events.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
 
+/** SQL of the names of catalogs whose data is being deleted, or is deleted. */
+export const PURGED_CATALOGS = `SELECT name FROM catalog WHERE deleted ->> '$.purgedAt' IS NOT NULL`;
+
 export type CatalogDeletions = Pick<
   SnapshotStore,
   'deletedCatalogs' | 'deletedCatalog' | 'deleteCatalog' | 'restoreCatalog'
 >;
 
 /**
- * Deletes catalogs and restores them. A deleted catalog keeps all its rows. The queries of catalogs, sources, and search
- * leave it out (`IS_DELETED`).
+ * Deletes catalogs and restores them. A deleted catalog keeps all its rows until it is purged. The queries of catalogs,
+ * sources, and search leave it out.
  */
 export function catalogDeletions(connection: Connection): CatalogDeletions {
   const { db, read, write } = connection;
@@ -60,9 +63,15 @@ export function catalogDeletions(connection: Connection): CatalogDeletions {
         const { changes } = db
           .update(catalogs)
           .set({ ...changed, appliedEvent: appended.sequence, deleted: null })
-          .where(and(eq(catalogs.name, name), isNotNull(catalogs.deleted)))
+          .where(
+            and(
+              eq(catalogs.name, name),
+              isNotNull(catalogs.deleted),
+              sql.raw(`name NOT IN (${PURGED_CATALOGS})`),
+            ),
+          )
           .run();
-        if (changes === 0) throw new RevisionConflict(`catalog ${name} is not deleted`);
+        if (changes === 0) throw new RevisionConflict(`catalog ${name} is not deleted, or is purged`);
         db.update(catalogSources).set({ nextAt: at }).where(eq(catalogSources.catalog, name)).run();
         return appended;
       }),

@@ -11,6 +11,7 @@ import { type CatalogDeletions, catalogDeletions } from './catalog-deletion.js';
 import { catalogEntryRows } from './catalog-entries.js';
 import { commitSnapshot } from './commit-snapshot.js';
 import { type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
+import { type CatalogPurges, catalogPurges } from './purge-catalog.js';
 import { signatureRows } from './signatures.js';
 
 export type CatalogRows = Pick<
@@ -37,6 +38,7 @@ export type CatalogRows = Pick<
   | 'storeEntries'
   | 'entries'
   | keyof CatalogDeletions
+  | keyof CatalogPurges
 >;
 
 /** Entries per read; other work runs between two pages. */
@@ -202,6 +204,7 @@ export function catalogRows(connection: Connection): CatalogRows {
     snapshotEntryRows: (wanted, serial) => read(() => rowsAt.all({ name: wanted, serial }).map(fromEntryRow)),
     ...signatureRows(connection),
     ...catalogDeletions(connection),
+    ...catalogPurges(connection),
     ...catalogEntryRows(connection),
     async *latestEntries(wanted) {
       for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };

@@ -3,6 +3,10 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { RenditionStore } from '../../rendition-store.js';
 import type { Connection } from '../connection.js';
 import { profileRenditions, renditions } from '../schema/schema.js';
+import { PURGED_CATALOGS } from './catalog-deletion.js';
+
+/** Condition of a snapshot that is neither withdrawn nor of a purged catalog. */
+const HAS_RENDITIONS = `withdrawn IS NULL AND catalog NOT IN (${PURGED_CATALOGS})`;
 
 export function renditionRows({ client, db, read, write }: Connection): RenditionStore {
   const stored = db
@@ -37,11 +41,11 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
     )
     .pluck();
   const deleteWithdrawnProfiles = client.prepare(
-    'DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE withdrawn IS NULL)',
+    `DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE ${HAS_RENDITIONS})`,
   );
   const deleteWithdrawn = client.prepare(
     `DELETE FROM form WHERE digest NOT IN (
-       SELECT form_digest.value FROM snapshot, json_each(snapshot.digests) AS form_digest WHERE withdrawn IS NULL
+       SELECT form_digest.value FROM snapshot, json_each(snapshot.digests) AS form_digest WHERE ${HAS_RENDITIONS}
        UNION ALL SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
   );
   const deleteProfiles = client.prepare<[string], { digest: Digest; report: Digest }>(

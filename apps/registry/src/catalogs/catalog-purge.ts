@@ -1,0 +1,76 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SnapshotStore } from '@krmhub/catalog';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { SnapshotRenditions } from './renditions/snapshot-renditions.js';
+import { type ExclusiveDeps, runExclusive } from './run-exclusive.js';
+
+export interface CatalogPurgeDeps extends ExclusiveDeps {
+  store: Pick<SnapshotStore, 'catalogsToPurge' | 'startPurge' | 'purgeRows' | 'collectEntries'>;
+  renditions: Pick<SnapshotRenditions, 'deleteWithdrawn'>;
+  clock: () => Date;
+  log: Log;
+}
+
+/**
+ * Deletes the data of deleted catalogs after the period in which they can be restored: first the mark that ends the
+ * period, then renditions, then rows. Only the tombstone stays, so that its name stays reserved. The work can stop at
+ * any point; the next run, also after a restart, continues. Files that only the repository of the catalog named are
+ * left to the `Collector`, and copies of sources to the `CopySweep`.
+ */
+export class CatalogPurge {
+  readonly #deps: CatalogPurgeDeps;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(deps: CatalogPurgeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Purges now, and then at intervals until `stop`. */
+  start(): void {
+    if (this.#stopped) return;
+    this.#running = this.run()
+      .catch((error: unknown) => this.#deps.log.error({ err: error }, 'cannot purge deleted catalogs'))
+      .finally(() => {
+        if (this.#stopped) return;
+        this.#timer = setTimeout(() => this.start(), SERVER_LIMITS.purgeEveryMilliseconds);
+        this.#timer.unref();
+      });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** Returns the names of the catalogs without any data left. */
+  async run(): Promise<string[]> {
+    const { store, renditions, clock, log } = this.#deps;
+    const at = clock().toISOString();
+    const marked: string[] = [];
+    for (const name of await store.catalogsToPurge(at)) {
+      if (await store.startPurge(name, at)) marked.push(name);
+    }
+    const purged: string[] = [];
+    if (marked.length > 0) await runExclusive(this.#deps, () => renditions.deleteWithdrawn());
+    for (const catalog of marked) {
+      if (!(await this.#untilFalse(() => store.purgeRows(catalog, at)))) break;
+      purged.push(catalog);
+      log.info({ catalog }, 'deleted the data of a deleted catalog');
+    }
+    await this.#untilFalse(() => store.collectEntries(at));
+    return purged;
+  }
+
+  /** Repeats a transaction, so that others can write between two. Returns false if it was stopped before the end. */
+  async #untilFalse(work: () => Promise<boolean>): Promise<boolean> {
+    while (!this.#stopped) {
+      if (!(await work())) return true;
+      await setImmediate();
+    }
+    return false;
+  }
+}
