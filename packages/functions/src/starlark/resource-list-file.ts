@@ -1,6 +1,7 @@
 import { editYaml } from '@krmhub/schema/edit-yaml';
 import {
   readYamlTree,
+  spliceYaml,
   writeYamlTree,
   type YamlNode,
   yamlField,
@@ -118,7 +119,10 @@ function itemText(
   if (source === undefined || before === undefined) return asItem(writeYamlTree(item), indent);
   if (item === before) return source.lead + source.text;
   const own = source.text.replace('-', ' ');
-  const edited = editYaml(own, { before, after: item, originOf: writer.originOf });
+  const change = { before, after: item, originOf: writer.originOf };
+  const spliced = spliceYaml(own, change);
+  if (spliced !== undefined) return `${source.lead}${' '.repeat(indent)}-${spliced.slice(indent + 1)}`;
+  const edited = editYaml(own, change);
   return source.lead + asItem(edited ?? writeYamlTree(item), indent);
 }
 

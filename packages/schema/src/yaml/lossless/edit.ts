@@ -13,16 +13,10 @@ import {
   YAMLSeq,
 } from 'yaml';
 import { LOSSLESS_LIMITS } from './read.js';
+import type { YamlChange } from './splice.js';
 import { isCertainlyText, type YamlList, type YamlMap, type YamlNode, type YamlScalar } from './tree.js';
 
-/** A changed document: its tree has the nodes of the old one where nothing changed. */
-export interface YamlChange {
-  /** The tree that `readYamlTree` read from the text. */
-  before: YamlNode;
-  after: YamlNode;
-  /** The old collection that a new one was made from. */
-  originOf(node: YamlNode): YamlNode | undefined;
-}
+export type { YamlChange } from './splice.js';
 
 /**
  * Writes a change into the text of one block-style document: comments, quotes, and the order of keys remain where the

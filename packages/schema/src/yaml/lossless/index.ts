@@ -2,6 +2,7 @@
 
 export { isSameYaml } from './compare.js';
 export { LOSSLESS_LIMITS, readYamlTree, readYamlTrees } from './read.js';
+export { spliceYaml } from './splice.js';
 export * from './tree.js';
 export { writeYamlTree } from './write.js';
 export { writeGoYaml } from './write-go-yaml.js';
