@@ -14,6 +14,7 @@ export * from './release-claim.js';
 export { keySigner, type PayloadSigner, signStatement } from './sign.js';
 export type { SignedArtifact } from './signed-artifact.js';
 export * from './statement.js';
+export * from './test-result.js';
 export { emptyRoot, publicGoodRoot, readTrustedRoot, type TrustedRoot } from './trusted-root.js';
 export {
   type Signer,

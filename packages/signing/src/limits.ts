@@ -22,6 +22,12 @@ export const SIGNING_LIMITS = {
   maxAsn1Levels: 32,
   /** Digests of one subject, each by another algorithm. */
   maxDigests: 16,
+  /** Names in each list of a test result. */
+  maxTests: 1_000,
+  /** UTF-16 code units of the name of a test. */
+  maxTestNameLength: 256,
+  /** Items of the configuration of a test result: what ran, and with what. */
+  maxTestResources: 100,
   /** Memory that opening a key file may take, in bytes: 128 · N · r of scrypt. */
   maxScryptBytes: 268_435_456,
 } as const;

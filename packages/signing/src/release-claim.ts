@@ -7,6 +7,7 @@ import {
   SIGNATURE_PREDICATE,
   type Statement,
 } from './statement.js';
+import { TEST_RESULT_PREDICATE } from './test-result.js';
 import type { Verification } from './verify.js';
 
 /** The release that a signature has to be for. */
@@ -81,15 +82,17 @@ function none(reason: string): ReleaseClaim {
 }
 
 /**
- * Reports whether the signature of a release contains a manifest other than these, because the README was another one.
- * Then only the definition is signed, not the rest of the manifest.
+ * Reports whether the signature or the test result of a release contains a manifest other than these: of the same
+ * definition with another README, or as another release.
  */
 export function namesOtherManifest(
   { statement }: Verification,
   manifests: SignedRelease['manifests'],
 ): boolean {
   const named = statement?.subject.filter(({ name }) => name === MANIFEST_SUBJECT) ?? [];
-  if (statement?.predicateType !== RELEASE_PREDICATE || named.length === 0) return false;
+  if (statement === undefined || named.length === 0) return false;
+  if (statement.predicateType !== RELEASE_PREDICATE && statement.predicateType !== TEST_RESULT_PREDICATE)
+    return false;
   return !hasSubject(
     { ...statement, subject: named },
     manifests.map(({ digest }) => digest),

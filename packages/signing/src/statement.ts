@@ -62,7 +62,7 @@ export function readStatement(payload: Uint8Array): Statement | string {
   return `the signed payload is not an in-toto statement: ${where}: ${issue.message}`;
 }
 
-function isMapping(value: unknown): boolean {
+export function isMapping(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -96,8 +96,8 @@ export function releaseStatement(
     _type: STATEMENT_TYPE,
     // cosign verifies manifests and prints the first subject.
     subject: [
-      ...(digests.manifest === undefined ? [] : [subject(MANIFEST_SUBJECT, digests.manifest)]),
-      subject('definition', digests.definition),
+      ...(digests.manifest === undefined ? [] : [namedSubject(MANIFEST_SUBJECT, digests.manifest)]),
+      namedSubject('definition', digests.definition),
     ],
     predicateType: RELEASE_PREDICATE,
     predicate: { group, kind, release },
@@ -134,7 +134,7 @@ export function snapshotStatement(
   const { catalog, serial, previous, expires, signedAt } = claim;
   return {
     _type: STATEMENT_TYPE,
-    subject: Object.entries(digests).map(([name, digest]) => subject(name, digest)),
+    subject: Object.entries(digests).map(([name, digest]) => namedSubject(name, digest)),
     predicateType: SNAPSHOT_PREDICATE,
     predicate: { catalog, serial, previous, expires, ...(signedAt === undefined ? {} : { signedAt }) },
   };
@@ -158,7 +158,7 @@ export function readSnapshotClaim(statement: Statement): SnapshotClaim | undefin
 export function signatureStatement(digests: Readonly<Record<string, string>>): Statement {
   return {
     _type: STATEMENT_TYPE,
-    subject: Object.entries(digests).map(([name, digest]) => subject(name, digest)),
+    subject: Object.entries(digests).map(([name, digest]) => namedSubject(name, digest)),
     predicateType: SIGNATURE_PREDICATE,
     predicate: {},
   };
@@ -170,7 +170,7 @@ export function predicateStatement(
   predicateType: string,
   predicate: Record<string, unknown>,
 ): Statement {
-  const named = subject(name ?? '', digest);
+  const named = namedSubject(name ?? '', digest);
   return {
     _type: STATEMENT_TYPE,
     subject: [name === undefined ? { digest: named.digest } : named],
@@ -179,7 +179,8 @@ export function predicateStatement(
   };
 }
 
-function subject(name: string, digest: string): StatementSubject {
+/** Returns a subject for a digest `ALGORITHM:HEX`. */
+export function namedSubject(name: string, digest: string): StatementSubject {
   const separator = digest.indexOf(':');
   return { name, digest: { [digest.slice(0, separator)]: digest.slice(separator + 1) } };
 }
