@@ -10,7 +10,7 @@ import {
   Time,
 } from './base-model.js';
 import { EntryVersion, FunctionDefinition } from './document-model.js';
-import { Bundle, Verdict } from './trust-model.js';
+import { Bundle, TestReport, Verdict } from './trust-model.js';
 
 /** The JSON of functions, their releases and search results. */
 
@@ -36,6 +36,10 @@ export const Release = ReleaseSummary.extend({
   bundles: z
     .array(Bundle)
     .openapi({ description: 'Signatures and attestations in the order in which they were received' }),
+  tests: z.array(TestReport).optional().openapi({
+    description:
+      'The newest report of each tester: those of trusted signers first, and of those, failures first. Absent if there are none',
+  }),
 }).openapi('Release');
 
 export const ServedEntry = z

@@ -56,6 +56,42 @@ export const Bundle = z
   })
   .openapi('Bundle', { description: 'A sigstore bundle for a release' });
 
+export const TestReport = z
+  .object({
+    result: z.enum(['passed', 'warned', 'failed']).optional().openapi({
+      description: 'What the signer reports. Absent if the state is `not-trusted`',
+    }),
+    passed: z.number().int().optional().openapi({ description: 'Number of tests; absent like the result' }),
+    warned: z.number().int().optional(),
+    failed: z.number().int().optional(),
+    failedTests: z.array(z.string()).optional().openapi({ description: 'Names of the first failed tests' }),
+    text: z.string().openapi({
+      description: 'The report in one line, as web pages and `krmhub show` print it',
+      example:
+        'passed: 14 tests, reported by the key sha256:… on 2030-01-02, verified by the registry policy team',
+    }),
+    trusted: z.boolean().openapi({ description: 'Whether the state is `verified`' }),
+    state: z.enum(['verified', 'not-trusted', 'signed']).openapi({
+      description:
+        '`verified`: a policy trusts the signer. `not-trusted`: a policy requires another signer, or revokes this ' +
+        'one. `signed`: valid, but no policy covers the release',
+    }),
+    signer: z.string().openapi({ example: 'the key sha256:…' }),
+    policy: z
+      .string()
+      .optional()
+      .openapi({ description: 'The policy that trusts the signer, or that requires another one' }),
+    reason: z.string().optional().openapi({ description: 'Why the signer is not trusted' }),
+    reportedAt: Time.openapi({
+      description:
+        'When it was signed, if a log or a timestamp authority provides it. Otherwise, when the tests ended',
+    }),
+    bundle: DigestText.openapi({ description: 'Digest of the bytes of the bundle' }),
+  })
+  .openapi('TestReport', {
+    description: 'The newest attestation of a signer that tests of the release passed or failed',
+  });
+
 export const BundleList = z
   .object({ bundles: z.array(Bundle), signature: Verdict })
   .openapi('BundleList', { description: 'In the order in which they were received' });
@@ -118,6 +154,7 @@ export const PolicyResult = z
 
 export type Verdict = z.infer<typeof Verdict>;
 export type Bundle = z.infer<typeof Bundle>;
+export type TestReport = z.infer<typeof TestReport>;
 export type BundleList = z.infer<typeof BundleList>;
 export type PolicySet = z.infer<typeof PolicySet>;
 export type PolicyResult = z.infer<typeof PolicyResult>;

@@ -173,12 +173,15 @@ function releaseFacts(
   sheet: Sheet,
   { release, releaseUrl, reference }: NonNullable<FunctionPage['known']>,
 ): [string, string][] {
+  const { tests = [] } = release;
+  const reports = new Set(tests.map(({ bundle }) => bundle));
   return [
     ['published', `${sheet.time(release.publishedAt)} by ${release.publishedBy}`],
     ['digest', release.digest],
     ['signature', release.signature.text],
+    ...tests.map(({ text }): [string, string] => ['tests', text]),
     ...release.bundles
-      .filter(({ claim }) => claim === 'attestation')
+      .filter(({ claim, digest }) => claim === 'attestation' && !reports.has(digest))
       .map(({ predicateType, signer }): [string, string] => [
         'attestation',
         `${predicateType}, by ${signer ?? 'an unknown key'}`,

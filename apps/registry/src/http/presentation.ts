@@ -4,6 +4,7 @@ import {
   type CatalogRecord,
   describeSigner,
   type Event,
+  isSound,
   judgeSignatures,
   type ReleaseBundle,
   type ReleaseHead,
@@ -16,7 +17,10 @@ import {
   type SnapshotRecord,
   type SourceRecord,
   signedParts,
+  type TestReport,
   type TokenRecord,
+  testReports,
+  testReportText,
   verdictText,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
@@ -66,8 +70,26 @@ function verdict(judged: SignatureVerdict): api.Verdict {
   };
 }
 
-export function bundleDetail({ signer, isWhole = false, ...bundle }: ReleaseBundle): api.Bundle {
+export function bundleDetail({ signer, isWhole = false, tests: _, ...bundle }: ReleaseBundle): api.Bundle {
   return { ...bundle, whole: isWhole, ...(signer === undefined ? {} : { signer: describeSigner(signer) }) };
+}
+
+/** Without the result if the signer is rejected, so that no client takes it for one. */
+export function testReport(report: TestReport): api.TestReport {
+  const { bundle, tests, at, signer, verdict } = report;
+  const { finishedAt: _, ...result } = tests;
+  const { state, policy, reason } = verdict;
+  return {
+    ...(isSound(verdict) ? result : {}),
+    text: testReportText(report),
+    trusted: state === 'verified',
+    state: state as api.TestReport['state'],
+    signer: describeSigner(signer),
+    ...(policy === undefined ? {} : { policy }),
+    ...(reason === undefined ? {} : { reason }),
+    reportedAt: at,
+    bundle,
+  };
 }
 
 export function bundleList(policies: readonly SigningPolicy[], release: ReleaseHead): api.BundleList {
@@ -82,12 +104,14 @@ export function releaseDetail(
   policies: readonly SigningPolicy[],
   release: ReleaseHead,
 ): Omit<api.Release, 'definition'> {
+  const tests = testReports(policies, release, release.bundles).map(testReport);
   return {
     ...releaseSummary(policies, release, release),
     group: release.group,
     kind: release.kind,
     readme: release.readme !== undefined,
     bundles: (release.bundles ?? []).map(bundleDetail),
+    ...(tests.length === 0 ? {} : { tests }),
   };
 }
 

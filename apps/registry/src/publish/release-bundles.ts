@@ -10,7 +10,7 @@
  * other signer. A signature whose key cannot be derived is not evidence until a policy contains the key.
  */
 
-import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle } from '@krmhub/catalog';
+import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle, type TestSummary } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import {
@@ -18,9 +18,12 @@ import {
   namesOtherManifest,
   type ReleaseClaim,
   readReleaseClaim,
+  readTestResult,
   recoverPublicKey,
   releaseDigests,
   type SignedRelease,
+  type Statement,
+  TEST_RESULT_PREDICATE,
   type Verification,
   verifyBundle,
 } from '@krmhub/signing';
@@ -91,10 +94,13 @@ export function verifySubmittedBundle(
     // Nothing could be pinned: the next release could be signed by anyone, or not at all.
     if (!verification.verified) return { problem: UNIDENTIFIED };
   }
-  return found(given, verification, claim, release);
+  const tests = readTests(verification.statement!);
+  if (typeof tests === 'string') return { problem: tests };
+  if (tests !== undefined && !verification.verified) return { problem: UNIDENTIFIED };
+  return { ...found(given, verification, claim, release), ...(tests === undefined ? {} : { tests }) };
 }
 
-/** Attestations by such keys are stored all the same: they make nothing trusted. */
+/** Other attestations by such keys are stored all the same: they make nothing trusted. */
 const UNIDENTIFIED =
   'bundle verification failed: signature: no signing policy contains the key, and the bundle does not contain the fingerprint of an ECDSA key';
 
@@ -117,6 +123,25 @@ function found(
     ...(signer === undefined ? {} : { signer }),
     ...(signedAt === undefined ? {} : { signedAt }),
     ...(isWhole ? { isWhole } : {}),
+  };
+}
+
+/** Failed tests to name; the bundle has all. */
+const MAX_FAILED_TESTS = 5;
+
+/** Returns what an attestation of a test run says, undefined for other statements, or why it says nothing. */
+function readTests(statement: Statement): TestSummary | string | undefined {
+  if (statement.predicateType !== TEST_RESULT_PREDICATE) return undefined;
+  const read = readTestResult(statement);
+  if (typeof read === 'string') return read;
+  const { result, passedTests, warnedTests, failedTests, finishedAt } = read;
+  return {
+    result: result.toLowerCase() as TestSummary['result'],
+    passed: passedTests.length,
+    warned: warnedTests.length,
+    failed: failedTests.length,
+    ...(failedTests.length === 0 ? {} : { failedTests: failedTests.slice(0, MAX_FAILED_TESTS) }),
+    ...(finishedAt === undefined ? {} : { finishedAt: new Date(finishedAt).toISOString() }),
   };
 }
 

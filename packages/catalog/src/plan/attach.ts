@@ -1,6 +1,7 @@
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { releaseSignatures } from '../policy/signature-verdict.js';
 import { evaluateSignatures, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
+import { repeatsReport } from '../policy/test-reports.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time } from '../ports/records.js';
 import { displayedRelease, searchDocument } from './displayed-release.js';
 import { pinViolation } from './pinned-signers.js';
@@ -50,7 +51,7 @@ export function planAttach(input: AttachInput): AttachPlan {
       one.digest === bundle.digest ||
       (says(one) && says(bundle) && isSameSigner(one.signer!, bundle.signer!) && coversAll(one, bundle)),
   );
-  if (stands) return { outcome: 'unchanged', release };
+  if (stands || repeatsReport(bundles, bundle)) return { outcome: 'unchanged', release };
   const name = `${group}/${kind}@${release.release}`;
   const unasked = bundles.filter((one) => !says(one)).length;
   const isFull = !says(bundle) && unasked >= BUNDLE_LIMITS.maxUnverifiedPerRelease;

@@ -12,6 +12,7 @@ import type {
   Takedown,
   TakenDownSigner,
 } from '@krmhub/schema';
+import type { TestSummary } from './test-summary.js';
 
 export type { Signer } from '@krmhub/schema';
 
@@ -49,6 +50,8 @@ export interface ReleaseBundle {
   signedAt?: Time;
   /** Whether it covers the manifest of the release, including the README. Absent if it covers only the definition. */
   isWhole?: boolean;
+  /** What it says, if it is an attestation of a test run. */
+  tests?: TestSummary;
   receivedAt: Time;
   receivedBy: string;
 }

@@ -6,6 +6,8 @@ import {
   type ReleaseSummary,
   type ServedEntry,
   type SignatureVerdict,
+  type TestReport,
+  testReports,
 } from '@krmhub/catalog';
 import { type ManifestStore, type OciDigest, README_IMAGES_TYPE } from '@krmhub/oci';
 import {
@@ -78,6 +80,8 @@ export interface KnownRelease {
   /** The verdict on the release, of all its signatures together. */
   verdict: SignatureVerdict;
   signatures: SignatureState[];
+  /** The newest report of each tester. */
+  tests: TestReport[];
 }
 
 export interface CatalogMembership {
@@ -168,6 +172,7 @@ async function readRelease(
       release,
       others.filter(({ artifactType }) => artifactType !== README_IMAGES_TYPE),
     ),
+    tests: testReports(trust.policies, release, release.bundles),
   };
 }
 

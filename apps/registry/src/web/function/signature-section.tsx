@@ -9,10 +9,11 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
-import type { FunctionView } from './read-function.js';
+import { PolicyLink } from './policy-link.js';
+import type { FunctionView, KnownRelease } from './read-function.js';
 import { Commands, useAddresses } from './registry-commands.js';
 import { type SignatureState, signatureLabel, verifyOptions } from './signature-states.js';
-import { PolicyLink } from './summary.js';
+import { TestReports } from './test-reports.js';
 
 /** Shows who signed the release, as far as the registry knows, and how to verify that. */
 export function SignatureSection({ view: { name, known, origins } }: { view: FunctionView }) {
@@ -41,13 +42,24 @@ export function SignatureSection({ view: { name, known, origins } }: { view: Fun
           </ul>
         </>
       ) : (
-        <Signatures
-          states={known.signatures}
-          attestations={(known.release.bundles ?? []).filter(({ claim }) => claim === 'attestation')}
-          name={{ ...name, release: known.release.release }}
-        />
+        <>
+          <Signatures
+            states={known.signatures}
+            attestations={otherAttestations(known)}
+            name={{ ...name, release: known.release.release }}
+          />
+          <TestReports reports={known.tests} />
+        </>
       )}
     </section>
+  );
+}
+
+/** Without the test reports, which have their own list. */
+function otherAttestations({ release, tests }: KnownRelease): ReleaseBundle[] {
+  const reports = new Set(tests.map(({ bundle }) => bundle));
+  return (release.bundles ?? []).filter(
+    ({ claim, digest }) => claim === 'attestation' && !reports.has(digest),
   );
 }
 

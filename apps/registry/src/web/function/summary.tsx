@@ -1,16 +1,18 @@
 import type { FunctionVersion } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
-import { catalogPath, functionTabPath, policyPath } from '../addresses.js';
+import { catalogPath, functionTabPath } from '../addresses.js';
 import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
 import { ShortSigner } from '../parts/signer.js';
 import { ExternalLink } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
+import { PolicyLink } from './policy-link.js';
 import type { FunctionView, KnownRelease } from './read-function.js';
 import type { UpstreamOriginView } from './read-origins.js';
 import { runFacts } from './runs.js';
 import { signatureLabel } from './signature-states.js';
+import { TestSummary } from './test-reports.js';
 
 /** Shows first who signed the release, what it may touch, and what runs. Each leads to the details. */
 export function Summary({ view }: { view: FunctionView }) {
@@ -25,6 +27,13 @@ export function Summary({ view }: { view: FunctionView }) {
       ) : (
         <Fact name={<a href={at(functionTabPath({ ...name, release: asked }, 'signatures'))}>Signature</a>}>
           <Signature known={known} />
+        </Fact>
+      )}
+      {known === undefined || known.tests.length === 0 ? null : (
+        <Fact
+          name={<a href={`${at(functionTabPath({ ...name, release: asked }, 'signatures'))}#tests`}>Tests</a>}
+        >
+          <TestSummary reports={known.tests} />
         </Fact>
       )}
       <Fact name={<a href={source}>May touch</a>}>
@@ -65,18 +74,6 @@ function Signature({ known: { verdict } }: { known: KnownRelease }) {
         </>
       )}
       <PolicyLink name={verdict.policy} />
-    </>
-  );
-}
-
-/** Leads to the policy behind a verdict. */
-export function PolicyLink({ name }: { name: string | undefined }) {
-  const { at } = useSite();
-  if (name === undefined) return null;
-  return (
-    <>
-      {' '}
-      <a href={at(policyPath(name))}>policy {name}</a>
     </>
   );
 }

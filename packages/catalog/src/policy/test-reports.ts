@@ -1,0 +1,139 @@
+import type { FunctionName } from '@krmhub/schema';
+import type { ReleaseBundle, Signer, Time } from '../ports/records.js';
+import type { TestSummary } from '../ports/test-summary.js';
+import { isSound, judgeSignatures, type SignatureVerdict } from './signature-verdict.js';
+import { describeSigner, isSameSigner, type SigningPolicy } from './signing-policy.js';
+
+/** Reports of test runs, which are attestations of a release. They make no release trusted. */
+
+/** The newest report of one signer, under the current policies. */
+export interface TestReport {
+  /** Digest of the bundle. */
+  bundle: ReleaseBundle['digest'];
+  /** What the signer says. Only `testReportLabel` and `testReportText` know whether to believe it. */
+  tests: TestSummary;
+  /** When it was signed, else when the tests ended. */
+  at: Time;
+  signer: Signer;
+  /** Whether the signer is trusted: `verified`, `signed`, or `not-trusted`. */
+  verdict: SignatureVerdict;
+}
+
+type Report = ReleaseBundle & { tests: TestSummary; signer: Signer };
+
+/** Returns the newest report of each signer: trusted signers first, and of those, failures first. */
+export function testReports(
+  policies: readonly SigningPolicy[],
+  name: FunctionName & { release: string },
+  bundles: readonly ReleaseBundle[] = [],
+): TestReport[] {
+  return newestReports(bundles)
+    .map((report) => judge(policies, name, report))
+    .sort(
+      (a, b) =>
+        rank(a) - rank(b) ||
+        Number(b.tests.result === 'failed') - Number(a.tests.result === 'failed') ||
+        compareText(b.at, a.at),
+    );
+}
+
+/**
+ * Reports whether a report adds nothing to the newest one of the same signer. Otherwise, a test that runs every day would fill
+ * the release with equal reports.
+ */
+export function repeatsReport(bundles: readonly ReleaseBundle[], bundle: ReleaseBundle): boolean {
+  const { signer, tests } = bundle;
+  if (signer === undefined || tests === undefined) return false;
+  const before = newestReports(bundles).find((one) => isSameSigner(one.signer, signer));
+  if (before === undefined || (bundle.isWhole === true && before.isWhole !== true)) return false;
+  return saysSame(before.tests, tests);
+}
+
+function rank({ verdict }: TestReport): number {
+  return verdict.state === 'verified' ? 0 : isSound(verdict) ? 1 : 2;
+}
+
+/** A few words: the result, unless the signer is rejected. */
+export function testReportLabel({ tests, verdict }: Pick<TestReport, 'tests' | 'verdict'>): string {
+  return isSound(verdict) ? RESULTS[tests.result] : 'not trusted';
+}
+
+const RESULTS: Record<TestSummary['result'], string> = {
+  passed: 'passed',
+  warned: 'passed with warnings',
+  failed: 'failed',
+};
+
+/** Returns one line: the result with the signer, the day, and the policy, or why the report does not count. Has foreign text. */
+export function testReportText(report: Omit<TestReport, 'bundle'>): string {
+  const { tests, at, signer, verdict } = report;
+  const { policy, reason } = verdict;
+  const label = testReportLabel(report);
+  if (!isSound(verdict)) return `${label}: ${reason}`;
+  const by = `${label}: ${describeTests(tests)}, reported by ${describeSigner(signer)} on ${at.slice(0, 10)}`;
+  return policy === undefined
+    ? `${by}; no registry policy covers the release`
+    : `${by}, verified by the registry policy ${policy}`;
+}
+
+/** Returns the numbers of tests, and the names of failed ones. Has foreign text. */
+export function describeTests({ passed, warned, failed, failedTests = [] }: TestSummary): string {
+  const total = passed + warned + failed;
+  const numbers =
+    failed > 0
+      ? `${failed} of ${count(total)}`
+      : warned > 0
+        ? `${count(total)}, ${warned} with warnings`
+        : count(total);
+  if (failedTests.length === 0) return numbers;
+  const more = failed > failedTests.length ? ', …' : '';
+  return `${numbers} (${failedTests.join(', ')}${more})`;
+}
+
+function count(tests: number): string {
+  return tests === 0 ? 'tests without names' : `${tests} ${tests === 1 ? 'test' : 'tests'}`;
+}
+
+/** Only reports whose signer is known, so only verified ones. */
+function newestReports(bundles: readonly ReleaseBundle[]): Report[] {
+  const newest: Report[] = [];
+  for (const bundle of bundles) {
+    const { claim, tests, signer } = bundle;
+    if (claim !== 'attestation' || tests === undefined || signer === undefined) continue;
+    const report = { ...bundle, tests, signer };
+    const at = newest.findIndex((one) => isSameSigner(one.signer, signer));
+    if (at === -1) newest.push(report);
+    else if (compareText(reportTime(newest[at]!), reportTime(report)) <= 0) newest[at] = report;
+  }
+  return newest;
+}
+
+function judge(
+  policies: readonly SigningPolicy[],
+  name: FunctionName & { release: string },
+  report: Report,
+): TestReport {
+  const { digest, tests, signer, signedAt, receivedAt } = report;
+  const signature = { signer, receivedAt, ...(signedAt === undefined ? {} : { signedAt }) };
+  const verdict = judgeSignatures(policies, name, { signatures: [signature] });
+  return { bundle: digest, tests, at: reportTime(report), signer, verdict };
+}
+
+/** A tester's clock may be wrong, but no report is from after it was received. */
+function reportTime({ signedAt, receivedAt, tests: { finishedAt = receivedAt } }: Report): Time {
+  return signedAt ?? (finishedAt < receivedAt ? finishedAt : receivedAt);
+}
+
+function saysSame(a: TestSummary, b: TestSummary): boolean {
+  return (
+    a.result === b.result &&
+    a.passed === b.passed &&
+    a.warned === b.warned &&
+    a.failed === b.failed &&
+    (a.failedTests ?? []).join('\n') === (b.failedTests ?? []).join('\n')
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
