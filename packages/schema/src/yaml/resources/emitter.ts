@@ -107,30 +107,45 @@ export class Output {
   }
 
   private writeComment(comment: string): void {
+    const endsLine = this.writeLines(comment, (line, isFirst) => {
+      if (!isFirst) this.writeIndent();
+      this.put(line.startsWith('#') ? line : `# ${line}`);
+    });
+    if (!endsLine) this.putBreak();
+    this.whitespace = true;
+  }
+
+  /**
+   * Writes lines and the breaks between them, and returns whether the text ends with a break. `folds`: whether the break behind
+   * the line that was written last counts as a space, and another one has to precede it.
+   */
+  protected writeLines(
+    text: string,
+    writeLine: (line: string, isFirst: boolean) => void,
+    folds: () => boolean = () => false,
+  ): boolean {
     let start = 0;
     let atBreak = false;
-    while (start < comment.length) {
-      if (isBreak(comment.charCodeAt(start))) {
-        this.putBreakOf(comment.charAt(start));
+    while (start < text.length) {
+      if (isBreak(text.charCodeAt(start))) {
+        if (!atBreak && text[start] === '\n' && folds()) this.putBreak();
+        this.putBreakOf(text.charAt(start));
         atBreak = true;
         start++;
         continue;
       }
       let end = start + 1;
-      while (end < comment.length && !isBreak(comment.charCodeAt(end))) end++;
-      if (atBreak) this.writeIndent();
-      const text = comment.slice(start, end);
-      this.put(text.startsWith('#') ? text : `# ${text}`);
+      while (end < text.length && !isBreak(text.charCodeAt(end))) end++;
+      writeLine(text.slice(start, end), start === 0);
       this.indention = false;
       atBreak = false;
       start = end;
     }
-    if (!atBreak) this.putBreak();
-    this.whitespace = true;
+    return atBreak;
   }
 
   /** Writes a line break of a value, which can be a separator of Unicode. */
-  protected putBreakOf(char: string): void {
+  private putBreakOf(char: string): void {
     this.text += char;
     this.column = 0;
     this.indention = true;

@@ -1,4 +1,3 @@
-import { isBreak } from './cursor.js';
 import { INDENT, Output } from './emitter.js';
 import { type ResourceNode, STYLE, TEXT_STYLES } from './node.js';
 import { resolveTag } from './resolve-tag.js';
@@ -98,26 +97,36 @@ export class ScalarWriter extends Output {
       return;
     }
     this.writeIndicator("'", true, false, false);
-    this.lines(
+    this.writeLines(
       text,
-      (line, afterBreak) => {
-        if (afterBreak) this.writeIndent();
+      (line, isFirst) => {
+        if (!isFirst) this.writeIndent();
         this.put(line);
       },
-      true,
+      () => true,
     );
     this.writeIndicator("'", false, false, false);
   }
 
   private literal(value: string): void {
     this.blockHeader('|', value);
-    this.lines(
+    this.writeLines(value, (line) => {
+      this.writeIndent();
+      this.put(line);
+    });
+  }
+
+  private folded(value: string): void {
+    this.blockHeader('>', value);
+    let startsBlank = true;
+    this.writeLines(
       value,
-      (line, afterBreak, first) => {
-        if (afterBreak || first) this.writeIndent();
+      (line) => {
+        this.writeIndent();
+        startsBlank = line.startsWith(' ') || line.startsWith('\t');
         this.put(line);
       },
-      false,
+      () => !startsBlank,
     );
   }
 
@@ -127,57 +136,6 @@ export class ScalarWriter extends Output {
     if (this.line === '') this.putBreak();
     else this.processLine();
     this.whitespace = true;
-  }
-
-  private folded(value: string): void {
-    this.blockHeader('>', value);
-    let startsBlank = true;
-    let atBreak = true;
-    let start = 0;
-    while (start < value.length) {
-      if (isBreak(value.charCodeAt(start))) {
-        if (!atBreak && !startsBlank && value[start] === '\n') this.putBreak();
-        this.putBreakOf(value.charAt(start));
-        atBreak = true;
-        start++;
-        continue;
-      }
-      let end = start + 1;
-      while (end < value.length && !isBreak(value.charCodeAt(end))) end++;
-      if (atBreak) {
-        this.writeIndent();
-        startsBlank = value[start] === ' ' || value[start] === '\t';
-      }
-      this.put(value.slice(start, end));
-      this.indention = false;
-      atBreak = false;
-      start = end;
-    }
-  }
-
-  /** Writes lines and the breaks between them. `fold`: the first of several breaks counts as a space. */
-  private lines(
-    value: string,
-    write: (line: string, afterBreak: boolean, first: boolean) => void,
-    fold: boolean,
-  ): void {
-    let start = 0;
-    let atBreak = false;
-    while (start < value.length) {
-      if (isBreak(value.charCodeAt(start))) {
-        if (fold && !atBreak && value[start] === '\n') this.putBreak();
-        this.putBreakOf(value.charAt(start));
-        atBreak = true;
-        start++;
-        continue;
-      }
-      let end = start + 1;
-      while (end < value.length && !isBreak(value.charCodeAt(end))) end++;
-      write(value.slice(start, end), atBreak, start === 0);
-      this.indention = false;
-      atBreak = false;
-      start = end;
-    }
   }
 }
 
