@@ -34,7 +34,7 @@ import {
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import type { PackageFiles } from './package-file.js';
 import { finishWrite, recoverPackage } from './recover-package.js';
-import { startGuard } from './write-guard.js';
+import { guardWrite } from './write-guard.js';
 import type { FileChange, WritePlan } from './write-plan.js';
 
 export interface WriteOptions {
@@ -62,7 +62,7 @@ export async function applyWrite(
   signal?.throwIfAborted();
   checkWritable(files, plan);
   const { folder } = files;
-  const guard = startGuard(folder);
+  const endGuard = guardWrite(folder);
   const own = ownProcess();
   const prepared = privateFolderOf(folder, own);
   const writeFolder = writeFolderOf(folder);
@@ -80,7 +80,7 @@ export async function applyWrite(
   } finally {
     if (isLocked) finishWrite(folder, own);
     else rmSync(prepared, { recursive: true, force: true });
-    guard.release();
+    endGuard();
   }
 }
 

@@ -45,6 +45,8 @@ export interface Cleanup {
   args: readonly string[];
   /** The environment of this process by default. */
   env?: Readonly<Record<string, string | undefined>>;
+  /** The working directory of this process by default, since settings of an engine may have relative paths. */
+  cwd?: string;
 }
 
 type Watcher = ChildProcessByStdio<Writable, null, null>;
@@ -54,7 +56,7 @@ let shared: Watcher | undefined;
 /** Starts the watch over process groups, once. Before a program starts, so that it is never without one. */
 export function startGroupWatch(): void {
   if (shared !== undefined || WATCH_SHELL === undefined) return;
-  const started = startWatcher(WATCH_SHELL, []);
+  const started = startWatcher(WATCH_SHELL, [], { cwd: '/' });
   shared = started;
   const forget = () => {
     if (shared === started) shared = undefined;
@@ -70,9 +72,9 @@ export function watchGroup(group: number): () => void {
 }
 
 /** From now on, the command runs when this process is killed. Returns what ends the watch. */
-export function watchCleanup({ program, args, env }: Cleanup): () => void {
+export function watchCleanup({ program, args, ...place }: Cleanup): () => void {
   if (WATCH_SHELL === undefined) return () => undefined;
-  const watcher = startWatcher(WATCH_SHELL, [program, ...args], env);
+  const watcher = startWatcher(WATCH_SHELL, [program, ...args], place);
   return () => void watcher.stdin.end('done\n');
 }
 
@@ -81,11 +83,13 @@ export function watchFolder(folder: string): () => void {
   return watchCleanup({ program: 'rm', args: ['-rf', '--', folder] });
 }
 
-function startWatcher(shell: string, cleanup: readonly string[], env?: Cleanup['env']): Watcher {
+function startWatcher(
+  shell: string,
+  cleanup: readonly string[],
+  place: Pick<Cleanup, 'env' | 'cwd'>,
+): Watcher {
   const watcher = spawn(shell, ['-c', WATCH, 'sh', ...cleanup], {
-    ...(env === undefined ? {} : { env }),
-    // Only an engine may have settings with relative paths.
-    ...(cleanup.length === 0 ? { cwd: '/' } : {}),
+    ...place,
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
