@@ -16,8 +16,8 @@ const { folder, remove } = temporaryFolder();
 afterAll(remove);
 
 const COUNT = 300;
-/** Another one in each run of `KRMHUB_SEED=$RANDOM`. */
-const seed = Number(process.env.KRMHUB_SEED ?? 1);
+/** `KRMHUB_TEST_SEED` generates other resources. */
+const seed = Number(process.env.KRMHUB_TEST_SEED ?? 1);
 const REWRITE = path.join(root, 'test/interop/rewriting-function.mjs');
 
 let folders = 0;
@@ -51,7 +51,7 @@ async function byKrmhub(
     functionConfig: 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: function-input\ndata: {}\n',
     async run(input) {
       const { status, stdout, stderr } = spawnSync(program, { input, maxBuffer: 2 ** 28 });
-      return { exitCode: status ?? 1, output: stdout, results: [], stderr, stderrTruncated: false } as never;
+      return { exitCode: status ?? 1, output: stdout, results: [], stderr, stderrTruncated: false };
     },
   };
   const pack = await readPackage(made);
@@ -136,11 +136,10 @@ describe.skipIf(why !== undefined)(titleWithReason('kpt', why), () => {
 
   it('fails if a function makes a list of a map, which krmhub takes', async () => {
     const script = path.join(folder, 'to-list');
-    writeFileSync(script, "#!/bin/sh\nsed 's/spec: {}/spec: [1]/'\n", { mode: 0o755 });
-    const files = { 'a.yaml': `${RESOURCE}spec: {}\n`, 'b.yaml': RESOURCE.replace('name: a', 'name: b') };
-    const map = { ...files, 'a.yaml': `${RESOURCE}spec: {a: 1}\n` };
+    const second = RESOURCE.replace('name: a', 'name: b');
+    const files = { 'a.yaml': `${RESOURCE}spec: {a: 1}\n`, 'b.yaml': second };
     writeFileSync(script, "#!/bin/sh\nsed 's/spec: {a: 1}/spec: [1]/'\n", { mode: 0o755 });
-    expect(() => byKpt(map, script)).toThrow('wrong node kind');
-    expect((await byKrmhub(map, script))['a.yaml']).toBe(`${RESOURCE}spec: [1]\n`);
+    expect(() => byKpt(files, script)).toThrow('wrong node kind');
+    expect((await byKrmhub(files, script))['a.yaml']).toBe(`${RESOURCE}spec: [1]\n`);
   });
 });

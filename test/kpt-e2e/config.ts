@@ -17,7 +17,6 @@ export interface CaseConfig {
   actualStripLines: string[];
   /** How often the command runs over the same package, each time with the same result. */
   runCount: number | undefined;
-  nonIdempotent: boolean;
   skip: boolean;
   debug: boolean;
   sequential: boolean;
@@ -91,7 +90,6 @@ export function readConfig(folder: string): CaseConfig {
     stdErrStripLines: lines('stdErrStripLines'),
     actualStripLines: lines('actualStripLines'),
     runCount: count === undefined ? undefined : Number(count),
-    nonIdempotent: flag('nonIdempotent'),
     skip: flag('skip'),
     debug: flag('debug'),
     sequential: flag('sequential'),

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../running.js';
@@ -24,7 +24,6 @@ let exec: (name: string) => string;
 
 describe.skipIf(whyNoKpt !== undefined)(titleWithReason(`packages from seed ${seed}`, whyNoKpt), () => {
   beforeAll(async () => {
-    mkdirSync(folder, { recursive: true });
     exec = await makeFunctions(folder);
     expect(
       exec('identity')
@@ -57,7 +56,7 @@ describe.skipIf(whyNoKpt !== undefined)(titleWithReason(`packages from seed ${se
     compare(`render-${one}`, files, ['fn', 'render', 'PACKAGE', '--allow-exec', '--results-dir', 'RESULTS']);
   });
 
-  it.each(seeds)('render elsewhere as kpt does: %i', (one) => {
+  it.each(seeds)('render to another place as kpt does: %i', (one) => {
     const { files } = new PackageGenerator(new Random(one + 1_000_000), exec).package();
     // kpt loses a header that an empty line follows when it writes to another place, and krmhub keeps it.
     for (const [name, text] of Object.entries(files))

@@ -1,18 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { folderContent } from '@krmhub/functions/testing/package-folder';
 import { normalizeTimes } from '../../kpt-e2e/compare.js';
 import { bundle } from '../../kpt-e2e/programs.js';
-import { cleanEnvironment, command, root } from '../../running.js';
+import { cleanEnvironment, command } from '../../running.js';
 
 export type Program = 'kpt' | 'krmhub';
 
@@ -65,22 +57,7 @@ export function runOver(
     failed: status !== 0,
     stdout,
     stderr: normalizeTimes(stderr.replaceAll(place, 'PLACE')),
-    files: readFolder(target),
+    files: existsSync(target) ? folderContent(target) : {},
     results: existsSync(resultsFile) ? readFileSync(resultsFile, 'utf8') : '',
   };
-}
-
-export function readFolder(folder: string): Record<string, string> {
-  if (!existsSync(folder)) return {};
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
-  const found = names.filter((name) => statSync(path.join(folder, name)).isFile());
-  return Object.fromEntries(found.map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]));
-}
-
-/** Keeps a package that the programs treat differently, for whoever looks into it. */
-export function keep(folder: string, name: string): string {
-  const kept = path.join(root, 'build/kpt-fn', name);
-  rmSync(kept, { recursive: true, force: true });
-  cpSync(folder, kept, { recursive: true });
-  return kept;
 }

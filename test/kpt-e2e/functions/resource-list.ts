@@ -67,10 +67,6 @@ export class ResourceList {
     return isMap(config) ? config.toJS(this.#document) : undefined;
   }
 
-  valueOf(item: YAMLMap): Record<string, unknown> {
-    return item.toJS(this.#document);
-  }
-
   write(): string {
     const parts = ['apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n'];
     parts.push(this.items.length === 0 ? 'items: []\n' : 'items:\n');
