@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
+import { vi } from 'vitest';
 import { driverFor } from '../../apps/registry/src/store/sqlite/driver.js';
 import { root } from '../running.js';
 import type { ServerUnderFault } from './server.js';
@@ -16,7 +17,14 @@ export async function lockedDatabase(
   const Database = require(driverFor(process.versions.node).name) as typeof BetterSqlite3;
   const other = new Database(path.join(data, 'registry.db'));
   const losses: string[] = [];
+  const read = async () => {
+    const answer = await fetch(`${server.url}/catalogs/default/catalog.yaml`);
+    await answer.arrayBuffer();
+    return answer.status;
+  };
   try {
+    // A new registry answers with 503 until the first snapshot is built.
+    await vi.waitUntil(async () => (await read()) === 200, { timeout: 120_000, interval: 50 });
     other.exec('BEGIN EXCLUSIVE');
     const writing = Promise.all(
       Array.from({ length: 4 }, (_, at) =>
@@ -42,9 +50,8 @@ export async function lockedDatabase(
     let slowest = 0;
     while (!done) {
       const began = performance.now();
-      const answer = await fetch(`${server.url}/catalogs/default/catalog.yaml`);
-      await answer.arrayBuffer();
-      if (answer.status !== 200) losses.push(`a read while the database is locked gives ${answer.status}`);
+      const status = await read();
+      if (status !== 200) losses.push(`a read while the database is locked gives ${status}`);
       slowest = Math.max(slowest, performance.now() - began);
       reads += 1;
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -119,19 +119,23 @@ async function applied(urls: readonly string[], name = CATALOG): Promise<void> {
   expect([response.status, response.ok ? '' : await response.text()]).toEqual([expect.any(Number), '']);
 }
 
+/** Repeats a request that waits for sources: it waits as long as a response may take, and a busy machine reads slowly. */
+async function post(target: string): Promise<string> {
+  for (;;) {
+    const response = await ask('POST', target);
+    const text = await response.text();
+    if (response.status === 503) continue;
+    expect([response.status, text]).toEqual([200, expect.any(String)]);
+    return text;
+  }
+}
+
 async function cut(name = CATALOG): Promise<void> {
-  let response: Response;
-  do {
-    response = await ask('POST', `/api/v1/catalogs/${name}/cut`);
-    // It waits for sources as long as a response may take, and a busy machine reads slowly.
-  } while (response.status === 503);
-  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+  await post(`/api/v1/catalogs/${name}/cut`);
 }
 
 async function refreshed(source = 'bad'): Promise<Source> {
-  const response = await ask('POST', `/api/v1/catalogs/${CATALOG}/sources/${source}/refresh`);
-  expect(response.status).toBe(200);
-  return (await response.json()) as Source;
+  return JSON.parse(await post(`/api/v1/catalogs/${CATALOG}/sources/${source}/refresh`)) as Source;
 }
 
 async function sourceOf(source = 'bad', name = CATALOG): Promise<Source> {
