@@ -11,6 +11,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Artifact } from '../../../artifacts/artifact-store.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { takedowns } from '../schema/schema.js';
 
@@ -35,80 +36,98 @@ const digest = sql.placeholder('digest');
 
 /** Changes repositories and the total size of each. Call it in a transaction. */
 export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
-  const account = db
-    .insert(repositories)
-    .values({ name: repository, bytes: sql.placeholder('bytes') })
-    .onConflictDoUpdate({
-      target: repositories.name,
-      set: { bytes: sql`${repositories.bytes} + excluded.bytes` },
-    })
-    .returning({ bytes: repositories.bytes })
-    .prepare();
-  const blobOf = db
-    .select({ size: repositoryBlobs.size })
-    .from(repositoryBlobs)
-    .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest)))
-    .prepare();
-  const manifestOf = db
-    .select({ id: manifests.id })
-    .from(manifests)
-    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
-    .prepare();
-  const putBlob = db
-    .insert(repositoryBlobs)
-    .values({
-      repository,
-      digest,
-      file: sql.placeholder('file'),
-      place: sql.placeholder('place'),
-      size: sql.placeholder('size'),
-      seenAt: sql.placeholder('seenAt'),
-    })
-    .onConflictDoUpdate({
-      target: [repositoryBlobs.repository, repositoryBlobs.digest],
-      // A blob of a release becomes an artifact blob when it is pushed.
-      set: { seenAt: sql`excluded.seen_at`, place: sql`excluded.place`, file: sql`excluded.file` },
-    })
-    .prepare();
+  const account = prepared(() =>
+    db
+      .insert(repositories)
+      .values({ name: repository, bytes: sql.placeholder('bytes') })
+      .onConflictDoUpdate({
+        target: repositories.name,
+        set: { bytes: sql`${repositories.bytes} + excluded.bytes` },
+      })
+      .returning({ bytes: repositories.bytes })
+      .prepare(),
+  );
+  const blobOf = prepared(() =>
+    db
+      .select({ size: repositoryBlobs.size })
+      .from(repositoryBlobs)
+      .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest)))
+      .prepare(),
+  );
+  const manifestOf = prepared(() =>
+    db
+      .select({ id: manifests.id })
+      .from(manifests)
+      .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
+      .prepare(),
+  );
+  const putBlob = prepared(() =>
+    db
+      .insert(repositoryBlobs)
+      .values({
+        repository,
+        digest,
+        file: sql.placeholder('file'),
+        place: sql.placeholder('place'),
+        size: sql.placeholder('size'),
+        seenAt: sql.placeholder('seenAt'),
+      })
+      .onConflictDoUpdate({
+        target: [repositoryBlobs.repository, repositoryBlobs.digest],
+        // A blob of a release becomes an artifact blob when it is pushed.
+        set: { seenAt: sql`excluded.seen_at`, place: sql`excluded.place`, file: sql`excluded.file` },
+      })
+      .prepare(),
+  );
   // A client that pushes an existing manifest will refer to it next, so garbage collection treats it as new.
-  const pushedAgain = db
-    .update(manifests)
-    .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
-    .where(eq(manifests.id, sql.placeholder('id')))
-    .prepare();
-  const addReference = db
-    .insert(references)
-    .values({ manifest: sql.placeholder('manifest'), repository, digest })
-    .onConflictDoNothing()
-    .prepare();
-  const addPusher = db
-    .insert(pushers)
-    .values({ manifest: sql.placeholder('manifest'), pushedBy: sql.placeholder('by') })
-    .onConflictDoNothing()
-    .prepare();
-  const putTag = db
-    .insert(tags)
-    .values({
-      repository,
-      tag: sql.placeholder('tag'),
-      manifest: sql.placeholder('manifest'),
-      taggedAt: sql.placeholder('at'),
-      taggedBy: sql.placeholder('by'),
-    })
-    .onConflictDoUpdate({
-      target: [tags.repository, tags.tag],
-      set: {
-        manifest: sql`excluded.manifest`,
-        taggedAt: sql`excluded.tagged_at`,
-        taggedBy: sql`excluded.tagged_by`,
-      },
-    })
-    .prepare();
-  const takenDown = db
-    .select({ reason: takedowns.reason })
-    .from(takedowns)
-    .where(eq(takedowns.digest, sql.placeholder('file')))
-    .prepare();
+  const pushedAgain = prepared(() =>
+    db
+      .update(manifests)
+      .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
+      .where(eq(manifests.id, sql.placeholder('id')))
+      .prepare(),
+  );
+  const addReference = prepared(() =>
+    db
+      .insert(references)
+      .values({ manifest: sql.placeholder('manifest'), repository, digest })
+      .onConflictDoNothing()
+      .prepare(),
+  );
+  const addPusher = prepared(() =>
+    db
+      .insert(pushers)
+      .values({ manifest: sql.placeholder('manifest'), pushedBy: sql.placeholder('by') })
+      .onConflictDoNothing()
+      .prepare(),
+  );
+  const putTag = prepared(() =>
+    db
+      .insert(tags)
+      .values({
+        repository,
+        tag: sql.placeholder('tag'),
+        manifest: sql.placeholder('manifest'),
+        taggedAt: sql.placeholder('at'),
+        taggedBy: sql.placeholder('by'),
+      })
+      .onConflictDoUpdate({
+        target: [tags.repository, tags.tag],
+        set: {
+          manifest: sql`excluded.manifest`,
+          taggedAt: sql`excluded.tagged_at`,
+          taggedBy: sql`excluded.tagged_by`,
+        },
+      })
+      .prepare(),
+  );
+  const takenDown = prepared(() =>
+    db
+      .select({ reason: takedowns.reason })
+      .from(takedowns)
+      .where(eq(takedowns.digest, sql.placeholder('file')))
+      .prepare(),
+  );
 
   const grow = (name: string, bytes: number, { quota }: Pick<Change, 'quota'>): void => {
     const after = account.get({ repository: name, bytes })!.bytes;

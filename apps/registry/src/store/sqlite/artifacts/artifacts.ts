@@ -1,6 +1,7 @@
 import { isOciDigest, type ManifestDescriptor, type ManifestStore, type OciDigest } from '@krmhub/oci';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { artifactWriter } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
@@ -23,69 +24,85 @@ export function manifestStore(connection: Connection): ManifestStore {
   const { db, read, write } = connection;
   const writer = artifactWriter(connection);
   const find = manifestFinder(connection);
-  const blobOf = db
-    .select()
-    .from(repositoryBlobs)
-    .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest)))
-    .prepare();
-  const anywhere = db
-    .select()
-    .from(repositoryBlobs)
-    .where(
-      sql`${repositoryBlobs.place} = 'artifacts' AND (${repositoryBlobs.file} = ${digest}
+  const blobOf = prepared(() =>
+    db
+      .select()
+      .from(repositoryBlobs)
+      .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest)))
+      .prepare(),
+  );
+  const anywhere = prepared(() =>
+    db
+      .select()
+      .from(repositoryBlobs)
+      .where(
+        sql`${repositoryBlobs.place} = 'artifacts' AND (${repositoryBlobs.file} = ${digest}
         OR ("digest" <> "file" AND ${repositoryBlobs.digest} = ${digest}))`,
-    )
-    .limit(1)
-    .prepare();
-  const isNamed = db
-    .select({ manifest: references.manifest })
-    .from(references)
-    .where(and(eq(references.repository, repository), eq(references.digest, digest)))
-    .limit(1)
-    .prepare();
-  const tagged = db
-    .select({ tag: tags.tag })
-    .from(tags)
-    .innerJoin(manifests, eq(manifests.id, tags.manifest))
-    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
-    .orderBy(asc(tags.tag))
-    .limit(1_000)
-    .prepare();
-  const repositoryOf = db
-    .select({ bytes: repositories.bytes })
-    .from(repositories)
-    .where(eq(repositories.name, repository))
-    .prepare();
-  const tagsAfter = db
-    .select({ tag: tags.tag })
-    .from(tags)
-    .where(and(eq(tags.repository, repository), gt(tags.tag, sql.placeholder('after'))))
-    .orderBy(asc(tags.tag))
-    .limit(sql.placeholder('limit'))
-    .prepare();
-  const referrersAfter = db
-    .select(descriptorColumns)
-    .from(manifests)
-    .where(
-      and(
-        eq(manifests.repository, repository),
-        eq(manifests.subject, sql.placeholder('subject')),
-        gt(manifests.digest, sql.placeholder('after')),
-        sql`(${sql.placeholder('artifactType')} IS NULL OR ${manifests.artifactType} = ${sql.placeholder('artifactType')})`,
-        sql`(${sql.placeholder('pushedBy')} IS NULL OR EXISTS (SELECT 1 FROM ${pushers}
+      )
+      .limit(1)
+      .prepare(),
+  );
+  const isNamed = prepared(() =>
+    db
+      .select({ manifest: references.manifest })
+      .from(references)
+      .where(and(eq(references.repository, repository), eq(references.digest, digest)))
+      .limit(1)
+      .prepare(),
+  );
+  const tagged = prepared(() =>
+    db
+      .select({ tag: tags.tag })
+      .from(tags)
+      .innerJoin(manifests, eq(manifests.id, tags.manifest))
+      .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
+      .orderBy(asc(tags.tag))
+      .limit(1_000)
+      .prepare(),
+  );
+  const repositoryOf = prepared(() =>
+    db
+      .select({ bytes: repositories.bytes })
+      .from(repositories)
+      .where(eq(repositories.name, repository))
+      .prepare(),
+  );
+  const tagsAfter = prepared(() =>
+    db
+      .select({ tag: tags.tag })
+      .from(tags)
+      .where(and(eq(tags.repository, repository), gt(tags.tag, sql.placeholder('after'))))
+      .orderBy(asc(tags.tag))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+  );
+  const referrersAfter = prepared(() =>
+    db
+      .select(descriptorColumns)
+      .from(manifests)
+      .where(
+        and(
+          eq(manifests.repository, repository),
+          eq(manifests.subject, sql.placeholder('subject')),
+          gt(manifests.digest, sql.placeholder('after')),
+          sql`(${sql.placeholder('artifactType')} IS NULL OR ${manifests.artifactType} = ${sql.placeholder('artifactType')})`,
+          sql`(${sql.placeholder('pushedBy')} IS NULL OR EXISTS (SELECT 1 FROM ${pushers}
           WHERE ${pushers.manifest} = ${manifests.id} AND ${pushers.pushedBy} = ${sql.placeholder('pushedBy')}))`,
-      ),
-    )
-    .orderBy(asc(manifests.digest))
-    .limit(sql.placeholder('limit'))
-    .prepare();
-  const pushersOf = db
-    .select({ by: pushers.pushedBy })
-    .from(pushers)
-    .innerJoin(manifests, eq(manifests.id, pushers.manifest))
-    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
-    .orderBy(asc(pushers.pushedBy))
-    .prepare();
+        ),
+      )
+      .orderBy(asc(manifests.digest))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+  );
+  const pushersOf = prepared(() =>
+    db
+      .select({ by: pushers.pushedBy })
+      .from(pushers)
+      .innerJoin(manifests, eq(manifests.id, pushers.manifest))
+      .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
+      .orderBy(asc(pushers.pushedBy))
+      .prepare(),
+  );
 
   return {
     manifest: (name, reference) =>
@@ -189,15 +206,14 @@ function manifestFinder({ db }: Connection) {
   const byTag = and(eq(tags.repository, repository), eq(tags.tag, sql.placeholder('reference')));
   const ofTag = eq(manifests.id, tags.manifest);
   const wholeColumns = { ...headColumns, bytes: manifests.bytes };
-  const wholeByDigest = db.select(wholeColumns).from(manifests).where(byDigest).prepare();
-  const wholeByTag = db.select(wholeColumns).from(tags).innerJoin(manifests, ofTag).where(byTag).prepare();
-  const descriptorByDigest = db.select(headColumns).from(manifests).where(byDigest).prepare();
-  const descriptorByTag = db
-    .select(headColumns)
-    .from(tags)
-    .innerJoin(manifests, ofTag)
-    .where(byTag)
-    .prepare();
+  const wholeByDigest = prepared(() => db.select(wholeColumns).from(manifests).where(byDigest).prepare());
+  const wholeByTag = prepared(() =>
+    db.select(wholeColumns).from(tags).innerJoin(manifests, ofTag).where(byTag).prepare(),
+  );
+  const descriptorByDigest = prepared(() => db.select(headColumns).from(manifests).where(byDigest).prepare());
+  const descriptorByTag = prepared(() =>
+    db.select(headColumns).from(tags).innerJoin(manifests, ofTag).where(byTag).prepare(),
+  );
   return {
     whole: (name: string, reference: string) =>
       (isOciDigest(reference) ? wholeByDigest : wholeByTag).get({ repository: name, reference }),

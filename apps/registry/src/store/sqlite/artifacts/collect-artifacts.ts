@@ -1,6 +1,7 @@
 import type { ManifestStore, OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import type { ArtifactWriter } from './artifact-rows.js';
 
 export type Collector = Pick<
@@ -13,23 +14,28 @@ export type Collector = Pick<
  * manifests to what they refer to: the other order would scan all manifests of a repository in each step.
  */
 export function collector({ client, read, write }: Connection, writer: ArtifactWriter): Collector {
-  const page = client.prepare<
-    { repository: string; digest: string; limit: number },
-    { repository: string; digest: OciDigest; seenAt: string }
-  >(
-    `SELECT repository, digest, seen_at AS seenAt FROM oci_blob
+  const page = prepared(() =>
+    client.prepare<
+      { repository: string; digest: string; limit: number },
+      { repository: string; digest: OciDigest; seenAt: string }
+    >(
+      `SELECT repository, digest, seen_at AS seenAt FROM oci_blob
      WHERE (repository, digest) > (:repository, :digest) ORDER BY repository, digest LIMIT :limit`,
+    ),
   );
-  const isNeeded = client
-    .prepare<{ repository: string; digest: string; seenBefore: string }, 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM oci_reference WHERE repository = :repository AND digest = :digest)
+  const isNeeded = prepared(() =>
+    client
+      .prepare<{ repository: string; digest: string; seenBefore: string }, 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM oci_reference WHERE repository = :repository AND digest = :digest)
          OR NOT EXISTS (SELECT 1 FROM oci_blob
                         WHERE repository = :repository AND digest = :digest AND seen_at < :seenBefore)`,
-    )
-    .pluck();
-  const dead = client
-    .prepare<{ pushedBefore: string }, number>(
-      `WITH RECURSIVE alive (id, repository, digest) AS (
+      )
+      .pluck(),
+  );
+  const dead = prepared(() =>
+    client
+      .prepare<{ pushedBefore: string }, number>(
+        `WITH RECURSIVE alive (id, repository, digest) AS (
          SELECT manifest.id, manifest.repository, manifest.digest
          FROM oci_tag AS tag CROSS JOIN oci_manifest AS manifest ON manifest.id = tag.manifest
          WHERE NOT (tag.repository GLOB 'functions/*' OR tag.repository GLOB 'catalogs/*')
@@ -45,11 +51,16 @@ export function collector({ client, read, write }: Connection, writer: ArtifactW
        SELECT id FROM oci_manifest WHERE pushed_at < :pushedBefore
          AND NOT (repository GLOB 'functions/*' OR repository GLOB 'catalogs/*')
          AND id NOT IN (SELECT id FROM alive)`,
-    )
-    .pluck();
-  const isNamed = client
-    .prepare<[string], 0 | 1>(`SELECT EXISTS (SELECT 1 FROM oci_blob WHERE file = ? AND place = 'artifacts')`)
-    .pluck();
+      )
+      .pluck(),
+  );
+  const isNamed = prepared(() =>
+    client
+      .prepare<[string], 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM oci_blob WHERE file = ? AND place = 'artifacts')`,
+      )
+      .pluck(),
+  );
 
   return {
     async deleteUnreferencedBlobs({ seenBefore, after, limit }) {

@@ -2,38 +2,45 @@ import type { Event, EventStore, NewEvent } from '@krmhub/catalog';
 import type { TakenDownSigner } from '@krmhub/schema';
 import { and, asc, eq, getTableColumns, gt, max, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { events, IS_REVOCATION, takedowns } from '../schema/schema.js';
 import { functionsChanged } from './functions-changed.js';
 
 export function eventRows(connection: Connection): EventStore {
   const { db, read } = connection;
-  const page = db
-    .select()
-    .from(events)
-    .where(gt(events.sequence, sql.placeholder('after')))
-    .orderBy(asc(events.sequence))
-    .limit(sql.placeholder('limit'))
-    .prepare();
-  const revoking = db
-    .select({ ...getTableColumns(events), signers: takedowns.signers })
-    .from(events)
-    .leftJoin(
-      takedowns,
-      and(
-        eq(events.type, 'release.taken-down'),
-        eq(takedowns.group, events.group),
-        eq(takedowns.kindFolded, sql`lower(${events.kind})`),
-        eq(takedowns.release, events.release),
-      ),
-    )
-    .where(and(gt(events.sequence, sql.placeholder('after')), sql.raw(IS_REVOCATION)))
-    .orderBy(asc(events.sequence))
-    .limit(sql.placeholder('limit'))
-    .prepare();
-  const last = db
-    .select({ sequence: max(events.sequence) })
-    .from(events)
-    .prepare();
+  const page = prepared(() =>
+    db
+      .select()
+      .from(events)
+      .where(gt(events.sequence, sql.placeholder('after')))
+      .orderBy(asc(events.sequence))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+  );
+  const revoking = prepared(() =>
+    db
+      .select({ ...getTableColumns(events), signers: takedowns.signers })
+      .from(events)
+      .leftJoin(
+        takedowns,
+        and(
+          eq(events.type, 'release.taken-down'),
+          eq(takedowns.group, events.group),
+          eq(takedowns.kindFolded, sql`lower(${events.kind})`),
+          eq(takedowns.release, events.release),
+        ),
+      )
+      .where(and(gt(events.sequence, sql.placeholder('after')), sql.raw(IS_REVOCATION)))
+      .orderBy(asc(events.sequence))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+  );
+  const last = prepared(() =>
+    db
+      .select({ sequence: max(events.sequence) })
+      .from(events)
+      .prepare(),
+  );
   return {
     events: (after, limit) => read(() => page.all({ after, limit: Math.max(0, limit) }).map(present)),
     revocations: (after, limit) =>

@@ -9,6 +9,7 @@ import { compareReleases } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../../limits.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import type { releases } from '../schema/schema.js';
 
 interface FunctionRow {
@@ -42,11 +43,13 @@ export interface FunctionRecords {
  */
 export function functionRecords({ client }: Pick<Connection, 'client'>): FunctionRecords {
   // Not by drizzle: for thousands of rows, its conversion takes longer than everything else.
-  const rowsOf = client.prepare<[number], StoredRow>(
-    `SELECT release.id, function_id AS functionId, release.release, digest, size, media_type AS mediaType, readme,
+  const rowsOf = prepared(() =>
+    client.prepare<[number], StoredRow>(
+      `SELECT release.id, function_id AS functionId, release.release, digest, size, media_type AS mediaType, readme,
        versions, tags, publisher, runtimes, licenses, published_at AS publishedAt, published_by AS publishedBy,
        yanked, deprecated, bundles
      FROM release LEFT JOIN release_bundles ON release_bundles.release = release.id WHERE function_id = ?`,
+    ),
   );
   const read = ({ id, group, kind, revision }: FunctionRow): FunctionRecord => ({
     group,

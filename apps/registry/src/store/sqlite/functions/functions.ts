@@ -7,6 +7,7 @@ import type { RegistryStore } from '../../registry-store.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
+import { prepared } from '../prepared.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { searchRowWriter } from '../search/rows.js';
 import { upstreamRows } from '../search/upstream-rows.js';
@@ -41,46 +42,54 @@ export function functionRows(connection: Connection): FunctionRows {
   const { db, read, write } = connection;
   const find = functionFinder(connection);
   const records = functionRecords(connection);
-  const releaseOf = db
-    .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
-    .from(releases)
-    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
-    .where(
-      and(
-        eq(releases.functionId, sql.placeholder('functionId')),
-        eq(releases.release, sql.placeholder('release')),
-      ),
-    )
-    .prepare();
-  const definitionOf = connection.client
-    .prepare<[string, string, string], Uint8Array>(
-      `SELECT CAST(release.definition AS BLOB) FROM release JOIN function ON function.id = function_id
+  const releaseOf = prepared(() =>
+    db
+      .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
+      .from(releases)
+      .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
+      .where(
+        and(
+          eq(releases.functionId, sql.placeholder('functionId')),
+          eq(releases.release, sql.placeholder('release')),
+        ),
+      )
+      .prepare(),
+  );
+  const definitionOf = prepared(() =>
+    connection.client
+      .prepare<[string, string, string], Uint8Array>(
+        `SELECT CAST(release.definition AS BLOB) FROM release JOIN function ON function.id = function_id
        WHERE group_name = ? AND kind_folded = ? AND release.release = ?`,
-    )
-    .pluck();
-  const filesOf = db
-    .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
-    .from(releases)
-    .innerJoin(functions, eq(functions.id, releases.functionId))
-    .where(
-      and(
-        eq(functions.group, sql.placeholder('group')),
-        eq(functions.kindFolded, sql.placeholder('kindFolded')),
-        eq(releases.release, sql.placeholder('release')),
-      ),
-    )
-    .prepare();
-  const pageAfter = db
-    .select(nameColumns)
-    .from(functions)
-    .where(
-      sql`(${functions.group}, ${functions.kind}) > (${sql.placeholder('group')}, ${sql.placeholder('kind')})`,
-    )
-    .orderBy(functions.group, functions.kind)
-    .limit(PAGE)
-    .prepare();
+      )
+      .pluck(),
+  );
+  const filesOf = prepared(() =>
+    db
+      .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
+      .from(releases)
+      .innerJoin(functions, eq(functions.id, releases.functionId))
+      .where(
+        and(
+          eq(functions.group, sql.placeholder('group')),
+          eq(functions.kindFolded, sql.placeholder('kindFolded')),
+          eq(releases.release, sql.placeholder('release')),
+        ),
+      )
+      .prepare(),
+  );
+  const pageAfter = prepared(() =>
+    db
+      .select(nameColumns)
+      .from(functions)
+      .where(
+        sql`(${functions.group}, ${functions.kind}) > (${sql.placeholder('group')}, ${sql.placeholder('kind')})`,
+      )
+      .orderBy(functions.group, functions.kind)
+      .limit(PAGE)
+      .prepare(),
+  );
 
-  const counted = db.select({ functions: count() }).from(functions).prepare();
+  const counted = prepared(() => db.select({ functions: count() }).from(functions).prepare());
 
   return {
     function: (group, kind) =>
@@ -142,16 +151,18 @@ export function functionRows(connection: Connection): FunctionRows {
 
 /** Finds a function by group and kind, ignoring the case of the kind. */
 export function functionFinder({ db }: Connection): (group: string, kind: string) => NameRow | undefined {
-  const byName = db
-    .select(nameColumns)
-    .from(functions)
-    .where(
-      and(
-        eq(functions.group, sql.placeholder('group')),
-        eq(functions.kindFolded, sql.placeholder('kindFolded')),
-      ),
-    )
-    .prepare();
+  const byName = prepared(() =>
+    db
+      .select(nameColumns)
+      .from(functions)
+      .where(
+        and(
+          eq(functions.group, sql.placeholder('group')),
+          eq(functions.kindFolded, sql.placeholder('kindFolded')),
+        ),
+      )
+      .prepare(),
+  );
   return (group, kind) => byName.get({ group, kindFolded: kind.toLowerCase() });
 }
 

@@ -1,6 +1,7 @@
 import { type PolicyStore, RevisionConflict } from '@krmhub/catalog';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
+import { prepared } from '../prepared.js';
 import { policies } from '../schema/schema.js';
 
 /** Id of the only row of the table. */
@@ -8,7 +9,7 @@ const ID = 1;
 
 /** Returns the revision of the current policies; 0 without any. */
 export function policyRevision({ db }: Pick<Connection, 'db'>): () => number {
-  const statement = db.select({ revision: policies.revision }).from(policies).prepare();
+  const statement = prepared(() => db.select({ revision: policies.revision }).from(policies).prepare());
   return () => statement.get()?.revision ?? 0;
 }
 
@@ -22,11 +23,13 @@ export function policyRows(connection: Connection): PolicyStore {
     const { id: _id, ...record } = row;
     return record;
   };
-  const applied = client
-    .prepare<[number, number], number>(
-      `SELECT EXISTS (SELECT 1 FROM event WHERE sequence > ? AND sequence <= ? AND type = 'policy.applied')`,
-    )
-    .pluck();
+  const applied = prepared(() =>
+    client
+      .prepare<[number, number], number>(
+        `SELECT EXISTS (SELECT 1 FROM event WHERE sequence > ? AND sequence <= ? AND type = 'policy.applied')`,
+      )
+      .pluck(),
+  );
   return {
     policies: () => read(find),
     appliedPolicies: (after, through) => read(() => applied.get(after, through) === 1),

@@ -1,6 +1,7 @@
 import { describeSigner, type ReleaseSignature, type SearchPage } from '@krmhub/catalog';
 import { FacetColumn } from '../../../search/facet-column.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
 import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
 
@@ -94,42 +95,62 @@ const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, 
  * changes of upstream rows show which functions changed since the last call.
  */
 export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
-  const lastEvent = client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck();
-  const newestSerials = client.prepare<[], { catalog: string; serial: number }>(
-    `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial
+  const lastEvent = prepared(() =>
+    client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck(),
+  );
+  const newestSerials = prepared(() =>
+    client.prepare<[], { catalog: string; serial: number }>(
+      `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial
      FROM catalog WHERE serial IS NOT NULL AND deleted IS NULL`,
+    ),
   );
-  const changedByEvents = client.prepare<[number], Name>(
-    `SELECT DISTINCT group_name AS "group", kind FROM event
+  const changedByEvents = prepared(() =>
+    client.prepare<[number], Name>(
+      `SELECT DISTINCT group_name AS "group", kind FROM event
      WHERE sequence > ? AND type LIKE 'release.%' LIMIT ${MAX_SINGLE_READS + 1}`,
+    ),
   );
-  const changedRows = client.prepare<[string, number, number], Name>(
-    `SELECT group_name AS "group", kind FROM catalog_function
+  const changedRows = prepared(() =>
+    client.prepare<[string, number, number], Name>(
+      `SELECT group_name AS "group", kind FROM catalog_function
      WHERE catalog = ? AND from_serial > ? AND from_serial <= ? LIMIT ${MAX_SINGLE_READS + 1}`,
+    ),
   );
-  const upstreamChanges = client.prepare<[], { first: number; last: number }>(
-    'SELECT ifnull(min(sequence), 0) AS first, ifnull(max(sequence), 0) AS last FROM upstream_change',
+  const upstreamChanges = prepared(() =>
+    client.prepare<[], { first: number; last: number }>(
+      'SELECT ifnull(min(sequence), 0) AS first, ifnull(max(sequence), 0) AS last FROM upstream_change',
+    ),
   );
-  const changedUpstream = client.prepare<[number], Name>(
-    'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
+  const changedUpstream = prepared(() =>
+    client.prepare<[number], Name>(
+      'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
+    ),
   );
-  const oneRow = client.prepare<[string, string], FunctionRow>(
-    `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
+  const oneRow = prepared(() =>
+    client.prepare<[string, string], FunctionRow>(
+      `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
+    ),
   );
   // Each table is read in the order of its index; merging two sorted lists is fast.
   const allRows = FINDABLE_TABLES.map((table) =>
-    client.prepare<[], FunctionRow>(`${ROW} FROM (${table}) AS shown ORDER BY group_name, kind`),
+    prepared(() =>
+      client.prepare<[], FunctionRow>(`${ROW} FROM (${table}) AS shown ORDER BY group_name, kind`),
+    ),
   );
-  const catalogsOf = client
-    .prepare<[string, string], string>(
-      `SELECT catalog FROM catalog_function AS place
+  const catalogsOf = prepared(() =>
+    client
+      .prepare<[string, string], string>(
+        `SELECT catalog FROM catalog_function AS place
        WHERE group_name = ? AND lower(kind) = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
-    )
-    .pluck();
-  const entriesIn = client.prepare<[string, number, number], Name>(
-    `SELECT group_name AS "group", kind FROM catalog_function
+      )
+      .pluck(),
+  );
+  const entriesIn = prepared(() =>
+    client.prepare<[string, number, number], Name>(
+      `SELECT group_name AS "group", kind FROM catalog_function
      WHERE catalog = ? AND entry IS NOT NULL AND from_serial <= ? AND (to_serial IS NULL OR to_serial > ?)
      ORDER BY group_name, kind`,
+    ),
   );
 
   let columns: Columns | undefined;

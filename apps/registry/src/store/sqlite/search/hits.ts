@@ -1,5 +1,6 @@
 import type { TextQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { FINDABLE } from './rows.js';
 
 /** bm25 weights of the columns of function_text: kind, tags, description, group, publisher. */
@@ -29,22 +30,28 @@ export function textHits({
   client,
 }: Pick<Connection, 'client'>): (text: TextQuery, weighed?: boolean) => TextHits {
   // One value for all ids: a row for each would cost more than finding it.
-  const matching = client
-    .prepare<[string], Buffer | null>(
-      'SELECT CAST(group_concat(rowid) AS BLOB) FROM function_text WHERE function_text MATCH ?',
-    )
-    .pluck();
-  const weights = client
-    .prepare<[string], [number, number]>(
-      `SELECT rowid, CAST(printf('%.1e', bm25(function_text, ${WEIGHTS})) AS REAL)
+  const matching = prepared(() =>
+    client
+      .prepare<[string], Buffer | null>(
+        'SELECT CAST(group_concat(rowid) AS BLOB) FROM function_text WHERE function_text MATCH ?',
+      )
+      .pluck(),
+  );
+  const weights = prepared(() =>
+    client
+      .prepare<[string], [number, number]>(
+        `SELECT rowid, CAST(printf('%.1e', bm25(function_text, ${WEIGHTS})) AS REAL)
        FROM function_text WHERE function_text MATCH ?`,
-    )
-    .raw();
-  const named = client
-    .prepare<[string], [id: number, isOurs: 0 | 1]>(
-      `SELECT id, release IS NOT NULL FROM ${FINDABLE} WHERE kind_folded = ?`,
-    )
-    .raw();
+      )
+      .raw(),
+  );
+  const named = prepared(() =>
+    client
+      .prepare<[string], [id: number, isOurs: 0 | 1]>(
+        `SELECT id, release IS NOT NULL FROM ${FINDABLE} WHERE kind_folded = ?`,
+      )
+      .raw(),
+  );
   const idsMatching = (expression: string): Uint32Array => {
     const list = matching.get(expression);
     return list == null ? new Uint32Array() : readList(list);

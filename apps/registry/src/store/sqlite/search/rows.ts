@@ -1,20 +1,23 @@
 import type { SearchDocument } from '@krmhub/catalog';
 import { kindText } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 
 type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
 
 /** Removes the full-text document of a function. Call it in a transaction. */
 export function searchRowRemover({ client }: Connection): (id: number) => void {
-  const forget = client.prepare<[number]>('DELETE FROM function_text WHERE rowid = ?');
+  const forget = prepared(() => client.prepare<[number]>('DELETE FROM function_text WHERE rowid = ?'));
   return (id) => void forget.run(id);
 }
 
 /** Writes the full-text document of a function. Call it in a transaction. */
 export function searchRowWriter(connection: Connection) {
   const forget = searchRowRemover(connection);
-  const add = connection.client.prepare<[number, string, string, string, string, string]>(
-    'INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher) VALUES (?, ?, ?, ?, ?, ?)',
+  const add = prepared(() =>
+    connection.client.prepare<[number, string, string, string, string, string]>(
+      'INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
   );
   return (id: number, document: TextDocument, isNew: boolean): void => {
     if (!isNew) forget(id);

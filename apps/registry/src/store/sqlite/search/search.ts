@@ -23,6 +23,7 @@ import { type Position, readCursor, writeCursor } from '../../../search/cursor.j
 import { readSearchText } from '../../../search/search-text.js';
 import { textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { upstreamEntryRows } from '../snapshots/served-entries.js';
 import { FACETS, type Facet, type SearchColumns, searchColumns } from './columns.js';
 import { type TextHits, textHits } from './hits.js';
@@ -64,19 +65,23 @@ export function searchRows(
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
   const correct = spelling(connection, findText);
-  const spellings = client
-    .prepare<[string], string>(`SELECT DISTINCT kind FROM ${FINDABLE} WHERE kind_folded = ?`)
-    .pluck();
-  const item = client.prepare<[number], ItemRow>(
-    `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
+  const spellings = prepared(() =>
+    client.prepare<[string], string>(`SELECT DISTINCT kind FROM ${FINDABLE} WHERE kind_folded = ?`).pluck(),
+  );
+  const item = prepared(() =>
+    client.prepare<[number], ItemRow>(
+      `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
        network, storage, pinned, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published, ${REPLACEMENT} AS replacement
      FROM ${FINDABLE} AS shown WHERE id = ?`,
+    ),
   );
-  const description = client
-    .prepare<[string, string], string>(
-      `SELECT description FROM ${FINDABLE} WHERE group_name = ? AND kind_folded = ?`,
-    )
-    .pluck();
+  const description = prepared(() =>
+    client
+      .prepare<[string, string], string>(
+        `SELECT description FROM ${FINDABLE} WHERE group_name = ? AND kind_folded = ?`,
+      )
+      .pluck(),
+  );
   const originsOf = upstreamEntryRows(connection);
 
   /** First pages without a query: many clients start there, and they count all functions. Valid for one state. */

@@ -1,6 +1,7 @@
 import { editDistance } from '@krmhub/schema/suggest';
 import { queryWords, textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import type { TextHits } from './hits.js';
 
 /** Limits of the work for one search. */
@@ -29,8 +30,10 @@ export function spelling(
   { client }: Pick<Connection, 'client'>,
   findText: (text: NonNullable<ReturnType<typeof textQuery>>, weighed: boolean) => TextHits,
 ): (text: string) => string | undefined {
-  const words = client.prepare<[from: string, to: string], Word>(
-    `SELECT term, doc FROM function_text_words WHERE term >= ? AND term < ? LIMIT ${SPELLING_LIMITS.maxCompared}`,
+  const words = prepared(() =>
+    client.prepare<[from: string, to: string], Word>(
+      `SELECT term, doc FROM function_text_words WHERE term >= ? AND term < ? LIMIT ${SPELLING_LIMITS.maxCompared}`,
+    ),
   );
   const isKnown = (word: string): boolean => {
     const query = textQuery(word);

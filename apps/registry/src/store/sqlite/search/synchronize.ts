@@ -13,6 +13,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { IS_UPSTREAM } from '../snapshots/served-entries.js';
 import { upstreamRows } from './upstream-rows.js';
 
@@ -33,7 +34,9 @@ const CHANGED = `SELECT DISTINCT group_name AS "group", kind FROM catalog_functi
   WHERE catalog = :catalog AND from_serial > :searched AND from_serial <= :newest`;
 
 function markSearched({ client }: Connection): (catalog: string, serial: number) => void {
-  const mark = client.prepare<[number, string]>('UPDATE catalog SET searched_serial = ? WHERE name = ?');
+  const mark = prepared(() =>
+    client.prepare<[number, string]>('UPDATE catalog SET searched_serial = ? WHERE name = ?'),
+  );
   return (catalog, serial) => void mark.run(serial, catalog);
 }
 
@@ -45,17 +48,21 @@ export function searchNotifier(connection: Connection): (snapshot: SnapshotRecor
   const { client } = connection;
   const { refresh } = upstreamRows(connection);
   const mark = markSearched(connection);
-  const searchedOf = client
-    .prepare<[string], number>('SELECT searched_serial FROM catalog WHERE name = ?')
-    .pluck();
-  const changed = client.prepare<Behind, FunctionName>(`${CHANGED} LIMIT ${MAX_WITH_COMMIT + 1}`);
-  const concerned = client
-    .prepare<{ catalog: string; serial: number }, 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM upstream_function) OR EXISTS (
+  const searchedOf = prepared(() =>
+    client.prepare<[string], number>('SELECT searched_serial FROM catalog WHERE name = ?').pluck(),
+  );
+  const changed = prepared(() =>
+    client.prepare<Behind, FunctionName>(`${CHANGED} LIMIT ${MAX_WITH_COMMIT + 1}`),
+  );
+  const concerned = prepared(() =>
+    client
+      .prepare<{ catalog: string; serial: number }, 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM upstream_function) OR EXISTS (
          SELECT 1 FROM catalog_function AS place
          WHERE catalog = :catalog AND from_serial = :serial AND ${IS_UPSTREAM})`,
-    )
-    .pluck();
+      )
+      .pluck(),
+  );
 
   return ({ catalog, serial }) => {
     // Earlier snapshots must be synchronized first.
@@ -71,12 +78,14 @@ export function synchronizeSearch(connection: Connection): SearchStore['synchron
   const { client, read, write } = connection;
   const { refresh } = upstreamRows(connection);
   const mark = markSearched(connection);
-  const behind = client.prepare<[], Behind>(
-    `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
+  const behind = prepared(() =>
+    client.prepare<[], Behind>(
+      `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
        (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog)
      WHERE searched < newest ORDER BY catalog`,
+    ),
   );
-  const changed = client.prepare<Behind, FunctionName>(CHANGED);
+  const changed = prepared(() => client.prepare<Behind, FunctionName>(CHANGED));
 
   return async (signal) => {
     for (const one of await read(() => behind.all())) {

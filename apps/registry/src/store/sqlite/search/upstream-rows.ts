@@ -1,6 +1,7 @@
 import { upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { displayedEntry } from '../snapshots/served-entries.js';
 import { searchRowRemover, searchRowWriter } from './rows.js';
 
@@ -28,30 +29,40 @@ export function upstreamRows(connection: Connection): UpstreamRows {
   const shown = displayedEntry(connection);
   const writeText = searchRowWriter(connection);
   const removeText = searchRowRemover(connection);
-  const rowOf = client.prepare<[string, string], UpstreamRow>(
-    'SELECT id, kind, entry FROM upstream_function WHERE group_name = ? AND kind_folded = ?',
+  const rowOf = prepared(() =>
+    client.prepare<[string, string], UpstreamRow>(
+      'SELECT id, kind, entry FROM upstream_function WHERE group_name = ? AND kind_folded = ?',
+    ),
   );
-  const isOurs = client.prepare<[string, string]>(
-    'SELECT 1 FROM function WHERE group_name = ? AND kind_folded = ?',
+  const isOurs = prepared(() =>
+    client.prepare<[string, string]>('SELECT 1 FROM function WHERE group_name = ? AND kind_folded = ?'),
   );
-  const entryJson = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
-  const remove = client.prepare<[number]>('DELETE FROM upstream_function WHERE id = ?');
-  const put = client.prepare(
-    `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, description, publisher,
+  const entryJson = prepared(() =>
+    client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck(),
+  );
+  const remove = prepared(() => client.prepare<[number]>('DELETE FROM upstream_function WHERE id = ?'));
+  const put = prepared(() =>
+    client.prepare(
+      `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, description, publisher,
        versions, tags, runtimes, licenses, network, storage, pinned, images, entry)
      VALUES (:id, :group, :kind, :kindFolded, :description, :publisher,
        :versions, :tags, :runtimes, :licenses, :network, :storage, :pinned, :images, :entry)`,
+    ),
   );
-  const lastId = client
-    .prepare<[], number>(
-      `SELECT max(coalesce((SELECT max(id) FROM function), 0), coalesce((SELECT max(id) FROM upstream_function), 0))`,
-    )
-    .pluck();
+  const lastId = prepared(() =>
+    client
+      .prepare<[], number>(
+        `SELECT max(coalesce((SELECT max(id) FROM function), 0), coalesce((SELECT max(id) FROM upstream_function), 0))`,
+      )
+      .pluck(),
+  );
   const newId = () => lastId.get()! + 1;
-  const addChange = client.prepare<[string, string]>(
-    'INSERT INTO upstream_change (group_name, kind) VALUES (?, ?)',
+  const addChange = prepared(() =>
+    client.prepare<[string, string]>('INSERT INTO upstream_change (group_name, kind) VALUES (?, ?)'),
   );
-  const deleteChanges = client.prepare<[number | bigint]>('DELETE FROM upstream_change WHERE sequence <= ?');
+  const deleteChanges = prepared(() =>
+    client.prepare<[number | bigint]>('DELETE FROM upstream_change WHERE sequence <= ?'),
+  );
   const recordChange = (group: string, kind: string): void => {
     const { lastInsertRowid } = addChange.run(group, kind);
     deleteChanges.run(Number(lastInsertRowid) - MAX_REMEMBERED_CHANGES);

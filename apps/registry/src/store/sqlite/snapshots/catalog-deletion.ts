@@ -7,6 +7,7 @@ import {
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
+import { prepared } from '../prepared.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
 
@@ -26,17 +27,21 @@ export function catalogDeletions(connection: Connection): CatalogDeletions {
   const { db, read, write } = connection;
   const appendEvent = eventAppender(connection);
   const columns = { name: catalogs.name, deleted: catalogs.deleted };
-  const all = db
-    .select(columns)
-    .from(catalogs)
-    .where(isNotNull(catalogs.deleted))
-    .orderBy(asc(catalogs.name))
-    .prepare();
-  const one = db
-    .select(columns)
-    .from(catalogs)
-    .where(and(eq(catalogs.name, sql.placeholder('name')), isNotNull(catalogs.deleted)))
-    .prepare();
+  const all = prepared(() =>
+    db
+      .select(columns)
+      .from(catalogs)
+      .where(isNotNull(catalogs.deleted))
+      .orderBy(asc(catalogs.name))
+      .prepare(),
+  );
+  const one = prepared(() =>
+    db
+      .select(columns)
+      .from(catalogs)
+      .where(and(eq(catalogs.name, sql.placeholder('name')), isNotNull(catalogs.deleted)))
+      .prepare(),
+  );
   /** Invalidates builds that were planned before, and has search read all its functions again. */
   const changed = { searchedSerial: 0, throughEvent: 0 };
   return {

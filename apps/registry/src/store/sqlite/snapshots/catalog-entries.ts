@@ -9,6 +9,7 @@ import {
 import type { FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { type EntryRow, toEntryRow } from './entry-row.js';
 
 /** Index entries that are scanned before other work runs: about 2 ms. */
@@ -36,19 +37,20 @@ export function catalogEntryRows(
   connection: Connection,
 ): Pick<RegistryStore, 'entryPage' | 'countEntries' | 'changedEntries'> {
   const { client, read } = connection;
-  const rowAt = client.prepare<FunctionName & { catalog: string; serial: number }, EntryRow>(
-    `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
+  const rowAt = prepared(() =>
+    client.prepare<FunctionName & { catalog: string; serial: number }, EntryRow>(
+      `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
      WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial <= :serial
        AND (to_serial IS NULL OR to_serial > :serial)
      ORDER BY from_serial DESC LIMIT 1`,
+    ),
   );
   // The index is ordered by serial, so only the changed rows are read.
-  const changedNames = client.prepare<
-    { catalog: string; from: number; to: number; limit: number },
-    FunctionName
-  >(
-    `SELECT group_name AS "group", kind FROM catalog_function INDEXED BY catalog_function_serial
+  const changedNames = prepared(() =>
+    client.prepare<{ catalog: string; from: number; to: number; limit: number }, FunctionName>(
+      `SELECT group_name AS "group", kind FROM catalog_function INDEXED BY catalog_function_serial
      WHERE catalog = :catalog AND from_serial > :from AND from_serial <= :to LIMIT :limit`,
+    ),
   );
   const steps = {
     held: steppers('held'),
@@ -65,24 +67,27 @@ export function catalogEntryRows(
     const source = of === 'held' ? SOURCE : `''`;
     return {
       /** Last name of a scan; undefined if fewer index entries are left. */
-      end: client.prepare<Step, FunctionName>(
-        `SELECT group_name AS "group", kind ${index}
+      end: prepared(() =>
+        client.prepare<Step, FunctionName>(
+          `SELECT group_name AS "group", kind ${index}
          ORDER BY group_name, kind LIMIT 1 OFFSET ${SCANNED_AT_ONCE - 1}`,
+        ),
       ),
-      names: client.prepare<
-        Range & { text: string | null; source: string | null; limit: number },
-        FunctionName
-      >(
-        `SELECT group_name AS "group", kind ${inRange}
+      names: prepared(() =>
+        client.prepare<Range & { text: string | null; source: string | null; limit: number }, FunctionName>(
+          `SELECT group_name AS "group", kind ${inRange}
            AND (:text IS NULL OR instr(lower(group_name || '/' || kind), :text) > 0)
            AND (:source IS NULL OR ${source} = :source)
          ORDER BY group_name, kind LIMIT :limit`,
+        ),
       ),
-      counts: client.prepare<Range, { source: string | null; count: number }>(
-        // Grouped by the expression itself, SQLite would read every row, although the index contains it.
-        `SELECT source, count(*) AS count FROM (
+      counts: prepared(() =>
+        client.prepare<Range, { source: string | null; count: number }>(
+          // Grouped by the expression itself, SQLite would read every row, although the index contains it.
+          `SELECT source, count(*) AS count FROM (
            SELECT ${source} AS source ${inRange} ORDER BY group_name, kind LIMIT -1)
          GROUP BY source`,
+        ),
       ),
     };
   }

@@ -4,6 +4,7 @@ import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 import { applyRecipe } from './apply-recipe.js';
@@ -50,91 +51,110 @@ const name = sql.placeholder('name');
 
 export function catalogRows(connection: Connection): CatalogRows {
   const { client, db, read, write } = connection;
-  const all = db
-    .select()
-    .from(catalogs)
-    .where(isNull(catalogs.deleted))
-    .orderBy(asc(catalogs.name))
-    .prepare();
-  const one = db
-    .select()
-    .from(catalogs)
-    .where(and(eq(catalogs.name, name), isNull(catalogs.deleted)))
-    .prepare();
-  const newestSnapshots = db
-    .select()
-    .from(snapshots)
-    .where(eq(snapshots.catalog, name))
-    .orderBy(desc(snapshots.serial))
-    .limit(sql.placeholder('limit'))
-    .prepare();
-  const bySerial = db
-    .select()
-    .from(snapshots)
-    .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial'))))
-    .prepare();
-  // A catalog can return to earlier bytes: the newest snapshot that is not withdrawn is used.
-  const byDigest = db
-    .select()
-    .from(snapshots)
-    .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
-    .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
-    .limit(1)
-    .prepare();
-  const latestRows = client.prepare<[string], EntryRow>(
-    `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
-     WHERE catalog = ? AND to_serial IS NULL ORDER BY group_name, kind`,
+  const all = prepared(() =>
+    db.select().from(catalogs).where(isNull(catalogs.deleted)).orderBy(asc(catalogs.name)).prepare(),
   );
-  const latestRow = db
-    .select()
-    .from(catalogFunctions)
-    .where(
-      and(
-        eq(catalogFunctions.catalog, name),
-        eq(catalogFunctions.group, sql.placeholder('group')),
-        eq(catalogFunctions.kind, sql.placeholder('kind')),
-        isNull(catalogFunctions.toSerial),
-      ),
-    )
-    .prepare();
-  const rowsAt = db
-    .select()
-    .from(catalogFunctions)
-    .where(
-      and(
-        eq(catalogFunctions.catalog, name),
-        lte(catalogFunctions.fromSerial, sql.placeholder('serial')),
-        or(isNull(catalogFunctions.toSerial), gt(catalogFunctions.toSerial, sql.placeholder('serial'))),
-      ),
-    )
-    .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
-    .prepare();
-  const containing = client
-    .prepare<[string, string], string>(
-      `SELECT catalog FROM catalog_function AS place
+  const one = prepared(() =>
+    db
+      .select()
+      .from(catalogs)
+      .where(and(eq(catalogs.name, name), isNull(catalogs.deleted)))
+      .prepare(),
+  );
+  const newestSnapshots = prepared(() =>
+    db
+      .select()
+      .from(snapshots)
+      .where(eq(snapshots.catalog, name))
+      .orderBy(desc(snapshots.serial))
+      .limit(sql.placeholder('limit'))
+      .prepare(),
+  );
+  const bySerial = prepared(() =>
+    db
+      .select()
+      .from(snapshots)
+      .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial'))))
+      .prepare(),
+  );
+  // A catalog can return to earlier bytes: the newest snapshot that is not withdrawn is used.
+  const byDigest = prepared(() =>
+    db
+      .select()
+      .from(snapshots)
+      .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
+      .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
+      .limit(1)
+      .prepare(),
+  );
+  const latestRows = prepared(() =>
+    client.prepare<[string], EntryRow>(
+      `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
+     WHERE catalog = ? AND to_serial IS NULL ORDER BY group_name, kind`,
+    ),
+  );
+  const latestRow = prepared(() =>
+    db
+      .select()
+      .from(catalogFunctions)
+      .where(
+        and(
+          eq(catalogFunctions.catalog, name),
+          eq(catalogFunctions.group, sql.placeholder('group')),
+          eq(catalogFunctions.kind, sql.placeholder('kind')),
+          isNull(catalogFunctions.toSerial),
+        ),
+      )
+      .prepare(),
+  );
+  const rowsAt = prepared(() =>
+    db
+      .select()
+      .from(catalogFunctions)
+      .where(
+        and(
+          eq(catalogFunctions.catalog, name),
+          lte(catalogFunctions.fromSerial, sql.placeholder('serial')),
+          or(isNull(catalogFunctions.toSerial), gt(catalogFunctions.toSerial, sql.placeholder('serial'))),
+        ),
+      )
+      .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
+      .prepare(),
+  );
+  const containing = prepared(() =>
+    client
+      .prepare<[string, string], string>(
+        `SELECT catalog FROM catalog_function AS place
        WHERE group_name = ? AND lower(kind) = lower(?) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
        ORDER BY catalog`,
-    )
-    .pluck();
-  const entry = db
-    .select()
-    .from(entries)
-    .where(eq(entries.digest, sql.placeholder('digest')))
-    .prepare();
+      )
+      .pluck(),
+  );
+  const entry = prepared(() =>
+    db
+      .select()
+      .from(entries)
+      .where(eq(entries.digest, sql.placeholder('digest')))
+      .prepare(),
+  );
 
-  const newestEntry = client.prepare<[string, string, string], RenderedEntry>(
-    `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
+  const newestEntry = prepared(() =>
+    client.prepare<[string, string, string], RenderedEntry>(
+      `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
      JOIN entry ON entry.digest = place.entry
      WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
+    ),
   );
 
   /** Iterates over the rows with an entry, `size` at a time, with these columns of a table of entries. */
   const entryPages = <Held extends FunctionName>(columns: string, table: string, size: number) => {
-    const entriesAfter = client.prepare<{ wanted: string; group: string; kind: string }, Held>(
-      `SELECT place.group_name AS "group", place.kind, ${columns}
+    const entriesAfter = prepared(() =>
+      client.prepare<{ wanted: string; group: string; kind: string }, Held>(
+        `SELECT place.group_name AS "group", place.kind, ${columns}
        FROM catalog_function AS place JOIN ${table} ON entry.digest = place.entry
        WHERE place.catalog = :wanted AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
        ORDER BY place.group_name, place.kind LIMIT ${size}`,
+      ),
     );
     return async function* (wanted: string): AsyncIterable<Held> {
       let after = { group: '', kind: '' };
@@ -159,8 +179,10 @@ export function catalogRows(connection: Connection): CatalogRows {
     'entry INDEXED BY entry_sizes',
     SIZES_PAGE,
   );
-  const addEntry = client.prepare<[string, string, string]>(
-    'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
+  const addEntry = prepared(() =>
+    client.prepare<[string, string, string]>(
+      'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
+    ),
   );
 
   const record = ({

@@ -5,6 +5,7 @@ import type { RegistryStore } from '../../registry-store.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
+import { prepared } from '../prepared.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
 import { searchNotifier } from '../search/synchronize.js';
 import { signatureWriter } from './signatures.js';
@@ -16,15 +17,17 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
   const artifacts = artifactWriter(connection);
   const signatures = signatureWriter(connection);
   const notifySearch = searchNotifier(connection);
-  const addEntry = db
-    .insert(entries)
-    .values({
-      digest: sql.placeholder('digest'),
-      yaml: sql.placeholder('yaml'),
-      json: sql.placeholder('json'),
-    })
-    .onConflictDoNothing()
-    .prepare();
+  const addEntry = prepared(() =>
+    db
+      .insert(entries)
+      .values({
+        digest: sql.placeholder('digest'),
+        yaml: sql.placeholder('yaml'),
+        json: sql.placeholder('json'),
+      })
+      .onConflictDoNothing()
+      .prepare(),
+  );
 
   return (build, artifact, signature) =>
     write(() => {
@@ -96,22 +99,24 @@ export function entryRowWriter({ client, db }: Connection) {
     eq(catalogFunctions.kind, kind),
     isNull(catalogFunctions.toSerial),
   );
-  const open = db
-    .select({ fromSerial: catalogFunctions.fromSerial })
-    .from(catalogFunctions)
-    .where(isOpen)
-    .prepare();
-  const close = db
-    .update(catalogFunctions)
-    .set({ toSerial: sql`${sql.placeholder('next')}` })
-    .where(isOpen)
-    .prepare();
+  const open = prepared(() =>
+    db.select({ fromSerial: catalogFunctions.fromSerial }).from(catalogFunctions).where(isOpen).prepare(),
+  );
+  const close = prepared(() =>
+    db
+      .update(catalogFunctions)
+      .set({ toSerial: sql`${sql.placeholder('next')}` })
+      .where(isOpen)
+      .prepare(),
+  );
   // Replaces a row that already waits for the next snapshot.
-  const forget = db.delete(catalogFunctions).where(isOpen).prepare();
+  const forget = prepared(() => db.delete(catalogFunctions).where(isOpen).prepare());
   // Prepared once: a build may change every row while other writes wait.
-  const add = client.prepare<Record<string, string | number | null>>(
-    `INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
+  const add = prepared(() =>
+    client.prepare<Record<string, string | number | null>>(
+      `INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
      VALUES (:catalog, :group, :kind, :fromSerial, :entry, :selection)`,
+    ),
   );
 
   return (catalog: string, next: number, { group, kind, entry, ...selection }: CatalogEntryRow): void => {

@@ -2,6 +2,7 @@ import type { Digest } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { RenditionStore } from '../../rendition-store.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { profileRenditions, renditions } from '../schema/schema.js';
 import { PURGED_CATALOGS } from './catalog-deletion.js';
 
@@ -9,61 +10,80 @@ import { PURGED_CATALOGS } from './catalog-deletion.js';
 const HAS_RENDITIONS = `withdrawn IS NULL AND catalog NOT IN (${PURGED_CATALOGS})`;
 
 export function renditionRows({ client, db, read, write }: Connection): RenditionStore {
-  const stored = db
-    .select({ blob: renditions.blob })
-    .from(renditions)
-    .where(
-      and(eq(renditions.digest, sql.placeholder('digest')), eq(renditions.coding, sql.placeholder('coding'))),
-    )
-    .prepare();
-  const profileRow = db
-    .select({
-      revision: profileRenditions.revision,
-      digest: profileRenditions.digest,
-      report: profileRenditions.report,
-    })
-    .from(profileRenditions)
-    .where(
-      and(
-        eq(profileRenditions.snapshot, sql.placeholder('snapshot')),
-        eq(profileRenditions.profile, sql.placeholder('profile')),
-      ),
-    )
-    .prepare();
-  const blobsOf = client.prepare<[string], Digest>('SELECT blob FROM form WHERE digest = ?').pluck();
-  const deleteOne = client.prepare<[string]>('DELETE FROM form WHERE digest = ?');
+  const stored = prepared(() =>
+    db
+      .select({ blob: renditions.blob })
+      .from(renditions)
+      .where(
+        and(
+          eq(renditions.digest, sql.placeholder('digest')),
+          eq(renditions.coding, sql.placeholder('coding')),
+        ),
+      )
+      .prepare(),
+  );
+  const profileRow = prepared(() =>
+    db
+      .select({
+        revision: profileRenditions.revision,
+        digest: profileRenditions.digest,
+        report: profileRenditions.report,
+      })
+      .from(profileRenditions)
+      .where(
+        and(
+          eq(profileRenditions.snapshot, sql.placeholder('snapshot')),
+          eq(profileRenditions.profile, sql.placeholder('profile')),
+        ),
+      )
+      .prepare(),
+  );
+  const blobsOf = prepared(() =>
+    client.prepare<[string], Digest>('SELECT blob FROM form WHERE digest = ?').pluck(),
+  );
+  const deleteOne = prepared(() => client.prepare<[string]>('DELETE FROM form WHERE digest = ?'));
   // A README may have the bytes of a catalog, so a blob of a release is never deleted here.
-  const isNamed = client
-    .prepare<{ blob: string }, 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM form WHERE blob = :blob)
+  const isNamed = prepared(() =>
+    client
+      .prepare<{ blob: string }, 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM form WHERE blob = :blob)
         OR EXISTS (SELECT 1 FROM release WHERE digest = :blob)
         OR EXISTS (SELECT 1 FROM release WHERE readme = :blob)`,
-    )
-    .pluck();
-  const deleteWithdrawnProfiles = client.prepare(
-    `DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE ${HAS_RENDITIONS})`,
+      )
+      .pluck(),
   );
-  const deleteWithdrawn = client.prepare(
-    `DELETE FROM form WHERE digest NOT IN (
+  const deleteWithdrawnProfiles = prepared(() =>
+    client.prepare(
+      `DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE ${HAS_RENDITIONS})`,
+    ),
+  );
+  const deleteWithdrawn = prepared(() =>
+    client.prepare(
+      `DELETE FROM form WHERE digest NOT IN (
        SELECT form_digest.value FROM snapshot, json_each(snapshot.digests) AS form_digest WHERE ${HAS_RENDITIONS}
        UNION ALL SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
+    ),
   );
-  const deleteProfiles = client.prepare<[string], { digest: Digest; report: Digest }>(
-    'DELETE FROM profile_form WHERE snapshot = ? RETURNING digest, report',
+  const deleteProfiles = prepared(() =>
+    client.prepare<[string], { digest: Digest; report: Digest }>(
+      'DELETE FROM profile_form WHERE snapshot = ? RETURNING digest, report',
+    ),
   );
   // Profiles and renditions of a catalog without functions can have the same bytes.
-  const isRendition = client
-    .prepare<{ digest: string }, 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM profile_form WHERE digest = :digest OR report = :digest)
+  const isRendition = prepared(() =>
+    client
+      .prepare<{ digest: string }, 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM profile_form WHERE digest = :digest OR report = :digest)
         OR EXISTS (SELECT 1 FROM snapshot, json_each(snapshot.digests) AS one WHERE one.value = :digest)`,
-    )
-    .pluck();
+      )
+      .pluck(),
+  );
   const deleteAll = (digests: readonly Digest[]): Digest[] => {
     const blobs = new Set(digests.flatMap((digest) => blobsOf.all(digest)));
     for (const digest of digests) deleteOne.run(digest);
     return [...blobs].filter((blob) => isNamed.get({ blob }) === 0);
   };
-  const allBlobs = client.prepare<[], Digest>('SELECT DISTINCT blob FROM form').pluck();
+  const allBlobs = prepared(() => client.prepare<[], Digest>('SELECT DISTINCT blob FROM form').pluck());
   const deleteUnused = (digests: readonly Digest[]): Digest[] =>
     deleteAll([...new Set(digests)].filter((digest) => isRendition.get({ digest }) === 0));
   return {

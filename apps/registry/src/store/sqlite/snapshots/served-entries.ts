@@ -1,6 +1,7 @@
 import type { ServedEntry, SnapshotStore, UpstreamOrigin } from '@krmhub/catalog';
 import type { Digest, EntryVersion } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 
 /** SQL condition: the row `place` has an entry that comes, at least in part, from an upstream catalog. */
@@ -17,7 +18,9 @@ const OF_FUNCTION = `FROM catalog_function AS place
 export function displayedEntry({
   client,
 }: Pick<Connection, 'client'>): (group: string, kindFolded: string) => Digest | undefined {
-  const first = client.prepare<[string, string], Digest>(`SELECT entry ${OF_FUNCTION} LIMIT 1`).pluck();
+  const first = prepared(() =>
+    client.prepare<[string, string], Digest>(`SELECT entry ${OF_FUNCTION} LIMIT 1`).pluck(),
+  );
   return (group, kindFolded) => first.get(group, kindFolded);
 }
 
@@ -25,8 +28,10 @@ export function displayedEntry({
 export function upstreamEntryRows({
   client,
 }: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamOrigin[] {
-  const all = client.prepare<[string, string], { catalog: string; versions: string }>(
-    `SELECT catalog, selection ->> '$.versions' AS versions ${OF_FUNCTION}`,
+  const all = prepared(() =>
+    client.prepare<[string, string], { catalog: string; versions: string }>(
+      `SELECT catalog, selection ->> '$.versions' AS versions ${OF_FUNCTION}`,
+    ),
   );
   return (group, kind) =>
     all.all(group, kind.toLowerCase()).flatMap(({ catalog, versions }) => {
@@ -47,9 +52,11 @@ export function servedEntries({
     versions: string;
     entry: Digest;
   }
-  const all = client.prepare<[string, string], Row>(
-    `SELECT catalog, group_name AS "group", kind, selection ->> '$.versions' AS versions, entry,
+  const all = prepared(() =>
+    client.prepare<[string, string], Row>(
+      `SELECT catalog, group_name AS "group", kind, selection ->> '$.versions' AS versions, entry,
        (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial ${OF_FUNCTION}`,
+    ),
   );
   return (wantedGroup, wantedKind) =>
     read(() =>

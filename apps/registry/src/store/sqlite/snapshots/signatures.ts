@@ -6,6 +6,7 @@ import { catalogRepository } from '../../../artifacts/repositories.js';
 import type { RegistryStore } from '../../registry-store.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { snapshotSignatures, snapshots } from '../schema/schema.js';
 
 export interface SignatureWriter {
@@ -23,22 +24,28 @@ const ofSnapshot = and(
 export function signatureWriter(connection: Connection): SignatureWriter {
   const { client, db } = connection;
   const artifacts = artifactWriter(connection);
-  const known = db
-    .select({ digest: snapshotSignatures.digest, manifest: snapshotSignatures.manifest })
-    .from(snapshotSignatures)
-    .where(ofSnapshot)
-    .prepare();
-  const forget = db.delete(snapshotSignatures).where(ofSnapshot).prepare();
-  const isBundle = client
-    .prepare<[string, string], 1>(
-      `SELECT 1 FROM oci_blob WHERE repository = ? AND digest = ? AND place = 'signatures'`,
-    )
-    .pluck();
-  const naming = client
-    .prepare<[string, string], number>(
-      'SELECT manifest FROM oci_reference WHERE repository = ? AND digest = ?',
-    )
-    .pluck();
+  const known = prepared(() =>
+    db
+      .select({ digest: snapshotSignatures.digest, manifest: snapshotSignatures.manifest })
+      .from(snapshotSignatures)
+      .where(ofSnapshot)
+      .prepare(),
+  );
+  const forget = prepared(() => db.delete(snapshotSignatures).where(ofSnapshot).prepare());
+  const isBundle = prepared(() =>
+    client
+      .prepare<[string, string], 1>(
+        `SELECT 1 FROM oci_blob WHERE repository = ? AND digest = ? AND place = 'signatures'`,
+      )
+      .pluck(),
+  );
+  const naming = prepared(() =>
+    client
+      .prepare<[string, string], number>(
+        'SELECT manifest FROM oci_reference WHERE repository = ? AND digest = ?',
+      )
+      .pluck(),
+  );
 
   const remove = (catalog: string, serial: number): void => {
     const before = known.get({ catalog, serial });
@@ -71,24 +78,30 @@ export function signatureRows(
 ): Pick<RegistryStore, 'snapshotSignature' | 'renewSignature' | 'hasSignatures' | 'signatureBundle'> {
   const { db, client, read, write } = connection;
   const writer = signatureWriter(connection);
-  const one = db.select().from(snapshotSignatures).where(ofSnapshot).prepare();
-  const standing = db
-    .select({ serial: snapshots.serial })
-    .from(snapshots)
-    .where(
-      and(
-        eq(snapshots.catalog, sql.placeholder('catalog')),
-        eq(snapshots.serial, sql.placeholder('serial')),
-        isNull(snapshots.withdrawn),
-      ),
-    )
-    .prepare();
-  const any = client.prepare<[], 0 | 1>('SELECT EXISTS (SELECT 1 FROM snapshot_signature)').pluck();
-  const bundleOf = client
-    .prepare<[string, Digest], string>(
-      'SELECT bundle FROM snapshot_signature WHERE catalog = ? AND digest = ? LIMIT 1',
-    )
-    .pluck();
+  const one = prepared(() => db.select().from(snapshotSignatures).where(ofSnapshot).prepare());
+  const standing = prepared(() =>
+    db
+      .select({ serial: snapshots.serial })
+      .from(snapshots)
+      .where(
+        and(
+          eq(snapshots.catalog, sql.placeholder('catalog')),
+          eq(snapshots.serial, sql.placeholder('serial')),
+          isNull(snapshots.withdrawn),
+        ),
+      )
+      .prepare(),
+  );
+  const any = prepared(() =>
+    client.prepare<[], 0 | 1>('SELECT EXISTS (SELECT 1 FROM snapshot_signature)').pluck(),
+  );
+  const bundleOf = prepared(() =>
+    client
+      .prepare<[string, Digest], string>(
+        'SELECT bundle FROM snapshot_signature WHERE catalog = ? AND digest = ? LIMIT 1',
+      )
+      .pluck(),
+  );
 
   return {
     snapshotSignature: (catalog, serial) =>

@@ -3,6 +3,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { and, eq } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
+import { prepared } from '../prepared.js';
 import { catalogSources, type EntryFacts } from '../schema/sources.js';
 import { entryRemover, sourceRecord } from './source-rows.js';
 
@@ -11,13 +12,17 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
   const appendEvent = eventAppender(connection);
   const forget = entryRemover(connection);
   const putEntry = entryWriter(connection);
-  const removeEntry = client.prepare<Record<string, string | number>>(
-    `UPDATE upstream_entry SET gone_at = :at, changed_event = :event
+  const removeEntry = prepared(() =>
+    client.prepare<Record<string, string | number>>(
+      `UPDATE upstream_entry SET gone_at = :at, changed_event = :event
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
        AND definition = :definition AND gone_at IS NULL`,
+    ),
   );
-  const reevaluate = client.prepare<[number, string, string]>(
-    `UPDATE upstream_entry SET changed_event = ? WHERE catalog = ? AND source = ? AND gone_at IS NULL`,
+  const reevaluate = prepared(() =>
+    client.prepare<[number, string, string]>(
+      `UPDATE upstream_entry SET changed_event = ? WHERE catalog = ? AND source = ? AND gone_at IS NULL`,
+    ),
   );
 
   const commit = (refresh: SourceRefresh) =>
@@ -89,20 +94,24 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
 }
 
 function entryWriter({ client }: Connection) {
-  const previousEntry = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
-    `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
+  const previousEntry = prepared(() =>
+    client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
+      `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
        AND definition = :definition`,
+    ),
   );
-  const isStored = client.prepare<[string]>('SELECT 1 FROM entry WHERE digest = ?');
+  const isStored = prepared(() => client.prepare<[string]>('SELECT 1 FROM entry WHERE digest = ?'));
   // Prepared once: there are thousands of entries, and other writes wait.
-  const put = client.prepare<Record<string, string | number>>(
-    `INSERT INTO upstream_entry (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at,
+  const put = prepared(() =>
+    client.prepare<Record<string, string | number>>(
+      `INSERT INTO upstream_entry (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at,
        changed_event)
      VALUES (:catalog, :source, :group, :kindFolded, :definition, :kind, :facts, :firstSeen, NULL, :event)
      ON CONFLICT (catalog, source, group_name, kind_folded, definition) DO UPDATE SET
        kind = excluded.kind, facts = excluded.facts, first_seen = excluded.first_seen, gone_at = NULL,
        changed_event = excluded.changed_event`,
+    ),
   );
   return (
     { catalog, source }: SourceRecord,

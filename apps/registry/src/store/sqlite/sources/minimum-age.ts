@@ -2,6 +2,7 @@ import type { SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
+import { prepared } from '../prepared.js';
 
 /**
  * Moves the clock of a catalog. An entry reached the minimum age once the clock is that long after its first-seen
@@ -11,16 +12,22 @@ export function applyMinimumAge(connection: Connection): SourceStore['advanceCat
   const { client, write } = connection;
   const appendEvent = eventAppender(connection);
   const clockOf = clockFinder(connection);
-  const advance = client.prepare<[string, string]>('UPDATE catalog SET clock = ? WHERE name = ?');
-  const hasReached = client
-    .prepare<{ catalog: string; source: string; from: string; to: string }, 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM upstream_entry WHERE catalog = :catalog AND source = :source
+  const advance = prepared(() =>
+    client.prepare<[string, string]>('UPDATE catalog SET clock = ? WHERE name = ?'),
+  );
+  const hasReached = prepared(() =>
+    client
+      .prepare<{ catalog: string; source: string; from: string; to: string }, 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM upstream_entry WHERE catalog = :catalog AND source = :source
          AND first_seen > :from AND first_seen <= :to AND gone_at IS NULL)`,
-    )
-    .pluck();
-  const mark = client.prepare<{ catalog: string; source: string; from: string; to: string; event: number }>(
-    `UPDATE upstream_entry SET changed_event = :event WHERE catalog = :catalog AND source = :source
+      )
+      .pluck(),
+  );
+  const mark = prepared(() =>
+    client.prepare<{ catalog: string; source: string; from: string; to: string; event: number }>(
+      `UPDATE upstream_entry SET changed_event = :event WHERE catalog = :catalog AND source = :source
        AND first_seen > :from AND first_seen <= :to AND gone_at IS NULL`,
+    ),
   );
 
   return ({ catalog, minimumAges, now, event }) =>
@@ -41,12 +48,14 @@ export function applyMinimumAge(connection: Connection): SourceStore['advanceCat
 export function nextMinimumAge(connection: Connection): SourceStore['nextMinimumAgeAt'] {
   const { client, read } = connection;
   const clockOf = clockFinder(connection);
-  const oldestAfter = client
-    .prepare<[string, string, string], string | null>(
-      `SELECT min(first_seen) FROM upstream_entry
+  const oldestAfter = prepared(() =>
+    client
+      .prepare<[string, string, string], string | null>(
+        `SELECT min(first_seen) FROM upstream_entry
        WHERE catalog = ? AND source = ? AND first_seen > ? AND gone_at IS NULL`,
-    )
-    .pluck();
+      )
+      .pluck(),
+  );
   return (catalog, minimumAges) =>
     read(() => {
       const clock = clockOf(catalog);
@@ -59,7 +68,9 @@ export function nextMinimumAge(connection: Connection): SourceStore['nextMinimum
 }
 
 function clockFinder({ client }: Connection): (catalog: string) => string {
-  const find = client.prepare<[string], string>('SELECT clock FROM catalog WHERE name = ?').pluck();
+  const find = prepared(() =>
+    client.prepare<[string], string>('SELECT clock FROM catalog WHERE name = ?').pluck(),
+  );
   return (catalog) => {
     const clock = find.get(catalog);
     if (clock === undefined) throw new KrmhubError('not-found', `catalog ${catalog} not found`);

@@ -1,6 +1,7 @@
 import type { SourceRecord, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import type { catalogSources, EntryFacts } from '../schema/sources.js';
 
 /** Returns the row without its empty columns. */
@@ -68,24 +69,30 @@ export function entryRemover({ client }: Connection) {
       WHERE one.catalog = :catalog AND one.source = :source AND one.gone_at IS NOT NULL)
     WHERE old OR nth > ${MAX_FORMER_ENTRIES} OR place > ${MAX_REMOVED_ENTRIES})`;
   type Source = { catalog: string; source: string };
-  const loosenAll = client.prepare<Source & { at: string }>(loosen(''));
-  const forgetAll = client.prepare<Source>(forget(''));
-  const hasGone = client
-    .prepare<Source, 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM upstream_entry
+  const loosenAll = prepared(() => client.prepare<Source & { at: string }>(loosen('')));
+  const forgetAll = prepared(() => client.prepare<Source>(forget('')));
+  const hasGone = prepared(() =>
+    client
+      .prepare<Source, 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM upstream_entry
          WHERE catalog = :catalog AND source = :source AND gone_at IS NOT NULL)`,
-    )
-    .pluck();
-  const loosenGone = client.prepare<Source & { at: string; before: string }>(loosen(gone));
-  const forgetGone = client.prepare<Source & { before: string }>(forget(gone));
-  const looseSince = client
-    .prepare<[string, number], Digest>('SELECT digest FROM loose_entry WHERE since < ? LIMIT ?')
-    .pluck();
-  const tighten = client.prepare<[Digest]>('DELETE FROM loose_entry WHERE digest = ?');
-  const collect = client.prepare<{ digest: Digest }>(
-    `DELETE FROM entry WHERE digest = :digest
+      )
+      .pluck(),
+  );
+  const loosenGone = prepared(() => client.prepare<Source & { at: string; before: string }>(loosen(gone)));
+  const forgetGone = prepared(() => client.prepare<Source & { before: string }>(forget(gone)));
+  const looseSince = prepared(() =>
+    client
+      .prepare<[string, number], Digest>('SELECT digest FROM loose_entry WHERE since < ? LIMIT ?')
+      .pluck(),
+  );
+  const tighten = prepared(() => client.prepare<[Digest]>('DELETE FROM loose_entry WHERE digest = ?'));
+  const collect = prepared(() =>
+    client.prepare<{ digest: Digest }>(
+      `DELETE FROM entry WHERE digest = :digest
        AND NOT EXISTS (SELECT 1 FROM catalog_function WHERE entry = :digest)
        AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE definition = :digest)`,
+    ),
   );
   return {
     all(source: Source, at: string): void {

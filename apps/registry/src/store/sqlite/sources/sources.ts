@@ -3,6 +3,7 @@ import type { SourceStore, UpstreamCandidates, UpstreamEntry, UpstreamEntryName 
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { catalogSources } from '../schema/sources.js';
 import { commitRefresh } from './commit-refresh.js';
 import { applyMinimumAge, nextMinimumAge } from './minimum-age.js';
@@ -22,52 +23,66 @@ export function sourceRows(connection: Connection): SourceStore {
   const { client, db, read } = connection;
   /** Not of a deleted catalog. */
   const isCurrent = sql`${catalogSources.catalog} NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL)`;
-  const all = db
-    .select()
-    .from(catalogSources)
-    .where(isCurrent)
-    .orderBy(asc(catalogSources.catalog), asc(catalogSources.source))
-    .prepare();
-  const ofCatalog = db
-    .select()
-    .from(catalogSources)
-    .where(and(eq(catalogSources.catalog, sql.placeholder('catalog')), isCurrent))
-    .orderBy(asc(catalogSources.source))
-    .prepare();
-  const one = db
-    .select()
-    .from(catalogSources)
-    .where(
-      and(
-        eq(catalogSources.catalog, sql.placeholder('catalog')),
-        eq(catalogSources.source, sql.placeholder('source')),
-        isCurrent,
-      ),
-    )
-    .prepare();
-  const copies = client.prepare<[], Digest>(COPIES).pluck();
-  const entriesOf = client.prepare<[string, string], UpstreamEntryName>(
-    `SELECT group_name AS "group", kind, definition FROM upstream_entry
+  const all = prepared(() =>
+    db
+      .select()
+      .from(catalogSources)
+      .where(isCurrent)
+      .orderBy(asc(catalogSources.catalog), asc(catalogSources.source))
+      .prepare(),
+  );
+  const ofCatalog = prepared(() =>
+    db
+      .select()
+      .from(catalogSources)
+      .where(and(eq(catalogSources.catalog, sql.placeholder('catalog')), isCurrent))
+      .orderBy(asc(catalogSources.source))
+      .prepare(),
+  );
+  const one = prepared(() =>
+    db
+      .select()
+      .from(catalogSources)
+      .where(
+        and(
+          eq(catalogSources.catalog, sql.placeholder('catalog')),
+          eq(catalogSources.source, sql.placeholder('source')),
+          isCurrent,
+        ),
+      )
+      .prepare(),
+  );
+  const copies = prepared(() => client.prepare<[], Digest>(COPIES).pluck());
+  const entriesOf = prepared(() =>
+    client.prepare<[string, string], UpstreamEntryName>(
+      `SELECT group_name AS "group", kind, definition FROM upstream_entry
      WHERE catalog = ? AND source = ? AND gone_at IS NULL ORDER BY group_name, kind`,
+    ),
   );
   const offersOf = offerFinder(connection);
   // Returns only the first of spellings that differ by case.
-  const namesAfter = client.prepare<{ catalog: string; group: string; kind: string }, FunctionName>(
-    `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry AS one
+  const namesAfter = prepared(() =>
+    client.prepare<{ catalog: string; group: string; kind: string }, FunctionName>(
+      `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry AS one
      WHERE catalog = :catalog AND gone_at IS NULL AND (group_name, kind) > (:group, :kind) AND NOT EXISTS (
        SELECT 1 FROM upstream_entry AS other
        WHERE other.catalog = one.catalog AND other.group_name = one.group_name
          AND other.kind_folded = one.kind_folded AND other.gone_at IS NULL AND other.kind < one.kind)
      ORDER BY group_name, kind LIMIT ${PAGE}`,
+    ),
   );
   // A group stays with this registry after a takedown of its releases.
-  const holding = client.prepare<{ group: string }, unknown>(
-    `SELECT 1 WHERE EXISTS (SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = :group)
+  const holding = prepared(() =>
+    client.prepare<{ group: string }, unknown>(
+      `SELECT 1 WHERE EXISTS (SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = :group)
        OR EXISTS (SELECT 1 FROM takedown WHERE group_name = :group)`,
+    ),
   );
-  const namesIn = client.prepare<[string, string], FunctionName>(
-    `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry
+  const namesIn = prepared(() =>
+    client.prepare<[string, string], FunctionName>(
+      `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry
      WHERE catalog = ? AND group_name = ? AND gone_at IS NULL ORDER BY kind`,
+    ),
   );
 
   return {
@@ -104,12 +119,14 @@ export function sourceRows(connection: Connection): SourceStore {
 }
 
 function offerFinder({ client }: Connection): (catalog: string, name: FunctionName) => UpstreamCandidates {
-  const find = client.prepare<{ catalog: string; group: string; folded: string }, EntryRow>(
-    `SELECT ${ENTRY_COLUMNS} FROM upstream_entry AS one
+  const find = prepared(() =>
+    client.prepare<{ catalog: string; group: string; folded: string }, EntryRow>(
+      `SELECT ${ENTRY_COLUMNS} FROM upstream_entry AS one
      WHERE one.catalog = :catalog AND one.group_name = :group AND one.kind_folded = :folded AND one.source IN (
        SELECT source FROM upstream_entry
        WHERE catalog = :catalog AND group_name = :group AND kind_folded = :folded AND gone_at IS NULL)
      ORDER BY one.source, one.gone_at IS NOT NULL, one.gone_at DESC, one.definition`,
+    ),
   );
   return (catalog, { group, kind }) => {
     const offers = new Map<string, UpstreamEntry[]>();

@@ -10,6 +10,7 @@ import { and, eq } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 import { functionFinder, type NameRow } from '../functions/functions.js';
+import { prepared } from '../prepared.js';
 import { catalogs, functions, releases, takedowns } from '../schema/schema.js';
 import { searchRowRemover, searchRowWriter } from '../search/rows.js';
 import { upstreamRows } from '../search/upstream-rows.js';
@@ -156,9 +157,11 @@ function functionRowWriter(connection: Connection) {
 
 /** Finds the releases whose definition or README is a blob. */
 function nameFinder({ client }: Connection) {
-  const find = client.prepare<{ digest: string }, { group: string; kind: string; release: string }>(
-    `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id
+  const find = prepared(() =>
+    client.prepare<{ digest: string }, { group: string; kind: string; release: string }>(
+      `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id
      WHERE digest = :digest OR readme = :digest ORDER BY group_name, kind, release.id`,
+    ),
   );
   return (digest: Digest) => find.all({ digest });
 }

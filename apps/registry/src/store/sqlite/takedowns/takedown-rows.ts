@@ -1,6 +1,7 @@
 import type { Takedown } from '@krmhub/schema';
 import { and, asc, eq, max, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { takedowns } from '../schema/schema.js';
 
 /** Queries on takedowns for other tables, within one transaction. */
@@ -12,17 +13,21 @@ const ofFunction = and(
 
 /** Returns takedowns of a function in their order, ignoring the case of the kind. */
 export function functionTakedowns({ db }: Connection): (group: string, kind: string) => Takedown[] {
-  const statement = db.select().from(takedowns).where(ofFunction).orderBy(asc(takedowns.id)).prepare();
+  const statement = prepared(() =>
+    db.select().from(takedowns).where(ofFunction).orderBy(asc(takedowns.id)).prepare(),
+  );
   return (group, kind) => statement.all({ group, kindFolded: kind.toLowerCase() }).map(takedown);
 }
 
 /** Returns the revision of a function after its last takedown; 0 without one. */
 export function lastRevision({ db }: Connection): (group: string, kind: string) => number {
-  const statement = db
-    .select({ revision: max(takedowns.revision) })
-    .from(takedowns)
-    .where(ofFunction)
-    .prepare();
+  const statement = prepared(() =>
+    db
+      .select({ revision: max(takedowns.revision) })
+      .from(takedowns)
+      .where(ofFunction)
+      .prepare(),
+  );
   return (group, kind) => statement.get({ group, kindFolded: kind.toLowerCase() })?.revision ?? 0;
 }
 

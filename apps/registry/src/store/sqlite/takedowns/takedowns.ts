@@ -2,6 +2,7 @@ import { type FunctionStore, mergeSigners } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { and, asc, eq, lte } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { takedowns } from '../schema/schema.js';
 import { commitTakedown } from './commit-takedown.js';
 import { erase } from './erase.js';
@@ -20,19 +21,18 @@ export type TakedownRows = Pick<
 export function takedownRows(connection: Connection): TakedownRows {
   const { client, db, read, write } = connection;
   const ofFunction = functionTakedowns(connection);
-  const all = db.select().from(takedowns).orderBy(asc(takedowns.id)).prepare();
-  const unfinished = db
-    .select()
-    .from(takedowns)
-    .where(eq(takedowns.finished, false))
-    .orderBy(asc(takedowns.id))
-    .prepare();
-  const isNamed = client
-    .prepare<{ digest: Digest }, 0 | 1>(
-      `SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest)
+  const all = prepared(() => db.select().from(takedowns).orderBy(asc(takedowns.id)).prepare());
+  const unfinished = prepared(() =>
+    db.select().from(takedowns).where(eq(takedowns.finished, false)).orderBy(asc(takedowns.id)).prepare(),
+  );
+  const isNamed = prepared(() =>
+    client
+      .prepare<{ digest: Digest }, 0 | 1>(
+        `SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest)
          OR EXISTS (SELECT 1 FROM release WHERE readme = :digest)`,
-    )
-    .pluck();
+      )
+      .pluck(),
+  );
   return {
     takedowns: (group, kind) => read(() => ofFunction(group, kind)),
     allTakedowns: () => read(() => all.all().map(takedown)),

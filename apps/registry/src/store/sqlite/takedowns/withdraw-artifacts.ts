@@ -4,6 +4,7 @@ import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../../artifacts/repositories.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { signatureWriter } from '../snapshots/signatures.js';
 
 /**
@@ -22,19 +23,29 @@ export function artifactWithdrawer(
   const { client } = connection;
   const writer = artifactWriter(connection);
   const signatures = signatureWriter(connection);
-  const manifestAt = client
-    .prepare<[string, string], number>('SELECT manifest FROM oci_tag WHERE repository = ? AND tag = ?')
-    .pluck();
-  const deleteTag = client.prepare<[string, string]>('DELETE FROM oci_tag WHERE repository = ? AND tag = ?');
-  const isTagged = client.prepare<[number], 1>('SELECT 1 FROM oci_tag WHERE manifest = ? LIMIT 1').pluck();
-  const namesOf = client.prepare<[Digest], { repository: string; digest: OciDigest; place: BlobPlace }>(
-    'SELECT repository, digest, place FROM oci_blob WHERE file = ?',
+  const manifestAt = prepared(() =>
+    client
+      .prepare<[string, string], number>('SELECT manifest FROM oci_tag WHERE repository = ? AND tag = ?')
+      .pluck(),
   );
-  const naming = client
-    .prepare<[string, string], number>(
-      'SELECT manifest FROM oci_reference WHERE digest = ? AND repository = ?',
-    )
-    .pluck();
+  const deleteTag = prepared(() =>
+    client.prepare<[string, string]>('DELETE FROM oci_tag WHERE repository = ? AND tag = ?'),
+  );
+  const isTagged = prepared(() =>
+    client.prepare<[number], 1>('SELECT 1 FROM oci_tag WHERE manifest = ? LIMIT 1').pluck(),
+  );
+  const namesOf = prepared(() =>
+    client.prepare<[Digest], { repository: string; digest: OciDigest; place: BlobPlace }>(
+      'SELECT repository, digest, place FROM oci_blob WHERE file = ?',
+    ),
+  );
+  const naming = prepared(() =>
+    client
+      .prepare<[string, string], number>(
+        'SELECT manifest FROM oci_reference WHERE digest = ? AND repository = ?',
+      )
+      .pluck(),
+  );
 
   const imagesOf = client
     .prepare<[number, string], number>(

@@ -1,6 +1,7 @@
 import type { FunctionTakedown, TakedownResult } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { entryRowWriter } from '../snapshots/commit-snapshot.js';
 
 interface WithdrawnRow {
@@ -20,33 +21,43 @@ export function entryWithdrawer(
 ): (change: FunctionTakedown) => TakedownResult['withdrawn'] {
   const { client } = connection;
   const storeEntryRow = entryRowWriter(connection);
-  const holding = client.prepare<{ group: string; kind: string; digests: string }, WithdrawnRow>(
-    `SELECT catalog, from_serial AS fromSerial, to_serial AS toSerial, entry FROM catalog_function
+  const holding = prepared(() =>
+    client.prepare<{ group: string; kind: string; digests: string }, WithdrawnRow>(
+      `SELECT catalog, from_serial AS fromSerial, to_serial AS toSerial, entry FROM catalog_function
      WHERE group_name = :group AND kind = :kind AND EXISTS (
        SELECT 1 FROM json_each(selection, '$.versions') AS version
        WHERE version.value ->> 'definition' IN (SELECT value FROM json_each(:digests)))
      ORDER BY catalog, from_serial`,
+    ),
   );
-  const clearEntry = client.prepare<WithdrawnRow & { group: string; kind: string }>(
-    `UPDATE catalog_function SET entry = NULL
+  const clearEntry = prepared(() =>
+    client.prepare<WithdrawnRow & { group: string; kind: string }>(
+      `UPDATE catalog_function SET entry = NULL
      WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial = :fromSerial`,
+    ),
   );
-  const withdraw = client.prepare<
-    { catalog: string; from: number; to: number | null; takedown: string },
-    TakedownResult['withdrawn'][number]
-  >(
-    `UPDATE snapshot SET withdrawn = :takedown
+  const withdraw = prepared(() =>
+    client.prepare<
+      { catalog: string; from: number; to: number | null; takedown: string },
+      TakedownResult['withdrawn'][number]
+    >(
+      `UPDATE snapshot SET withdrawn = :takedown
      WHERE catalog = :catalog AND serial >= :from AND (:to IS NULL OR serial < :to) AND withdrawn IS NULL
      RETURNING catalog, serial, digest`,
+    ),
   );
-  const newestSerial = client
-    .prepare<[string], number>('SELECT coalesce(max(serial), 0) FROM snapshot WHERE catalog = ?')
-    .pluck();
+  const newestSerial = prepared(() =>
+    client
+      .prepare<[string], number>('SELECT coalesce(max(serial), 0) FROM snapshot WHERE catalog = ?')
+      .pluck(),
+  );
   // An entry names its function, so no other function can use it. An upstream catalog may have the same entry.
-  const deleteEntry = client.prepare<{ entry: string; group: string; kind: string }>(
-    `DELETE FROM entry WHERE digest = :entry AND NOT EXISTS (
+  const deleteEntry = prepared(() =>
+    client.prepare<{ entry: string; group: string; kind: string }>(
+      `DELETE FROM entry WHERE digest = :entry AND NOT EXISTS (
        SELECT 1 FROM catalog_function WHERE group_name = :group AND kind = :kind AND entry = :entry)
      AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE definition = :entry)`,
+    ),
   );
 
   return ({ group, kind, takedowns }) => {

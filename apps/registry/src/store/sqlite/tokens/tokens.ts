@@ -1,20 +1,27 @@
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { tokens } from '../schema/schema.js';
 
 export function tokenRows({ db, read, write }: Connection): TokenStore {
-  const byHash = db
-    .select()
-    .from(tokens)
-    .where(eq(tokens.hash, sql.placeholder('hash')))
-    .prepare();
-  const byId = db
-    .select()
-    .from(tokens)
-    .where(eq(tokens.id, sql.placeholder('id')))
-    .prepare();
-  const all = db.select().from(tokens).orderBy(asc(tokens.createdAt), asc(tokens.id)).prepare();
+  const byHash = prepared(() =>
+    db
+      .select()
+      .from(tokens)
+      .where(eq(tokens.hash, sql.placeholder('hash')))
+      .prepare(),
+  );
+  const byId = prepared(() =>
+    db
+      .select()
+      .from(tokens)
+      .where(eq(tokens.id, sql.placeholder('id')))
+      .prepare(),
+  );
+  const all = prepared(() =>
+    db.select().from(tokens).orderBy(asc(tokens.createdAt), asc(tokens.id)).prepare(),
+  );
   return {
     createToken: (token, hash) =>
       write(() => {
