@@ -90,7 +90,7 @@ describe('bench', () => {
     } finally {
       remove();
     }
-  }, 300_000);
+  }, 1_200_000);
 
   it.skipIf(spawnSync('wrk', ['--version']).error !== undefined)(
     'loads with wrk (skipped if it is not installed)',
