@@ -11,13 +11,18 @@ import { atMost, type Bench, type Line, type Row, Unmeasured } from '../row.js';
 
 const RESOURCES = [10, 1_000, 10_000];
 const CHAINS = [1, 5, 20];
-const MAX_ROUNDS = 5;
-/** kpt takes minutes for more resources times functions. */
-const LARGE = 20_000;
-const LARGE_ROUNDS = 2;
+/** The most rounds for so many resources times functions: kpt takes minutes for the largest packages. */
+const ROUNDS = [
+  { upTo: 2_000, rounds: 5 },
+  { upTo: 10_000, rounds: 2 },
+  { upTo: Number.POSITIVE_INFINITY, rounds: 1 },
+];
 const MEMORY_RESOURCES = [10_000, 100_000];
+/** kpt takes too long for more. */
+const MAX_KPT_MEMORY_RESOURCES = 10_000;
 
-type Program = 'krmhub' | 'kpt';
+const SIDES = ['exec', 'starlark', 'kpt'] as const;
+type Side = (typeof SIDES)[number];
 
 /** Of resources in packages, so it is measured once, whatever the sizes of registries are. */
 const measured = new WeakSet<Bench>();
@@ -33,8 +38,7 @@ export const fn: Row = {
     const lines: Line[] = [];
     for (const resources of quick ? [10] : RESOURCES) {
       for (const functions of quick ? [1] : CHAINS) {
-        lines.push(await measure(bench, resources, functions, 'exec'));
-        lines.push(await measure(bench, resources, functions, 'Starlark'));
+        lines.push(...(await measure(bench, resources, functions)));
       }
     }
     if (hasProcessFigures) lines.push(...(await measureMemory(bench)));
@@ -54,7 +58,7 @@ function execPipeline(functions: number): string {
 const kptfile = (pipeline: string) =>
   `apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: bench\n${pipeline}`;
 
-/** The same as Starlark functions, which kpt does not have: it runs the exec functions. */
+/** The same as Starlark functions, which kpt has only in containers. */
 async function writeStarlark(folder: string, functions: number): Promise<void> {
   await writeFile(path.join(folder, 'Kptfile'), kptfile(''));
   const functionsFolder = path.join(folder, 'functions');
@@ -78,52 +82,52 @@ const starlarkStep = (at: number) => `def step(items):
 step(ctx.resource_list["items"])
 `;
 
-async function measure(
-  bench: Bench,
-  resources: number,
-  functions: number,
-  runtime: 'exec' | 'Starlark',
-): Promise<Line> {
+/** Measures krmhub with exec and with Starlark functions against one run of kpt with exec functions. */
+async function measure(bench: Bench, resources: number, functions: number): Promise<Line[]> {
   const scratch = await bench.folders.scratch();
-  const original = { krmhub: path.join(scratch, 'for-krmhub'), kpt: path.join(scratch, 'for-kpt') };
-  for (const folder of Object.values(original)) {
-    await writePackage(folder, resources, kptfile(execPipeline(functions)));
-  }
-  if (runtime === 'Starlark') await writeStarlark(original.krmhub, functions);
+  const folderOf = (side: Side) => path.join(scratch, side);
+  const originalOf = (side: Side) => path.join(scratch, `for-${side}`);
+  for (const side of SIDES) await writePackage(originalOf(side), resources, kptfile(execPipeline(functions)));
+  await writeStarlark(originalOf('starlark'), functions);
   const env = userEnvironment(scratch);
-  const render = async (program: Program): Promise<number> => {
-    const copy = path.join(scratch, program);
-    await rm(copy, { recursive: true, force: true });
-    await cp(original[program], copy, { recursive: true });
-    const command = runtime === 'exec' || program === 'kpt' ? renderCommand : starlarkCommand;
-    return timed(() => runProcess(command(program, copy), { env }));
+  const run = async (side: Side): Promise<number> => {
+    await rm(folderOf(side), { recursive: true, force: true });
+    await cp(originalOf(side), folderOf(side), { recursive: true });
+    return timed(() => runProcess(commandOf(side, folderOf(side)), { env }));
   };
-  bench.report(`fn: ${resources} resources, ${functions} ${runtime} functions`);
-  const most = resources * functions > LARGE ? LARGE_ROUNDS : MAX_ROUNDS;
+  bench.report(`fn: ${resources} resources, ${functions} functions`);
+  const most = ROUNDS.find(({ upTo }) => resources * functions <= upTo)!.rounds;
   const rounds = Math.min(bench.effort.rounds, most);
-  const times = await alternate(rounds, { krmhub: () => render('krmhub'), kpt: () => render('kpt') });
-  await checkSame(path.join(scratch, 'krmhub'), path.join(scratch, 'kpt'), `round: "${functions}"`);
+  const times = await alternate(rounds, {
+    exec: () => run('exec'),
+    starlark: () => run('starlark'),
+    kpt: () => run('kpt'),
+  });
+  for (const side of ['exec', 'starlark'] as const) {
+    await checkSame(folderOf(side), folderOf('kpt'), `round: "${functions}"`);
+  }
   await rm(scratch, { recursive: true, force: true });
-  const compared = ratio(times.krmhub, times.kpt);
-  const peer = runtime === 'exec' ? '`kpt fn render`' : '`kpt fn render` with exec functions';
-  return {
-    row: 'fn',
-    what: `${resources.toLocaleString('en')} resources, ${functions} ${runtime} ${functions === 1 ? 'function' : 'functions'}`,
-    ours: milliseconds(spread(times.krmhub).median),
-    against: `${peer} ${milliseconds(spread(times.kpt).median)}`,
-    ratio: compared,
-    ...(bench.effort.quick ? {} : { target: atMost(compared, resources >= 1_000 ? 0.5 : 1) }),
-    figures: { oursMilliseconds: spread(times.krmhub).median, kptMilliseconds: spread(times.kpt).median },
+  const lineOf = (side: 'exec' | 'starlark', runtime: string): Line => {
+    const compared = ratio(times[side], times.kpt);
+    const [ours, kpt] = [spread(times[side]).median, spread(times.kpt).median];
+    return {
+      row: 'fn',
+      what: `${resources.toLocaleString('en')} resources, ${functions} ${runtime} ${functions === 1 ? 'function' : 'functions'}`,
+      ours: milliseconds(ours),
+      against: `kpt, exec ${milliseconds(kpt)}`,
+      ratio: compared,
+      ...(rounds === 1 && !bench.effort.quick ? { beside: 'one round' } : {}),
+      ...(bench.effort.quick ? {} : { target: atMost(compared, resources >= 1_000 ? 0.5 : 1) }),
+      figures: { oursMilliseconds: ours, kptMilliseconds: kpt },
+    };
   };
+  return [lineOf('exec', 'exec'), lineOf('starlark', 'Starlark')];
 }
 
-function starlarkCommand(_: Program, folder: string): [string, string[]] {
-  return [process.execPath, [linkedCommand, 'fn', 'run', folder]];
-}
-
-function renderCommand(program: Program, folder: string): [string, string[]] {
+function commandOf(side: Side, folder: string): [string, string[]] {
+  if (side === 'starlark') return [process.execPath, [linkedCommand, 'fn', 'run', folder]];
   const args = ['fn', 'render', folder, '--allow-exec'];
-  return program === 'kpt' ? ['kpt', args] : [process.execPath, [linkedCommand, ...args]];
+  return side === 'kpt' ? ['kpt', args] : [process.execPath, [linkedCommand, ...args]];
 }
 
 /** Compares the resources; the functions of krmhub and the Kptfiles may differ. */
@@ -140,33 +144,32 @@ async function checkSame(ours: string, theirs: string, mark: string): Promise<vo
 async function measureMemory(bench: Bench): Promise<Line[]> {
   const { quick } = bench.effort;
   const sizes = quick ? [10, 100] : MEMORY_RESOURCES;
-  const peaks = new Map<number, Record<Program, number>>();
-  for (const resources of [1, ...sizes]) {
-    bench.report(`fn: memory of ${resources} resources`);
+  const measurePeak = async (side: 'exec' | 'kpt', resources: number): Promise<number> => {
+    bench.report(`fn: memory of ${resources} resources, ${side}`);
     const scratch = await bench.folders.scratch();
-    const env = userEnvironment(scratch);
-    const peak = async (program: Program) => {
-      const folder = path.join(scratch, program);
-      await writePackage(folder, resources, kptfile(execPipeline(1)));
-      return peakMemory(renderCommand(program, folder), env);
-    };
-    peaks.set(resources, { krmhub: await peak('krmhub'), kpt: await peak('kpt') });
+    const folder = path.join(scratch, side);
+    await writePackage(folder, resources, kptfile(execPipeline(1)));
+    const peak = await peakMemory(commandOf(side, folder), userEnvironment(scratch));
     await rm(scratch, { recursive: true, force: true });
-  }
-  const each = (program: Program, resources: number) =>
-    (peaks.get(resources)![program] - peaks.get(1)![program]) / resources;
-  const growth = each('krmhub', sizes[1]!) / each('krmhub', sizes[0]!);
-  return sizes.map((resources, at) => {
-    const { krmhub, kpt } = peaks.get(resources)!;
-    return {
+    return peak;
+  };
+  const least = await measurePeak('exec', 1);
+  const lines: Line[] = [];
+  let before: number | undefined;
+  for (const resources of sizes) {
+    const ours = await measurePeak('exec', resources);
+    const kpt = resources > MAX_KPT_MEMORY_RESOURCES ? undefined : await measurePeak('kpt', resources);
+    const each = (ours - least) / resources;
+    lines.push({
       row: 'fn',
       what: `memory for ${resources.toLocaleString('en')} resources`,
-      ours: bytes(krmhub),
-      against: `kpt ${bytes(kpt)}`,
-      ratio: ratio([krmhub], [kpt]),
-      beside: `${bytes(each('krmhub', resources))} for each resource`,
-      ...(quick || at === 0 ? {} : { target: { text: 'linear', met: growth <= 1.2 } }),
-      figures: { oursBytes: krmhub, kptBytes: kpt },
-    };
-  });
+      ours: bytes(ours),
+      ...(kpt === undefined ? {} : { against: `kpt ${bytes(kpt)}`, ratio: ratio([ours], [kpt]) }),
+      beside: `${bytes(each)} for each resource`,
+      ...(quick || before === undefined ? {} : { target: { text: 'linear', met: each / before <= 1.2 } }),
+      figures: { oursBytes: ours, ...(kpt === undefined ? {} : { kptBytes: kpt }) },
+    });
+    before = each;
+  }
+  return lines;
 }

@@ -8,6 +8,8 @@ export interface RunLimits {
   maxStderrBytes: number;
   /** Whether the output may be YAML documents without a ResourceList around them, as in kpt. Default: no. */
   acceptDocuments?: boolean;
+  /** Whether the result says how much memory the function used. Default: no. */
+  measuresMemory?: boolean;
 }
 
 /** Limits on running functions: the unit and the reason for each. */

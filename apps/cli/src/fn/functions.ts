@@ -131,8 +131,9 @@ export class Functions {
   }
 
   get #limits(): RunLimits {
-    const { timeoutSeconds } = this.#settings.permissions;
-    const limits = { ...DEFAULT_RUN_LIMITS, acceptDocuments: true };
+    const { permissions, hasStats } = this.#settings;
+    const { timeoutSeconds } = permissions;
+    const limits = { ...DEFAULT_RUN_LIMITS, acceptDocuments: true, measuresMemory: hasStats };
     return timeoutSeconds === undefined ? limits : { ...limits, timeout: timeoutSeconds * 1_000 };
   }
 
@@ -167,12 +168,13 @@ export class Functions {
   }
 
   #openRunner(): Promise<Runner> {
-    const { permissions, resolution } = this.#settings;
+    const { permissions, resolution, hasStats } = this.#settings;
     this.#runner ??= import('../run/open-runner.js').then(({ openRunner }) =>
       openRunner(this.#io, permissions, {
         offline: resolution.offline,
         signal: this.#signal,
         acceptDocuments: true,
+        measuresMemory: hasStats,
       }),
     );
     return this.#runner;

@@ -13,6 +13,8 @@ export interface RanFunction extends FunctionOutcome {
   type: Step['type'];
   passed: boolean;
   milliseconds: number;
+  /** The most memory that it was seen with; absent if that is not known, or not asked for. */
+  memoryBytes?: number;
   /** Resources that it got. */
   selected: number;
 }
@@ -51,7 +53,7 @@ export class Progress {
   };
 
   readonly onEnd = (result: StepResult): void => {
-    const { milliseconds, error, exitCode, results, selected, stderr } = result;
+    const { milliseconds, error, exitCode, results, selected, stderr, peakBytes } = result;
     const step = result.step as FnStep;
     const passed = error === undefined;
     const outcome: RanFunction = {
@@ -64,6 +66,7 @@ export class Progress {
       exitCode: passed ? 0 : exitCode || 1,
       results,
       milliseconds: Math.round(milliseconds),
+      ...(peakBytes === undefined ? {} : { memoryBytes: peakBytes }),
       selected,
     };
     this.ran.push(outcome);
@@ -102,6 +105,7 @@ function duration(milliseconds: number): string {
   return `${minutes === 0 ? '' : `${minutes}m`}${seconds}s`;
 }
 
-function statsLine({ name, milliseconds, selected }: RanFunction): string {
-  return `  Stats: ${name}: ${milliseconds} ms, ${selected} resource(s)`;
+function statsLine({ name, milliseconds, memoryBytes, selected }: RanFunction): string {
+  const memory = memoryBytes === undefined ? '-' : `${(memoryBytes / 2 ** 20).toFixed(1)} MiB`;
+  return `  Stats: ${name}: ${milliseconds} ms, memory ${memory}, ${selected} resource(s)`;
 }

@@ -44,6 +44,7 @@ export class LocalRunner implements Runner {
   readonly #known: KnownTools;
   readonly #offline: boolean;
   readonly #acceptDocuments: boolean;
+  readonly #measuresMemory: boolean;
   readonly #temporaryFolder: string;
   readonly #signal: AbortSignal | undefined;
   #engine: Promise<Engine> | undefined;
@@ -53,16 +54,15 @@ export class LocalRunner implements Runner {
   #endWatch: () => void = () => undefined;
   #scripts: StarlarkSession | undefined;
 
-  constructor(
-    io: Io,
-    permissions: RunPermissions,
-    { acceptDocuments = false, offline = false, temporaryFolder, signal, tools = {} }: RunnerOptions = {},
-  ) {
+  constructor(io: Io, permissions: RunPermissions, options: RunnerOptions = {}) {
+    const { acceptDocuments = false, measuresMemory = false, offline = false } = options;
+    const { temporaryFolder, signal, tools = {} } = options;
     this.#io = io;
     this.#permissions = permissions;
     this.#known = tools;
     this.#offline = offline;
     this.#acceptDocuments = acceptDocuments;
+    this.#measuresMemory = measuresMemory;
     this.#signal = signal;
     this.#temporaryFolder = temporaryFolder ?? io.env.TMPDIR ?? tmpdir();
   }
@@ -100,7 +100,11 @@ export class LocalRunner implements Runner {
 
   get #limits(): RunLimits {
     const { timeoutSeconds } = this.#permissions;
-    const limits = { ...DEFAULT_RUN_LIMITS, acceptDocuments: this.#acceptDocuments };
+    const limits = {
+      ...DEFAULT_RUN_LIMITS,
+      acceptDocuments: this.#acceptDocuments,
+      measuresMemory: this.#measuresMemory,
+    };
     return timeoutSeconds === undefined ? limits : { ...limits, timeout: timeoutSeconds * 1_000 };
   }
 

@@ -65,6 +65,8 @@ export type FunctionAnnotation =
 export interface RunnerOptions {
   /** Functions may write YAML documents without a ResourceList, as in kpt. Default: no. */
   acceptDocuments?: boolean;
+  /** Results say how much memory a function used, where that can be known. Default: no. */
+  measuresMemory?: boolean;
   /** Fetch nothing: what is not on this machine is `unavailable`. */
   offline?: boolean;
   /** Ends what looks for an engine or pulls an image. */

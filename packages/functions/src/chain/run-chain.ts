@@ -92,6 +92,7 @@ async function runStep(
     stderr: printed?.stderr ?? NOTHING,
     stderrTruncated: printed?.stderrTruncated ?? false,
     milliseconds,
+    ...(run?.peakBytes === undefined ? {} : { peakBytes: run.peakBytes }),
     ...counts,
     ...(error === undefined ? {} : { error }),
   };

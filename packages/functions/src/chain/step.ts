@@ -36,6 +36,8 @@ export interface StepResult {
   stderr: Uint8Array;
   stderrTruncated: boolean;
   milliseconds: number;
+  /** See RunResult. */
+  peakBytes?: number;
   /** How many resources the function got, and gave back. */
   selected: number;
   output: number;

@@ -74,7 +74,13 @@ export async function runContainerCommand(
   const command = engineCommand(engine, argumentsFor(name));
   const endWatch = watchCleanup(removeCommand(engine, name));
   try {
-    const result = await runProgram({ ...command, input, limits, signal });
+    // The program is the client of the engine, which uses other memory than the function.
+    const result = await runProgram({
+      ...command,
+      input,
+      limits: { ...limits, measuresMemory: false },
+      signal,
+    });
     const failure = engineFailure(engine, `cannot run ${image}`, result);
     // A container that has ended by itself was removed by `--rm`.
     const mayRemain = failure !== undefined || result.end.type !== 'exited';

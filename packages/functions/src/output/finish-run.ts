@@ -25,8 +25,9 @@ export function finishRun(
   result: ProgramResult,
   { name, limits, isWrapped, signal }: FinishedRun,
 ): RunResult {
-  const { end, output, stderr, stderrTruncated } = result;
+  const { end, output, stderr, stderrTruncated, peakBytes } = result;
   const run = { stderr, stderrTruncated };
+  const memory = peakBytes === undefined ? {} : { peakBytes };
   switch (end.type) {
     case 'aborted':
       throw signal?.reason;
@@ -55,7 +56,7 @@ export function finishRun(
   const read = readFunctionOutput(output);
   if (exitCode !== 0) {
     const results = read.type === 'resource-list' && read.results.ok ? read.results.results : [];
-    return { output, ...run, exitCode, results };
+    return { output, ...run, ...memory, exitCode, results };
   }
   const isAccepted = read.type === 'other' && limits.acceptDocuments === true;
   const problem = isAccepted ? undefined : outputProblem(read);
@@ -69,7 +70,7 @@ export function finishRun(
     );
   }
   const results = read.type === 'resource-list' && read.results.ok ? read.results.results : [];
-  return { output, ...run, exitCode, results };
+  return { output, ...run, ...memory, exitCode, results };
 }
 
 function outputProblem(read: FunctionOutput): string | undefined {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { KrmhubError } from '@krmhub/schema/error';
 import { FUNCTION_LIMITS, type RunLimits } from '../limits.js';
 import { BoundedBuffer } from './bounded-buffer.js';
+import { MemoryWatch } from './memory-watch.js';
 import { startGroupWatch, WATCH_SHELL, watchGroup } from './parent-watch.js';
 import { HAS_PROCESS_GROUPS, signalGroup } from './process-group.js';
 
@@ -41,6 +42,8 @@ export interface ProgramResult {
   output: Uint8Array;
   stderr: Uint8Array;
   stderrTruncated: boolean;
+  /** The most memory that the program, or a child of it, was seen with. */
+  peakBytes?: number;
 }
 
 /** Waits until krmhub watches it, and ends if krmhub does before. `read` takes no more than the line. */
@@ -66,6 +69,8 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   startGroupWatch();
   const child = start(run);
   const endWatch = child.pid === undefined ? () => undefined : watchGroup(child.pid);
+  const memory =
+    limits.measuresMemory === true && child.pid !== undefined ? new MemoryWatch(child.pid, START) : undefined;
   const output = new BoundedBuffer(limits.maxOutputBytes);
   const stderr = new BoundedBuffer(limits.maxStderrBytes);
   let stopped: ProgramEnd | undefined;
@@ -95,6 +100,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
 
   child.stdout.on('data', (piece: Buffer) => {
     output.add(piece);
+    memory?.look();
     if (output.isTruncated) stop({ type: 'too-large' });
   });
   child.stderr.on('data', (piece: Buffer) => stderr.add(piece));
@@ -113,13 +119,16 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
       later(FUNCTION_LIMITS.leftoverMilliseconds, endLeftovers),
     );
     requireStart(run.program, end, stderr.bytes());
+    const peakBytes = memory?.end();
     return {
       end: stopped ?? end,
       output: output.bytes(),
       stderr: stderr.bytes(),
       stderrTruncated: stderr.isTruncated,
+      ...(peakBytes === undefined ? {} : { peakBytes }),
     };
   } finally {
+    memory?.end();
     signal?.removeEventListener('abort', onAbort);
     for (const timer of timers) clearTimeout(timer);
     // Processes that closed their output, such as daemons.

@@ -6,6 +6,8 @@ export const FRAME = {
   output: 2,
   /** The script has ended; the exit code. */
   end: 3,
+  /** Before the end: the most bytes that the process has had while it ran the script, as decimal digits. */
+  memory: 4,
 } as const;
 
 const HEAD_BYTES = 5;

@@ -33,11 +33,15 @@ interface CurrentRun {
   printed: BoundedBuffer;
   /** What the process itself wrote: the report of V8 on its end. */
   report: BoundedBuffer;
+  memory: BoundedBuffer;
   exit(code: number): void;
 }
 
 /** The processor time that the system allows a process, as a multiple of that of one run. */
 const PROCESSOR_TIMES = 2;
+
+/** Of a number of bytes. */
+const MAX_DIGITS = 20;
 
 /** A process that runs scripts, one at a time. */
 export class ScriptProcess {
@@ -63,6 +67,7 @@ export class ScriptProcess {
     const frames = new FrameReader((type, part) => {
       if (type === FRAME.stderr) this.#current?.printed.add(part);
       else if (type === FRAME.output) this.#current?.output.add(part);
+      else if (type === FRAME.memory) this.#current?.memory.add(part);
       else this.#current?.exit(part[0]!);
     });
     child.stdout.on('data', (piece: Buffer) => frames.add(piece));
@@ -80,6 +85,7 @@ export class ScriptProcess {
     const output = new BoundedBuffer(limits.maxOutputBytes);
     const printed = new BoundedBuffer(limits.maxStderrBytes);
     const report = new BoundedBuffer(limits.maxStderrBytes);
+    const memory = new BoundedBuffer(MAX_DIGITS);
     const start = performance.now();
     let stopped: ProgramEnd | undefined;
     const stop = (end: ProgramEnd) => {
@@ -95,7 +101,7 @@ export class ScriptProcess {
     try {
       const exited = new Promise<Pick<ScriptEnd, 'end' | 'isEarly'>>((resolve) => {
         const exit = (exitCode: number) => resolve({ end: { type: 'exited', exitCode }, isEarly: false });
-        this.#current = { output, printed, report, exit };
+        this.#current = { output, printed, report, memory, exit };
       });
       this.#hold(true);
       this.#child.stdin.write(writeTask(task));
@@ -107,6 +113,7 @@ export class ScriptProcess {
         output: output.bytes(),
         stderr: Buffer.concat([printed.bytes(), report.bytes()]),
         stderrTruncated: printed.isTruncated || report.isTruncated,
+        ...(memory.bytes().byteLength === 0 ? {} : { peakBytes: Number(memory.bytes().toString()) }),
       };
     } finally {
       clearTimeout(timer);

@@ -6,6 +6,7 @@ export interface ScriptTask {
   input: Uint8Array;
   /** `ctx.environment`. */
   environment: Readonly<Record<string, string>>;
+  measuresMemory?: boolean;
 }
 
 interface Header {
@@ -14,6 +15,7 @@ interface Header {
   scriptBytes: number;
   inputBytes: number;
   environment: Readonly<Record<string, string>>;
+  measuresMemory: boolean;
 }
 
 /** Where a process gets its tasks from. */
@@ -24,9 +26,10 @@ export interface TaskInput {
 }
 
 /** Returns what tells a process to run a script. */
-export function writeTask({ name, script, input, environment }: ScriptTask): Buffer {
+export function writeTask(task: ScriptTask): Buffer {
+  const { name, script, input, environment, measuresMemory = false } = task;
   const sizes = { scriptBytes: script.byteLength, inputBytes: input.byteLength };
-  const header: Header = { name, ...sizes, environment };
+  const header: Header = { name, ...sizes, environment, measuresMemory };
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), script, input]);
 }
 
@@ -34,7 +37,7 @@ export function writeTask({ name, script, input, environment }: ScriptTask): Buf
 export function readTask(from: TaskInput): ScriptTask | undefined {
   const line = from.line();
   if (line === undefined) return undefined;
-  const { name, scriptBytes, inputBytes, environment } = JSON.parse(Buffer.from(line).toString()) as Header;
+  const { scriptBytes, inputBytes, ...task } = JSON.parse(Buffer.from(line).toString()) as Header;
   const script = from.take(scriptBytes);
-  return { name, script, input: from.take(inputBytes), environment };
+  return { ...task, script, input: from.take(inputBytes) };
 }

@@ -1,7 +1,8 @@
-import { readSync, writeSync } from 'node:fs';
+import { readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { builtEntry } from '../process/built-entry.js';
+import { peakOf } from '../process/memory-watch.js';
 import { executeScript } from './execute-script.js';
 import { FRAME, frameHead } from './script-frames.js';
 import { readTask, type TaskInput } from './script-task.js';
@@ -31,6 +32,7 @@ new Worker(builtEntry('starlark-watch'), { workerData: watched, stdout: true, st
 
 const input = standardInput();
 for (let task = readTask(input); task !== undefined; task = readTask(input)) {
+  const isMeasured = task.measuresMemory === true && forgetPeak();
   let lines = 0;
   let buffered = '';
   const flush = () => {
@@ -44,9 +46,26 @@ for (let task = readTask(input); task !== undefined; task = readTask(input)) {
   });
   flush();
   writeFrame(FRAME.output, Buffer.from(output));
+  if (isMeasured) writeFrame(FRAME.memory, Buffer.from(ownPeak()));
   writeFrame(FRAME.end, Buffer.of(exitCode));
 }
 process.exit(0);
+
+/** Lets the system count from now on: scripts before this one used the same process. Returns false where it cannot. */
+function forgetPeak(): boolean {
+  try {
+    // proc(5): 5 resets the peak.
+    writeFileSync('/proc/self/clear_refs', '5');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ownPeak(): string {
+  const peak = peakOf(readFileSync('/proc/self/status', 'utf8'));
+  return peak === undefined ? '' : String(peak);
+}
 
 function standardInput(): TaskInput {
   let pending: Buffer = Buffer.alloc(0);

@@ -55,6 +55,14 @@ describe.skipIf(!existsSync('/proc'))('a session', () => {
     expect([others, second === first]).toEqual([[], false]);
   });
 
+  it('says how much memory a script took, if that is asked for', async () => {
+    const limits = { ...DEFAULT_RUN_LIMITS, measuresMemory: true };
+    const task = { name: 'main.star', script: Buffer.from('print("a")\n'), megabytes };
+    const { peakBytes } = await session.run(task, Buffer.from(INPUT), limits);
+    expect(peakBytes).toBeGreaterThan(10_000_000);
+    expect(await run('')).not.toHaveProperty('peakBytes');
+  });
+
   it('runs scripts at the same time', async () => {
     const results = await Promise.all([1, 2, 3].map((number) => run(`print(${number})\n`)));
     expect(results.map(({ stderr }) => stderr)).toEqual(['1\n', '2\n', '3\n']);

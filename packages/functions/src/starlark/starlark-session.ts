@@ -44,9 +44,14 @@ export class StarlarkSession {
   ): Promise<RunResult> {
     signal?.throwIfAborted();
     const own = this.#take({ megabytes, timeout: limits.timeout }, limits);
+    const { measuresMemory = false } = limits;
     let result: ScriptEnd;
     try {
-      result = await own.run({ name, script, input, environment: ENVIRONMENT }, limits, signal);
+      result = await own.run(
+        { name, script, input, environment: ENVIRONMENT, measuresMemory },
+        limits,
+        signal,
+      );
     } finally {
       if (own.isUsable && !this.#isClosed && this.#idle === undefined) this.#idle = own;
       else own.kill();

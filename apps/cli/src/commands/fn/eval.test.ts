@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   DEPLOYMENT,
@@ -167,10 +168,21 @@ describe('krmhub fn eval', () => {
     ]);
   });
 
-  it('prints what each function took with --stats', async () => {
-    pack = await fnPackage({ 'fn.sh': script('cat'), 'app/deployment.yaml': DEPLOYMENT });
-    const io = await pack.fn(['eval', 'app', '--exec', './fn.sh', '--stats']);
-    expect(io.err()).toMatch(/\n {2}Stats: \.\/fn\.sh: \d+ ms, 1 resource\(s\)\n/);
+  it.skipIf(!existsSync('/proc/self/status'))('prints what each function took with --stats', async () => {
+    // It is still there when its output has been read.
+    pack = await fnPackage({ 'fn.sh': script('cat; sleep 2'), 'app/deployment.yaml': DEPLOYMENT });
+    const io = await pack.fn(['eval', 'app', '--exec', './fn.sh', '--stats', '-o', 'json']);
+    expect(io.err()).toMatch(/\n {2}Stats: \.\/fn\.sh: \d+ ms, memory \d+\.\d MiB, 1 resource\(s\)\n/);
+    const [ran] = JSON.parse(io.out()).functions;
+    expect(ran).toEqual(expect.objectContaining({ milliseconds: expect.any(Number) }));
+    expect(ran.memoryBytes).toBeGreaterThan(100_000);
+  });
+
+  it('does not say how much memory a container took, because that is not known', async () => {
+    pack = await fnPackage({ 'bin/podman': ENGINE, 'app/deployment.yaml': DEPLOYMENT });
+    const io = await pack.fn(['eval', 'app', '-i', 'example.com/fn:v1', '--stats', '-o', 'json']);
+    expect(io.err()).toMatch(/ ms, memory -, 1 resource\(s\)\n/);
+    expect(JSON.parse(io.out()).functions[0]).not.toHaveProperty('memoryBytes');
   });
 
   it('shows four lines of results and error output, unless asked for all', async () => {

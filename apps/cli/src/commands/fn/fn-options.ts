@@ -37,7 +37,7 @@ export function withFunctionRuns(command: Command): Command {
     )
     .option('--results-dir <folder>', 'Write the results of the functions to this folder.')
     .option('--dry-run', 'Print how the files would change, and write nothing.')
-    .option('--stats', 'Print the time and the number of resources of each function.')
+    .option('--stats', 'Print the time, the memory, and the number of resources of each function.')
     .option('--allow-empty', 'Let a function delete all resources that it gets.')
     .option(
       '-e, --env <variable>',
