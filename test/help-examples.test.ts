@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTest } from '../apps/cli/src/testing/command-line.js';
@@ -70,9 +70,7 @@ async function run(args: string[], env: Record<string, string> = {}, cwd = files
   return io.out();
 }
 
-/** Copies a folder, without the empty ones of the 256 folders of each kind of blob. */
-const isWanted = (file: string) => !/sha256\/[0-9a-f]{2}$/.test(file) || readdirSync(file).length > 0;
-const copyFolder = (from: string, to: string) => cpSync(from, to, { recursive: true, filter: isWanted });
+const copyFolder = (from: string, to: string) => cpSync(from, to, { recursive: true });
 
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });

@@ -3,7 +3,7 @@ import { appendFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { openBlobFolder, translateFileError } from '../../apps/registry/src/store/blobs/folder.js';
+import { blobsIn, openBlobFolder, translateFileError } from '../../apps/registry/src/store/blobs/folder.js';
 import { blobStoreContract } from './blob-store.js';
 
 async function inFolder() {
@@ -33,6 +33,43 @@ it('removes unfinished files of an earlier process, and leaves none itself', asy
     await Promise.all(Array.from({ length: 20 }, (_, at) => store.put(Buffer.from(`${at % 7}`))));
     await store.check();
     expect(await readdir(path.join(folder, 'unfinished'))).toEqual([]);
+  } finally {
+    await dispose();
+  }
+});
+
+it('creates the folders of its blobs when they are stored', async () => {
+  const { folder, dispose } = await inFolder();
+  try {
+    const store = await openBlobFolder(folder);
+    const names = () => readdir(path.join(folder, 'sha256'));
+    expect(await names()).toEqual([]);
+    const digest = await store.put(Buffer.from('one'));
+    expect(await names()).toEqual([digest.slice(7, 9)]);
+    // Another thread, and a later process, which find it there.
+    for (const other of [blobsIn(folder), await openBlobFolder(folder)]) {
+      expect(await other.put(Buffer.from('one'))).toBe(digest);
+      const writer = await other.write();
+      await writer.write(Buffer.from('two'));
+      expect(await other.get(await writer.commit())).toEqual(Buffer.from('two'));
+    }
+    await store.delete(`sha256:${'f'.repeat(64)}`);
+    expect(await names()).toHaveLength(2);
+  } finally {
+    await dispose();
+  }
+});
+
+it('stores nothing where the folder of all blobs is gone', async () => {
+  const { folder, dispose } = await inFolder();
+  try {
+    const store = await openBlobFolder(folder);
+    await rm(path.join(folder, 'sha256'), { recursive: true });
+    await expect(store.put(Buffer.from('one'))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await readdir(folder)).toEqual(['unfinished']);
+    expect(await readdir(path.join(folder, 'unfinished'))).toEqual([]);
+    await mkdir(path.join(folder, 'sha256'));
+    await store.put(Buffer.from('one'));
   } finally {
     await dispose();
   }

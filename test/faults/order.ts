@@ -22,7 +22,7 @@ export async function checkPublishOrder(scratch: string, publishes: number): Pro
       '-y',
       // Enough to find a digest in a page of the database.
       ...['-s', '5000'],
-      ...['-e', 'trace=write,writev,sendto,pwrite64,fsync,fdatasync,rename,renameat,renameat2'],
+      ...['-e', 'trace=write,writev,sendto,pwrite64,fsync,fdatasync,mkdir,mkdirat,rename,renameat,renameat2'],
     ]);
     for (let at = 0; at < publishes; at++) {
       const one: Sent = {
@@ -93,7 +93,19 @@ function blobViolations(made: readonly Call[], blob: string, row: Call): string[
   const listed = made.find(
     ({ name, args, began }) => isSync(name) && args.includes(`sha256${shard}`) && began > named.ended,
   );
+  // Folders of other kinds of blobs have shards of the same names.
+  const [, ofKind] = new RegExp(`/(\\w+/sha256)/../${blob}"`).exec(named.args) ?? [];
+  const shardMade = made.find(
+    ({ name, args }) => name.startsWith('mkdir') && args.includes(`/${ofKind}${shard.replace('>', '"')}`),
+  );
+  const shardListed = made.find(
+    ({ name, args, began }) =>
+      isSync(name) && args.includes(`/${ofKind}>`) && began > (shardMade?.ended ?? 0),
+  );
   const problems: string[] = [];
+  if (shardMade !== undefined && (shardListed === undefined || shardListed.ended > row.began)) {
+    problems.push(`${blob}: the row that names it is written before its new folder is durable`);
+  }
   if (written === undefined) problems.push(`${blob} is not written`);
   if (synced === undefined || synced.ended > named.began || (written && written.ended > synced.began)) {
     problems.push(`${blob} gets its name before it is synced`);

@@ -21,7 +21,7 @@ const CALLS = {
   /** SQLite again, for builds. */
   cut: ['pwrite64', 'fsync'],
   /** Files of blobs and renditions; `write` is also how this thread notifies the other. */
-  pool: ['openat', 'write', 'fsync', 'rename'],
+  pool: ['openat', 'write', 'mkdir', 'fsync', 'rename'],
   start: ['mkdir', 'openat', 'write', 'pwrite64', 'fsync', 'rename', 'link', 'unlink'],
 } as const;
 
@@ -29,7 +29,7 @@ const CALLS = {
 export const FAILING: Record<'main' | 'cut' | 'pool', readonly string[]> = {
   main: ['pwrite64', 'fsync'],
   cut: ['pwrite64', 'fsync'],
-  pool: ['openat', 'fsync', 'rename'],
+  pool: ['openat', 'mkdir', 'fsync', 'rename'],
 };
 
 export const pointName = ({ phase, call, nth }: Point) => `${phase} ${call} ${nth}`;

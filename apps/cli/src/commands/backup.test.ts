@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { copyData, firstSnapshot, runTest, type TestIoOptions } from '../testing/command-line.js';
+import { firstSnapshot, runTest, type TestIoOptions } from '../testing/command-line.js';
 
 let folder: string;
 let cwd: string;
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 beforeEach(async () => {
   cwd = path.join(folder, `run-${number++}`);
-  await copyData(path.join(folder, 'whole'), path.join(cwd, 'data'));
+  await cp(path.join(folder, 'whole'), path.join(cwd, 'data'), { recursive: true });
 });
 
 const run = (args: string[], options: TestIoOptions = {}) => runTest(args, { cwd, ...options });

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { copyData, runTest } from '../testing/command-line.js';
+import { runTest } from '../testing/command-line.js';
 
 let folder: string;
 let data: string;
@@ -27,7 +27,7 @@ const json = async (...args: string[]) => {
 
 beforeEach(async () => {
   data = path.join(folder, `data-${number++}`);
-  await copyData(path.join(folder, 'started'), data);
+  await cp(path.join(folder, 'started'), data, { recursive: true });
 });
 
 describe('key', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
-import { cp, mkdtemp, readFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -126,10 +126,4 @@ export async function testRegistry(env: Record<string, string> = {}): Promise<Te
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Copies the data folder of a stopped registry, without the empty ones of the 256 folders of each kind of blob. */
-export function copyData(from: string, to: string): Promise<void> {
-  const isWanted = (file: string) => !/sha256\/[0-9a-f]{2}$/.test(file) || readdirSync(file).length > 0;
-  return cp(from, to, { recursive: true, filter: isWanted });
 }

@@ -6,7 +6,7 @@ import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
-import { dropEmptyShards, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { checkRegistry } from './check.js';
 import type { Finding } from './finding.js';
 
@@ -20,7 +20,6 @@ beforeAll(async () => {
   await registry.parts.snapshotBuilder.stop();
   await registry.parts.store.close();
   await cp(registry.folder, whole, { recursive: true });
-  dropEmptyShards(whole);
   await registry.close().catch(() => undefined);
 });
 afterAll(() => rm(whole, { recursive: true, force: true }));

@@ -7,7 +7,7 @@ import { backupRegistry } from '../backup/backup.js';
 import { restoreRegistry } from '../backup/restore.js';
 import { dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
-import { dropEmptyShards, openTestRegistry } from '../testing/test-registry.js';
+import { openTestRegistry } from '../testing/test-registry.js';
 import { catalogText } from '../testing/upstream-server.js';
 import { checkRegistry } from './check.js';
 
@@ -43,7 +43,6 @@ spec: {sources: [{name: theirs, catalog: {url: 'file:theirs.yaml'}}, {name: gone
   await registry.parts.refresher.stop();
   await registry.parts.snapshotBuilder.stop();
   await registry.parts.store.close();
-  dropEmptyShards(registry.folder);
   await cp(registry.folder, whole, { recursive: true });
   await rm(registry.folder, { recursive: true });
 });

@@ -1,4 +1,4 @@
-import { readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -135,7 +135,6 @@ export async function openTestRegistry(
     },
     async close() {
       await parts.close();
-      // There are a thousand empty folders below it, each of which `rm` would take in a turn of its own.
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -147,17 +146,6 @@ async function makeDataFolder(): Promise<string> {
   migrated ??= migratedDatabase();
   await writeFile(dataPaths(folder).database, await migrated);
   return folder;
-}
-
-/** A blob is in one of 256 folders: those without one make most of the work of a copy. */
-export function dropEmptyShards(data: string): void {
-  const { blobs, renditions, artifacts, copies } = dataPaths(data);
-  for (const folder of [blobs, renditions, artifacts, copies]) {
-    const shards = path.join(folder, 'sha256');
-    for (const shard of readdirSync(shards)) {
-      if (readdirSync(path.join(shards, shard)).length === 0) rmdirSync(path.join(shards, shard));
-    }
-  }
 }
 
 let migrated: Promise<Uint8Array> | undefined;

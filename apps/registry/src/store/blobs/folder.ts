@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream, mkdirSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
@@ -26,12 +26,31 @@ export const paths = {
  * `storage-full`, and with `unavailable` if the folder cannot be used.
  */
 export async function openBlobFolder(folder: string): Promise<BlobStore> {
-  await translated(folder, () => prepareFolder(folder));
-  return blobsIn(folder);
+  return blobsIn(folder, await translated(folder, () => prepareFolder(folder)));
 }
 
-/** Returns the blobs of a folder that another thread of this process has opened. */
-export function blobsIn(folder: string): BlobStore {
+/**
+ * Returns the blobs of a folder that another thread of this process has opened.
+ * @param present Shards that are known to be durable.
+ */
+export function blobsIn(folder: string, present: readonly string[] = []): BlobStore {
+  /** Shards that are durable. One that another thread made may not be, so each thread syncs it once. */
+  const shards = new Map(present.map((name) => [name, Promise.resolve()]));
+
+  /** Creates the shard of a blob if it is missing, and makes it durable. */
+  const ensureShard = async (digest: Digest): Promise<void> => {
+    const shard = paths.shard(folder, digest);
+    const name = path.basename(shard);
+    const ensured = shards.get(name) ?? makeShard(folder, shard);
+    shards.set(name, ensured);
+    try {
+      await ensured;
+    } catch (error) {
+      shards.delete(name);
+      throw error;
+    }
+  };
+
   /** Creates a temporary file that no reader sees. */
   const openUnfinished = async (): Promise<{ file: string; handle: FileHandle }> => {
     const file = path.join(paths.unfinished(folder), randomUUID());
@@ -42,6 +61,7 @@ export function blobsIn(folder: string): BlobStore {
   const keep = async (file: string, handle: FileHandle, digest: Digest, synced = false): Promise<void> => {
     if (!synced) await handle.sync();
     await handle.close();
+    await ensureShard(digest);
     await rename(file, paths.blob(folder, digest));
   };
 
@@ -63,7 +83,8 @@ export function blobsIn(folder: string): BlobStore {
         throw error;
       }
     }
-    // Also for an existing blob: another put may have renamed it a moment ago and not synced the folder yet.
+    // Also for an existing blob: another put may have renamed it a moment ago and not synced the folders yet.
+    await ensureShard(digest);
     await syncFolder(paths.shard(folder, digest));
     return digest;
   };
@@ -145,7 +166,7 @@ export function blobsIn(folder: string): BlobStore {
   const deleteBytes = async (digest: Digest): Promise<void> => {
     if (!isDigest(digest)) return;
     await rm(paths.blob(folder, digest), { force: true });
-    await syncFolder(paths.shard(folder, digest));
+    await ifThere(() => syncFolder(paths.shard(folder, digest)));
   };
 
   async function* listBlobs(): AsyncIterable<Digest> {
@@ -231,19 +252,25 @@ function damaged(folder: string, digest: Digest): KrmhubError {
   });
 }
 
-/** Creates every folder early, so that a put syncs one folder and not its parents too. */
-async function prepareFolder(folder: string): Promise<void> {
-  const shards = Array.from({ length: 256 }, (_, at) => at.toString(16).padStart(2, '0'));
+/** Returns the shards that there are, which are durable then. */
+async function prepareFolder(folder: string): Promise<string[]> {
   await mkdir(paths.blobs(folder), { recursive: true });
   await mkdir(paths.unfinished(folder), { recursive: true });
-  const present = new Set(await readdir(paths.blobs(folder)));
-  // Synchronous: nothing is served yet, and 256 promises take longer than the folders.
-  for (const shard of shards) if (!present.has(shard)) mkdirSync(path.join(paths.blobs(folder), shard));
   for (const left of await readdir(paths.unfinished(folder))) {
     await rm(path.join(paths.unfinished(folder), left), { force: true });
   }
+  const present = await readdir(paths.blobs(folder));
   for (const made of [paths.blobs(folder), folder, path.dirname(path.resolve(folder))])
     await syncFolder(made);
+  return present;
+}
+
+/** Never creates the folder of all blobs: where it was removed, a put fails. */
+async function makeShard(folder: string, shard: string): Promise<void> {
+  await mkdir(shard).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await syncFolder(paths.blobs(folder));
 }
 
 async function ifThere<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
