@@ -194,7 +194,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     kustomize: ['io', 'files', 'registry', 'resolve', 'function-configs', 'lock', 'run'],
     kpt: ['io', 'files', 'function-configs', 'resolve', 'lock', 'run'],
     fn: ['io', 'files', 'resolve', 'lock', 'run'],
-    conformance: ['io', 'files', 'scripts', 'resolve', 'lock', 'run', 'fn'],
+    conformance: ['io', 'files', 'registry', 'signatures', 'scripts', 'resolve', 'lock', 'run', 'fn'],
     commands: [
       'completion',
       'io',

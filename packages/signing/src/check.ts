@@ -9,6 +9,7 @@ export const CHECK_NAMES = [
   'signature',
   'identity',
   'name',
+  'result',
 ] as const;
 export type CheckName = (typeof CHECK_NAMES)[number];
 

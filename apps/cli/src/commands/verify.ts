@@ -18,7 +18,10 @@ export function registerVerify(program: Command, io: Io): void {
     .option('--policy <name>', 'Require that the artifact satisfies this policy of `krmhub trust`.')
     .option('--bundle <file>', 'Bundle of a file. Default: FILE.sigstore.json.')
     .option('--trusted-root <file>', 'Trusted root of sigstore. Default: KRMHUB_TRUSTED_ROOT.')
-    .option('--type <uri>', 'Require an attestation of this type, or of "any", instead of a signature.')
+    .option(
+      '--type <uri>',
+      'Require an attestation of this type, "tests" that passed, or "any", instead of a signature.',
+    )
     .addHelpText(
       'after',
       `
@@ -34,6 +37,7 @@ Examples:
   krmhub verify catalog.yaml --key krmhub.pub
   krmhub verify catalog.yaml --key krmhub.pub --bundle catalog.bundle.json -o json
   krmhub verify example.com/SetLabels@1.0.0 --key krmhub.pub
+  krmhub verify example.com/SetLabels@1.0.0 --key tester.pub --type tests
   krmhub verify localhost:5000/team/catalog:v1 --key krmhub.pub
   krmhub verify localhost:5000/team/exec:1.0.0 --policy example
   krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com`,

@@ -1,12 +1,14 @@
-import { pinRuntime } from '@krmhub/catalog';
+import { type PinnedRuntime, pinRuntime } from '@krmhub/catalog';
 import { DEFAULT_RUN_LIMITS, findEngine, type RunResult } from '@krmhub/functions';
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
+import type { TestedResource } from '@krmhub/signing/test-result';
 import { commandLineFunction, execFunction } from '../fn/exec-function.js';
 import { imageFunction } from '../fn/image-function.js';
 import type { Io } from '../io/io.js';
 import { openRunner } from '../run/open-runner.js';
 import { containerAccess } from '../run/permissions.js';
+import { executableFor, hostPlatform } from '../run/platform.js';
 import type { RunPermissions } from '../run/runner.js';
 import type { AuthoredFunction } from './read-function.js';
 
@@ -25,6 +27,8 @@ export interface OpenedFunction {
   name: string;
   /** It is a container that runs as nobody and without network. */
   isConfined: boolean;
+  /** What runs, by digest. Absent for what has none: a file or an image of this machine. */
+  runtime?: TestedResource;
   run(input: Uint8Array): Promise<RunResult>;
   close(): Promise<void>;
 }
@@ -65,10 +69,11 @@ export async function openFunction(
       storage: container?.requireStorageMount === true,
     };
     const { network, mounts } = containerAccess(`${apiVersion} ${type}`, declared, permissions);
+    const named = image ?? imageOf(version.runtime);
     const opened = imageFunction(
       io,
       {
-        image: image ?? imageOf(version.runtime),
+        image: named,
         network,
         mounts,
         pull: 'missing',
@@ -82,7 +87,14 @@ export async function openFunction(
       },
     );
     const isConfined = !network && mounts.length === 0;
-    return { name: opened.name, isConfined, run: (input) => opened.run(input, { signal }), close: nothing };
+    const runtime = containerResource(version.name, named);
+    return {
+      name: opened.name,
+      isConfined,
+      ...(runtime === undefined ? {} : { runtime }),
+      run: (input) => opened.run(input, { signal }),
+      close: nothing,
+    };
   }
   const script = scripts.find(({ path }) => path[2] === at);
   if (kind === 'starlark' && script !== undefined) {
@@ -107,8 +119,29 @@ export async function openFunction(
   return {
     name: `${apiVersion} ${type}`,
     isConfined: false,
+    runtime: fetchedResource(version.name, `${apiVersion} ${type}`, plan.runtime),
     run: (input) => prepared.run(input, { signal }),
     close: () => runner.close(),
+  };
+}
+
+function containerResource(version: string, image: string): TestedResource | undefined {
+  const [, digest] = /@sha256:([0-9a-f]{64})$/.exec(image) ?? [];
+  if (digest === undefined) return undefined;
+  return { name: `${version} container`, uri: `oci://${image}`, digest: { sha256: digest } };
+}
+
+/** The executable of this machine's platform, or the script. */
+function fetchedResource(version: string, name: string, runtime: PinnedRuntime): TestedResource {
+  if (runtime.type === 'container') throw new RangeError('containers are not fetched');
+  const { uri, sha256 } =
+    runtime.type === 'exec'
+      ? executableFor(name, runtime.platforms)
+      : { uri: runtime.reference, sha256: runtime.sha256 };
+  return {
+    name: runtime.type === 'exec' ? `${version} exec ${hostPlatform()}` : `${version} starlark`,
+    uri,
+    digest: { sha256: sha256.slice('sha256:'.length) },
   };
 }
 

@@ -10,7 +10,7 @@ import { type LocalScript, readLocalScripts, withoutReferences } from '../script
 
 /** A function as its author has it. */
 export interface AuthoredFunction {
-  /** Name of the file of the definition. */
+  /** Name of the file of the definition, or the release that it is of. */
   file: string;
   definition: FunctionDefinition;
   /** Scripts that the definition names by their paths. */
@@ -32,7 +32,16 @@ export async function readFunction(io: Io, folder: string): Promise<AuthoredFunc
       cause: error,
     });
   });
-  const scripts = await readLocalScripts(io, file, bytes);
+  return parseFunction(io, file, bytes, await readLocalScripts(io, file, bytes));
+}
+
+/** Parses a definition. Throws `invalid-document` after it has printed what is wrong. */
+export async function parseFunction(
+  io: Io,
+  file: string,
+  bytes: Uint8Array,
+  scripts: readonly LocalScript[],
+): Promise<AuthoredFunction> {
   const diagnostics = withoutReferences(lint(bytes, { file }).diagnostics, scripts);
   const errors = diagnostics.filter(
     ({ severity, code }) => severity === 'error' && !code.startsWith('placeholder/'),

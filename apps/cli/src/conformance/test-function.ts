@@ -1,22 +1,28 @@
 import path from 'node:path';
 import { type Check, failed, type Outcome, PASSED, skipped } from '@krmhub/functions/conformance/check';
 import { type CheckName, checkConformance } from '@krmhub/functions/conformance/check-conformance';
+import type { FunctionName } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
+import type { TestedResource } from '@krmhub/signing/test-result';
 import { FINDINGS } from '../io/exit-code.js';
 import { watchForStop } from '../io/interrupt.js';
 import { type Io, write } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { escapeControls, oneLine } from '../io/text.js';
 import type { RunPermissions } from '../run/runner.js';
+import type { AttestOptions, ReportSigner } from './attest.js';
 import { checkExample } from './check-example.js';
 import { type OpenedFunction, openFunction, type TestedProgram } from './open-function.js';
 import { configOf, type Example, listExamples, readExample } from './read-examples.js';
 import { type AuthoredFunction, readFunction } from './read-function.js';
+import type { ReleasedFunction } from './read-release.js';
 import { Report } from './report.js';
 import { rejectedConfig, testConfig } from './test-configs.js';
 
-export interface TestOptions extends TestedProgram {
+export interface TestOptions extends TestedProgram, AttestOptions {
   output: OutputFormat;
+  /** Tests this published release, not the definition in the folder. */
+  release?: string;
   permissions: RunPermissions;
   /** Names of the only examples to run, without the other checks. */
   examples?: readonly string[];
@@ -27,13 +33,19 @@ export interface TestOptions extends TestedProgram {
 /** Tests the function in a folder: every API version by the specification, and all examples. */
 export async function testFunction(io: Io, folder: string, options: TestOptions): Promise<void> {
   checkOptions(options);
-  const authored = await readFunction(io, folder);
+  const local = await readFunction(io, folder);
+  const released = await openRelease(io, local, options);
+  const authored = released ?? local;
+  const signer = await openSigner(io, options);
+  const runtimes: TestedResource[] = [];
   const report = new Report(io, options.output);
   const examples = await readExamples(io, folder, report, options.examples);
   const signal = watchForStop(io, 'the test was stopped');
   for (const at of authored.definition.versions.keys()) {
     const opened = await openFunction(io, authored, at, options, options.permissions, signal);
     try {
+      if (opened.runtime !== undefined) runtimes.push(opened.runtime);
+      else if (signer !== undefined) throw unpinned(opened);
       const { update, examples: only } = options;
       const onlyExamples = only !== undefined;
       await testVersion(io, { authored, at, opened, examples, report, onlyExamples, update, signal });
@@ -42,6 +54,34 @@ export async function testFunction(io: Io, folder: string, options: TestOptions)
     }
   }
   await finish(io, authored, report, options.output);
+  if (released !== undefined) await signer?.attest(released, folder, { checks: report.checks, runtimes });
+}
+
+function nameOf({ definition }: AuthoredFunction): FunctionName {
+  return { group: definition.group, kind: definition.names.kind };
+}
+
+async function openRelease(
+  io: Io,
+  local: AuthoredFunction,
+  options: TestOptions,
+): Promise<ReleasedFunction | undefined> {
+  if (options.release === undefined) return undefined;
+  const { readRelease } = await import('./read-release.js');
+  return readRelease(io, nameOf(local), options.release, options);
+}
+
+async function openSigner(io: Io, options: TestOptions): Promise<ReportSigner | undefined> {
+  if (options.key === undefined && options.keyless !== true) return undefined;
+  const { ReportSigner } = await import('./attest.js');
+  return ReportSigner.open(io, options);
+}
+
+/** The report of an image that can change would be of other bytes tomorrow. */
+function unpinned({ name }: OpenedFunction): KrmhubError {
+  return new KrmhubError('untrusted', escapeControls(`cannot sign a report of ${name}: it has no digest`), {
+    hint: 'Publish a release whose image has a digest: IMAGE@sha256:…',
+  });
 }
 
 interface VersionTest {
@@ -145,16 +185,36 @@ function isOf(example: Example, { definition }: AuthoredFunction, at: number): b
   return at === Math.max(index, 0);
 }
 
-function checkOptions({ exec, image, runtime }: TestedProgram): void {
+function checkOptions(options: TestOptions): void {
+  const { exec, image, runtime, release, key, keyless = false, bundle, examples, update } = options;
+  const wrong = (message: string, hint: string) => new KrmhubError('usage', message, { hint });
   const named = [exec, image, runtime].filter((one) => one !== undefined);
   if (named.length > 1) {
     throw new KrmhubError('usage', 'must not specify more than one of --exec, --image, and --runtime');
+  }
+  if (release !== undefined && (exec !== undefined || image !== undefined)) {
+    throw wrong('--release cannot be combined with --exec or --image', 'The release names what runs.');
+  }
+  const signs = key !== undefined || keyless;
+  if (key !== undefined && keyless)
+    throw wrong('--key cannot be combined with --keyless', 'Use one of them.');
+  if (bundle !== undefined && !signs) {
+    throw wrong('--bundle requires --key or --keyless', 'Set the signer, for example: --key krmhub.key');
+  }
+  if (signs && release === undefined) {
+    throw wrong('--key and --keyless require --release', 'A signed report is of a release: --release 1.0.0');
+  }
+  if (signs && (examples !== undefined || update)) {
+    throw wrong(
+      '--key and --keyless cannot be combined with --example or --update',
+      'A signed report is of all checks and examples.',
+    );
   }
 }
 
 async function finish(
   io: Io,
-  { definition }: AuthoredFunction,
+  authored: AuthoredFunction | ReleasedFunction,
   report: Report,
   format: OutputFormat,
 ): Promise<void> {
@@ -164,8 +224,8 @@ async function finish(
     skipped: report.count('skipped'),
   };
   const data = {
-    group: definition.group,
-    kind: definition.names.kind,
+    ...nameOf(authored),
+    ...('release' in authored ? { release: authored.release, digest: authored.digest } : {}),
     ...counts,
     checks: report.checks,
   };

@@ -3,13 +3,17 @@ import {
   failedCheck,
   passedCheck,
   RELEASE_PREDICATE,
+  readTestResult,
   SIGNATURE_PREDICATE,
   type Signer,
   SNAPSHOT_PREDICATE,
+  type Statement,
   signedRelease,
+  TEST_RESULT_PREDICATE,
   type TrustedRoot,
   type Verification,
 } from '@krmhub/signing';
+import { plural } from '../io/text.js';
 import { checkName, type NamedArtifact } from './check-name.js';
 import type { ExpectedSigner } from './expected-signer.js';
 import type { FoundBundle } from './found-bundle.js';
@@ -44,10 +48,27 @@ export function judgeBundle(
   if (!verified || signer === undefined) return describeBundle(found.source, verification, []);
   const identity = expected.judge(signer);
   const name = checkName(statement, named);
+  const result = statement === undefined ? undefined : checkResult(statement);
   return describeBundle(found.source, verification, [
     (identity.passed ? passedCheck : failedCheck)('identity', identity.message),
     ...(name === undefined ? [] : [name]),
+    ...(result === undefined ? [] : [result]),
   ]);
+}
+
+/** Of a report of tests: it proves something only if they passed. Returns undefined for other statements. */
+function checkResult(statement: Statement): Check | undefined {
+  if (statement.predicateType !== TEST_RESULT_PREDICATE) return undefined;
+  const read = readTestResult(statement);
+  if (typeof read === 'string') return failedCheck('result', read);
+  const { result, passedTests, warnedTests, failedTests } = read;
+  const total = passedTests.length + warnedTests.length + failedTests.length;
+  if (result === 'FAILED') {
+    const [first = 'not named'] = failedTests;
+    return failedCheck('result', `${failedTests.length} of ${plural(total, 'test')} failed, first: ${first}`);
+  }
+  const warned = warnedTests.length === 0 ? '' : `, ${warnedTests.length} with warnings`;
+  return passedCheck('result', `${plural(total, 'test')} passed${warned}`);
 }
 
 /** Returns what the bundle is verified to be of: a release or a snapshot; undefined for bytes without a name. */
@@ -75,8 +96,8 @@ export function describeBundle(
   };
 }
 
-/** Reports whether a bundle has the requested type: a signature, one predicate type, or any. */
+/** Reports whether a bundle has the requested type: a signature, one predicate type, reports of tests, or any. */
 export function matchesType({ kind, predicateType }: JudgedBundle, type: string | undefined): boolean {
   if (type === undefined) return kind === 'signature';
-  return type === 'any' || predicateType === type;
+  return type === 'any' || predicateType === (type === 'tests' ? TEST_RESULT_PREDICATE : type);
 }

@@ -195,7 +195,12 @@ function canonicalVersion(version: string | undefined): string | undefined {
   return version === undefined ? undefined : (canonicalRelease(version) ?? version);
 }
 
-async function readLayer(client: OciClient, reference: Reference, layer: Descriptor): Promise<Uint8Array> {
+/** Reads a layer, whose size the caller has checked. */
+export async function readLayer(
+  client: OciClient,
+  reference: Reference,
+  layer: Descriptor,
+): Promise<Uint8Array> {
   return client.withRetries(async () => {
     const pieces: Uint8Array[] = [];
     for await (const piece of await client.blob(reference, layer)) pieces.push(piece);
