@@ -1,126 +1,70 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { recoverPackage } from '@krmhub/functions/fn';
 import { folderContent } from '@krmhub/functions/testing/package-folder';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root, temporaryFolder } from '../running.js';
+import { temporaryFolder } from '../running.js';
 import { canMount } from './disk.js';
+import { callsOf, EDIT, EditedPackage, FILES, runWithFault, watchers } from './edited-package.js';
 import { canTrace } from './strace.js';
 
 /** Writes of a package that are killed, or that fail: the files are all as they were, or all new. */
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
-const script = path.join(root, 'test/faults/edit-package.mjs');
 const traces = canTrace();
-const FILES = 60;
 /** Calls that change a file system. */
 const CALLS = ['openat', 'write', 'rename', 'link', 'unlink', 'mkdir', 'fsync', 'chmod', 'rmdir'];
 const POINTS_OF_A_CALL = 9;
 const TIMED_KILLS = 60;
 
-const before = path.join(folder, 'before');
-let old: Record<string, string>;
-let written: Record<string, string>;
-let milliseconds: number;
-let count = 0;
+let edited: EditedPackage;
 
 beforeAll(() => {
-  for (let at = 0; at < FILES; at++) {
-    const file = path.join(before, at % 3 === 0 ? '' : `inner/${at % 4}`, `${at}.yaml`);
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c${at}\ndata:\n  value: old\n`);
-  }
-  old = folderContent(before);
-  const copy = copied();
-  const start = performance.now();
-  expect(spawnSync(process.execPath, [script, copy], { encoding: 'utf8' }).stdout).toBe('writing\nwritten\n');
-  milliseconds = performance.now() - start;
-  written = folderContent(copy);
-  expect(Object.keys(written)).toHaveLength(FILES);
-  expect(Object.values(written).filter((text) => text.includes('value: new'))).toHaveLength(
+  edited = new EditedPackage(folder);
+  expect(Object.keys(edited.written)).toHaveLength(FILES);
+  expect(Object.values(edited.written).filter((text) => text.includes('value: new'))).toHaveLength(
     FILES - FILES / 10,
   );
 });
 
-function copied(parent = folder): string {
-  const copy = path.join(parent, `package-${count++}`);
-  cpSync(before, copy, { recursive: true, preserveTimestamps: true });
-  return copy;
-}
-
-function state(copy: string): 'old' | 'new' | 'other' {
-  const content = JSON.stringify(folderContent(copy), sortKeys(folderContent(copy)));
-  if (content === JSON.stringify(old, sortKeys(old))) return 'old';
-  return content === JSON.stringify(written, sortKeys(written)) ? 'new' : 'other';
-}
-
-function sortKeys(content: Record<string, string>): string[] {
-  return Object.keys(content).sort();
-}
-
 /** What a killed process left is put right by the process that watches, by the next command, or by both at once. */
 async function expectWhole(copy: string, how: number, counts: Map<string, number>): Promise<void> {
   if (how % 2 === 0) await recoverPackage(copy);
-  else await expect.poll(() => state(copy)).not.toBe('other');
+  else await expect.poll(() => edited.state(copy)).not.toBe('other');
   if (how % 2 === 0) await recoverPackage(copy);
-  const found = state(copy);
-  if (found === 'other') expect(folderContent(copy), `kill ${how}`).toEqual(written);
+  const found = edited.state(copy);
+  if (found !== 'old') expect(folderContent(copy), `kill ${how}`).toEqual(edited.written);
   counts.set(found, (counts.get(found) ?? 0) + 1);
   await expect.poll(() => watchers(copy)).toBe('');
-  expect(state(copy)).toBe(found);
+  expect(edited.state(copy)).toBe(found);
   rmSync(copy, { recursive: true });
-}
-
-/** Processes that have the folder as an argument. */
-function watchers(copy: string): string {
-  return spawnSync('pgrep', ['-f', `${copy}$`], { encoding: 'utf8' }).stdout;
 }
 
 describe.skipIf(!traces)(traces ? 'a process that is killed at a call' : 'strace is not installed', () => {
   it.each(CALLS)('%s leaves all files as they were, or all new', async (call) => {
     const counts = new Map<string, number>();
-    const total = callsOf(call);
+    const total = callsOf(EDIT, edited.copy(), call);
     for (let point = 0; point < POINTS_OF_A_CALL; point++) {
       // The last calls, since the first ones are those of Node.js.
       const when = Math.max(1, total - Math.floor((point * total) / POINTS_OF_A_CALL));
-      const copy = copied();
-      const inject = `inject=${call}:signal=KILL:when=${when}`;
-      spawnSync('strace', [
-        '-o',
-        '/dev/null',
-        '-e',
-        `trace=${call}`,
-        '-e',
-        inject,
-        process.execPath,
-        script,
-        copy,
-      ]);
+      const copy = edited.copy();
+      runWithFault(EDIT, copy, call, `signal=KILL:when=${when}`);
       await expectWhole(copy, point, counts);
     }
     expect([...counts.values()].reduce((sum, one) => sum + one)).toBe(POINTS_OF_A_CALL);
   });
-
-  /** How often the main thread makes a call. */
-  function callsOf(call: string): number {
-    const output = path.join(folder, 'trace');
-    const copy = copied();
-    spawnSync('strace', ['-o', output, '-e', `trace=${call}`, process.execPath, script, copy]);
-    expect(state(copy)).toBe('new');
-    return readFileSync(output, 'utf8').split(`${call}(`).length - 1;
-  }
 });
 
 it('a process that is killed at any time leaves all files as they were, or all new', async () => {
   const counts = new Map<string, number>();
   for (let kill = 0; kill < TIMED_KILLS; kill++) {
-    const copy = copied();
-    const child = spawn(process.execPath, [script, copy], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const copy = edited.copy();
+    const child = spawn(process.execPath, [EDIT, copy], { stdio: ['ignore', 'pipe', 'ignore'] });
     await once(child.stdout, 'data');
-    await after((kill / TIMED_KILLS) * (milliseconds / 3), child);
+    await after((kill / TIMED_KILLS) * (edited.milliseconds / 3), child);
     await expectWhole(copy, kill, counts);
   }
   expect([...counts.keys()].sort()).toEqual(['new', 'old']);
@@ -135,8 +79,8 @@ async function after(delay: number, child: ChildProcess): Promise<void> {
 
 it('an interrupted process leaves all files as they were, or all new', async () => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    const copy = copied();
-    const child = spawn(process.execPath, [script, copy], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const copy = edited.copy();
+    const child = spawn(process.execPath, [EDIT, copy], { stdio: ['ignore', 'pipe', 'ignore'] });
     await once(child.stdout, 'data');
     child.kill(signal);
     await once(child, 'exit');
@@ -146,9 +90,9 @@ it('an interrupted process leaves all files as they were, or all new', async () 
 
 it('of processes that write at the same time, one succeeds', async () => {
   for (let round = 0; round < 5; round++) {
-    const copy = copied();
+    const copy = edited.copy();
     const children = Array.from({ length: 4 }, () =>
-      spawn(process.execPath, [script, copy, 'wait'], { stdio: ['pipe', 'pipe', 'inherit'] }),
+      spawn(process.execPath, [EDIT, copy, 'wait'], { stdio: ['pipe', 'pipe', 'inherit'] }),
     );
     await Promise.all(children.map((child) => once(child.stdout, 'data')));
     let printed = '';
@@ -166,7 +110,7 @@ it('of processes that write at the same time, one succeeds', async () => {
         .split('\n')
         .sort(),
     ).toEqual([...Array.from({ length: 3 }, () => 'conflict'), 'written']);
-    expect(state(copy)).toBe('new');
+    expect(edited.state(copy)).toBe('new');
   }
 });
 
@@ -183,16 +127,16 @@ describe.skipIf(!mounts)(mounts ? 'a full disk' : 'a disk of a given size cannot
   it('leaves all files as they were, or all new', () => {
     const results = new Set<string>();
     for (let pages = 0; pages <= FILES + 8; pages += 4) {
-      const copy = copied(disk);
+      const copy = edited.copy(disk);
       const ballast = path.join(disk, 'ballast');
       leaveFree(ballast, pages * 4_096);
-      const { stdout } = spawnSync(process.execPath, [script, copy], { encoding: 'utf8' });
+      const { stdout } = spawnSync(process.execPath, [EDIT, copy], { encoding: 'utf8' });
       rmSync(ballast);
       const isWritten = stdout.endsWith('written\n');
       results.add(isWritten ? 'written' : 'full');
       if (!isWritten)
         expect(stdout).toMatch(/^writing\nfailed: storage-full: cannot write .*: the disk is full\n$/);
-      expect(state(copy)).toBe(isWritten ? 'new' : 'old');
+      expect(edited.state(copy)).toBe(isWritten ? 'new' : 'old');
       rmSync(copy, { recursive: true });
     }
     expect([...results].sort()).toEqual(['full', 'written']);

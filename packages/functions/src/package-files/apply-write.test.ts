@@ -10,15 +10,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { ownProcess } from '../process/process-identity.js';
+import { describe, expect, it, vi } from 'vitest';
 import { readResources } from '../resource-list/read-resources.js';
 import { configMap, folderContent, packageFolder, usePackageFolders } from '../testing/package-folder.js';
 import { applyWrite } from './apply-write.js';
-import { OWNER_FILE, privateFolderOf } from './journal.js';
 import { planWrite } from './plan-write.js';
 import { type Package, readPackage } from './read-package.js';
 import { recoverPackage } from './recover-package.js';
+import { makePrivateFolder, privateFolderOf } from './write-owner.js';
 
 usePackageFolders();
 
@@ -144,6 +143,22 @@ describe('applyWrite', () => {
     expect(folderContent(folder)).toEqual(FILES);
   });
 
+  it('puts all files back if one was edited after the check, and keeps the edit', async () => {
+    const { folder, read, plan } = await opened();
+    // The last of the changes deletes it.
+    const file = path.join(folder, 'b.yaml');
+    const { stringify } = JSON;
+    // Of the journal, which is written after the check.
+    vi.spyOn(JSON, 'stringify').mockImplementationOnce((value) => {
+      writeFileSync(file, 'edited');
+      return stringify(value);
+    });
+    await expect(applyWrite(read, plan)).rejects.toThrow(
+      'b.yaml: it was changed while the package was written',
+    );
+    expect(folderContent(folder)).toEqual({ ...FILES, 'b.yaml': 'edited' });
+  });
+
   it('lets one of two writes win', async () => {
     const { folder, read, plan } = await opened();
     const results = await Promise.allSettled([applyWrite(read, plan), applyWrite(read, plan)]);
@@ -163,13 +178,11 @@ describe('recoverPackage', () => {
     expect(folderContent(folder)).toEqual(FILES);
   });
 
-  it('leaves a write that just began, under the name of a killed process too', async () => {
+  it('leaves what a process prepares that runs', async () => {
     const { folder } = await opened();
-    const taken = privateFolderOf(folder, { id: 4_194_305, start: 1 });
-    mkdirSync(taken);
-    const inode = String(statSync(taken, { bigint: true }).ino);
-    writeFileSync(path.join(taken, OWNER_FILE), JSON.stringify({ ...ownProcess(), inode }));
+    const prepared = [privateFolderOf(folder), privateFolderOf(folder, { id: process.ppid, start: 0 })];
+    for (const place of prepared) makePrivateFolder(place);
     await recoverPackage(folder);
-    expect(existsSync(path.join(taken, OWNER_FILE))).toBe(true);
+    expect(prepared.map((place) => existsSync(place))).toEqual([true, true]);
   });
 });

@@ -2,39 +2,32 @@ import {
   accessSync,
   chmodSync,
   chownSync,
-  closeSync,
   constants,
-  fsyncSync,
+  copyFileSync,
   linkSync,
   lstatSync,
-  mkdirSync,
-  openSync,
   renameSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
-import { ownProcess } from '../process/process-identity.js';
 import { changedMeanwhile, checkUnchanged } from './check-unchanged.js';
-import { applyJournal, revertJournal } from './complete-write.js';
+import { applyJournal, hasNoLinks, undoJournal, versionText } from './complete-write.js';
 import { errorCode, fileError } from './file-error.js';
-import {
-  JOURNAL,
-  type Journal,
-  type JournalEntry,
-  OWNER_FILE,
-  PENDING_JOURNAL,
-  privateFolderOf,
-  type WriteOwner,
-  writeFolderOf,
-} from './journal.js';
+import { decideUndo, JOURNAL, type Journal, type JournalEntry, PENDING_JOURNAL } from './journal.js';
 import { PACKAGE_LIMITS, type PackageLimits } from './limits.js';
 import type { PackageFiles } from './package-file.js';
-import { finishWrite, recoverPackage } from './recover-package.js';
+import { recoverPackage } from './recover-package.js';
+import { syncFiles, syncPath } from './sync-files.js';
 import { guardWrite } from './write-guard.js';
+import {
+  finishWrite,
+  giveUp,
+  makePrivateFolder,
+  privateFolderOf,
+  removeFolder,
+  writeFolderOf,
+} from './write-owner.js';
 import type { FileChange, WritePlan } from './write-plan.js';
 
 export interface WriteOptions {
@@ -42,8 +35,6 @@ export interface WriteOptions {
   limits?: PackageLimits;
 }
 
-/** Files that are synced at the same time. */
-const SYNCS = 32;
 const NEW_FILE_MODE = 0o666;
 
 /**
@@ -51,7 +42,8 @@ const NEW_FILE_MODE = 0o666;
  * write, or its removal. Files that stay the same are not touched, and changed files keep their permissions.
  *
  * Throws `conflict` if the package was changed since it was read, `unavailable` for files or folders that cannot be
- * written, `storage-full`, and the reason of the signal; then all files are as they were.
+ * written, `storage-full`, and the reason of the signal; then all files are as they were, or, if that fails too, the next
+ * command for the package puts them back.
  */
 export async function applyWrite(
   files: PackageFiles,
@@ -63,24 +55,21 @@ export async function applyWrite(
   checkWritable(files, plan);
   const { folder } = files;
   const endGuard = guardWrite(folder);
-  const own = ownProcess();
-  const prepared = privateFolderOf(folder, own);
-  const writeFolder = writeFolderOf(folder);
-  let isLocked = false;
+  const prepared = privateFolderOf(folder);
+  let isSettled = true;
   try {
-    const staged = await stage(files, plan, prepared);
+    const journal = await stage(files, plan, prepared);
     signal?.throwIfAborted();
-    await lock(folder, prepared, writeFolder);
-    isLocked = true;
-    checkUnchanged(files, plan, limits);
-    const journal = commit(folder, writeFolder, staged);
-    complete(folder, writeFolder, journal);
+    await lock(folder, prepared);
+    const outcome = settle(files, plan, journal, limits);
+    isSettled = outcome.isSettled;
+    if ('error' in outcome) throw outcome.error;
   } catch (error) {
     throw fileError(`cannot write the package ${folder}`, error);
   } finally {
-    if (isLocked) finishWrite(folder, own);
-    else rmSync(prepared, { recursive: true, force: true });
-    endGuard();
+    removeFolder(prepared);
+    // Otherwise the guard does what is left when this process ends.
+    if (isSettled) endGuard();
   }
 }
 
@@ -122,14 +111,9 @@ function parentOf(folder: string, at: string): { existing: string; missing: stri
 /** Writes the new files, and syncs them. Nothing of the package changes. */
 async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Promise<Journal> {
   const { folder } = files;
-  // Of an earlier write of this process.
-  rmSync(prepared, { recursive: true, force: true });
-  mkdirSync(prepared, { mode: 0o700 });
-  const owner: WriteOwner = { ...ownProcess(), inode: String(lstatSync(prepared, { bigint: true }).ino) };
-  writeFileSync(path.join(prepared, OWNER_FILE), JSON.stringify(owner));
+  const staged = makePrivateFolder(prepared);
   const changes: JournalEntry[] = [];
   const folders = new Set<string>();
-  const staged: string[] = [];
   for (const [index, change] of plan.changes.entries()) {
     const { path: at } = change;
     const { existing, missing } = parentOf(folder, at);
@@ -139,7 +123,7 @@ async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Pr
     if (change.type !== 'delete') {
       entry.new = `new.${index}`;
       const file = path.join(prepared, entry.new);
-      stageFile(files, change, file);
+      entry.inode = stageFile(files, change, file);
       staged.push(file);
     }
     if (change.type !== 'create') entry.old = `old.${index}`;
@@ -149,12 +133,13 @@ async function stage(files: PackageFiles, plan: WritePlan, prepared: string): Pr
   return { folders: [...folders], changes };
 }
 
-function stageFile({ files }: PackageFiles, change: FileChange & { after: string }, file: string): void {
+/** Returns the inode. */
+function stageFile({ files }: PackageFiles, change: FileChange & { after: string }, file: string): string {
   writeFileSync(file, change.after, { flag: 'wx', mode: NEW_FILE_MODE });
+  const { uid, gid, ino } = lstatSync(file, { bigint: true });
   const old = files.get(change.path);
-  if (old === undefined) return;
-  const { uid, gid } = lstatSync(file);
-  if (uid !== old.owner || gid !== old.group) {
+  if (old === undefined) return String(ino);
+  if (Number(uid) !== old.owner || Number(gid) !== old.group) {
     try {
       chownSync(file, old.owner, old.group);
     } catch (error) {
@@ -163,6 +148,7 @@ function stageFile({ files }: PackageFiles, change: FileChange & { after: string
     }
   }
   chmodSync(file, old.mode);
+  return String(ino);
 }
 
 function checkDevice(folder: string, existing: string, at: string): void {
@@ -170,74 +156,82 @@ function checkDevice(folder: string, existing: string, at: string): void {
   throw new KrmhubError('unsupported', `cannot write ${at}: it is on another disk than its package`);
 }
 
-async function syncFiles(paths: readonly string[]): Promise<void> {
-  let next = 0;
-  const work = async () => {
-    for (let file = paths[next++]; file !== undefined; file = paths[next++]) {
-      const handle = await open(file, 'r');
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(SYNCS, paths.length) }, work));
-}
-
 /** Only one write of a package is between here and its end. */
-async function lock(folder: string, prepared: string, writeFolder: string): Promise<void> {
+async function lock(folder: string, prepared: string): Promise<void> {
+  const writeFolder = writeFolderOf(folder);
   for (;;) {
     try {
       renameSync(prepared, writeFolder);
       return;
     } catch (error) {
-      if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(errorCode(error) ?? '')) throw error;
-      await recoverPackage(folder, { keeps: prepared });
-      if (lstatSync(writeFolder, { throwIfNoEntry: false }) !== undefined) throw error;
+      const isLocked =
+        ['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '') ||
+        // Windows says so.
+        (errorCode(error) === 'EPERM' && lstatSync(writeFolder, { throwIfNoEntry: false }) !== undefined);
+      if (!isLocked) throw error;
+      await recoverPackage(folder);
+    }
+  }
+}
+
+interface Outcome {
+  /** Why nothing was written. */
+  error?: unknown;
+  /** Whether nothing is left to do. */
+  isSettled: boolean;
+}
+
+/** Changes all files, or none. */
+function settle(files: PackageFiles, plan: WritePlan, journal: Journal, limits: PackageLimits): Outcome {
+  const { folder } = files;
+  const writeFolder = writeFolderOf(folder);
+  const outcome: Outcome = { isSettled: false };
+  let isDecided = false;
+  try {
+    linkOld(folder, writeFolder, journal);
+    checkUnchanged(files, plan, limits);
+    decide(folder, writeFolder, journal);
+    isDecided = true;
+    applyJournal(folder, writeFolder, journal);
+  } catch (error) {
+    outcome.error = error;
+  }
+  try {
+    if (isDecided && 'error' in outcome) {
+      decideUndo(writeFolder);
+      undoJournal(folder, writeFolder, journal);
+    }
+    finishWrite(folder);
+    outcome.isSettled = true;
+  } catch {
+    giveUp(writeFolder);
+  }
+  return outcome;
+}
+
+/** Before the files are checked, so that an edit after the check is seen. */
+function linkOld(folder: string, writeFolder: string, { changes }: Journal): void {
+  for (const change of changes) {
+    if (change.old === undefined) continue;
+    const file = path.join(folder, change.path);
+    const link = path.join(writeFolder, change.old);
+    try {
+      linkSync(file, link);
+      change.version = versionText(link);
+    } catch (error) {
+      // The check says so.
+      if (errorCode(error) === 'ENOENT') continue;
+      if (!hasNoLinks(error)) throw error;
+      copyFileSync(file, link, constants.COPYFILE_EXCL);
     }
   }
 }
 
 /** From the rename on, the write happens. */
-function commit(folder: string, writeFolder: string, journal: Journal): Journal {
-  for (const change of journal.changes) {
-    if (change.old === undefined) continue;
-    try {
-      linkSync(path.join(folder, change.path), path.join(writeFolder, change.old));
-    } catch (error) {
-      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? ''))
-        throw error;
-      delete change.old;
-    }
-  }
+function decide(folder: string, writeFolder: string, journal: Journal): void {
   const pending = path.join(writeFolder, PENDING_JOURNAL);
   writeFileSync(pending, JSON.stringify(journal), { flag: 'wx' });
-  syncPath(pending);
-  syncPath(writeFolder);
+  for (const place of [pending, writeFolder, folder]) syncPath(place);
   renameSync(pending, path.join(writeFolder, JOURNAL));
   syncPath(writeFolder);
-  return journal;
-}
-
-function complete(folder: string, writeFolder: string, journal: Journal): void {
-  try {
-    applyJournal(folder, writeFolder, journal);
-    const folders = new Set(journal.changes.map(({ path: at }) => path.dirname(path.join(folder, at))));
-    for (const one of folders) syncPath(one);
-  } catch (error) {
-    revertJournal(folder, writeFolder, journal);
-    throw error;
-  }
-}
-
-function syncPath(file: string): void {
-  // Windows cannot open folders.
-  if (platform() === 'win32') return;
-  const descriptor = openSync(file, constants.O_RDONLY);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

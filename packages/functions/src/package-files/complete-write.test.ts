@@ -11,9 +11,10 @@ import {
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderContent, packageFolder, usePackageFolders } from '../testing/package-folder.js';
-import { applyJournal, revertJournal } from './complete-write.js';
-import { JOURNAL, type Journal, OWNER_FILE, writeFolderOf } from './journal.js';
+import { applyJournal, undoJournal, versionText } from './complete-write.js';
+import { decideUndo, JOURNAL, type Journal } from './journal.js';
 import { recoverPackage } from './recover-package.js';
+import { OWNER_FOLDER, readOwner, takeOver, writeFolderOf } from './write-owner.js';
 
 usePackageFolders();
 
@@ -34,51 +35,94 @@ function decided(journal: Journal = JOURNAL_OF_CHANGES) {
   const folder = packageFolder(BEFORE);
   const writeFolder = writeFolderOf(folder);
   mkdirSync(writeFolder);
-  writeOwner(writeFolder, { id: 4_194_305, start: 1 });
+  writeOwner(writeFolder, '4194305.1');
   for (const [name, text] of Object.entries({ 'new.0': 'new a', 'new.1': 'new d', 'new.3': 'new b' })) {
     writeFileSync(path.join(writeFolder, name), text);
   }
   for (const [name, file] of Object.entries({ 'old.0': 'a.yaml', 'old.2': 'c.yaml', 'old.3': 'b.yaml' })) {
     linkSync(path.join(folder, file), path.join(writeFolder, name));
   }
-  writeFileSync(path.join(writeFolder, JOURNAL), JSON.stringify(journal));
-  return { folder, writeFolder };
+  const changes = journal.changes.map((change) => ({
+    ...change,
+    ...(change.new === undefined || change.isCreated
+      ? {}
+      : { inode: inodeOf(path.join(writeFolder, change.new)) }),
+    ...(change.old === undefined ? {} : { version: versionText(path.join(writeFolder, change.old)) }),
+  }));
+  const complete = { ...journal, changes };
+  writeFileSync(path.join(writeFolder, JOURNAL), JSON.stringify(complete));
+  return { folder, writeFolder, journal: complete };
 }
 
-function writeOwner(writeFolder: string, owner: { id: number; start: number }): void {
-  const inode = String(lstatSync(writeFolder).ino);
-  writeFileSync(path.join(writeFolder, OWNER_FILE), JSON.stringify({ ...owner, inode }));
+function writeOwner(writeFolder: string, process: string): void {
+  const owners = path.join(writeFolder, OWNER_FOLDER);
+  rmSync(owners, { recursive: true, force: true });
+  mkdirSync(owners);
+  writeFileSync(path.join(owners, `1.1.1.${process}`), inodeOf(writeFolder));
 }
+
+const inodeOf = (place: string) => String(lstatSync(place, { bigint: true }).ino);
 
 /** What is done of a journal after so many of its changes. */
-const first = (count: number): Journal => ({
-  folders: JOURNAL_OF_CHANGES.folders,
-  changes: JOURNAL_OF_CHANGES.changes.slice(0, count),
+const first = ({ folders, changes }: Journal, count: number): Journal => ({
+  folders,
+  changes: changes.slice(0, count),
 });
 
 describe.each([0, 1, 2, 3, 4])('a write that was killed after %d changes', (count) => {
   it('is completed', async () => {
-    const { folder, writeFolder } = decided();
-    applyJournal(folder, writeFolder, first(count));
+    const { folder, writeFolder, journal } = decided();
+    applyJournal(folder, writeFolder, first(journal, count));
     await recoverPackage(folder);
     expect(folderContent(folder)).toEqual(AFTER);
     await recoverPackage(folder);
     expect(folderContent(folder)).toEqual(AFTER);
   });
 
-  it('can be reverted', () => {
-    const { folder, writeFolder } = decided();
-    applyJournal(folder, writeFolder, first(count));
-    revertJournal(folder, writeFolder, JOURNAL_OF_CHANGES);
+  it.each([0, 1, 2, 3, 4])('is undone, also if that is killed after %d of them', async (undone) => {
+    const { folder, writeFolder, journal } = decided();
+    applyJournal(folder, writeFolder, first(journal, count));
+    decideUndo(writeFolder);
+    const last = { folders: [], changes: journal.changes.slice(journal.changes.length - undone) };
+    undoJournal(folder, writeFolder, last);
+    await recoverPackage(folder);
+    expect(folderContent(folder)).toEqual(BEFORE);
+  });
+
+  it('is undone on a disk without links', async () => {
+    const { folder, writeFolder, journal } = decided();
+    for (const { path: at, old } of journal.changes) {
+      if (old === undefined) continue;
+      rmSync(path.join(writeFolder, old));
+      writeFileSync(path.join(writeFolder, old), BEFORE[at as keyof typeof BEFORE]);
+    }
+    const copied = {
+      ...journal,
+      changes: journal.changes.map(({ version: _, ...change }) => change),
+    };
+    applyJournal(folder, writeFolder, first(copied, count));
+    undoJournal(folder, writeFolder, copied);
     rmSync(writeFolder, { recursive: true });
     expect(folderContent(folder)).toEqual(BEFORE);
   });
 });
 
+describe('takeOver', () => {
+  it('succeeds once, and not for a later write', () => {
+    const { writeFolder } = decided();
+    const abandoned = readOwner(writeFolder)!;
+    expect(takeOver(writeFolder, abandoned)).toBe(true);
+    expect(readOwner(writeFolder)).toMatchObject({ write: '1.1.1', process: { id: process.pid } });
+    expect(takeOver(writeFolder, abandoned)).toBe(false);
+    writeOwner(writeFolder, '4194305.2');
+    expect(takeOver(writeFolder, abandoned)).toBe(false);
+  });
+});
+
 describe('recoverPackage', () => {
   it('does not overwrite what the user wrote after the kill', async () => {
-    const { folder, writeFolder } = decided();
-    applyJournal(folder, writeFolder, first(1));
+    const { folder, writeFolder, journal } = decided();
+    applyJournal(folder, writeFolder, first(journal, 1));
     rmSync(path.join(folder, 'b.yaml'));
     writeFileSync(path.join(folder, 'b.yaml'), 'edited');
     await expect(recoverPackage(folder)).rejects.toMatchObject({
@@ -95,7 +139,8 @@ describe('recoverPackage', () => {
     ['an absolute path', { path: '/x.yaml', new: 'new.0', isCreated: true }],
     ['a staged file of another folder', { path: 'x.yaml', new: '../../a', isCreated: true }],
   ])('refuses a journal with %s', async (_, change) => {
-    const { folder } = decided({ folders: [], changes: [change] });
+    const { folder, writeFolder } = decided({ folders: [], changes: [change] });
+    writeOwner(writeFolder, 'ended');
     const before = folderContent(folder);
     await expect(recoverPackage(folder)).rejects.toThrow('journal is damaged');
     expect(folderContent(folder)).toEqual(before);
@@ -110,7 +155,7 @@ describe('recoverPackage', () => {
     const { folder, writeFolder } = decided(journal);
     symlinkSync(outside, path.join(folder, 'link'));
     await expect(recoverPackage(folder)).rejects.toMatchObject({ code: 'conflict' });
-    expect(() => revertJournal(folder, writeFolder, journal)).toThrow('link is not a folder');
+    expect(() => undoJournal(folder, writeFolder, journal)).toThrow('link is not a folder');
     expect(folderContent(outside)).toEqual({ kept: 'x' });
     expect(lstatSync(outside).isDirectory()).toBe(true);
   });
@@ -146,13 +191,23 @@ describe('recoverPackage', () => {
 
   it('waits for a process that still writes, and names it', async () => {
     const { folder, writeFolder } = decided();
-    writeOwner(writeFolder, { id: process.pid, start: 0 });
+    writeOwner(writeFolder, `${process.pid}.0`);
     await expect(recoverPackage(folder, { waitMilliseconds: 50 })).rejects.toThrow(
       `process ${process.pid} is still writing it`,
     );
     const waiting = recoverPackage(folder);
     rmSync(writeFolder, { recursive: true });
     await waiting;
+  });
+
+  it('does not overwrite what the user wrote into a file after the kill', async () => {
+    const { folder, writeFolder } = decided();
+    writeFileSync(path.join(folder, 'b.yaml'), 'new length');
+    await expect(recoverPackage(folder)).rejects.toThrow('b.yaml: it was changed');
+    expect(readFileSync(path.join(folder, 'b.yaml'), 'utf8')).toBe('new length');
+    // Another process, or a later call, may try again.
+    expect(readOwner(writeFolder)).toEqual({ write: '1.1.1' });
+    await expect(recoverPackage(folder)).rejects.toThrow('b.yaml: it was changed');
   });
 
   it('removes what was locked and not decided', async () => {

@@ -1,14 +1,36 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import { KrmhubError } from '@krmhub/schema/error';
-import type { ProcessIdentity } from '../process/process-identity.js';
-import { errorCode } from './file-error.js';
+import { errorCode, fileError } from './file-error.js';
 import { WRITE_FOLDER } from './package-file.js';
+import { syncPath } from './sync-files.js';
+import { damagedFolder } from './write-owner.js';
 
 /**
- * A write of many files that happens as one. All new files are written into a folder in the package, with links to the old
- * ones. The journal lists what has to be done: from the moment that it has its name, the write is completed, by whoever
- * finds it; before that moment it never happened.
+ * A write of many files that happens as one. Each line of this table follows from the one before by one rename:
+ *
+ * | state | the folder of the write | the files of the package |
+ * |---|---|---|
+ * | prepared | `.krmhub-fn.PROCESS`: all new files, on the disk | old |
+ * | locked | `.krmhub-fn`: also links to the old files | old |
+ * | decided | `.krmhub-fn` with `journal` | each old or new, as far as the journal is done |
+ * | undone | `.krmhub-fn` with `journal.undo`, if a change failed | each old or new, as far as they are put back |
+ * | done | `.krmhub-fn.PROCESS`, which is being removed | all new, or all old again |
+ *
+ * It holds at every instant, also after SIGKILL and a loss of power:
+ *
+ * 1. Of each file in a decided journal, the package has one version and the folder of the write has the other, until the
+ *    write is done. A change is one system call that exchanges them, and is skipped if it happened already. So the journal can be
+ *    completed, or undone, from wherever it stopped, again and again. A decision to undo is never taken back.
+ * 2. Only one process acts on a write that has the lock: the one in the name of the file in `owner`. Another one takes its place
+ *    by a rename of exactly this name, after the process has ended: it succeeds for one, and never for a later write. So
+ *    nobody acts on a write that another process completes, or on one that began since.
+ * 3. A folder with a process in the name belongs to that process. When that has ended, everybody may remove it.
+ * 4. What a state rests on is on the disk before the rename that begins it.
+ *
+ * The next command for the package does what a killed process left undone. The guard of the write does it at once.
+ *
+ * Assumed: a rename is atomic, and processes that share the folder see each other, so not from other machines or containers. A file
+ * that an editor writes in the instant between the last check and the rename is lost.
  */
 export interface Journal {
   /** Folders that are created, outer ones first. */
@@ -21,73 +43,45 @@ export interface JournalEntry {
   path: string;
   /** Absent for a file that is deleted. */
   new?: string;
-  /** A link to the old file. Absent for a file that is created, and on disks without links. */
+  /** Inode of `new`. */
+  inode?: string;
+  /** A link to the old file, or a copy on disks without links. Absent for a file that is created. */
   old?: string;
+  /** What tells whether the old file was edited. Absent for a copy. */
+  version?: string;
   isCreated: boolean;
+}
+
+/** A write that was decided, and whether it has to be undone. */
+export interface Decision {
+  journal: Journal;
+  isUndone: boolean;
 }
 
 /** Of two hundred thousand files. */
 const MAX_JOURNAL_BYTES = 268_435_456;
-const READ_ATTEMPTS = 5;
 
-/** In the folder of a write: the process that writes, the journal before and after the write is decided. */
-export const OWNER_FILE = 'owner';
+/** In the folder of a write: the journal before and after the write is decided, and after it has to be undone. */
 export const PENDING_JOURNAL = 'journal.pending';
 export const JOURNAL = 'journal';
+export const UNDO_JOURNAL = 'journal.undo';
 
-export function writeFolderOf(folder: string): string {
-  return path.join(folder, WRITE_FOLDER);
+/** From now on, the write is undone and not completed. */
+export function decideUndo(writeFolder: string): void {
+  renameSync(path.join(writeFolder, JOURNAL), path.join(writeFolder, UNDO_JOURNAL));
+  syncPath(writeFolder);
 }
 
-/** The folder of a write that is prepared, or of which the files only have to be removed. */
-export function privateFolderOf(folder: string, { id, start }: ProcessIdentity): string {
-  return path.join(folder, `${WRITE_FOLDER}.${id}.${start}`);
-}
-
-/** The process in the name of such a folder. */
-export function processOf(name: string): ProcessIdentity {
-  const [id, start] = name.slice(WRITE_FOLDER.length + 1).split('.');
-  return { id: Number(id), start: Number(start) };
-}
-
-/** The process that writes. */
-export interface WriteOwner extends ProcessIdentity {
-  /**
-   * Of the folder of the write. A folder that came with a package, by git or in an archive, has another one: what it says must
-   * not be done.
-   */
-  inode: string;
-}
-
-/** Returns the process that writes; undefined if there is no such folder. Throws `conflict` for one that was copied. */
-export function readOwner(writeFolder: string): WriteOwner | undefined {
-  for (let attempt = 1; ; attempt++) {
-    const stat = lstatSync(writeFolder, { throwIfNoEntry: false, bigint: true });
-    if (stat === undefined) return undefined;
-    const text = stat.isDirectory() ? readSmallFile(path.join(writeFolder, OWNER_FILE)) : '';
-    const owner = parseOwner(text ?? '');
-    if (owner?.inode === String(stat.ino)) return owner;
-    // Between the two calls, a write may have ended, and another one begun.
-    if (attempt === READ_ATTEMPTS) throw damaged('no write of this package left it there');
+/** Returns the journal of a write that was decided; undefined before. Throws `conflict` for a damaged one. */
+export function readDecision(writeFolder: string): Decision | undefined {
+  for (const name of [UNDO_JOURNAL, JOURNAL]) {
+    const text = readSmallFile(path.join(writeFolder, name));
+    if (text === undefined) continue;
+    const journal = parse(text);
+    if (journal === undefined) throw damagedFolder(`its ${name} is damaged`);
+    return { journal, isUndone: name === UNDO_JOURNAL };
   }
-}
-
-function parseOwner(text: string): WriteOwner | undefined {
-  try {
-    const { id, start, inode } = JSON.parse(text) as WriteOwner;
-    return { id: Number(id), start: Number(start), inode };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns the journal of a write that was decided; undefined before. */
-export function readJournal(writeFolder: string): Journal | undefined {
-  const text = readSmallFile(path.join(writeFolder, JOURNAL));
-  if (text === undefined) return undefined;
-  const journal = parse(text);
-  if (journal === undefined) throw damaged(`its ${JOURNAL} is damaged`);
-  return journal;
+  return undefined;
 }
 
 /** Returns the text of a file; undefined for a missing one, and an empty text for what is not a file. */
@@ -99,14 +93,8 @@ function readSmallFile(file: string): string | undefined {
     return readFileSync(file, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
+    throw fileError(`cannot read ${WRITE_FOLDER}`, error);
   }
-}
-
-function damaged(reason: string): KrmhubError {
-  return new KrmhubError('conflict', `cannot use the package: it contains ${WRITE_FOLDER}, and ${reason}`, {
-    hint: `Check the files of the package, and remove ${WRITE_FOLDER} from it.`,
-  });
 }
 
 /** A journal of another user must not lead out of the package. */

@@ -37,7 +37,7 @@ export interface PackageFiles {
 
 /** Name of the file that makes a folder a package. */
 export const KPTFILE = 'Kptfile';
-/** The folder of a write that was interrupted or still goes on. Those with a process in the name were not begun. */
+/** The folder of a write that goes on, or was interrupted. Those with a process in the name were not begun, or are done. */
 export const WRITE_FOLDER = '.krmhub-fn';
 
 /** Reports whether a file has resources, by its name. kpt reads `.json` too. */
@@ -47,5 +47,5 @@ export function isResourceFile(name: string): boolean {
 
 /** Reports whether a folder at the root of a package belongs to a write. */
 export function isWriteFolder(name: string): boolean {
-  return name === WRITE_FOLDER || /^\.krmhub-fn\.\d+\.\d+$/.test(name);
+  return name === WRITE_FOLDER || /^\.krmhub-fn\.\d+\.\d+\.\d+$/.test(name);
 }

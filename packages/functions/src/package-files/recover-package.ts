@@ -1,16 +1,25 @@
-import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
-import { isRunning, ownProcess, type ProcessIdentity } from '../process/process-identity.js';
-import { applyJournal } from './complete-write.js';
-import { errorCode, fileError } from './file-error.js';
-import { privateFolderOf, processOf, readJournal, readOwner, writeFolderOf } from './journal.js';
+import { isRunning, ownProcess } from '../process/process-identity.js';
+import { applyJournal, undoJournal } from './complete-write.js';
+import { fileError } from './file-error.js';
+import { readDecision } from './journal.js';
 import { isWriteFolder, WRITE_FOLDER } from './package-file.js';
+import {
+  finishWrite,
+  giveUp,
+  isActive,
+  processOf,
+  readOwner,
+  removeFolder,
+  takeOver,
+  type WriteOwner,
+  writeFolderOf,
+} from './write-owner.js';
 
 export interface RecoverOptions {
-  /** A folder of this process that is not removed. */
-  keeps?: string;
   /** How long to wait for another process that writes. */
   waitMilliseconds?: number;
 }
@@ -23,81 +32,57 @@ const POLL_MILLISECONDS = 20;
  * Completes the write of a process that was killed, or removes what it had prepared; waits for one that still runs. What is
  * in the folder afterwards is whole. Throws `conflict` if it still runs after the wait, or if a file was edited since.
  */
-export async function recoverPackage(folder: string, options: RecoverOptions = {}): Promise<void> {
-  const { keeps, waitMilliseconds = WAIT_MILLISECONDS } = options;
+export async function recoverPackage(
+  folder: string,
+  { waitMilliseconds = WAIT_MILLISECONDS }: RecoverOptions = {},
+): Promise<void> {
   const deadline = performance.now() + waitMilliseconds;
+  const writeFolder = writeFolderOf(folder);
   for (;;) {
     const names = readdirSync(folder).filter(isWriteFolder);
-    removeAbandoned(folder, names, keeps);
+    removeAbandoned(folder, names);
     if (!names.includes(WRITE_FOLDER)) return;
-    const owner = readOwner(writeFolderOf(folder));
+    const owner = readOwner(writeFolder);
     if (owner === undefined) continue;
-    if (!isRunning(owner)) {
-      completeAbandoned(folder, owner);
-      return;
-    }
-    if (performance.now() > deadline) {
+    if (!isActive(owner)) {
+      complete(folder, writeFolder, owner);
+    } else if (performance.now() > deadline) {
       throw new KrmhubError(
         'conflict',
-        `cannot use the package ${folder}: process ${owner.id} is still writing it`,
+        `cannot use the package ${folder}: process ${owner.process?.id} is still writing it`,
         { hint: 'Wait until it ends, or end it.' },
       );
+    } else {
+      await sleep(POLL_MILLISECONDS);
     }
-    await sleep(POLL_MILLISECONDS);
   }
 }
 
-/** Marks a write as done, then removes its files. */
-export function finishWrite(folder: string, owner: ProcessIdentity): void {
-  const done = privateFolderOf(folder, owner);
+/** Does what an ended process left undone, unless another process does. */
+function complete(folder: string, writeFolder: string, abandoned: WriteOwner): void {
+  let isOwn = false;
   try {
-    renameSync(writeFolderOf(folder), done);
+    isOwn = takeOver(writeFolder, abandoned);
+    if (!isOwn) return;
+    const decision = readDecision(writeFolder);
+    if (decision !== undefined) {
+      const settle = decision.isUndone ? undoJournal : applyJournal;
+      settle(folder, writeFolder, decision.journal);
+    }
+    finishWrite(folder);
   } catch (error) {
-    // Another process has found it.
-    if (errorCode(error) === 'ENOENT') return;
-    throw error;
-  }
-  const moved = readOwner(done);
-  // The write had ended, and this is the next one.
-  const isOther = moved !== undefined && (moved.id !== owner.id || moved.start !== owner.start);
-  if (isOther) renameSync(done, writeFolderOf(folder));
-  else rmSync(done, { recursive: true, force: true });
-}
-
-function completeAbandoned(folder: string, owner: ProcessIdentity): void {
-  const writeFolder = writeFolderOf(folder);
-  try {
-    const journal = readJournal(writeFolder);
-    if (journal !== undefined) applyJournal(folder, writeFolder, journal);
-    finishWrite(folder, owner);
-  } catch (error) {
+    if (isOwn) giveUp(writeFolder);
     throw fileError(`cannot complete the interrupted write of ${folder}`, error);
   }
 }
 
-function removeAbandoned(folder: string, names: readonly string[], keeps: string | undefined): void {
+/** Removes the folders of processes that have ended. */
+function removeAbandoned(folder: string, names: readonly string[]): void {
   const own = ownProcess();
   for (const name of names) {
     if (name === WRITE_FOLDER) continue;
-    const place = path.join(folder, name);
     const writer = processOf(name);
-    if (place === keeps || isSame(writer, own) || isRunning(writer)) continue;
-    // `finishWrite` may have taken the folder of a write that just began, and gives it back.
-    const owner = ownerOf(place);
-    if (owner !== undefined && isRunning(owner)) continue;
-    rmSync(place, { recursive: true, force: true });
+    const isOwn = writer.id === own.id && writer.start === own.start;
+    if (!isOwn && !isRunning(writer)) removeFolder(path.join(folder, name));
   }
-}
-
-/** As `readOwner`, but undefined for a folder that has no owner any more, or came with the package. */
-function ownerOf(writeFolder: string): ProcessIdentity | undefined {
-  try {
-    return readOwner(writeFolder);
-  } catch {
-    return undefined;
-  }
-}
-
-function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
-  return one.id === other.id && one.start === other.start;
 }
