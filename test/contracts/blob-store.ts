@@ -188,6 +188,35 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await writer.commit()).toBe(sha256('half and half'));
     });
 
+    it('stores pieces of every size, which the caller may change afterwards', async () => {
+      const writer = await store.write();
+      const expected: Uint8Array[] = [];
+      for (const size of [1, 0, 10_000, 30_000, 5, 200_000, 32_768, 7]) {
+        const piece = new Uint8Array(size).fill(size % 251);
+        const other = new Uint8Array(size).fill(size % 13);
+        expected.push(piece.slice(), other.slice());
+        await writer.write(piece, other);
+        piece.fill(255);
+        other.fill(255);
+      }
+      const digest = await writer.commit();
+      expect(Buffer.compare((await store.get(digest))!, Buffer.concat(expected))).toBe(0);
+      const many = await store.write();
+      const tiny = Array.from({ length: 5_000 }, (_, at) => new Uint8Array(10).fill(at % 256));
+      await many.write(...tiny);
+      expect(Buffer.compare((await store.get(await many.commit()))!, Buffer.concat(tiny))).toBe(0);
+    });
+
+    it('stores nothing of a discarded write, even while it writes', async () => {
+      const writer = await store.write();
+      const writing = [writer.write(new Uint8Array(3_000_000)), writer.write(bytes('more')), writer.sync()];
+      const settled = Promise.allSettled(writing);
+      await writer.discard();
+      await settled;
+      await expect(writer.commit()).rejects.toThrow('the blob is discarded');
+      for await (const digest of store.list()) throw new Error(`stored ${digest}`);
+    });
+
     it('reports whether it is writable', async () => {
       await store.check();
       await harness.remove();

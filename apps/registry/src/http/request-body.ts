@@ -2,6 +2,7 @@ import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import { type BodyLease, BodyMemory } from './body-memory.js';
+import { type BodyReader, isBodyRead, readBodyOf } from './body-reader.js';
 import { rateLimitKey } from './client-address.js';
 import type { RegistryContext } from './context.js';
 
@@ -25,8 +26,6 @@ function leaseOf(c: RegistryContext): BodyLease {
 /** First size of the buffer of a body. */
 const MIN_BUFFER_BYTES = 65_536;
 
-type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
-
 /**
  * Reads the whole body. Rejects with `too-large` as soon as the size is known, from Content-Length or from the bytes
  * so far. Rejects with `invalid-request` if the body is truncated or not complete in time.
@@ -45,9 +44,8 @@ export async function readBody(
   const tooLarge = () => new KrmhubError('too-large', `the body exceeds ${maxBytes} bytes`);
   const declared = Number(c.req.header('content-length') ?? 0);
   if (declared > maxBytes + SERVER_LIMITS.maxDiscardedBytes) throw tooLarge();
-  const { body } = c.req.raw;
-  if (body === null) return new Uint8Array();
-  const reader = body.getReader();
+  const reader = readBodyOf(c);
+  if (reader === undefined) return new Uint8Array();
   const deadline = startDeadline(reader, milliseconds);
   const refuse = async () => {
     await discard(reader);
@@ -72,21 +70,23 @@ export async function readBody(
   try {
     if (declared > maxBytes) throw await refuse();
     for (;;) {
-      const { done, value } = await reader.read();
+      const pieces = await reader.read();
       if (deadline.passed) throw requestTimeout(milliseconds);
-      if (done) {
+      if (pieces === undefined) {
         const whole = bytes.slice(0, length);
         lease.resize(length);
         return whole;
       }
-      if (length + value.byteLength > maxBytes) throw await refuse();
-      if (length + value.byteLength > bytes.byteLength) await grow(length + value.byteLength);
-      bytes.set(value, length);
-      length += value.byteLength;
+      for (const piece of pieces) {
+        if (length + piece.byteLength > maxBytes) throw await refuse();
+        if (length + piece.byteLength > bytes.byteLength) await grow(length + piece.byteLength);
+        bytes.set(piece, length);
+        length += piece.byteLength;
+      }
     }
   } catch (error) {
     lease.end();
-    reader.cancel().catch(() => undefined);
+    reader.cancel();
     if (error instanceof KrmhubError) throw error;
     if (deadline.passed) throw requestTimeout(milliseconds);
     throw new KrmhubError('invalid-request', 'the body is incomplete', { cause: error });
@@ -96,29 +96,29 @@ export async function readBody(
 }
 
 /** Yields the body as it arrives, of any size and duration. Throws `invalid-request` if it is truncated. */
-export async function* bodyPieces(c: RegistryContext): AsyncIterable<Uint8Array> {
-  const { body } = c.req.raw;
-  if (body === null) return;
-  const reader = body.getReader();
+export async function* bodyPieces(c: RegistryContext): AsyncIterable<readonly Uint8Array[]> {
+  const reader = readBodyOf(c);
+  if (reader === undefined) return;
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((cause: unknown) => {
+      const pieces = await reader.read().catch((cause: unknown) => {
         throw new KrmhubError('invalid-request', 'the body is incomplete', { cause });
       });
-      if (done) return;
-      yield value;
+      if (pieces === undefined) return;
+      yield pieces;
     }
   } finally {
-    // A broken body cannot be canceled.
-    reader.cancel().catch(() => undefined);
+    reader.cancel();
   }
 }
 
 /** Discards some of a body before a refusal, as `discard` does. */
 export async function discardBody(c: RegistryContext): Promise<void> {
-  const { body } = c.req.raw;
-  if (body === null || body.locked) return;
-  await discard(body.getReader()).catch(() => undefined);
+  if (isBodyRead(c)) return;
+  const reader = readBodyOf(c);
+  if (reader === undefined) return;
+  await discard(reader).catch(() => undefined);
+  reader.cancel();
 }
 
 /**
@@ -130,9 +130,9 @@ async function discard(reader: BodyReader): Promise<void> {
   const deadline = startDeadline(reader, discardMilliseconds);
   let discarded = 0;
   while (discarded < maxDiscardedBytes && !deadline.passed) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    discarded += value.byteLength;
+    const pieces = await reader.read();
+    if (pieces === undefined) break;
+    for (const { byteLength } of pieces) discarded += byteLength;
   }
   deadline.clear();
 }
@@ -141,7 +141,7 @@ async function discard(reader: BodyReader): Promise<void> {
 function startDeadline(reader: BodyReader, milliseconds: number): { passed: boolean; clear: () => void } {
   const timer = setTimeout(() => {
     deadline.passed = true;
-    reader.cancel().catch(() => undefined);
+    reader.cancel();
   }, milliseconds);
   const deadline = { passed: false, clear: () => clearTimeout(timer) };
   return deadline;

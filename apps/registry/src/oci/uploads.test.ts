@@ -10,6 +10,8 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 import { Uploads } from './uploads.js';
 
 const REPOSITORY = 'team/tools';
+/** Enough that an upload writes its file before its end. */
+const MORE_THAN_MEMORY = 'x'.repeat(100_000);
 let registry: TestRegistry;
 let authorization: string;
 const client = testClient(
@@ -260,13 +262,13 @@ describe('an upload', () => {
     const [still, moved] = [await started(), await started()];
     registry.advance(uploadIdleMilliseconds - 5_000);
     expect(await registry.parts.uploads.expire()).toBe(0);
-    await patch(moved, 'x');
+    await patch(moved, MORE_THAN_MEMORY);
     registry.advance(5_001);
     expect(await registry.parts.uploads.expire()).toBe(1);
     expect(await readError(await client.request('GET', still))).toMatchObject({
       code: 'BLOB_UPLOAD_UNKNOWN',
     });
-    expect(await rangeOf(moved)).toBe('0-0');
+    expect(await rangeOf(moved)).toBe(`0-${MORE_THAN_MEMORY.length - 1}`);
     expect((await files()).unfinished).toBe(1);
     registry.advance(uploadIdleMilliseconds + 1);
     expect((await registry.parts.collector.collect()).uploads).toBe(1);
@@ -275,7 +277,7 @@ describe('an upload', () => {
 
   it('ends at a restart, and leaves no file', async () => {
     const uploadPath = await started();
-    await patch(uploadPath, 'bytes');
+    await patch(uploadPath, MORE_THAN_MEMORY);
     expect((await files()).unfinished).toBe(1);
     registry = await registry.reopen();
     expect((await client.request('GET', uploadPath)).status).toBe(404);
@@ -294,7 +296,7 @@ describe('uploads', () => {
     if (size > most) throw new OciError('SIZE_INVALID', `more than ${most}`);
   };
   async function* pieces(...texts: string[]) {
-    for (const text of texts) yield toBytes(text);
+    for (const text of texts) yield [toBytes(text)];
   }
 
   it('are limited in number, also when they start concurrently', async () => {

@@ -116,28 +116,24 @@ export class Uploads {
   }
 
   /**
-   * Receives the body of a request. `refuse` checks the new size before each piece is written. If a write
+   * Receives the body of a request. `refuse` checks the new size before pieces are written. If a write
    * fails, the upload ends, because its state is unknown.
    */
   async receive(
     upload: Upload,
-    body: AsyncIterable<Uint8Array>,
+    body: AsyncIterable<readonly Uint8Array[]>,
     refuse: (size: number) => void,
   ): Promise<void> {
-    for await (const piece of body) {
+    for await (const pieces of body) {
+      const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
       try {
-        refuse(upload.size + piece.byteLength);
+        refuse(upload.size + bytes);
+        await upload.writer.write(...pieces);
       } catch (error) {
         await this.end(upload);
         throw error;
       }
-      try {
-        await upload.writer.write(piece);
-      } catch (error) {
-        await this.end(upload);
-        throw error;
-      }
-      upload.size += piece.byteLength;
+      upload.size += bytes;
       upload.movedAt = this.#now();
     }
   }

@@ -45,7 +45,8 @@ export interface OpenBlob {
 
 /** A blob that is being written. Call either `commit` or `discard` at the end. */
 export interface BlobWriter {
-  write(bytes: Uint8Array): Promise<void>;
+  /** Adds bytes. The caller may change the pieces afterwards. */
+  write(...pieces: Uint8Array[]): Promise<void>;
   /** Returns the digest of the written bytes. No more bytes can be written. */
   digest(): Digest;
   /** Syncs the written bytes to disk, so that `commit` is fast. No more bytes can be written. */

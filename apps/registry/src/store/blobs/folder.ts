@@ -1,15 +1,18 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
 import { syncFolder } from '@krmhub/sources/durable-file';
+import { type BlobPlace, syncShard, UnfinishedBlob } from './unfinished-blob.js';
 
 /** Bytes per read of a whole blob. */
 const READ_BYTES = 262_144;
 /** Bytes per read of a part of a blob. */
 const PART_BYTES = 524_288;
+/** Bytes above which a put compares a blob that exists, and does not write it again. */
+const COMPARED_BYTES = 65_536;
 
 /** Paths below a blob folder. */
 export const paths = {
@@ -38,7 +41,7 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
   const shards = new Map(present.map((name) => [name, Promise.resolve()]));
 
   /** Creates the shard of a blob if it is missing, and makes it durable. */
-  const ensureShard = async (digest: Digest): Promise<void> => {
+  const ensureShard = async (digest: Digest): Promise<string> => {
     const shard = paths.shard(folder, digest);
     const name = path.basename(shard);
     const ensured = shards.get(name) ?? makeShard(folder, shard);
@@ -49,82 +52,42 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
       shards.delete(name);
       throw error;
     }
+    return shard;
   };
 
-  /** Creates a temporary file that no reader sees. */
-  const openUnfinished = async (): Promise<{ file: string; handle: FileHandle }> => {
-    const file = path.join(paths.unfinished(folder), randomUUID());
-    return { file, handle: await open(file, 'wx', 0o644) };
-  };
-
-  /** Syncs a file unless `synced`, and renames it to its digest. */
-  const keep = async (file: string, handle: FileHandle, digest: Digest, synced = false): Promise<void> => {
-    if (!synced) await handle.sync();
-    await handle.close();
-    await ensureShard(digest);
-    await rename(file, paths.blob(folder, digest));
-  };
-
-  const drop = async (file: string, handle: FileHandle): Promise<void> => {
-    await handle.close().catch(() => undefined);
-    await rm(file, { force: true }).catch(() => undefined);
+  const place: BlobPlace = {
+    unfinished: paths.unfinished(folder),
+    ensureShard,
+    fileOf: (digest) => paths.blob(folder, digest),
   };
 
   const putBytes = async (bytes: Uint8Array): Promise<Digest> => {
-    const digest = sha256(bytes);
-    const stored = await ifThere(() => readFile(paths.blob(folder, digest)));
-    if (stored === undefined || !stored.equals(bytes)) {
-      const { file, handle } = await openUnfinished();
-      try {
-        await handle.writeFile(bytes);
-        await keep(file, handle, digest);
-      } catch (error) {
-        await drop(file, handle);
-        throw error;
-      }
+    // A small blob is written again in less time than it is compared.
+    if (bytes.byteLength > COMPARED_BYTES && (await isStored(bytes))) {
+      const digest = sha256(bytes);
+      // Another put may have renamed it a moment ago and not synced the folders yet.
+      await syncShard(await ensureShard(digest));
+      return digest;
     }
-    // Also for an existing blob: another put may have renamed it a moment ago and not synced the folders yet.
-    await ensureShard(digest);
-    await syncFolder(paths.shard(folder, digest));
-    return digest;
+    const blob = new UnfinishedBlob(place);
+    await blob.write([bytes]);
+    return blob.commit();
   };
 
-  const openWriter = async (): Promise<BlobWriter> => {
-    const { file, handle } = await openUnfinished();
-    const hash = createHash('sha256');
-    let digest: Digest | undefined;
-    let synced = false;
-    const finish = (): Digest => {
-      digest ??= `sha256:${hash.digest('hex')}`;
-      return digest;
-    };
+  const isStored = async (bytes: Uint8Array): Promise<boolean> => {
+    const stored = await ifThere(() => readFile(paths.blob(folder, sha256(bytes))));
+    return stored?.equals(bytes) === true;
+  };
+
+  const createWriter = (): BlobWriter => {
+    const blob = new UnfinishedBlob(place);
     return {
-      write: (bytes) =>
-        translated(folder, async () => {
-          synced = false;
-          hash.update(bytes);
-          await handle.writeFile(bytes);
-        }),
-      digest: finish,
-      sync: () =>
-        translated(folder, async () => {
-          await handle.sync();
-          synced = true;
-        }),
-      pieces: () => filePieces(folder, file),
-      commit: () =>
-        translated(folder, async () => {
-          const committed = finish();
-          try {
-            await keep(file, handle, committed, synced);
-          } catch (error) {
-            await drop(file, handle);
-            throw error;
-          }
-          await syncFolder(paths.shard(folder, committed));
-          return committed;
-        }),
-      discard: () => drop(file, handle),
+      write: (...pieces) => translated(folder, () => blob.write(pieces)),
+      digest: () => blob.digest(),
+      sync: () => translated(folder, () => blob.sync()),
+      pieces: () => filePieces(folder, () => blob.flushed()),
+      commit: () => translated(folder, () => blob.commit()),
+      discard: () => blob.discard(),
     };
   };
 
@@ -166,7 +129,7 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
   const deleteBytes = async (digest: Digest): Promise<void> => {
     if (!isDigest(digest)) return;
     await rm(paths.blob(folder, digest), { force: true });
-    await ifThere(() => syncFolder(paths.shard(folder, digest)));
+    await ifThere(() => syncShard(paths.shard(folder, digest)));
   };
 
   async function* listBlobs(): AsyncIterable<Digest> {
@@ -177,19 +140,19 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
   }
 
   const checkWritable = async (): Promise<void> => {
-    const { file, handle } = await openUnfinished();
+    const blob = new UnfinishedBlob(place);
     try {
-      await handle.writeFile('check');
-      await handle.sync();
+      await blob.write([Buffer.from('check')]);
+      await blob.sync();
     } finally {
-      await drop(file, handle);
+      await blob.discard();
     }
   };
 
   return {
     put: (bytes) => translated(folder, () => putBytes(bytes)),
     get: (digest) => translated(folder, () => getBytes(digest)),
-    write: () => translated(folder, openWriter),
+    write: async () => createWriter(),
     read: (digest) => translated(folder, () => reader(digest)),
     open: (digest) => translated(folder, () => openBlob(digest)),
     delete: (digest) => translated(folder, () => deleteBytes(digest)),
@@ -198,9 +161,9 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
   };
 }
 
-async function* filePieces(folder: string, file: string): AsyncIterable<Uint8Array> {
+async function* filePieces(folder: string, find: () => Promise<string>): AsyncIterable<Uint8Array> {
   try {
-    yield* createReadStream(file, { highWaterMark: READ_BYTES });
+    yield* createReadStream(await find(), { highWaterMark: READ_BYTES });
   } catch (error) {
     throw translateFileError(folder, error);
   }

@@ -97,11 +97,7 @@ function prepareClient(client: BetterSqlite3.Database): void {
 export function openReadConnection(file: string): Pick<Connection, 'client' | 'read' | 'close'> {
   const client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   client.pragma('temp_store = MEMORY');
-  return {
-    client,
-    read: (work) => attempt(() => client.transaction(work).deferred()),
-    close: () => client.close(),
-  };
+  return { client, read: readTransactions(client), close: () => client.close() };
 }
 
 function connection(
@@ -130,7 +126,7 @@ function connection(
         });
       return running;
     },
-    read: (work) => attempt(() => client.transaction(work).deferred()),
+    read: readTransactions(client),
     check: () =>
       whenFree(CHECK_PATIENCE_MS, () => {
         if (fileIdentity(client) !== identity) {
@@ -148,6 +144,12 @@ function connection(
   };
 }
 
+/** Runs reads, each on one state of the database. One wrapper for all: making one costs more than a small read. */
+function readTransactions(client: BetterSqlite3.Database): Connection['read'] {
+  const transaction = client.transaction((work: () => unknown) => work());
+  return <Result>(work: () => Result) => attempt(() => transaction.deferred(work) as Result);
+}
+
 interface PendingWrite {
   work: () => unknown;
   resolve(result: unknown): void;
@@ -159,28 +161,26 @@ function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
   const pending: PendingWrite[] = [];
   let running = false;
 
-  const runAll = (writes: readonly PendingWrite[]): (() => void)[] =>
-    client
-      .transaction(() =>
-        writes.map(({ work, resolve, reject }) => {
-          try {
-            const result = client.transaction(work)();
-            return () => resolve(result);
-          } catch (error) {
-            // Some errors, for example a full disk, roll back the whole transaction.
-            if (!client.inTransaction) throw error;
-            return () => reject(translateSqliteError(error));
-          }
-        }),
-      )
-      .immediate();
+  const savepoint = client.transaction((work: () => unknown) => work());
+  const transaction = client.transaction((writes: readonly PendingWrite[]) =>
+    writes.map(({ work, resolve, reject }) => {
+      try {
+        const result = savepoint(work);
+        return () => resolve(result);
+      } catch (error) {
+        // Some errors, for example a full disk, roll back the whole transaction.
+        if (!client.inTransaction) throw error;
+        return () => reject(translateSqliteError(error));
+      }
+    }),
+  );
 
   const run = async (): Promise<void> => {
     running = true;
     while (pending.length > 0) {
       const writes = pending.splice(0, MAX_WRITES_TOGETHER);
       try {
-        for (const settle of await whenFree(WRITE_PATIENCE_MS, () => runAll(writes))) settle();
+        for (const settle of await whenFree(WRITE_PATIENCE_MS, () => transaction.immediate(writes))) settle();
       } catch (error) {
         for (const { reject } of writes) reject(error);
       }
