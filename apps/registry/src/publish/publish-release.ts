@@ -128,8 +128,10 @@ export async function publishRelease(
     try {
       await deps.bytesLock.read(async () => {
         // Durable before the transaction that names them.
-        for (const blob of plan.blobs) await deps.blobs.put(blob);
-        for (const bundle of bundles) await deps.artifacts.put(bundle);
+        await allDone([
+          ...plan.blobs.map((blob) => deps.blobs.put(blob)),
+          ...bundles.map((bundle) => deps.artifacts.put(bundle)),
+        ]);
         await store.commitFunction(change, artifacts);
       });
     } catch (error) {
@@ -141,6 +143,12 @@ export async function publishRelease(
     return response('created', change.release, plan.diagnostics);
   }
   throw concurrentUpdate(group, kind);
+}
+
+/** Waits for all, also if one fails: the caller holds a lock while they run. Rejects with the first error. */
+async function allDone(running: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(running);
+  await Promise.all(running);
 }
 
 interface SignedInput {

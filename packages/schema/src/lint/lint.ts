@@ -8,7 +8,7 @@ import type { CatalogKind } from '../documents/catalog.js';
 import type { FunctionDefinition } from '../documents/definition.js';
 import type { DocumentLimits } from '../documents/limits.js';
 import { DOCUMENT_LIMITS } from '../documents/limits.js';
-import { readYaml } from '../yaml/index.js';
+import { NotClean, readCleanYaml, readYaml } from '../yaml/index.js';
 import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
 import { Findings } from './findings.js';
@@ -37,8 +37,19 @@ export interface LintOptions {
  * returned even if others in the file have errors. A catalog is returned only if all its entries are valid.
  */
 export function lint(input: Uint8Array, options: LintOptions): LintResult {
+  const { file, limits = {} } = options;
+  const clean = readCleanYaml(input, { file, limits });
+  if (clean === undefined) return lintYaml(readYaml(input, { file, limits }), options);
+  try {
+    return lintYaml({ documents: [clean], diagnostics: [], placeholders: [] }, options);
+  } catch (error) {
+    if (!(error instanceof NotClean)) throw error;
+    return lintYaml(readYaml(input, { file, limits }), options);
+  }
+}
+
+function lintYaml(yaml: ReturnType<typeof readYaml>, options: LintOptions): LintResult {
   const { file, ruleset = 'registry', limits = {} } = options;
-  const yaml = readYaml(input, { file, limits });
   const findings = new Findings();
   const result: LintedDocument[] = [];
   const foreign: Range[] = [];

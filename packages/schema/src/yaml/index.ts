@@ -2,5 +2,6 @@
 
 export { type CodeEntry, YAML_CODES, type YamlCode } from './codes.js';
 export type { ReadOptions } from './open-text.js';
+export { NotClean, readCleanYaml } from './read-clean-yaml.js';
 export { readMachineYaml } from './read-machine-yaml.js';
 export { readYaml, type YamlDocument } from './read-yaml.js';

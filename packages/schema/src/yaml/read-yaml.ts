@@ -18,7 +18,7 @@ export interface YamlDocument {
 }
 
 /** Matches the comment with which `krmhub init` marks a placeholder. */
-const PLACEHOLDER = '# CHANGE:';
+export const PLACEHOLDER = '# CHANGE:';
 /** Maximum number of placeholders, as a limit for hostile files. */
 const MAX_PLACEHOLDERS = 100;
 /** The marker that the lexer emits before the text of a scalar, which can start like a comment. */

@@ -11,6 +11,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Artifact } from '../../../artifacts/artifact-store.js';
 import type { Connection } from '../connection.js';
+import { rowInserter } from '../insert-row.js';
 import { prepared } from '../prepared.js';
 import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { takedowns } from '../schema/schema.js';
@@ -35,7 +36,8 @@ const repository = sql.placeholder('repository');
 const digest = sql.placeholder('digest');
 
 /** Changes repositories and the total size of each. Call it in a transaction. */
-export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
+export function artifactWriter({ client, db }: Pick<Connection, 'client' | 'db'>): ArtifactWriter {
+  const insertManifestRow = rowInserter({ client }, manifests);
   const account = prepared(() =>
     db
       .insert(repositories)
@@ -142,22 +144,18 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   const insertManifest = (name: string, manifest: ManifestRecord, change: Change): number => {
     const { digest, mediaType, artifactType, subject, annotations, size, bytes } = manifest;
     grow(name, size, change);
-    const { lastInsertRowid } = db
-      .insert(manifests)
-      .values({
-        repository: name,
-        digest,
-        mediaType,
-        artifactType: artifactType ?? null,
-        subject: subject ?? null,
-        annotations: annotations ?? null,
-        size,
-        pushedAt: change.at,
-        pushedBy: change.by,
-        bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-      })
-      .run();
-    const id = Number(lastInsertRowid);
+    const id = insertManifestRow({
+      repository: name,
+      digest,
+      mediaType,
+      artifactType,
+      subject,
+      annotations,
+      size,
+      pushedAt: change.at,
+      pushedBy: change.by,
+      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    });
     for (const named of manifest.references) {
       addReference.run({ manifest: id, repository: name, digest: named });
     }

@@ -2,6 +2,7 @@ import type { Event, EventStore, NewEvent } from '@krmhub/catalog';
 import type { TakenDownSigner } from '@krmhub/schema';
 import { and, asc, eq, getTableColumns, gt, max, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
+import { rowInserter } from '../insert-row.js';
 import { prepared } from '../prepared.js';
 import { events, IS_REVOCATION, takedowns } from '../schema/schema.js';
 import { functionsChanged } from './functions-changed.js';
@@ -51,11 +52,9 @@ export function eventRows(connection: Connection): EventStore {
 }
 
 /** Appends an event. Call it in a transaction. */
-export function eventAppender({ db }: Connection): (event: NewEvent) => Event {
-  return (event) => {
-    const { lastInsertRowid } = db.insert(events).values(event).run();
-    return { ...event, sequence: Number(lastInsertRowid) };
-  };
+export function eventAppender(connection: Connection): (event: NewEvent) => Event {
+  const insert = rowInserter(connection, events);
+  return (event) => ({ ...event, sequence: insert(event) });
 }
 
 /** Returns the row without its empty columns. */

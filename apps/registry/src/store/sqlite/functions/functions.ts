@@ -7,6 +7,7 @@ import type { RegistryStore } from '../../registry-store.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
+import { rowInserter } from '../insert-row.js';
 import { prepared } from '../prepared.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
 import { searchRowWriter } from '../search/rows.js';
@@ -179,6 +180,8 @@ function functionCommitter(
   const policiesAt = policyRevision(connection);
   const artifacts = artifactWriter(connection);
   const upstream = upstreamRows(connection);
+  const insertFunction = rowInserter(connection, functions);
+  const insertRelease = rowInserter(connection, releases);
 
   const upsertFunction = (
     change: FunctionChange,
@@ -194,9 +197,7 @@ function functionCommitter(
     // A release in this registry takes the name over from upstream catalogs.
     const takenOver = upstream.release(group, kind);
     const id = takenOver ?? upstream.newId();
-    db.insert(functions)
-      .values({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision })
-      .run();
+    insertFunction({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision });
     return { id, hasText: takenOver !== undefined };
   };
 
@@ -211,11 +212,7 @@ function functionCommitter(
   const storeRelease = (functionId: number, { action, release }: FunctionChange): void => {
     const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
     if (action === 'insert') {
-      const { lastInsertRowid } = db
-        .insert(releases)
-        .values({ ...columns, functionId })
-        .run();
-      storeBundles(Number(lastInsertRowid), release);
+      storeBundles(insertRelease({ ...columns, functionId }), release);
       return;
     }
     // Only the lifecycle and the bundles change: the bytes of a release never do.
