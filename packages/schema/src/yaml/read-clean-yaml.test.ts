@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { readCleanYaml, readYaml } from './index.js';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const options = { file: 'f.yaml' };
+const clean = (text: string) => readCleanYaml(bytes(text), options);
+
+const TEXT = `# a comment
+apiVersion: v1
+kind: 'It''s'
+metadata: {name: "a\\nb", labels: [one, two]}
+spec:
+  text: |
+    first
+      second
+
+  folded: >-
+    one
+    two
+  plain: several
+    lines
+  list:
+  - a: 1
+    b: [x, {z: 2.5}]
+  -
+    - true
+    - null
+    - ~
+  empty:
+`;
+
+describe('a file without problems', () => {
+  it('is read as readYaml reads it, with its positions', () => {
+    const precise = readYaml(bytes(TEXT), options);
+    expect(precise.diagnostics).toEqual([]);
+    const [expected] = precise.documents;
+    const document = clean(TEXT)!;
+    expect(document.value).toEqual(expected!.value);
+    for (const path of [[], ['kind'], ['spec', 'list', 0, 'b', 1, 'z'], ['spec', 'missing']]) {
+      expect(document.locate(path)).toEqual(expected!.locate(path));
+      expect(document.locate(path, 'key')).toEqual(expected!.locate(path, 'key'));
+    }
+  });
+
+  it.each([
+    ['no document', ''],
+    ['two documents', 'a: 1\n---\nb: 2\n'],
+    ['a syntax error', 'a: [1\n'],
+    ['a duplicate key', 'a: 1\na: 2\n'],
+    ['a duplicate key in JSON', '{"a": 1, "a": 2}'],
+    ['a warning', 'a: yes\n'],
+    ['a tag', 'a: !!str 1\n'],
+    ['an alias', 'a: &x 1\nb: *x\n'],
+    ['a directive', '%YAML 1.2\n---\na: 1\n'],
+    ['a tab', 'a:\tb\n'],
+    ['a carriage return', 'a: b\r\n'],
+    ['a byte order mark inside', 'a: "\ufeffb"\n'],
+    ['a placeholder', 'a: b # CHANGE: this\n'],
+    ['too many levels', '['.repeat(200) + ']'.repeat(200)],
+  ])('is not a file with %s', (_, text) => {
+    expect(clean(text)).toBeUndefined();
+  });
+
+  it('is not a file of another encoding, or of too many bytes', () => {
+    expect(readCleanYaml(Uint8Array.from([0x61, 0x3a, 0x20, 0xff]), options)).toBeUndefined();
+    const limits = { maxSourceBytes: 3 };
+    expect(readCleanYaml(bytes('a: b'), { ...options, limits })).toBeUndefined();
+  });
+});
+
+/** Text that changes what the text around it means. */
+const PIECES = [
+  ...['"', "'", ':', ': ', '- ', '-', ' #', '#', '|', '>', '|2\n', '>-', '[', ']', '{', '}', ',', '? '],
+  ...['\n', '\n\n', ' ', '  ', '\\', '@', '`', '%', '---\n', '...\n', '~', 'null', '-0', '1e3', '.5', '0x1F'],
+  ...['\u2028', '\u0085', '\u00a0', '😀', '\n  - a\n', '\nx: y\n', '<<', ' :', "''", '""', '"a"b', 'é'],
+];
+
+it('never accepts what readYaml refuses or reads differently', () => {
+  let state = 20_240;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return (state >>> 8) % below;
+  };
+  let accepted = 0;
+  for (let at = 0; at < 1_500; at++) {
+    let text = TEXT;
+    for (let changes = random(3); changes >= 0; changes--) {
+      const place = random(text.length + 1);
+      text =
+        random(2) === 0
+          ? text.slice(0, place) + PIECES[random(PIECES.length)] + text.slice(place)
+          : text.slice(0, place) + text.slice(place + 1 + random(3));
+    }
+    const document = clean(text);
+    if (document === undefined) continue;
+    accepted += 1;
+    const precise = readYaml(bytes(text), options);
+    expect([text, precise.diagnostics]).toEqual([text, []]);
+    expect([text, precise.documents.map(({ value }) => value)]).toEqual([text, [document.value]]);
+  }
+  expect(accepted).toBeGreaterThan(200);
+}, 120_000);
