@@ -51,6 +51,9 @@ const STARTS = [
   },
 ];
 
+/** The module that fails where SQLite is not installed. */
+const SQLITE = 'apps/registry/dist/store/sqlite/driver.js';
+
 /**
  * Merges chunks of a bundle, given by name with their text, in place. `outputs` are those of esbuild's metafile. A chunk that
  * others import keeps its file, which names what the merged one has.
@@ -92,9 +95,14 @@ export async function mergeChunks(texts, outputs) {
   for (const { fileName, code } of output) texts.set(fileName, code);
 }
 
-/** Returns the merged chunk, by its name, of each chunk that one of the starts loads. */
+/**
+ * Returns the merged chunk, by its name, of each chunk that one of the starts loads. Chunks that need SQLite are not merged
+ * with others, which commands load that work without it.
+ */
 function groupsOf(chunks) {
   const groups = new Map();
+  const sqlite = new Set(chunksOf(chunks, SQLITE));
+  const needsSqlite = (name) => [...staticImports(chunks, [name])].some((one) => sqlite.has(one));
   for (const list of STARTS) {
     const starts = new Map();
     for (const [start, modules] of Object.entries(list)) {
@@ -105,7 +113,9 @@ function groupsOf(chunks) {
         if (!groups.has(name)) starts.set(name, [...(starts.get(name) ?? []), start]);
       }
     }
-    for (const [name, names] of starts) groups.set(name, `shared-${names.join('-')}`);
+    for (const [name, names] of starts) {
+      groups.set(name, `shared-${names.join('-')}${needsSqlite(name) ? '-sqlite' : ''}`);
+    }
   }
   return groups;
 }

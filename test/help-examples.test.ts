@@ -75,8 +75,8 @@ const copyFolder = (from: string, to: string) => cpSync(from, to, { recursive: t
 beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
   mkdirSync(files);
-  await run(['init', 'example.com/SetLabels', '--dir', '.']);
-  await run(['init', 'example.com/SetOwner', '--runtime', 'starlark', '--dir', 'owner']);
+  await run(['init', 'example.com/SetLabels', '--out', '.']);
+  await run(['init', 'example.com/SetOwner', '--runtime', 'starlark', '--out', 'owner']);
   const started = path.join(files, 'definition.yaml');
   // With a digest, no registry has to be asked what its tag is.
   const pinned = (line: string, indent: string) => `${line}${indent}sha256: ${'ab'.repeat(32)}\n`;

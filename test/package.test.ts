@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { driverFor } from '../apps/registry/src/store/sqlite/driver.js';
@@ -68,8 +76,46 @@ it('says how to get SQLite, and only where it is needed', () => {
     'error: SQLite is not installed, which a registry needs\n  hint: Run: npm install --global better-sqlite3@N\n',
   ]);
   expect(existsSync(at('data'))).toBe(false);
-  expect(bash('krmhub lint .').code).not.toBe(5);
+  const made = bash('krmhub keygen --out signer', { KRMHUB_KEY_PASSWORD: 'secret' });
+  expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('wrote signer.pub')]);
+  expect(filesThatNeedSqlite()).toEqual(NEED_SQLITE);
 });
+
+/** Files of the bundle that start on their own, and without SQLite fail at once. */
+const NEED_SQLITE = [
+  'back-up-registry',
+  'check-data-folder',
+  'derive-thread',
+  'erase-thread',
+  'operate',
+  'refresh-thread',
+  'registry-keys',
+  'restore-registry',
+  'search-thread',
+  'serve-registry',
+  'snapshot-thread',
+];
+
+function filesThatNeedSqlite(): string[] {
+  const bundle = path.join(installed, 'krmhub/apps/cli/dist/bundle');
+  const names = readdirSync(bundle).filter((name) => name.endsWith('.js'));
+  const texts = new Map(names.map((name) => [name, readFileSync(path.join(bundle, name), 'utf8')]));
+  const needing = new Set(names.filter((name) => texts.get(name)!.includes('SQLite is not installed')));
+  expect(needing.size).toBe(1);
+  const imports = (name: string) =>
+    [...texts.get(name)!.matchAll(/(?:\bfrom|^import|;import|\nimport)\s*["']\.\/([^"']+)["']/g)].map(
+      ([, imported]) => imported!,
+    );
+  const imported = new Map(names.map((name) => [name, imports(name)]));
+  for (let before = 0; before < needing.size; ) {
+    before = needing.size;
+    for (const name of names) if (imported.get(name)!.some((one) => needing.has(one))) needing.add(name);
+  }
+  return [...needing]
+    .filter((name) => !/^(?:chunk|shared)-/.test(name))
+    .map((name) => name.replace(/(?:-[A-Z0-9]{8})?\.js$/, ''))
+    .sort();
+}
 
 it('serves a registry where SQLite is beside it, to which a first function is published', async () => {
   // What npm would install from its registry.

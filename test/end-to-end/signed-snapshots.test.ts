@@ -50,7 +50,7 @@ it('verifies a catalog with one pinned key, and again without the registry', asy
   pin('registry.pub', key!);
   const online = await verify('registry.pub', '--out', 'kept');
   expect([online.code, online.told]).toMatchObject([0, { verified: true, serial: 2, key: key!.fingerprint }]);
-  const offline = await verify('registry.pub', '--offline', 'kept');
+  const offline = await verify('registry.pub', '--files', 'kept');
   expect([offline.code, offline.told]).toMatchObject([0, { verified: true, serial: 2 }]);
 });
 

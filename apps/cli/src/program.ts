@@ -76,6 +76,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     },
   },
 };
+const USAGE_HINT = 'Show the arguments and options: add --help';
 const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 
 /** Returns the program with all commands, or with the named ones. Nothing runs before it parses arguments. */
@@ -87,7 +88,7 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .helpCommand('help [command]', 'Show help for a command.')
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
     .showSuggestionAfterError()
-    .showHelpAfterError('  hint: Show the arguments and options: add --help')
+    .showHelpAfterError(`  hint: ${USAGE_HINT}`)
     .exitOverride()
     .configureHelp({
       sortSubcommands: false,
@@ -149,6 +150,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     if (error instanceof CommanderError) {
       // Commander has printed its message. Requested help is not an error.
       io.exitCode = error.exitCode === 0 || error.code === 'commander.helpDisplayed' ? SUCCESS : USAGE_ERROR;
+      if (io.exitCode === USAGE_ERROR && asksForJson(args)) await printUsageErrorJson(io, error);
       return;
     }
     const { printError, printErrorJson } = await import('./io/error.js');
@@ -156,6 +158,23 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     if (io.jsonErrors === true) await printErrorJson(io, error);
     io.exitCode = error instanceof KrmhubError ? EXIT_CODE[error.code] : FAILED;
   }
+}
+
+/** Reports whether arguments that were not parsed ask for JSON. */
+function asksForJson(args: readonly string[]): boolean {
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
+  return own.some(
+    (arg, index) =>
+      /^(?:-o=?|--output=)json$/.test(arg) || (/^(?:-o|--output)$/.test(arg) && own[index + 1] === 'json'),
+  );
+}
+
+async function printUsageErrorJson(io: Io, { message }: CommanderError): Promise<void> {
+  const { printErrorJson } = await import('./io/error.js');
+  // Commander adds a suggestion in a line of its own.
+  const [first = '', ...more] = message.replace(/^error: /, '').split('\n');
+  const hint = [...more, USAGE_HINT].join(' ');
+  await printErrorJson(io, new KrmhubError('usage', first, { hint }));
 }
 
 /** Turns `help catalog pull` into `catalog pull --help`, because commander supports only one name, and `version` into `--version`. */

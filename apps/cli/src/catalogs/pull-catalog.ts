@@ -3,8 +3,9 @@ import type { Document, RegistryClient } from '@krmhub/api/client';
 import type { ProfileReport } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Profile } from '@krmhub/schema/profile';
+import { checkOutput } from '../io/check-output.js';
 import { type Io, write } from '../io/io.js';
-import { printLine } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import type { SnapshotLimits } from '../trust/judge-snapshot.js';
@@ -23,10 +24,12 @@ export interface PullOptions extends SnapshotLimits {
   losses?: string;
   out: string;
   registry?: string;
+  output: OutputFormat;
 }
 
 export async function pullCatalog(io: Io, name: string, options: PullOptions): Promise<void> {
-  const { snapshot, kind, format, out, profile, losses } = options;
+  const { snapshot, kind, format, profile, losses } = options;
+  checkOutput('catalog.yaml', options);
   if (losses !== undefined && profile === undefined) {
     throw new KrmhubError('usage', '--losses requires --profile', {
       hint: 'Add a profile, for example: --profile porch',
@@ -43,7 +46,7 @@ export async function pullCatalog(io: Io, name: string, options: PullOptions): P
       document = await get(serial);
       return { [`${kind.toLowerCase()}.${format}`]: document.bytes };
     });
-    return writeDocument(io, document!, out);
+    return writeDocument(io, name, document!, options);
   }
   const document = await get(snapshot);
   // A snapshot digest is that of catalog.yaml of the kind Catalog; other renditions have their own.
@@ -53,7 +56,7 @@ export async function pullCatalog(io: Io, name: string, options: PullOptions): P
     throw new KrmhubError('digest-mismatch', `cannot pull catalog ${name}: ${problem}`, { hint: HINT });
   }
   await reportUnverified(io, client, name);
-  await writeDocument(io, document, out);
+  await writeDocument(io, name, document, options);
 }
 
 /** Pulls a profile. Requests document and report by the same serial, so that both are of one snapshot. */
@@ -61,7 +64,7 @@ async function pullProfile(
   io: Io,
   client: RegistryClient,
   name: string,
-  { snapshot, profile, losses, out }: PullOptions & { profile: Profile },
+  { snapshot, profile, losses, ...options }: PullOptions & { profile: Profile },
   pinned: PinnedCatalogReader | undefined,
 ): Promise<void> {
   const get = async (serial: string) => ({
@@ -87,8 +90,8 @@ async function pullProfile(
     const { writeFileAtomically } = await import('../files/write-file.js');
     await writeFileAtomically(path.resolve(io.cwd, losses), reportText(report), { overwrite: true });
   }
-  await writeDocument(io, document, out);
   await printLosses(io, report, losses === undefined ? 'list them with --losses FILE' : `see ${losses}`);
+  await writeDocument(io, name, document, options);
 }
 
 /** Reads a profile and its report, whose exact bytes the registry signed. */
@@ -127,7 +130,12 @@ function snapshotProblem({ snapshot }: ProfileReport, asked: string): string | u
     : `the profile is from snapshot ${snapshot ?? '(unknown)'}, expected ${asked}`;
 }
 
-async function writeDocument(io: Io, document: Document, out: string): Promise<void> {
+async function writeDocument(
+  io: Io,
+  catalog: string,
+  document: Document,
+  { out, output }: Pick<PullOptions, 'out' | 'output'>,
+): Promise<void> {
   if (out === '-') {
     await printDocument(io, document.bytes);
     return;
@@ -135,7 +143,10 @@ async function writeDocument(io: Io, document: Document, out: string): Promise<v
   const { writeFileAtomically } = await import('../files/write-file.js');
   const outcome = await writeFileAtomically(path.resolve(io.cwd, out), document.bytes, { overwrite: true });
   const what = outcome === 'written' ? 'wrote' : 'unchanged:';
-  await printLine(io, `${what} ${out}, ${plural(document.bytes.length, 'byte')}, ${document.digest}`);
+  const { digest, bytes } = document;
+  await printLine(io, `${what} ${out}, ${plural(bytes.length, 'byte')}, ${digest}`);
+  const pulled = { catalog, file: out, outcome, size: bytes.length, digest };
+  await printData(io, output, pulled, async () => undefined);
 }
 
 const HINT =

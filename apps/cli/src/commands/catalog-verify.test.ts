@@ -510,7 +510,7 @@ describe('catalog verify rejects', () => {
   });
 });
 
-describe('catalog verify --offline', () => {
+describe('catalog verify --files', () => {
   beforeEach(async () => {
     show(await snapshot(3), 3);
     expect((await verify('default', ...KEY, '--out', 'kept')).exitCode).toBe(0);
@@ -519,22 +519,22 @@ describe('catalog verify --offline', () => {
   });
 
   it('verifies the written files without a network request', async () => {
-    const io = await verify('default', ...KEY, '--offline', 'kept', '-o', 'json');
+    const io = await verify('default', ...KEY, '--files', 'kept', '-o', 'json');
     expect([io.exitCode, JSON.parse(io.out())]).toMatchObject([0, { verified: true, serial: 3 }]);
     expect(asked).toEqual([]);
-    expect((await verify('default', ...KEY, '--offline', 'kept', '--out', 'x')).exitCode).toBe(2);
+    expect((await verify('default', ...KEY, '--files', 'kept', '--out', 'x')).exitCode).toBe(2);
   });
 
   it.each(['snapshot.json', 'catalog.yaml'])('refuses a %s that was changed', async (name) => {
     await writeFile(path.join(folder, 'kept', name), text('changed'));
-    await expectRefused(await verify('default', ...KEY, '--offline', 'kept'), name, /./);
+    await expectRefused(await verify('default', ...KEY, '--files', 'kept'), name, /./);
   });
 
   it('rejects a folder without a bundle, or of another catalog', async () => {
-    await expectRefused(await verify('other', ...KEY, '--offline', 'kept'), 'catalog', /expected other/);
+    await expectRefused(await verify('other', ...KEY, '--files', 'kept'), 'catalog', /expected other/);
     await rm(path.join(folder, 'kept/snapshot.sigstore.json'));
     await expectRefused(
-      await verify('default', ...KEY, '--offline', 'kept'),
+      await verify('default', ...KEY, '--files', 'kept'),
       'bundle',
       'bundle: no snapshot.sigstore.json in ',
     );
@@ -543,6 +543,6 @@ describe('catalog verify --offline', () => {
 
   it('fails if a file is missing', async () => {
     await rm(path.join(folder, 'kept/catalog.yaml'));
-    expect((await verify('default', ...KEY, '--offline', 'kept')).exitCode).toBe(3);
+    expect((await verify('default', ...KEY, '--files', 'kept')).exitCode).toBe(3);
   });
 });

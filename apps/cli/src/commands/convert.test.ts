@@ -155,10 +155,10 @@ describe('convert', () => {
     expect(refused.err()).toContain(
       'error: cannot write existing files that differ: out/set-b/1.0.0.yaml, out/set-c/1.0.0.yaml',
     );
-    expect(refused.err()).toContain('--force');
+    expect(refused.err()).toContain('--overwrite');
     expect(await yamlFiles('out')).toEqual(['set-b/1.0.0.yaml', 'set-c/1.0.0.yaml']);
     expect(await read('out/set-b/1.0.0.yaml')).toBe('mine');
-    expect((await again('--force')).exitCode).toBe(0);
+    expect((await again('--overwrite')).exitCode).toBe(0);
     expect(parse(await read('out/set-b/1.0.0.yaml')).spec.names.kind).toBe('SetB');
   });
 

@@ -3,11 +3,10 @@ import { PROFILES } from '@krmhub/schema/profile';
 import { type Command, Option } from 'commander';
 import type { ConvertFilesOptions } from '../functions/convert-files.js';
 import type { Io } from '../io/io.js';
-import { parseCatalogName } from './options.js';
+import { parseCatalogName, withOutput } from './options.js';
 
 export function registerConvert(program: Command, io: Io): void {
-  program
-    .command('convert')
+  withOutput(program.command('convert'))
     .summary('Convert other formats to definitions.')
     .description(
       'Convert kpt function metadata, kpt function lists, Porch FunctionConfigs, Krew plugins, and drafts of the KEP to definitions.',
@@ -28,7 +27,7 @@ export function registerConvert(program: Command, io: Io): void {
     .option('--losses <file>', 'File for the list of fields that a profile does not support (JSON).')
     .option('--group <group>', 'Group of the functions. Default: derived from the source.')
     .option('--name <name>', 'Name of the catalog.', parseCatalogName)
-    .option('--force', 'Replace existing files that differ.')
+    .option('--overwrite', 'Replace existing files that differ.')
     .addHelpText(
       'after',
       `

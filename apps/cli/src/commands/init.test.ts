@@ -75,7 +75,7 @@ describe('init', () => {
     ['starlark', '0.0/Yes'],
     ['exec', `${'a'.repeat(60)}.example.com/${'K'.repeat(63)}`],
   ])('starts a function with the runtime %s that is %s without errors', async (runtime, name) => {
-    const io = await run('init', name, '--runtime', runtime, '--dir', 'deep/folder');
+    const io = await run('init', name, '--runtime', runtime, '--out', 'deep/folder');
     expect(io.exitCode, io.err()).toBe(0);
     const { definition, diagnostics } = await started('deep/folder');
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -140,13 +140,13 @@ describe('init', () => {
   });
 
   it('quotes a folder that the shell would split', async () => {
-    const io = await run('init', 'example.com/SetLabels', '--dir', "it's here");
+    const io = await run('init', 'example.com/SetLabels', '--out', "it's here");
     expect(io.err()).toContain("krmhub lint 'it'\\''s here'");
   });
 
   it.runIf(existsSync('/proc/self'))('says at once that a folder cannot be made', async () => {
     for (const where of ['/proc/x', '/proc/x/y/z']) {
-      const io = await run('init', 'example.com/SetLabels', '--dir', where);
+      const io = await run('init', 'example.com/SetLabels', '--out', where);
       expect([io.exitCode, io.err()]).toEqual([
         5,
         `error: cannot create the folder ${where}\n  hint: Choose a folder on a writable disk.\n`,

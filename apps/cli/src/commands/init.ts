@@ -1,20 +1,19 @@
-import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
+import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import { type Command, Option } from 'commander';
+import type { CreateOptions } from '../functions/create-function-files.js';
 import type { Io } from '../io/io.js';
+import { withOutput } from './options.js';
 
 export function registerInit(program: Command, io: Io): void {
-  program
-    .command('init')
+  withOutput(program.command('init'))
     .summary('Create the files of a new function.')
     .description(
       'Create the files of a new function: a definition, a README, and an example with its test; for Starlark also the script.',
     )
     .argument('<function>', 'Function as GROUP/KIND. The group is a domain that you own.')
-    .option('--dir <folder>', 'Folder for the files. Default: a folder named after the kind.')
+    .option('--out <folder>', 'Folder for the files. Default: a folder named after the kind.')
     .addOption(
-      new Option('--runtime <runtime>', 'Runtime of the function.')
-        .choices(RUNTIME_KINDS)
-        .default('container'),
+      new Option('--runtime <kind>', 'Runtime of the function.').choices(RUNTIME_KINDS).default('container'),
     )
     .addHelpText(
       'after',
@@ -23,10 +22,10 @@ The command does not replace existing files.
 
 Examples:
   krmhub init example.com/SetLabels
-  krmhub init example.com/CheckLimits --runtime exec --dir functions/limits
+  krmhub init example.com/CheckLimits --runtime exec --out functions/limits
   krmhub init example.com/SetOwner --runtime starlark`,
     )
-    .action(async (name: string, options: { dir?: string; runtime: RuntimeKind }) => {
+    .action(async (name: string, options: CreateOptions) => {
       const { createFunctionFiles } = await import('../functions/create-function-files.js');
       await createFunctionFiles(io, name, options);
     });

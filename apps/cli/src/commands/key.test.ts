@@ -46,12 +46,12 @@ describe('key', () => {
 
   it('creates the next key, valid now or later', async () => {
     const [first] = await json('list');
-    const [later, current] = await json('rotate', '--from', '2099-01-02');
+    const [later, current] = await json('rotate', '--valid-from', '2099-01-02');
     expect([later, current]).toMatchObject([
       { state: 'next', validFrom: '2099-01-02T00:00:00.000Z' },
       { state: 'signing', fingerprint: first!.fingerprint, validUntil: '2099-01-02T00:00:00.000Z' },
     ]);
-    const refused = await run('rotate', '--from', '2099-01-02');
+    const refused = await run('rotate', '--valid-from', '2099-01-02');
     expect([refused.exitCode, refused.err()]).toEqual([
       2,
       expect.stringContaining('a key that starts at 2099-01-02'),
@@ -62,7 +62,7 @@ describe('key', () => {
   });
 
   it.each(['2001-01-01', 'tomorrow', '2030-13-01', '2030-01-02 10:00'])('takes no time %j', async (from) => {
-    const io = await run('rotate', '--from', from);
+    const io = await run('rotate', '--valid-from', from);
     expect([io.exitCode, io.err()]).toEqual([2, expect.stringMatching(/past|is not a valid time/)]);
     expect(await json('list')).toHaveLength(1);
   });

@@ -8,7 +8,7 @@ export function registerKey(program: Command, io: Io): void {
     .command('key')
     .summary('Manage the keys of a registry.')
     .description('List and rotate the keys that sign catalog snapshots.')
-    .addHelpText('after', '\nExamples:\n  krmhub key list\n  krmhub key rotate --from 2030-01-02');
+    .addHelpText('after', '\nExamples:\n  krmhub key list\n  krmhub key rotate --valid-from 2030-01-02');
   registerList(key, io);
   registerRotate(key, io);
 }
@@ -37,21 +37,21 @@ function registerRotate(parent: Command, io: Io): void {
   withOutput(withDataFolder(parent.command('rotate')))
     .summary('Create the next signing key.')
     .description('Create the next signing key. The registry can keep serving.')
-    .option('--from <time>', 'When the key becomes valid, for example 2030-01-02. Default: now.')
+    .option('--valid-from <time>', 'When the key becomes valid, for example 2030-01-02. Default: now.')
     .addHelpText(
       'after',
       `
-The registry publishes the key within a minute. From the time in --from, the key
-signs the newest snapshot of every catalog. Users must pin the key before that
-time, because their commands reject keys that are not pinned. Earlier keys stay
-in the list.
+The registry publishes the key within a minute. From the time in --valid-from, the
+key signs the newest snapshot of every catalog. Users must pin the key before
+that time, because their commands reject keys that are not pinned. Earlier keys
+stay in the list.
 
 Examples:
-  krmhub key rotate --from 2030-01-02
-  krmhub key rotate --data /var/lib/krmhub --from 2030-01-02T12:00:00Z
+  krmhub key rotate --valid-from 2030-01-02
+  krmhub key rotate --data /var/lib/krmhub --valid-from 2030-01-02T12:00:00Z
   krmhub key rotate`,
     )
-    .action(async (options: KeyOptions & { from?: string }) => {
+    .action(async (options: KeyOptions & { validFrom?: string }) => {
       const { rotateKey } = await import('../operate/registry-keys.js');
       await rotateKey(io, options);
     });

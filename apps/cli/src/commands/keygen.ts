@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { KeygenOptions } from '../signatures/generate-key-files.js';
+import { withOutput } from './options.js';
 
 export function registerKeygen(program: Command, io: Io): void {
-  program
-    .command('keygen')
+  withOutput(program.command('keygen'))
     .summary('Generate a key pair for signing.')
     .description('Generate a key pair for signing, in the format of cosign.')
     .option('--out <prefix>', 'Write PREFIX.key and PREFIX.pub.', 'krmhub')

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
-import { withRegistry } from './options.js';
+import type { LoginOptions } from '../registry/login.js';
+import { withOutput, withRegistry } from './options.js';
 
 export function registerLogin(program: Command, io: Io): void {
-  withRegistry(program.command('login'))
+  withOutput(withRegistry(program.command('login')))
     .summary('Save a token for a registry.')
     .description('Check a token with a registry, and save it.')
     .argument('[url]', 'URL of the registry, the same as --registry.')
@@ -17,7 +18,7 @@ Examples:
   krmhub login < data/admin.token
   krmhub login https://krm.example.com`,
     )
-    .action(async (url: string | undefined, options: { registry?: string }) => {
+    .action(async (url: string | undefined, options: LoginOptions) => {
       const { login } = await import('../registry/login.js');
       await login(io, url, options);
     });

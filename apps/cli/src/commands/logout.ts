@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
-import { withRegistry } from './options.js';
+import type { LoginOptions } from '../registry/login.js';
+import { withOutput, withRegistry } from './options.js';
 
 export function registerLogout(program: Command, io: Io): void {
-  withRegistry(program.command('logout'))
+  withOutput(withRegistry(program.command('logout')))
     .summary('Remove a saved token.')
     .description('Remove the saved token of a registry. The token itself stays valid.')
     .argument('[url]', 'URL of the registry, the same as --registry.')
@@ -14,7 +15,7 @@ Examples:
   krmhub logout
   krmhub logout https://krm.example.com`,
     )
-    .action(async (url: string | undefined, options: { registry?: string }) => {
+    .action(async (url: string | undefined, options: LoginOptions) => {
       const { logout } = await import('../registry/login.js');
       await logout(io, url, options);
     });

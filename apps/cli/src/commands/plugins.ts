@@ -98,10 +98,16 @@ function registerList(parent: Command, io: Io): void {
     });
 }
 
-type UpdateOptions = RunningOptions & { dryRun?: boolean; yes?: boolean; offline?: boolean; dir?: string };
+type UpdateOptions = RunningOptions & {
+  dryRun?: boolean;
+  yes?: boolean;
+  offline?: boolean;
+  dir?: string;
+  output: OutputFormat;
+};
 
 function registerUpdate(parent: Command, io: Io): void {
-  withFolder(withRunning(parent.command('update')))
+  withOutput(withFolder(withRunning(parent.command('update'))))
     .summary('Update plugins from their catalogs.')
     .description('Resolve the kinds of installed plugins again, and install the current functions.')
     .argument('[names...]', 'Plugins, as in the output of `krmhub plugins list`. Default: all.')
@@ -126,7 +132,7 @@ Examples:
 }
 
 function registerRemove(parent: Command, io: Io): void {
-  withFolder(parent.command('remove'))
+  withOutput(withFolder(parent.command('remove')))
     .summary('Remove plugins.')
     .description('Remove plugins that krmhub installed. Other files do not change.')
     .argument('[names...]', 'Plugins, as in the output of `krmhub plugins list`.')

@@ -19,7 +19,7 @@ export function registerSearch(program: Command, io: Io): void {
     .option('--group <group>', 'Functions of this group.', collect)
     .option('--publisher <name>', 'Functions of this publisher.', collect)
     .addOption(
-      new Option('--runtime <runtime>', 'Functions with this runtime.')
+      new Option('--runtime <kind>', 'Functions with this runtime.')
         .choices(RUNTIME_KINDS)
         .argParser((value: string, earlier: string[] | undefined) => collectRuntime(value, earlier)),
     )

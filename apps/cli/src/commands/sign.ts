@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import type { SignOptions } from '../signatures/sign-artifact.js';
-import { withArtifact } from './options.js';
+import { withArtifact, withOutput } from './options.js';
 
 export function registerSign(program: Command, io: Io): void {
-  withArtifact(program.command('sign'))
+  withOutput(withArtifact(program.command('sign')))
     .summary('Sign a file, a release, or an OCI artifact.')
     .description('Sign a file, a release, or an OCI artifact with a key or an identity.')
     .argument(

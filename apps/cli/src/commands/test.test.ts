@@ -8,7 +8,7 @@ import { type TestPackage, testPackage } from '../testing/package-files.js';
 let pack: TestPackage;
 beforeEach(async () => {
   pack = await testPackage();
-  const io = await run('init', 'example.com/SetOwner', '--runtime', 'starlark', '--dir', 'owner');
+  const io = await run('init', 'example.com/SetOwner', '--runtime', 'starlark', '--out', 'owner');
   expect(io.exitCode, io.err()).toBe(0);
 });
 afterEach(() => pack.remove());
@@ -219,12 +219,12 @@ describe('test', () => {
   });
 
   it('asks for what the runtime of the definition needs', async () => {
-    await run('init', 'example.com/CheckLimits', '--runtime', 'exec', '--dir', 'limits');
+    await run('init', 'example.com/CheckLimits', '--runtime', 'exec', '--out', 'limits');
     edit('limits/definition.yaml', '0'.repeat(64), '0f'.repeat(32));
     const io = await run('test', 'limits');
     expect(io.exitCode).toBe(4);
     expect(io.err()).toContain('--allow-exec');
-    await run('init', 'example.com/Fetch', '--dir', 'fetch');
+    await run('init', 'example.com/Fetch', '--out', 'fetch');
     edit('fetch/definition.yaml', '# requireNetwork: true', 'requireNetwork: true');
     const network = await run('test', 'fetch');
     expect(network.exitCode).toBe(4);

@@ -83,11 +83,11 @@ function registerRevoke(parent: Command, io: Io): void {
 }
 
 function registerReportLeak(parent: Command, io: Io): void {
-  withRegistry(parent.command('report-leak'))
+  withOutput(withRegistry(parent.command('report-leak')))
     .summary('Revoke a leaked token.')
     .description('Revoke a leaked token from stdin or a prompt. No other token is required.')
     .addHelpText('after', '\nExamples:\n  krmhub token report-leak < leaked.token')
-    .action(async (options: { registry?: string }) => {
+    .action(async (options: TokenOptions) => {
       const { reportLeak } = await import('../registry/tokens.js');
       await reportLeak(io, options);
     });

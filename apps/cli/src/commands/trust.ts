@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import type { EntryOptions } from '../signatures/trust/new-entry.js';
+import type { AddOptions } from '../signatures/trust/edit-trust.js';
 import { collect, collectList, withOutput } from './options.js';
 
 export function registerTrust(program: Command, io: Io): void {
@@ -27,8 +27,7 @@ Examples:
 }
 
 function registerAdd(parent: Command, io: Io): void {
-  parent
-    .command('add')
+  withOutput(parent.command('add'))
     .summary('Trust a signer, or pin a catalog.')
     .description('Trust a key or an identity for functions, or pin the keys of a catalog.')
     .argument('<what...>', 'Name of a new policy, URL of a catalog, or files with policies.')
@@ -63,7 +62,7 @@ Examples:
   krmhub trust add https://mirror.example.com/krm --catalog default --key registry.pub
   krmhub trust add policies.yaml`,
     )
-    .action(async (names: string[], options: EntryOptions & { replace?: boolean }) => {
+    .action(async (names: string[], options: AddOptions) => {
       const { addTrust } = await import('../signatures/trust/edit-trust.js');
       await addTrust(io, names, options);
     });
@@ -81,13 +80,12 @@ function registerList(parent: Command, io: Io): void {
 }
 
 function registerRemove(parent: Command, io: Io): void {
-  parent
-    .command('remove')
+  withOutput(parent.command('remove'))
     .description('Remove a policy or a pinned catalog.')
     .argument('<name>', 'Name from `krmhub trust list`.')
     .addHelpText('after', '\nExamples:\n  krmhub trust remove old')
-    .action(async (name: string) => {
+    .action(async (name: string, options: { output: OutputFormat }) => {
       const { removeTrust } = await import('../signatures/trust/edit-trust.js');
-      await removeTrust(io, name);
+      await removeTrust(io, name, options);
     });
 }

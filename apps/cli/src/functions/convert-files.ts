@@ -27,10 +27,11 @@ import {
 import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
 import { readFileUpTo } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
+import { checkOutput } from '../io/check-output.js';
 import { printDiagnostics } from '../io/diagnostics.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
-import { printLine } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls, plural } from '../io/text.js';
 import { printUnsupportedFields, reportText } from '../io/unsupported-fields.js';
@@ -45,7 +46,8 @@ export interface ConvertFilesOptions {
   release?: string;
   group?: string;
   name?: string;
-  force?: boolean;
+  overwrite?: boolean;
+  output: OutputFormat;
 }
 
 interface Conversion {
@@ -63,6 +65,7 @@ export async function convertFiles(
   names: readonly string[],
   options: ConvertFilesOptions,
 ): Promise<void> {
+  checkOutput('converted', options);
   checkOptions(options);
   const conversion = await readAll(io, names, options);
   const { sources, skipped } = conversion;
@@ -81,13 +84,23 @@ export async function convertFiles(
   );
   if (skipped > 0) await printLine(io, `${plural(skipped, 'file')} of other kinds skipped`);
   if (errors.length > 0) io.exitCode = FINDINGS;
+  const report = (files: readonly WrittenFile[]) =>
+    printData(
+      io,
+      options.output,
+      { definitions: converted.length, files, diagnostics },
+      async () => undefined,
+    );
   if (converted.length === 0) {
-    if (errors.length > 0) return printLine(io, 'converted no files');
+    if (errors.length > 0) {
+      await printLine(io, 'converted no files');
+      return report([]);
+    }
     throw new KrmhubError('not-found', `nothing to convert in ${names.join(', ')}`, {
       hint: 'Use definitions, catalogs, kpt function metadata, kpt function lists, Porch FunctionConfigs, or Krew plugins.',
     });
   }
-  const { files, report } =
+  const { files, losses } =
     options.to === 'definition'
       ? { files: buildDefinitionFiles(converted) }
       : buildCatalogFile(converted, conversion.catalogs, options.to, options.name);
@@ -97,14 +110,15 @@ export async function convertFiles(
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
     for (const { text } of files) await write(io.stdout, separator + text);
     if (failed !== '') await printLine(io, `converted ${what}${failed}`);
-    if (report !== undefined) await reportUnsupportedFields(io, report, options.losses);
+    if (losses !== undefined) await reportUnsupportedFields(io, losses, options.losses);
     return;
   }
-  const written = await writeAll(io, options.out, files, options.force === true);
-  const unchanged = files.length - written;
+  const written = await writeAll(io, options.out, files, options.overwrite === true);
+  const unchanged = written.filter(({ outcome }) => outcome === 'unchanged').length;
   const same = unchanged === 0 ? '' : `, ${plural(unchanged, 'file')} unchanged`;
   await printLine(io, escapeControls(`wrote ${what} to ${options.out}${same}${failed}`));
-  if (report !== undefined) await reportUnsupportedFields(io, report, options.losses);
+  if (losses !== undefined) await reportUnsupportedFields(io, losses, options.losses);
+  await report(written);
 }
 
 async function reportUnsupportedFields(
@@ -249,6 +263,11 @@ interface OutputFile {
   text: string;
 }
 
+interface WrittenFile {
+  file: string;
+  outcome: 'written' | 'unchanged';
+}
+
 function buildDefinitionFiles(converted: Distinct['distinct']): OutputFile[] {
   return converted.map(({ name, definition }) => ({
     name: path.join(...name.split('/')),
@@ -265,7 +284,7 @@ function buildCatalogFile(
   catalogs: readonly CatalogHeader[],
   to: Exclude<ConvertFilesOptions['to'], 'definition'>,
   given: string | undefined,
-): { files: OutputFile[]; report?: ProfileReport } {
+): { files: OutputFile[]; losses?: ProfileReport } {
   const definitions = converted
     .map(({ definition }) => ({ group: definition.group, kind: definition.names.kind, definition }))
     .sort(compareFunctionNames)
@@ -275,7 +294,7 @@ function buildCatalogFile(
   const name = 'catalog.yaml';
   if (isProfile(to)) {
     const { text, report } = renderProfile(to, header, definitions);
-    return { files: [{ name, text }], report };
+    return { files: [{ name, text }], losses: report };
   }
   const rendition = to === 'catalog' ? 'catalog.yaml' : 'krmfunctioncatalog.yaml';
   return {
@@ -288,20 +307,20 @@ async function writeAll(
   folder: string,
   files: readonly OutputFile[],
   overwrite: boolean,
-): Promise<number> {
+): Promise<WrittenFile[]> {
   const present: string[] = [];
   for (const { name, text } of overwrite ? [] : files) {
     if (await differs(io, path.join(folder, name), text)) present.push(path.join(folder, name));
   }
   if (present.length > 0) {
     throw new KrmhubError('conflict', `cannot write existing files that differ: ${present.join(', ')}`, {
-      hint: 'Nothing was written. Replace the files with --force, or use another folder with --out.',
+      hint: 'Nothing was written. Replace the files with --overwrite, or use another folder with --out.',
     });
   }
-  let written = 0;
+  const written: WrittenFile[] = [];
   for (const { name, text } of files) {
     const outcome = await writeFileAtomically(path.resolve(io.cwd, folder, name), text, { overwrite });
-    if (outcome === 'written') written++;
+    written.push({ file: path.join(folder, name), outcome });
   }
   return written;
 }

@@ -6,23 +6,26 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
-import { printLine } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 
+export interface CreateOptions {
+  /** Folder; absent for one with the name of the kind. */
+  out?: string;
+  runtime: RuntimeKind;
+  output: OutputFormat;
+}
+
 /** Creates the files of a new function. Throws `conflict`, and writes nothing, if one of them exists. */
-export async function createFunctionFiles(
-  io: Io,
-  name: string,
-  options: { dir?: string; runtime: RuntimeKind },
-): Promise<void> {
+export async function createFunctionFiles(io: Io, name: string, options: CreateOptions): Promise<void> {
   const { group, kind, release } = parseFunctionReference(name);
   if (group === undefined || release !== undefined) {
     throw new KrmhubError('usage', `"${name}" is not a valid function name`, {
       hint: 'Use GROUP/KIND, for example: krmhub init example.com/SetLabels',
     });
   }
-  const folder = options.dir ?? kebabCase(kind);
+  const folder = options.out ?? kebabCase(kind);
   const files = {
     'definition.yaml': definition(group, kind, options.runtime),
     'README.md': readme(group, kind),
@@ -45,7 +48,7 @@ export async function createFunctionFiles(
       'conflict',
       `cannot create the function: ${present.join(', ')} already ${present.length === 1 ? 'exists' : 'exist'}`,
       {
-        hint: 'Use another folder: --dir FOLDER',
+        hint: 'Use another folder: --out FOLDER',
       },
     );
   }
@@ -61,6 +64,8 @@ export async function createFunctionFiles(
     io,
     `  krmhub publish ${file} --release 0.1.0 --readme ${shellWord(path.join(folder, 'README.md'))}`,
   );
+  const written = Object.keys(files).map((name) => path.join(folder, name));
+  await printData(io, options.output, { group, kind, folder, files: written }, async () => undefined);
 }
 
 /** POSIX shell, "Quoting". */

@@ -15,9 +15,9 @@ export async function listKeys(io: Io, options: KeyOptions): Promise<void> {
   await printData(io, options.output, { keys }, () => printKeys(io, keys));
 }
 
-/** Creates the next signing key of a registry. Throws `usage` for a `--from` that is not a time. */
-export async function rotateKey(io: Io, options: KeyOptions & { from?: string }): Promise<void> {
-  const from = options.from === undefined ? undefined : parseTime(options.from);
+/** Creates the next signing key of a registry. Throws `usage` for a `--valid-from` that is not a time. */
+export async function rotateKey(io: Io, options: KeyOptions & { validFrom?: string }): Promise<void> {
+  const from = options.validFrom === undefined ? undefined : parseTime(options.validFrom);
   const { keys, made } = await rotateRegistryKey(await resolveDataFolder(io, options.data), {
     now: io.now(),
     ...(from === undefined ? {} : { from }),
@@ -32,9 +32,13 @@ function parseTime(text: string): Date {
     ? new Date(text)
     : undefined;
   if (time !== undefined && !Number.isNaN(time.getTime())) return time;
-  throw new KrmhubError('usage', `--from: ${JSON.stringify(escapeControls(text))} is not a valid time`, {
-    hint: 'Use a UTC date or time, for example: krmhub key rotate --from 2030-01-02T12:00:00Z',
-  });
+  throw new KrmhubError(
+    'usage',
+    `--valid-from: ${JSON.stringify(escapeControls(text))} is not a valid time`,
+    {
+      hint: 'Use a UTC date or time, for example: krmhub key rotate --valid-from 2030-01-02T12:00:00Z',
+    },
+  );
 }
 
 async function printKeys(io: Io, keys: readonly ListedKey[]): Promise<void> {

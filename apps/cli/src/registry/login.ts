@@ -10,12 +10,13 @@ import { checkToken, credentialsFile, MAX_TOKEN_LENGTH, removeToken, saveToken }
 import { describeToken, printTokens } from './print-tokens.js';
 import { registryUrl } from './registry-url.js';
 
-interface RegistryOption {
+export interface LoginOptions {
   registry?: string;
+  output: OutputFormat;
 }
 
 /** Saves a token for a registry after the registry has accepted it. */
-export async function login(io: Io, url: string | undefined, options: RegistryOption): Promise<void> {
+export async function login(io: Io, url: string | undefined, options: LoginOptions): Promise<void> {
   const chosen = chooseRegistry('login', url, options);
   const registry = parseRegistryUrl(registryUrl(io, chosen));
   const token = await readToken(io, registry);
@@ -30,10 +31,12 @@ export async function login(io: Io, url: string | undefined, options: RegistryOp
   if (configured !== undefined && configured !== '' && configured.trim() !== token) {
     await printWarning(io, 'KRMHUB_TOKEN contains a different token and overrides the saved token');
   }
+  const saved = { registry: client.url, ...known, file: credentialsFile(io) };
+  await printData(io, options.output, saved, async () => undefined);
 }
 
 /** Removes the saved token of a registry from this machine; the token stays valid. */
-export async function logout(io: Io, url: string | undefined, options: RegistryOption): Promise<void> {
+export async function logout(io: Io, url: string | undefined, options: LoginOptions): Promise<void> {
   const registry = parseRegistryUrl(registryUrl(io, chooseRegistry('logout', url, options)));
   const removed = await removeToken(io, registry);
   await printLine(
@@ -45,13 +48,12 @@ export async function logout(io: Io, url: string | undefined, options: RegistryO
   if ((io.env.KRMHUB_TOKEN ?? '') !== '') {
     await printWarning(io, 'KRMHUB_TOKEN is still set, and commands use it');
   }
+  const outcome = removed ? 'removed' : 'unchanged';
+  await printData(io, options.output, { registry: registry.origin, outcome }, async () => undefined);
 }
 
 /** Prints the token that commands use, and what it can do. */
-export async function printIdentity(
-  io: Io,
-  options: RegistryOption & { output: OutputFormat },
-): Promise<void> {
+export async function printIdentity(io: Io, options: LoginOptions): Promise<void> {
   const client = await connect(io, options.registry);
   const token = await client.whoami();
   await printData(io, options.output, { registry: client.url, ...token }, () => printTokens(io, [token]));
@@ -64,7 +66,7 @@ export async function printIdentity(
 function chooseRegistry(
   command: string,
   url: string | undefined,
-  { registry }: RegistryOption,
+  { registry }: { registry?: string },
 ): string | undefined {
   if (url !== undefined && registry !== undefined && url !== registry) {
     throw new KrmhubError('usage', `the registries differ: ${url} and ${registry}`, {

@@ -64,12 +64,13 @@ export async function revokeToken(io: Io, id: string, options: TokenOptions): Pr
 }
 
 /** Reads a leaked token and has the registry revoke it. */
-export async function reportLeak(io: Io, options: { registry?: string }): Promise<void> {
+export async function reportLeak(io: Io, options: TokenOptions): Promise<void> {
   const token = await readLeakedToken(io);
   const client = await connect(io, options.registry);
   await client.reportLeak(token);
   // The registry does not say whether it knows the token.
   await printLine(io, `reported to ${client.url}: if the token was valid there, it is now revoked`);
+  await printData(io, options.output, { registry: client.url, outcome: 'reported' }, async () => undefined);
 }
 
 async function readLeakedToken(io: Io): Promise<string> {

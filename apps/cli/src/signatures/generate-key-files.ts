@@ -4,13 +4,14 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { generateKeys } from '@krmhub/signing';
 import { writeFileAtomically } from '../files/write-file.js';
 import { type Io, write } from '../io/io.js';
-import { printLine } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls } from '../io/text.js';
 import { newKeyPassword } from './key-password.js';
 
 export interface KeygenOptions {
   out: string;
   overwrite?: boolean;
+  output: OutputFormat;
 }
 
 /** Generates a key pair and writes two files. The private key is encrypted and readable only by its owner. */
@@ -29,7 +30,10 @@ export async function generateKeyFiles(io: Io, options: KeygenOptions): Promise<
   await writeFileAtomically(at(publicFile), publicKey.pem, { overwrite });
   await printLine(io, escapeControls(`wrote ${privateFile}; do not share it or its password`));
   await printLine(io, escapeControls(`wrote ${publicFile}; give it to users who verify your signatures`));
-  await write(io.stdout, `${publicKey.fingerprint}\n`);
+  const { fingerprint } = publicKey;
+  await printData(io, options.output, { privateFile, publicFile, fingerprint }, () =>
+    write(io.stdout, `${fingerprint}\n`),
+  );
 }
 
 async function fileExists(file: string): Promise<boolean> {

@@ -12,7 +12,7 @@ import {
 import { readFileUpTo } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
-import { printLine } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls } from '../io/text.js';
 import { connectOci } from '../registry/connect-oci.js';
@@ -29,6 +29,19 @@ export interface SignOptions extends BundleSignerOptions, ArtifactOptions {
   readme?: string;
   predicate?: string;
   type?: string;
+  output: OutputFormat;
+}
+
+interface Signed {
+  /** Digest of what is signed. */
+  subject: string;
+  predicateType: string;
+  /** OCI reference of what is signed, by digest. */
+  reference?: string;
+  /** Digest of the manifest of the bundle in the OCI registry. */
+  bundle?: string;
+  /** File of the bundle. */
+  file?: string;
 }
 
 /** Bytes of a predicate; the bundle around it has the same limit. */
@@ -45,7 +58,13 @@ export async function signArtifact(io: Io, text: string, given: SignOptions): Pr
   const statement = await createStatement(io, target, subject, options);
   const bundle = await signAndVerify(await bundleSigner(io, options), statement, subject);
   await writeBundle(io, output, bundle, options);
-  await printLine(io, `signed ${subject} (${statement.predicateType})`);
+  const { predicateType } = statement;
+  await printLine(io, `signed ${subject} (${predicateType})`);
+  await printSigned(io, options, { subject, predicateType, file: output });
+}
+
+function printSigned(io: Io, { output }: SignOptions, signed: Signed): Promise<void> {
+  return printData(io, output, signed, async () => undefined);
 }
 
 async function signReference(io: Io, reference: Reference, options: SignOptions): Promise<void> {
@@ -73,13 +92,17 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
     predicateType: statement.predicateType,
     created: io.now(),
   }).finally(() => progress.clear());
-  await printLine(
-    io,
-    escapeControls(
-      `signed ${formatReference({ registry, repository, digest })} (${statement.predicateType})`,
-    ),
-  );
+  const { predicateType } = statement;
+  const signed = formatReference({ registry, repository, digest });
+  await printLine(io, escapeControls(`signed ${signed} (${predicateType})`));
   await printLine(io, `bundle: ${attached}`);
+  await printSigned(io, options, {
+    subject: digest,
+    predicateType,
+    reference: signed,
+    bundle: attached,
+    ...(options.bundle === undefined ? {} : { file: options.bundle }),
+  });
 }
 
 async function createStatement(

@@ -14,6 +14,7 @@ import {
 import { KrmhubError, type SnapshotRendition } from '@krmhub/schema';
 import { STDIN_NAME } from '../../files/read-file.js';
 import { writeFileAtomically } from '../../files/write-file.js';
+import { checkOutput } from '../../io/check-output.js';
 import { type Io, write } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
@@ -29,7 +30,7 @@ import { readRegistry, readRegistryPolicies } from './read-registry.js';
 export interface BuildOptions {
   out: string;
   report?: string;
-  snapshot?: string;
+  snapshotFile?: string;
   kind: 'Catalog' | 'KRMFunctionCatalog';
   format: 'yaml' | 'json';
   registry?: string;
@@ -42,7 +43,7 @@ const NO_SERIAL = 0;
 
 /** Builds a catalog from a recipe. Contacts the registry only for its own functions and for its signing policies. */
 export async function runBuild(io: Io, file: string, options: BuildOptions): Promise<void> {
-  checkOutputs(options);
+  checkOutput('catalog.yaml', options);
   const recipe = await loadRecipe(io, file);
   await printLimits(io, recipe);
   const now = io.now().toISOString();
@@ -63,14 +64,6 @@ export async function runBuild(io: Io, file: string, options: BuildOptions): Pro
   const built = buildFromInputs(recipe, inputs);
   await writeBuilt(io, built, { serial: NO_SERIAL, previous: null }, options);
   await reportBuilt(io, recipe, built, options);
-}
-
-export function checkOutputs({ out, output }: Pick<BuildOptions, 'out' | 'output'>): void {
-  if (out === '-' && output !== 'table') {
-    throw new KrmhubError('usage', `-o ${output} requires --out: both would write to stdout`, {
-      hint: 'Set a file for the catalog, for example: --out catalog.yaml',
-    });
-  }
 }
 
 async function loadRecipe(io: Io, file: string): Promise<Recipe> {
@@ -130,12 +123,14 @@ export async function writeBuilt(
   io: Io,
   built: BuiltCatalog,
   number: Pick<SnapshotRecord, 'serial' | 'previous'>,
-  options: Pick<BuildOptions, 'out' | 'report' | 'snapshot' | 'kind' | 'format'>,
+  options: Pick<BuildOptions, 'out' | 'report' | 'snapshotFile' | 'kind' | 'format'>,
 ): Promise<void> {
-  const { report, snapshot, out } = options;
+  const { report, snapshotFile, out } = options;
   const record: SnapshotRecord = { ...built, ...number, functions: built.count, createdAt: '' };
   if (report !== undefined) await writeText(io, report, [renderReport(record, built.functions)]);
-  if (snapshot !== undefined) await writeText(io, snapshot, [renderSnapshot(record, built.functions)]);
+  if (snapshotFile !== undefined) {
+    await writeText(io, snapshotFile, [renderSnapshot(record, built.functions)]);
+  }
   const pieces = joinChunks(builtCatalogPieces(built, renditionName(options)));
   if (out !== '-') return writeText(io, out, pieces);
   for (const piece of pieces) {

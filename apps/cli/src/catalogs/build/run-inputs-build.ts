@@ -1,16 +1,17 @@
 import { renderSnapshot } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
+import { checkOutput } from '../../io/check-output.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { printLine } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { compareWithRegistry } from './compare-built.js';
 import { readInputs } from './read-inputs.js';
-import { type BuildOptions, buildFromInputs, checkOutputs, reportBuilt, writeBuilt } from './run-build.js';
+import { type BuildOptions, buildFromInputs, reportBuilt, writeBuilt } from './run-build.js';
 
 /** Builds a catalog from an export, and compares it with the snapshot of the registry. */
 export async function runInputsBuild(io: Io, folder: string, options: BuildOptions): Promise<void> {
-  checkOutputs(options);
+  checkOutput('catalog.yaml', options);
   const read = await readInputs(io, folder);
   const { recipe, inputs, snapshot } = read;
   const built = buildFromInputs(recipe, inputs);

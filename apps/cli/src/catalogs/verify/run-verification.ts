@@ -21,14 +21,14 @@ export interface VerifyOptions extends SnapshotLimits {
   snapshot?: number;
   registry?: string;
   out?: string;
-  offline?: string;
+  files?: string;
   output: OutputFormat;
 }
 
 export async function runVerification(io: Io, target: string, options: VerifyOptions): Promise<void> {
   const { out, output } = options;
-  if (out !== undefined && options.offline !== undefined) {
-    throw new KrmhubError('usage', '--out cannot be combined with --offline', {
+  if (out !== undefined && options.files !== undefined) {
+    throw new KrmhubError('usage', '--out cannot be combined with --files', {
       hint: 'Use one of them.',
     });
   }
@@ -74,9 +74,9 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
 async function snapshotFiles(
   io: Io,
   address: CatalogAddress,
-  { offline, registry }: VerifyOptions,
+  { files, registry }: VerifyOptions,
 ): Promise<SnapshotFiles> {
-  if (offline !== undefined) return folderFiles(path.resolve(io.cwd, offline));
+  if (files !== undefined) return folderFiles(path.resolve(io.cwd, files));
   // KRMHUB_TOKEN belongs to the configured registry; no other registry gets it.
   const configured = registryUrl(io, registry);
   const isOurs = parseUrl(configured)?.origin === new URL(address.registry).origin;

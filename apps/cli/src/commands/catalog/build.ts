@@ -16,7 +16,7 @@ export function registerCatalogBuild(parent: Command, io: Io): void {
     .option('--inputs <folder>', 'Build from the output of `krmhub catalog inputs`, without network access.')
     .option('--out <file>', 'File for the catalog, or - for stdout.', '-')
     .option('--report <file>', 'File for shadowed, refused, and invalid entries (JSON).')
-    .option('--snapshot <file>', 'File for the source and release of every entry (JSON).')
+    .option('--snapshot-file <file>', 'File for the source and release of every entry (JSON).')
     .addOption(new Option('--kind <kind>', 'Kind of the document.').choices(KINDS).default('Catalog'))
     .addOption(new Option('--format <format>', 'Format of the document.').choices(FORMATS).default('yaml'))
     .option('--trusted-root <file>', 'Trusted root of sigstore. Default: KRMHUB_TRUSTED_ROOT.')

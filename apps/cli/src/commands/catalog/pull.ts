@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { PullOptions } from '../../catalogs/pull-catalog.js';
 import type { Io } from '../../io/io.js';
 import { isSnapshotReference } from '../../registry/catalog-name.js';
-import { withCatalogName, withRegistry, withSnapshotLimits } from '../options.js';
+import { withCatalogName, withOutput, withRegistry, withSnapshotLimits } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.
 const KINDS: readonly PullOptions['kind'][] = ['Catalog', 'KRMFunctionCatalog'];
@@ -12,7 +12,7 @@ const FORMATS: readonly PullOptions['format'][] = ['yaml', 'json'];
 const PROFILE_COLUMNS = Math.max(...PROFILES.map(({ length }) => length)) + 2;
 
 export function registerCatalogPull(parent: Command, io: Io): void {
-  withSnapshotLimits(withRegistry(withCatalogName(parent.command('pull'))))
+  withOutput(withSnapshotLimits(withRegistry(withCatalogName(parent.command('pull')))))
     .summary('Download a catalog.')
     .description('Download a catalog. Verify its digest, and its signature if you pinned a key.')
     .option(

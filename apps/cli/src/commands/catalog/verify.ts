@@ -11,7 +11,7 @@ export function registerCatalogVerify(parent: Command, io: Io): void {
     .option('--key <file>', 'Public key of the registry (PEM). Repeatable during a key rotation.', collect)
     .option('--snapshot <serial>', 'Verify this snapshot, of any age. Default: the newest.', parseSerial)
     .option('--out <folder>', 'Folder for the verified files.')
-    .option('--offline <folder>', 'Verify the files from --out, without network access.')
+    .option('--files <folder>', 'Verify the files from --out, without network access.')
     .addHelpText(
       'after',
       `
@@ -31,7 +31,7 @@ Exit codes: 0 trusted, 4 not trusted.
 Examples:
   krmhub catalog verify default --key registry.pub
   krmhub catalog verify https://krm.example.com/catalogs/default --key registry.pub --out default
-  krmhub catalog verify https://krm.example.com/catalogs/default --key registry.pub --offline default
+  krmhub catalog verify https://krm.example.com/catalogs/default --key registry.pub --files default
   krmhub catalog verify default --snapshot 7 --key registry.pub -o json`,
     )
     .action(async (target: string, options: VerifyOptions) => {

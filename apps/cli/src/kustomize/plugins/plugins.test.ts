@@ -357,8 +357,21 @@ describe('plugins update', () => {
       ),
     ]);
     expect(record()).toEqual(before);
-    const io = await run('update');
+    const outdated = JSON.parse((await run('update', '--dry-run', '-o', 'json')).out());
+    expect(outdated.plugins).toEqual([
+      {
+        function: expect.anything(),
+        outcome: 'outdated',
+        changes: expect.arrayContaining([expect.any(String)]),
+      },
+      { function: expect.anything(), outcome: 'unchanged', changes: [] },
+    ]);
+    const io = await run('update', '-o', 'json');
     expect([io.exitCode, io.err()]).toEqual([0, expect.stringContaining('updated 1 of 2 plugins')]);
+    expect(JSON.parse(io.out()).plugins.map(({ outcome }: { outcome: string }) => outcome)).toEqual([
+      'updated',
+      'unchanged',
+    ]);
     expect((await build(RESOURCE)).out).toContain('    c: d\n');
     // The former executable is gone.
     expect(stored()).toBe(2);
@@ -380,7 +393,13 @@ describe('plugins update', () => {
     const needy = { container: { image: `${host}/team/fn`, sha256: 'a'.repeat(64), requireNetwork: true } };
     writeCatalog({ AddLabel: needy, Echo: addLabel('c: d') });
     const before = record();
-    const io = await run('update');
+    const io = await run('update', '-o', 'json');
+    expect(JSON.parse(io.out()).plugins).toContainEqual({
+      function: { apiVersion: 'team.example.com/v1', kind: 'AddLabel' },
+      outcome: 'failed',
+      changes: [],
+      error: expect.stringContaining('requires network access'),
+    });
     expect([io.exitCode, io.err()]).toEqual([
       1,
       expect.stringMatching(
@@ -426,8 +445,9 @@ describe('plugins remove', () => {
     writeFileSync(mine, 'mine');
     expect((await run('remove')).exitCode).toBe(2);
     expect((await run('remove', 'AddLabel', '--all')).exitCode).toBe(2);
-    const io = await run('remove', 'team.example.com/v1/AddLabel');
+    const io = await run('remove', 'team.example.com/v1/AddLabel', '-o', 'json');
     expect([io.exitCode, io.err()]).toEqual([0, 'removed team.example.com/v1/AddLabel\n']);
+    expect(JSON.parse(io.out()).removed).toMatchObject([{ kind: 'AddLabel', file: expect.any(String) }]);
     expect(readdirSync(path.dirname(plugin()))).toEqual(['notes.txt']);
     writeFileSync(plugin('team.example.com/v1/echo/Echo'), 'changed');
     const refused = await run('remove', '--all');

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
-import { printLine } from '../../io/print.js';
+import { type OutputFormat, printData, printLine } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import {
   deletePlugin,
@@ -14,6 +14,7 @@ export interface RemoveOptions {
   all?: boolean;
   force?: boolean;
   dir?: string;
+  output: OutputFormat;
 }
 
 /** Removes plugins that krmhub installed, and nothing else. */
@@ -50,4 +51,6 @@ export async function removePlugins(io: Io, names: readonly string[], options: R
     folder,
     selected.map(({ record }) => record),
   );
+  const removed = selected.map(({ record, file }) => ({ ...record.function, file }));
+  await printData(io, options.output, { removed }, async () => undefined);
 }

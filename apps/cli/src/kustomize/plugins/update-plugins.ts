@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { confirm } from '../../io/confirm.js';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
-import { printLine } from '../../io/print.js';
+import { type OutputFormat, printData, printLine } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { openResolver } from '../../resolve/open-resolver.js';
 import type { Resolution, Resolver } from '../../resolve/resolution.js';
@@ -17,7 +17,7 @@ import {
   selectPlugins,
   writePlugin,
 } from './installed-plugins.js';
-import { findPluginFolder, formatPlugin } from './plugin-folder.js';
+import { findPluginFolder, formatPlugin, type PluginName } from './plugin-folder.js';
 import { preparedPlugin, preparePin } from './prepare-plugin.js';
 import { pluginProgram } from './program.js';
 
@@ -28,6 +28,16 @@ export interface UpdateOptions {
   yes?: boolean;
   offline?: boolean;
   dir?: string;
+  output: OutputFormat;
+}
+
+interface Outcome {
+  function: PluginName;
+  /** `outdated` is for a dry run. */
+  outcome: 'updated' | 'unchanged' | 'outdated' | 'failed';
+  changes: string[];
+  /** Why the plugin stays as it is. */
+  error?: string;
 }
 
 interface Update {
@@ -42,7 +52,7 @@ export async function updatePlugins(io: Io, names: readonly string[], options: U
   const plugins = await installedPlugins(folder);
   const selected = names.length === 0 ? plugins : selectPlugins(plugins, names, folder);
   const { updates, failed } = await planUpdates(io, selected, options);
-  if (failed > 0) io.exitCode = FINDINGS;
+  if (failed.length > 0) io.exitCode = FINDINGS;
   const changed = updates.filter(({ changes }) => changes.length > 0);
   for (const { plugin, changes } of changed) {
     await printLine(io, escapeControls(`${formatPlugin(plugin.record.function)}:`));
@@ -55,17 +65,19 @@ export async function updatePlugins(io: Io, names: readonly string[], options: U
       hint: 'Nothing was changed. Answer y, or use --yes.',
     });
   }
+  const report = (outcomes: readonly Outcome[]) =>
+    printData(io, options.output, { folder, plugins: [...outcomes, ...failed] }, async () => undefined);
   if (options.dryRun === true) {
     await printLine(io, `would update ${changed.length} of ${selected.length} plugins`);
-    return;
+    return report(updates.map((update) => outcomeOf(update, 'outdated')));
   }
-  let count = 0;
+  const outcomes: Outcome[] = [];
   for (const update of updates) {
     try {
       await applyUpdate(io, update, options);
-      if (update.changes.length > 0) count++;
+      outcomes.push(outcomeOf(update, 'updated'));
     } catch (error) {
-      await printFailure(io, update.plugin, error);
+      outcomes.push(await reportFailure(io, update.plugin, error));
       io.exitCode = FINDINGS;
     }
   }
@@ -74,15 +86,26 @@ export async function updatePlugins(io: Io, names: readonly string[], options: U
     folder,
     updates.map(({ plugin }) => plugin.record),
   );
-  await printLine(io, `updated ${count} of ${selected.length} plugins`);
+  const updated = outcomes.filter(({ outcome }) => outcome === 'updated').length;
+  await printLine(io, `updated ${updated} of ${selected.length} plugins`);
+  await report(outcomes);
+}
+
+function outcomeOf({ plugin, changes }: Update, changed: 'updated' | 'outdated'): Outcome {
+  return {
+    function: plugin.record.function,
+    outcome: changes.length > 0 ? changed : 'unchanged',
+    changes,
+  };
 }
 
 /** Prints why a plugin stays as it is. Throws what is a defect of krmhub. */
-async function printFailure(io: Io, { record }: InstalledPlugin, error: unknown): Promise<void> {
+async function reportFailure(io: Io, { record }: InstalledPlugin, error: unknown): Promise<Outcome> {
   if (!(error instanceof KrmhubError)) throw error;
   const { message, hint } = error;
   await printLine(io, escapeControls(`not updated: ${formatPlugin(record.function)}: ${message}`));
   if (hint !== undefined) await printLine(io, escapeControls(`  hint: ${hint}`));
+  return { function: record.function, outcome: 'failed', changes: [], error: message };
 }
 
 /** Resolves the plugins again, with the catalogs that they were installed from. */
@@ -90,10 +113,10 @@ async function planUpdates(
   io: Io,
   plugins: readonly InstalledPlugin[],
   { offline = false }: UpdateOptions,
-): Promise<{ updates: Update[]; failed: number }> {
+): Promise<{ updates: Update[]; failed: Outcome[] }> {
   const resolvers = new Map<string, Resolver>();
   const updates: Update[] = [];
-  let failed = 0;
+  const failed: Outcome[] = [];
   try {
     for (const plugin of plugins) {
       const { catalogs, official, runtime, function: name } = plugin.record;
@@ -112,8 +135,7 @@ async function planUpdates(
         const resolution = await resolver.resolve({ ...name, catalogs: [] });
         updates.push({ plugin, resolution, changes: describeUpdate(plugin.record.pins[0], resolution) });
       } catch (error) {
-        await printFailure(io, plugin, error);
-        failed++;
+        failed.push(await reportFailure(io, plugin, error));
       }
     }
   } finally {

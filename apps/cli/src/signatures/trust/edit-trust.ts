@@ -2,21 +2,27 @@ import { isTrustedCatalog, locateCatalog, readTrust, type Trust, type TrustEntry
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
 import type { Io } from '../../io/io.js';
-import { printLine } from '../../io/print.js';
+import { type OutputFormat, printData, printLine } from '../../io/print.js';
 import { escapeControls } from '../../io/text.js';
 import { updateTrustStore } from '../../trust/trust-file.js';
 import { diffEntries, entryLines } from './describe-trust.js';
 import { createEntries, type EntryOptions } from './new-entry.js';
 import { removeEntry, setEntry } from './trust-text.js';
 
+export interface AddOptions extends EntryOptions {
+  replace?: boolean;
+  output: OutputFormat;
+}
+
 /** Adds entries to the trust file. An existing entry changes only with `replace`. */
 export async function addTrust(
   io: Io,
   names: readonly string[],
-  { replace = false, ...options }: EntryOptions & { replace?: boolean },
+  { replace = false, output, ...options }: AddOptions,
 ): Promise<void> {
   const entries = await createEntries(io, names, options);
   const lines: string[] = [];
+  const added: { outcome: 'added' | 'replaced' | 'unchanged'; entry: TrustEntry }[] = [];
   const { file } = await updateTrustStore(io, ({ file, text, trust }) => {
     let written = text;
     for (const entry of entries) {
@@ -24,13 +30,16 @@ export async function addTrust(
       const changes = before === undefined ? [] : diffEntries(before, entry);
       if (before !== undefined && changes.length === 0) {
         lines.push(`unchanged: ${entry.name}`);
+        added.push({ outcome: 'unchanged', entry });
         continue;
       }
       if (before !== undefined && !replace) throw conflictError(entry.name, changes);
       checkNotPinned(entry, trust);
       written = setEntry(written, entry);
+      const outcome = before === undefined ? 'added' : 'replaced';
+      added.push({ outcome, entry });
       lines.push(
-        `${before === undefined ? 'added' : 'replaced'} ${entry.name}:`,
+        `${outcome} ${entry.name}:`,
         ...(before === undefined ? entryLines(entry) : changes).map((line) => `  ${line}`),
       );
     }
@@ -41,11 +50,12 @@ export async function addTrust(
   });
   for (const line of lines) await printLine(io, escapeControls(line));
   await printLine(io, escapeControls(`trust file: ${file}`));
+  await printData(io, output, { file, entries: added }, async () => undefined);
 }
 
-export async function removeTrust(io: Io, name: string): Promise<void> {
+export async function removeTrust(io: Io, name: string, { output }: { output: OutputFormat }): Promise<void> {
   let removed: TrustEntry | undefined;
-  await updateTrustStore(io, ({ file, text, trust }) => {
+  const { file } = await updateTrustStore(io, ({ file, text, trust }) => {
     removed = trustEntries(trust).find((entry) => entry.name === name);
     if (removed === undefined) {
       const meant = suggest(
@@ -62,8 +72,10 @@ export async function removeTrust(io: Io, name: string): Promise<void> {
   });
   await printLine(io, escapeControls(`removed ${name}:`));
   for (const line of entryLines(removed!)) await printLine(io, escapeControls(`  ${line}`));
-  if (removed !== undefined && isTrustedCatalog(removed)) return;
-  await printLine(io, '`krmhub pull` no longer verifies artifacts that only this entry covered');
+  if (!isTrustedCatalog(removed!)) {
+    await printLine(io, '`krmhub pull` no longer verifies artifacts that only this entry covered');
+  }
+  await printData(io, output, { file, removed }, async () => undefined);
 }
 
 export function trustEntries({ policies, catalogs }: Trust): TrustEntry[] {

@@ -34,7 +34,7 @@ export function EmptyRegistry() {
           </p>
           <CopySnippet
             label="Write a definition"
-            code={'krmhub init example.com/AddOwner --dir add-owner\nkrmhub lint add-owner'}
+            code={'krmhub init example.com/AddOwner --out add-owner\nkrmhub lint add-owner'}
           />
         </li>
         <li>
