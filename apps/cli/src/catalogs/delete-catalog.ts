@@ -1,5 +1,7 @@
+import type { RegistryClient } from '@krmhub/api/client';
 import type { CatalogTombstone } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
+import { suggest } from '@krmhub/schema/suggest';
 import { requireConfirmation } from '../io/confirm.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
@@ -36,23 +38,36 @@ export async function deleteCatalog(io: Io, name: string, options: DeleteOptions
           : `${plural(newest.functions, 'function')}, snapshot ${newest.serial}`;
       const lines = [
         `would delete catalog ${name}: ${size}, ${plural(sources.length, 'upstream source')}`,
-        `  ${catalogAddresses(client.url, catalog).yaml} would return 410, and so would its snapshots and oci://…/catalogs/${name}`,
+        '  all its URLs, also of snapshots and over OCI, would return status 410:',
+        `  ${catalogAddresses(client.url, catalog).yaml}`,
       ];
       for (const line of lines) await printLine(io, escapeControls(line));
       return true;
     });
   }
   const tombstone = await client.deleteCatalog(name, reason);
-  await printLine(io, escapeControls(deletedLine(tombstone)));
+  for (const line of deletedLines(tombstone)) await printLine(io, escapeControls(line));
   await printData(io, options.output, tombstone, async () => undefined);
 }
 
-function deletedLine({ name, at, restorableUntil, purgedAt }: CatalogTombstone): string {
-  if (purgedAt !== undefined) return `unchanged: catalog ${name} is deleted, and cannot be restored any more`;
-  if (restorableUntil <= at) return `deleted catalog ${name}; it cannot be restored`;
+/** Adds what can be restored to the error for an unknown name. */
+async function withDeletedNames(error: unknown, client: RegistryClient, name: string): Promise<unknown> {
+  if (!(error instanceof KrmhubError) || error.code !== 'not-found') return error;
+  const { deleted = [] } = await client.catalogs();
+  const names = deleted.flatMap((one) => (one.purgedAt === undefined ? [one.name] : []));
+  const meant = suggest(name, names);
+  const list = 'List the deleted catalogs: krmhub catalog list';
+  const hint = meant === undefined ? list : `Did you mean ${meant}? ${list}`;
+  return new KrmhubError('not-found', error.message, { hint, cause: error });
+}
+
+function deletedLines({ name, at, restorableUntil, purgedAt }: CatalogTombstone): string[] {
+  if (purgedAt !== undefined)
+    return [`unchanged: catalog ${name} is deleted, and cannot be restored any more`];
+  if (restorableUntil <= at) return [`deleted catalog ${name}; it cannot be restored`];
   // The clock of the registry counts.
   const left = timeLeft(restorableUntil, new Date(at));
-  return `deleted catalog ${name}; to undo this ${left}: krmhub catalog restore ${name}`;
+  return [`deleted catalog ${name}`, `  to undo this ${left}: krmhub catalog restore ${name}`];
 }
 
 /** Restores a deleted catalog. */
@@ -62,7 +77,9 @@ export async function restoreCatalog(
   options: { registry?: string; output: OutputFormat },
 ): Promise<void> {
   const client = await connect(io, options.registry);
-  const result = await client.restoreCatalog(name);
+  const result = await client.restoreCatalog(name).catch(async (error: unknown) => {
+    throw await withDeletedNames(error, client, name);
+  });
   await printLine(
     io,
     result.outcome === 'unchanged'

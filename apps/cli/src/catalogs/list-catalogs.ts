@@ -49,7 +49,7 @@ function tombstoneLines(
 ): string[] {
   const canRestore = purgedAt === undefined && now.toISOString() < restorableUntil;
   return [
-    `deleted: ${name}, ${relativeTime(at, now)}: ${reason}`,
+    `deleted: ${name} (${relativeTime(at, now)}): ${reason}`,
     canRestore
       ? `  to restore it ${timeLeft(restorableUntil, now)}: krmhub catalog restore ${name}`
       : '  it cannot be restored any more; its name stays reserved',

@@ -279,7 +279,7 @@ it('deletes a catalog after it asks, and restores it', async () => {
   expect([deleted.exitCode, deleted.err()]).toEqual([
     0,
     expect.stringMatching(
-      /deleted catalog short-lived; to undo this within 30d: krmhub catalog restore short-lived\n/,
+      /deleted catalog short-lived\n {2}to undo this within 30d: krmhub catalog restore short-lived\n/,
     ),
   ]);
   const shown = await run(['show', 'short-lived']);
@@ -288,12 +288,17 @@ it('deletes a catalog after it asks, and restores it', async () => {
     expect.stringMatching(/was deleted at .*Z by .*: merged/),
   ]);
   expect((await run(['list'])).err()).toMatch(
-    /deleted: short-lived, (?:now|\d+[sm] ago): merged\n {2}to restore it within (?:30|29)d: krmhub catalog restore short-lived\n/,
+    /deleted: short-lived \((?:now|\d+[sm] ago)\): merged\n {2}to restore it within (?:30|29)d: krmhub catalog restore short-lived\n/,
   );
   const again = await run(['apply', 'short.yaml']);
   expect([again.exitCode, again.err()]).toEqual([
     3,
     expect.stringContaining('krmhub catalog restore short-lived'),
+  ]);
+  const misspelled = await run(['restore', 'short-livd']);
+  expect([misspelled.exitCode, misspelled.err()]).toEqual([
+    3,
+    expect.stringContaining('Did you mean short-lived?'),
   ]);
   expect((await run(['restore', 'short-lived'])).err()).toContain('/catalogs/short-lived/catalog.yaml');
   expect((await run(['restore', 'short-lived'])).err()).toContain('is not deleted');

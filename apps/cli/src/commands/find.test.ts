@@ -298,7 +298,9 @@ describe('yank, unyank, and deprecate', () => {
     expect(page).toContain(`Replacement: ${use}`);
     expect(page).toContain(`deprecated: use ${use}`);
     const newest = 'functions.example.com/SetLabels@2.0.0';
-    await run(['deprecate', newest, '--use', 'functions.example.com/SetNamespace', '--reason', 'merged']);
+    const other = 'functions.example.com/SetNamespace';
+    const deprecated = await run(['deprecate', newest, '--use', other, '--reason', 'merged']);
+    expect(deprecated.err()).toContain(`\n  users are told to use ${other}\n`);
     const found = await run(['search', 'labels'], { tty: true, columns: 240 });
     expect(found.out()).toContain('(deprecated: use functions.example.com/SetNamespace)');
     expect((await run(['undeprecate', newest])).err()).toContain('undeprecated');
@@ -313,6 +315,11 @@ describe('yank, unyank, and deprecate', () => {
     [['--use', 'functions.example.com/SetLabels@'], 2, 'is not a replacement'],
     [['--use', 'functions.example.com/SetLabels'], 2, 'includes the deprecated release'],
     [['--use', 'functions.example.com/SetLables'], 2, 'has no function'],
+    [
+      ['--use', 'functions.example.com/SetLables'],
+      2,
+      'Did you mean functions.example.com/SetLabels? Or publish',
+    ],
   ])('does not deprecate with %j', async (options, exitCode, message) => {
     const io = await run(['deprecate', 'functions.example.com/SetLabels@1.0.0', ...options]);
     expect([io.exitCode, io.err()]).toEqual([exitCode, expect.stringContaining(message)]);

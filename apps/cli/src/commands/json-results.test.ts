@@ -123,6 +123,7 @@ it('login, logout, and token report-leak print the registry', async () => {
   expect(io.out()).not.toContain(registry.token);
   expect(await json('logout')).toEqual({ registry: url, outcome: 'removed' });
   expect(await json('logout')).toEqual({ registry: url, outcome: 'unchanged' });
-  const leak = await run(['token', 'report-leak', '-o', 'json'], `krmhub_${'x'.repeat(43)}`);
+  const secret = (await run(['token', 'create', 'leaked', '--scope', 'publish'])).out();
+  const leak = await run(['token', 'report-leak', '-o', 'json'], secret);
   expect(JSON.parse(leak.out())).toEqual({ registry: url, outcome: 'reported' });
 });

@@ -41,10 +41,10 @@ function registerRotate(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The registry publishes the key within a minute. From the time in --valid-from, the
-key signs the newest snapshot of every catalog. Users must pin the key before
-that time, because their commands reject keys that are not pinned. Earlier keys
-stay in the list.
+The registry publishes the key within a minute. From the time in --valid-from,
+the key signs the newest snapshot of every catalog. Users must pin the key
+before that time, because their commands reject keys that are not pinned.
+Earlier keys stay in the list.
 
 Examples:
   krmhub key rotate --valid-from 2030-01-02

@@ -403,6 +403,29 @@ describe('a locked snapshot of a registry', () => {
     );
   });
 
+  it('of a deleted catalog is refused with the reason, except with --frozen', async () => {
+    const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: team}\nspec: {sources: [{name: ours, functions: {}}]}\n`;
+    await client.applyCatalog('team', new TextEncoder().encode(recipe));
+    await client.cutCatalog('team');
+    const url = `${proxy.url}/catalogs/team`;
+    pack = await testPackage({
+      'app/kustomization.yaml': `catalogs: ["${url}"]\ntransformers: [a.yaml]\n`,
+      'app/a.yaml': config('SetNames'),
+    });
+    const args = ['--trusted-catalog', url];
+    expect((await lock(...args)).exitCode).toBe(0);
+    await client.deleteCatalog('team', 'merged into default');
+    for (const io of [await lock('--check', ...args), await run(['explain', 'app', ...args])]) {
+      expect([io.exitCode, io.err()]).toEqual([
+        3,
+        expect.stringMatching(
+          /catalog team was deleted at .* by .*: merged into default[\s\S]*\n {2}hint: The server removed it\. /,
+        ),
+      ]);
+    }
+    expect((await run(['explain', 'app', '--frozen', ...args])).exitCode).toBe(0);
+  });
+
   it('that is older than the locked one is refused, for what is new too', async () => {
     const url = `${proxy.url}/catalogs/default`;
     pack = await testPackage({

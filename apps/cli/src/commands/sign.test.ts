@@ -49,6 +49,18 @@ afterAll(async () => {
 });
 
 describe('files', () => {
+  it('says how to sign a release with a script in a file, which publish replaces', async () => {
+    await ends(0, 'init', 'example.com/SetOwner', '--runtime', 'starlark', '--out', 'owner');
+    const definition = at('owner/definition.yaml');
+    writeFileSync(definition, readFileSync(definition, 'utf8').replaceAll('# CHANGE:', '#'));
+    const io = await ends(1, 'sign', 'owner/definition.yaml', '--release', '1.0.0', '--key', 'krmhub.key');
+    expect(io.err()).toBe(
+      `error: cannot sign owner/definition.yaml as a release: the release gets the reference and the digest of its script
+  hint: Sign the release when you publish it: krmhub publish owner/definition.yaml --release 1.0.0 --key FILE.key
+`,
+    );
+  });
+
   it('get a bundle next to them, which is replaced only with --overwrite', async () => {
     await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key');
     const bundle = readFileSync(at('a.txt.sigstore.json'), 'utf8');

@@ -46,7 +46,7 @@ describe('takedown', () => {
     const rehearsed = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '--dry-run']);
     expect([rehearsed.exitCode, rehearsed.out()]).toEqual([0, '']);
     expect(rehearsed.err()).toContain(`would take down ${NAME}@2.0.0`);
-    expect(rehearsed.err()).toMatch(/ {2}sha256:[a-f0-9]{64}: would be deleted\n/);
+    expect(rehearsed.err()).toMatch(/\n {2}would delete\n {4}sha256:[a-f0-9]{64}\n/);
     expect(rehearsed.err()).toMatch(/snapshots? of default would be withdrawn: \d/);
     expect(rehearsed.err()).toContain('dry run, nothing was changed');
     expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);

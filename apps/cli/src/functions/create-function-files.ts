@@ -7,7 +7,7 @@ import { kebabCase } from '@krmhub/schema/kebab-case';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
-import { escapeControls } from '../io/text.js';
+import { escapeControls, plural } from '../io/text.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 
 export interface CreateOptions {
@@ -46,7 +46,7 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
   if (present.length > 0) {
     throw new KrmhubError(
       'conflict',
-      `cannot create the function: ${present.join(', ')} already ${present.length === 1 ? 'exists' : 'exist'}`,
+      `cannot create the function: ${present[0]}${present.length === 1 ? '' : ` and ${plural(present.length - 1, 'other file')}`} already ${present.length === 1 ? 'exists' : 'exist'}`,
       {
         hint: 'Use another folder: --out FOLDER',
       },

@@ -1,4 +1,5 @@
 import type { Release } from '@krmhub/api/model';
+import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
@@ -72,6 +73,10 @@ export async function setLifecycle(
     ? `unchanged: ${name} is ${UNCHANGED[action]}`
     : `${DONE[action]} ${name}; ${CONSEQUENCE[action]}`;
   await printLine(io, line);
+  const { replacement: used } = after.deprecated ?? {};
+  if (action === 'deprecate' && used !== undefined) {
+    await printLine(io, escapeControls(`  users are told to use ${formatReplacement(used)}`));
+  }
   await printData(io, options.output, after, async () => undefined);
 }
 

@@ -4,6 +4,7 @@ import { requireConfirmation } from '../io/confirm.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
+import { relativeTime } from '../io/time.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
 
@@ -41,34 +42,37 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
       async () => {
         const preview = await ask(true);
         if (preview.outcome === 'unchanged') return false;
-        for (const line of effectLines(preview)) await printLine(io, escapeControls(line));
+        for (const line of effectLines(preview, io.now())) await printLine(io, escapeControls(line));
         return true;
       },
     );
   }
   const result = await ask(options.dryRun);
   const last = result.dryRun ? ['dry run, nothing was changed'] : eraseWarning(result.erased);
-  for (const line of [...effectLines(result), ...last]) await printLine(io, escapeControls(line));
+  for (const line of [...effectLines(result, io.now()), ...last]) await printLine(io, escapeControls(line));
   await printData(io, options.output, result, async () => undefined);
 }
 
 /** Returns what a takedown deletes, or would delete, by name. */
-function effectLines(result: TakedownResult): string[] {
+function effectLines(result: TakedownResult, now: Date): string[] {
   const { outcome, dryRun, takedowns } = result;
   const names = takedowns.map(({ group, kind, release }) => `${group}/${kind}@${release}`).join(', ');
   if (outcome === 'unchanged') {
     const [{ at, by, reason } = { at: '', by: '', reason: '' }] = takedowns;
-    return [`unchanged: ${names} was taken down at ${at} by ${by}: ${reason}`];
+    return [`unchanged: ${names} was taken down ${relativeTime(at, now)} by ${by}: ${reason}`];
   }
   const lines = [`${dryRun ? 'would take' : 'took'} down ${names}`];
   if (takedowns.length > 1) lines.push('  all of them have the same bytes');
   for (const { digest, keptBy } of result.blobs) {
+    if (keptBy.length === 0) {
+      lines.push(dryRun ? '  would delete' : '  deleted', `    ${digest}`);
+      continue;
+    }
     const others = keptBy.map(({ group, kind, release }) => `${group}/${kind}@${release}`);
     const some = others.length > 5 ? [...others.slice(0, 5), '…'] : others;
     lines.push(
-      others.length === 0
-        ? `  ${digest}: ${dryRun ? 'would be deleted' : 'deleted'}`
-        : `  ${digest}: kept, because it is also used by ${some.join(', ')}`,
+      `  ${dryRun ? 'would keep' : 'kept'}, because it is also used by ${some.join(', ')}`,
+      `    ${digest}`,
     );
   }
   if (result.repositories.length > 0) {
@@ -92,15 +96,14 @@ function effectLines(result: TakedownResult): string[] {
   }
   const signers = new Set(takedowns.flatMap(({ signers = [] }) => signers.map(describeSigner)));
   if (signers.size > 0) {
-    lines.push(
-      `  later releases still need a signature by ${[...signers].join(' or ')}, unless a signing policy covers them`,
-    );
+    lines.push('  unless a signing policy covers them, later releases still need a signature by');
+    for (const signer of signers) lines.push(`    ${signer}`);
   }
   return lines;
 }
 
 function describeSigner({ type, fingerprint, issuer, subject }: TakenDownSigner): string {
-  if (type === 'key') return `the key ${fingerprint}`;
+  if (type === 'key') return `key ${fingerprint}`;
   return type === 'identity' ? `${subject} (${issuer})` : 'a key that the registry could not identify';
 }
 

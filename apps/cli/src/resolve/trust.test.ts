@@ -60,7 +60,7 @@ describe('a catalog that a kustomization names', () => {
       code: 'untrusted',
       message:
         'catalog catalog.yaml (app/kustomization.yaml:3:5) is not trusted: no option trusts it, and no key is pinned',
-      hint: `Review it. To trust exactly this content, add --trusted-catalog ./app/catalog.yaml@${DIGEST}`,
+      hint: `Review it with \`krmhub catalog show ./app/catalog.yaml\`. To trust exactly this content, add --trusted-catalog ./app/catalog.yaml@${DIGEST}`,
     });
     await expect(resolve(named(`${opened.proxy.url}/catalogs/default`))).rejects.toMatchObject(
       untrusted(`--trusted-catalog ${opened.proxy.url}/catalogs/default@${served}`),

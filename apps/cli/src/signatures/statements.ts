@@ -42,6 +42,7 @@ export async function releaseFileStatement(
 ): Promise<Statement> {
   const { definitions, diagnostics, sources } = await readDefinitions(io, [name]);
   if (hasErrors(diagnostics)) {
+    await refuseLocalScript(io, name, release, { diagnostics, sources });
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
     const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, sources);
@@ -57,6 +58,27 @@ export async function releaseFileStatement(
     });
   }
   return submissionStatement(submission, readme === undefined ? undefined : await readReadme(io, readme));
+}
+
+/** Throws if the only errors are paths of scripts: `krmhub publish` replaces them with what it pushes. */
+async function refuseLocalScript(
+  io: Io,
+  name: string,
+  release: string,
+  { diagnostics, sources }: Pick<Awaited<ReturnType<typeof readDefinitions>>, 'diagnostics' | 'sources'>,
+): Promise<void> {
+  const bytes = sources.get(name);
+  if (bytes === undefined) return;
+  const { readLocalScripts, withoutReferences } = await import('../scripts/local-scripts.js');
+  const scripts = await readLocalScripts(io, name, bytes);
+  if (scripts.length === 0 || hasErrors(withoutReferences(diagnostics, scripts))) return;
+  throw new KrmhubError(
+    'invalid-document',
+    `cannot sign ${name} as a release: the release gets the reference and the digest of its script`,
+    {
+      hint: `Sign the release when you publish it: krmhub publish ${name} --release ${release} --key FILE.key`,
+    },
+  );
 }
 
 /**

@@ -327,7 +327,10 @@ describe('lifecycle', () => {
     [{}, 'needs a reason or a replacement'],
     [{ replacement: { group: 'example.com', kind: 'Missing' } }, 'has no function example.com/Missing'],
     [{ replacement: { group: 'example.com', kind: 'SetLabels' } }, 'includes the deprecated release 1.0.0'],
-    [{ replacement: { group: 'example.com', kind: 'SetLabels', releases: '^9' } }, 'no release matches'],
+    [
+      { replacement: { group: 'example.com', kind: 'SetLabels', releases: '^9' } },
+      'no release that is not yanked matches',
+    ],
     [{ replacement: { group: 'example', kind: 'SetLabels' } }, 'is not a valid group'],
   ])('does not deprecate with %j', async (body, message) => {
     await registry.publish(set);

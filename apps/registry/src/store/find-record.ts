@@ -45,7 +45,7 @@ export async function findFunction(
 }
 
 /** Names similar functions. Without an answer of the search, the function is still not found. */
-async function nearHint(
+export async function nearHint(
   store: Pick<FindStore, 'nearFunctions'>,
   name: { group: string; kind: string },
 ): Promise<string> {

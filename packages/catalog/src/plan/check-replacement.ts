@@ -31,7 +31,7 @@ export function checkReplacement(
   const usable = known?.filter(({ yanked }) => yanked === undefined);
   if (usable === undefined || usable.some(({ release }) => matches(release))) return;
   throw invalid(
-    'no release matches that is not yanked',
+    'no release that is not yanked matches',
     `Publish the replacement first, or use a range with one of: ${
       usable
         .slice(0, 5)

@@ -169,8 +169,8 @@ describe('a replacement', () => {
 
   it.each([
     [{ ...SET_ALL, releases: 'newest' }, OTHERS, /is not a release range/],
-    [{ ...SET_ALL, releases: '^3.0.0' }, OTHERS, /no release matches that is not yanked/],
-    [SET_ALL, [], /no release matches/],
+    [{ ...SET_ALL, releases: '^3.0.0' }, OTHERS, /no release that is not yanked matches/],
+    [SET_ALL, [], /no release that is not yanked matches/],
     [{ group: 'example.com', kind: 'SetLabels' }, OTHERS, /includes the deprecated release 1\.0\.0/],
     [{ group: 'example.com', kind: 'setlabels', releases: '>=1' }, OTHERS, /includes the deprecated release/],
   ])('%j does not fit', (replacement, releases, message) => {

@@ -206,7 +206,10 @@ function statusFailure(
   if (status === 404 || status === 410) {
     const said = problem === undefined || problem.text === '' ? undefined : problem.text;
     return new SourceFailure('not-found', said === undefined ? what : `${url.host}: ${said}`, {
-      hint: 'Check the URL and that the catalog still exists.',
+      hint:
+        status === 410
+          ? 'The server removed it. Use another catalog, or ask the operator of the server.'
+          : 'Check the URL and that the catalog still exists.',
       responseCode,
     });
   }

@@ -244,7 +244,15 @@ describe('from signed catalogs', () => {
 
   it('accepts entries signed by the key of the recipe, and prints the signer', async () => {
     served.set('/banana/snapshot.sigstore.json', await signed(LATER));
-    const built = await run(['recipe.yaml', '--out', 'c.yaml', '--snapshot-file', 's.json', '--report', 'r.json']);
+    const built = await run([
+      'recipe.yaml',
+      '--out',
+      'c.yaml',
+      '--snapshot-file',
+      's.json',
+      '--report',
+      'r.json',
+    ]);
     expect(built.exitCode, built.err()).toBe(0);
     const { entries } = JSON.parse(await read('s.json'));
     expect(entries[0].versions[0].signedBy).toMatch(/^the key sha256:/);

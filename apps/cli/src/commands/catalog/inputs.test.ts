@@ -112,7 +112,15 @@ it('exports inputs that build the same bytes without network access', async () =
       expect(sha256(await read(`c.${format}`))).toBe(sha256(bytes));
     }
   }
-  const built = await offline('platform', '--out', 'c.yaml', '--snapshot-file', 's.json', '--report', 'r.json');
+  const built = await offline(
+    'platform',
+    '--out',
+    'c.yaml',
+    '--snapshot-file',
+    's.json',
+    '--report',
+    'r.json',
+  );
   expect(built.exitCode, built.err()).toBe(0);
   const serial = String(newest!.serial);
   expect(await read('s.json')).toEqual(

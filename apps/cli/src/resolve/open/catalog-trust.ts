@@ -111,7 +111,9 @@ function untrusted(
     'untrusted',
     `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`,
     {
-      hint: escapeControls(`Review it. ${exactly}, add ${trustOption(io, catalog, digest)}`),
+      hint: escapeControls(
+        `Review it with \`krmhub catalog show ${shellWord(optionText(io, catalog))}\`. ${exactly}, add ${trustOption(io, catalog, digest)}`,
+      ),
       cause,
     },
   );

@@ -64,7 +64,7 @@ const RecipeForm = z.object({
 type RecipeForm = z.output<typeof RecipeForm>;
 
 export type RecipeDeps = ApplyRecipeDeps & {
-  store: Pick<SnapshotStore, 'catalogs'> & Pick<SourceStore, 'sources'>;
+  store: Pick<SnapshotStore, 'catalogs' | 'deletedCatalogs'> & Pick<SourceStore, 'sources'>;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
   site: Site;
 };
@@ -108,7 +108,11 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     const failing = new Map(builder.status().failing.map(({ catalog, message }) => [catalog, message]));
     return {
       head: { title: 'Recipes', path: RECIPES },
-      body: <RecipesPage shown={{ catalogs: paged(catalogs, page), failing }} />,
+      body: (
+        <RecipesPage
+          shown={{ catalogs: paged(catalogs, page), deleted: await store.deletedCatalogs(), failing }}
+        />
+      ),
     };
   });
 

@@ -1,4 +1,4 @@
-import type { CatalogDetail } from '@krmhub/api/model';
+import type { CatalogDetail, CatalogTombstone } from '@krmhub/api/model';
 import { RECIPES, recipePath, sourcesPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
@@ -9,11 +9,12 @@ import type { Paged } from './paged.js';
 
 export interface RecipesPageData {
   catalogs: Paged<CatalogDetail & { isBuiltIn: boolean; sources: number }>;
+  deleted: readonly CatalogTombstone[];
   /** Why catalogs cannot be built, by catalog name. */
   failing: ReadonlyMap<string, string>;
 }
 
-export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPageData }) {
+export function RecipesPage({ shown: { catalogs, deleted, failing } }: { shown: RecipesPageData }) {
   const { at } = useSite();
   return (
     <>
@@ -61,6 +62,7 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
         first={catalogs.page === 1 ? undefined : RECIPES}
         next={catalogs.hasNext ? `${RECIPES}?page=${catalogs.page + 1}` : undefined}
       />
+      {deleted.length === 0 ? null : <DeletedCatalogs deleted={deleted} />}
       <h2>Create a catalog</h2>
       <form class="form" action={at(RECIPES)}>
         <p class="entry">
@@ -82,6 +84,41 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
         </p>
         <button type="submit">Write the recipe</button>
       </form>
+    </>
+  );
+}
+
+function DeletedCatalogs({ deleted }: Pick<RecipesPageData, 'deleted'>) {
+  return (
+    <>
+      <h2>Deleted catalogs</h2>
+      <p>Their names stay reserved. To restore one, use the command line.</p>
+      <ul class="operate-list">
+        {deleted.map(({ name, at, by, reason, restorableUntil, purgedAt }) => (
+          <li>
+            <div class="operate-head">
+              <h3>{name}</h3>
+            </div>
+            <p>
+              <Text value={reason} max={500} />
+            </p>
+            <ul class="found-facts">
+              <li>
+                deleted <Time at={at} isPrecise /> by <Text value={by} max={100} />
+              </li>
+              <li>
+                {purgedAt === undefined ? (
+                  <>
+                    until <Time at={restorableUntil} isPrecise />: <code>krmhub catalog restore {name}</code>
+                  </>
+                ) : (
+                  'its data is deleted'
+                )}
+              </li>
+            </ul>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

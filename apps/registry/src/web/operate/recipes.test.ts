@@ -205,3 +205,21 @@ describe('a recipe', () => {
     expect((await browser.get(`/operate/recipes/${name}`)).status).toBe(400);
   });
 });
+
+it('lists deleted catalogs with the command that restores them', async () => {
+  await send('former', recipe('former'), 'apply');
+  const { store } = registry.parts;
+  const [at, restorableUntil] = ['2030-01-02T03:04:05.000Z', '2030-02-02T03:04:05.000Z'];
+  const event = { type: 'catalog.deleted' as const, at, by: 'root', catalog: 'former' };
+  const deletion = { at, by: 'root', reason: 'merged <here>', restorableUntil };
+  await store.deleteCatalog({ name: 'former', deletion, event });
+  const page = await browser.text('/operate/recipes');
+  expect(page).toContain('<h2>Deleted catalogs</h2>');
+  expect(page).toContain('merged &lt;here&gt;');
+  expect(page).toContain('<code>krmhub catalog restore former</code>');
+  await registry.waitForCatalogs();
+  expect(await store.startPurge('former', restorableUntil)).toBe(true);
+  const purged = await browser.text('/operate/recipes');
+  expect(purged).toContain('its data is deleted');
+  expect(purged).not.toContain('krmhub catalog restore former');
+});

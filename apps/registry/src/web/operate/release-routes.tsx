@@ -107,7 +107,8 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     } catch (error) {
       if (!(error instanceof KrmhubError) || (error.code !== 'not-found' && error.code !== 'gone'))
         throw error;
-      return page({ typed, problem: sentence(error.message) }, 404);
+      const { message, hint = '' } = error;
+      return page({ typed, problem: `${sentence(message)} ${hint.replaceAll('`', '')}`.trim() }, 404);
     }
   });
 

@@ -27,6 +27,7 @@ describe('the page of a release', () => {
     for (const [name, status, text] of [
       ['nothing', 400, 'Enter GROUP/KIND'],
       ['example.com/Nothing', 404, 'Function example.com/Nothing not found'],
+      ['example.com/SetLables', 404, 'not found. Did you mean example.com/SetLabels?'],
     ] as const) {
       const response = await browser.get(`/operate/releases?${new URLSearchParams({ name })}`);
       expect(response.status).toBe(status);
