@@ -31,7 +31,9 @@ export async function listReleases(io: Io, text: string, options: ReleasesOption
   for (const { release, at, by, reason } of takedowns) {
     await printLine(
       io,
-      escapeControls(`${group}/${kind}@${release} was taken down at ${at} by ${by}: ${reason}`),
+      escapeControls(
+        `${group}/${kind}@${release} was taken down ${relativeTime(at, io.now())} by ${by}: ${reason}`,
+      ),
     );
   }
   await printLine(io, escapeControls(summary({ group, kind, releases, ...fn })));
