@@ -1,6 +1,6 @@
 import { type PinnedRuntime, pinRuntime } from '@krmhub/catalog';
 import { DEFAULT_RUN_LIMITS, findEngine, type RunResult } from '@krmhub/functions';
-import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
+import { type FunctionRuntime, RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { TestedResource } from '@krmhub/signing/test-result';
 import { commandLineFunction, execFunction } from '../fn/exec-function.js';
@@ -27,7 +27,7 @@ export interface OpenedFunction {
   name: string;
   /** It is a container that runs as nobody and without network. */
   isConfined: boolean;
-  /** What runs, by digest. Absent for what has none: a file or an image of this machine. */
+  /** What runs, by digest. Absent for what may change: a file of this machine, or an image without a digest. */
   runtime?: TestedResource;
   run(input: Uint8Array): Promise<RunResult>;
   close(): Promise<void>;
@@ -63,35 +63,31 @@ export async function openFunction(
       : 'container';
   const [apiVersion, type] = [`${definition.group}/${version.name}`, definition.names.kind];
   const { container } = version.runtime;
-  if (kind === 'container' && (image !== undefined || container !== undefined)) {
-    const declared = {
-      network: container?.requireNetwork === true,
-      storage: container?.requireStorageMount === true,
-    };
-    const { network, mounts } = containerAccess(`${apiVersion} ${type}`, declared, permissions);
-    const named = image ?? imageOf(version.runtime);
+  const access = () =>
+    containerAccess(
+      `${apiVersion} ${type}`,
+      {
+        network: container?.requireNetwork === true,
+        storage: container?.requireStorageMount === true,
+      },
+      permissions,
+    );
+  const isConfined = ({ network, mounts }: ReturnType<typeof access>) => !network && mounts.length === 0;
+  const unpinned = image ?? (kind === 'container' ? unpinnedImage(version.runtime) : undefined);
+  if (unpinned !== undefined) {
+    const { network, mounts } = access();
     const opened = imageFunction(
       io,
-      {
-        image: named,
-        network,
-        mounts,
-        pull: 'missing',
-        asCurrentUser: false,
-        env: [],
-      },
+      { image: unpinned, network, mounts, pull: 'missing', asCurrentUser: false, env: [] },
       {
         engine: () =>
           findEngine({ env: io.env, signal, ...(wanted === undefined ? {} : { engine: wanted }) }),
         limits,
       },
     );
-    const isConfined = !network && mounts.length === 0;
-    const runtime = containerResource(version.name, named);
     return {
       name: opened.name,
-      isConfined,
-      ...(runtime === undefined ? {} : { runtime }),
+      isConfined: isConfined({ network, mounts, notes: [] }),
       run: (input) => opened.run(input, { signal }),
       close: nothing,
     };
@@ -118,40 +114,37 @@ export async function openFunction(
   const prepared = await runner.prepare({ apiVersion, kind: type, runtime: plan.runtime });
   return {
     name: `${apiVersion} ${type}`,
-    isConfined: false,
-    runtime: fetchedResource(version.name, `${apiVersion} ${type}`, plan.runtime),
+    isConfined: plan.runtime.type === 'container' && isConfined(access()),
+    runtime: testedResource(version.name, `${apiVersion} ${type}`, plan.runtime),
     run: (input) => prepared.run(input, { signal }),
     close: () => runner.close(),
   };
 }
 
-function containerResource(version: string, image: string): TestedResource | undefined {
-  const [, digest] = /@sha256:([0-9a-f]{64})$/.exec(image) ?? [];
-  if (digest === undefined) return undefined;
-  return { name: `${version} container`, uri: `oci://${image}`, digest: { sha256: digest } };
-}
-
-/** The executable of this machine's platform, or the script. */
-function fetchedResource(version: string, name: string, runtime: PinnedRuntime): TestedResource {
-  if (runtime.type === 'container') throw new RangeError('containers are not fetched');
-  const { uri, sha256 } =
-    runtime.type === 'exec'
-      ? executableFor(name, runtime.platforms)
-      : { uri: runtime.reference, sha256: runtime.sha256 };
-  return {
-    name: runtime.type === 'exec' ? `${version} exec ${hostPlatform()}` : `${version} starlark`,
+/** What runs: the image, the executable of this machine's platform, or the script. */
+function testedResource(version: string, name: string, runtime: PinnedRuntime): TestedResource {
+  const resource = (what: string, uri: string, sha256: string) => ({
+    name: `${version} ${what}`,
     uri,
     digest: { sha256: sha256.slice('sha256:'.length) },
-  };
+  });
+  if (runtime.type === 'starlark') return resource('starlark', runtime.reference, runtime.sha256);
+  if (runtime.type === 'container') {
+    const { image } = runtime;
+    return resource('container', `oci://${image}`, image.slice(image.lastIndexOf('@') + 1));
+  }
+  const { uri, sha256 } = executableFor(name, runtime.platforms);
+  return resource(`exec ${hostPlatform()}`, uri, sha256);
 }
 
-/** The image with its digest, if the definition has it. */
-function imageOf(runtime: Parameters<typeof pinRuntime>[0]): string {
+/** The image of the definition, if it has no digest. */
+function unpinnedImage(runtime: FunctionRuntime): string | undefined {
+  if (runtime.container === undefined) return undefined;
   const plan = pinRuntime(runtime, { runtime: 'container' });
-  if (plan.type === 'pinned' && plan.runtime.type === 'container') return plan.runtime.image;
+  if (plan.type === 'pinned') return undefined;
   if (plan.type === 'ask') return plan.reference;
   throw new KrmhubError(
     'invalid-document',
-    `cannot run the image ${runtime.container?.image ?? ''}${plan.type === 'refused' ? `: ${plan.reason}` : ''}`,
+    `cannot run the image ${runtime.container.image}: ${plan.reason}`,
   );
 }
