@@ -1,6 +1,7 @@
 import type { SourceRecord } from '@krmhub/catalog';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metrics } from '../metrics.js';
+import { addMainThreadDelay } from './main-thread-delay.js';
 
 export interface MetricsOptions {
   countFunctions: () => Promise<number>;
@@ -8,7 +9,7 @@ export interface MetricsOptions {
   clock: () => Date;
   /** Returns the log lines so far that could not be written. */
   unwrittenLogLines?: () => number;
-  /** Adds the process metrics of prom-client: memory, event loop, garbage collection. */
+  /** Adds the delay of the main thread, and the process metrics of prom-client: memory, event loop, garbage collection. */
   process: boolean;
 }
 
@@ -123,6 +124,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       this.set(await options.countFunctions());
     },
   });
+  if (options.process) addMainThreadDelay(register);
   return {
     request(method, route, status, seconds) {
       requests.inc({ method, route, status: String(status) });
