@@ -17,7 +17,7 @@ import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { FindStore } from '../store/find-record.js';
-import { findRelease, nearHint } from '../store/find-record.js';
+import { findRelease, nearFunctions } from '../store/find-record.js';
 import { concurrentUpdate, functionLockKey } from './publish-release.js';
 
 const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {
@@ -102,7 +102,7 @@ async function findReplacement(
     throw new KrmhubError(
       'invalid-request',
       `replacement ${formatReplacement(wanted)}: this registry has no function ${wanted.group}/${wanted.kind}`,
-      { hint: `${await nearHint(store, wanted)} Or publish it first.` },
+      { hint: `${(await nearFunctions(store, wanted)).hint} Or publish it first.` },
     );
   }
   const replacement = { ...wanted, group: found.group, kind: found.kind };

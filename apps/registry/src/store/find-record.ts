@@ -12,8 +12,9 @@ import {
   type SourceRecord,
   type SourceStore,
 } from '@krmhub/catalog';
-import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { type FunctionName, KrmhubError, type Takedown } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
+import { MissingName, nearText } from './missing-name.js';
 
 /** Names that a hint lists. */
 const MAX_NAMED = 5;
@@ -39,19 +40,20 @@ export async function findFunction(
   if (takedowns.length > 0) throw takenDownError(takedowns);
   const [served] = await store.servedEntries(group, kind);
   if (served !== undefined) throw withoutReleases(served);
-  throw new KrmhubError('not-found', `function ${group}/${kind} not found`, {
-    hint: await nearHint(store, { group, kind }),
-  });
+  throw new MissingName(`function ${group}/${kind} not found`, await nearFunctions(store, { group, kind }));
 }
 
 /** Names similar functions. Without an answer of the search, the function is still not found. */
-export async function nearHint(
+export async function nearFunctions(
   store: Pick<FindStore, 'nearFunctions'>,
   name: { group: string; kind: string },
-): Promise<string> {
+): Promise<{ hint: string; near: FunctionName[] }> {
   const near = await store.nearFunctions(name).catch(() => []);
-  if (near.length === 0) return 'Search for it with `krmhub search`.';
-  return `Did you mean ${near.map(({ group, kind }) => `${group}/${kind}`).join(', or ')}?`;
+  const hint =
+    near.length === 0
+      ? 'Search for it with `krmhub search`.'
+      : `Did you mean ${near.map(nearText).join(', or ')}?`;
+  return { hint, near };
 }
 
 /**
@@ -90,9 +92,11 @@ async function missingRelease(
   if (takedown !== undefined) return takenDownError([takedown]);
   const names = releases.map((one) => one.release);
   const meant = suggest(release, names);
-  const newest = `The newest releases are: ${names.slice(0, MAX_NAMED).join(', ')}.`;
-  return new KrmhubError('not-found', `${group}/${kind} has no release ${release}`, {
-    hint: meant === undefined ? newest : `Did you mean ${meant}? ${newest}`,
+  const newest = names.slice(0, MAX_NAMED);
+  const listed = `The newest releases are: ${newest.join(', ')}.`;
+  return new MissingName(`${group}/${kind} has no release ${release}`, {
+    hint: meant === undefined ? listed : `Did you mean ${meant}? ${listed}`,
+    near: [...(meant === undefined ? [] : [meant]), ...newest].map((one) => ({ group, kind, release: one })),
   });
 }
 
@@ -133,9 +137,12 @@ export async function findCatalog(store: CatalogLookup, name: string): Promise<C
   if (catalog !== undefined) return catalog;
   const deleted = await store.deletedCatalog(name);
   if (deleted !== undefined) throw deletedError(deleted);
-  throw new KrmhubError('not-found', `catalog ${name} not found`, {
-    hint: namesHint(name, await store.catalogs(), 'List the catalogs with `krmhub catalog list`.'),
-  });
+  const { hint, named } = namesHint(
+    name,
+    await store.catalogs(),
+    'List the catalogs with `krmhub catalog list`.',
+  );
+  throw new MissingName(`catalog ${name} not found`, { hint, near: named.map((catalog) => ({ catalog })) });
 }
 
 /** Returns the error for a request for a deleted catalog. `now` says whether it can still be restored. */
@@ -164,16 +171,21 @@ export async function findSource(
       source,
       (await store.sources(name)).map((one) => ({ name: one.source })),
       `List the sources with \`krmhub source list ${name}\`.`,
-    ),
+    ).hint,
   });
 }
 
 /** Names the similar one, else all of a few, else says how to list them. */
-function namesHint(name: string, known: readonly { name: string }[], list: string): string {
+export function namesHint(
+  name: string,
+  known: readonly { name: string }[],
+  list: string,
+): { hint: string; named: string[] } {
   const names = known.map((one) => one.name);
   const meant = suggest(name, names);
-  if (meant !== undefined) return `Did you mean ${meant}?`;
-  return names.length === 0 || names.length > MAX_NAMED ? list : `Use one of: ${names.join(', ')}.`;
+  if (meant !== undefined) return { hint: `Did you mean ${meant}?`, named: [meant] };
+  if (names.length === 0 || names.length > MAX_NAMED) return { hint: list, named: [] };
+  return { hint: `Use one of: ${names.join(', ')}.`, named: names };
 }
 
 /** Returns the stored definition of a release. Rejects with `unavailable` if it was taken down meanwhile. */

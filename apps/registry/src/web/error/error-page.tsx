@@ -1,5 +1,7 @@
 import type { Problem } from '@krmhub/api/model';
-import { HOME, searchPath } from '../addresses.js';
+import type { Child } from 'hono/jsx';
+import { type NearName, nearText } from '../../store/missing-name.js';
+import { catalogPath, functionPath, HOME, policyPath, releasePath, searchPath } from '../addresses.js';
 import { Text } from '../parts/text.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
@@ -7,7 +9,8 @@ import { useSite } from '../site.js';
 /** Maximum number of characters of a message on a page; the problem document has all. */
 const MAX_MESSAGE = 2_000;
 
-export function ErrorPage({ problem }: { problem: Problem }) {
+/** `near` are the names in the hint, in their order. */
+export function ErrorPage({ problem, near }: { problem: Problem; near: readonly NearName[] }) {
   const { at } = useSite();
   const { title, status, detail = '', hint, diagnostics = [], requestId } = problem;
   return (
@@ -20,7 +23,7 @@ export function ErrorPage({ problem }: { problem: Problem }) {
       </p>
       {hint === undefined ? null : (
         <p>
-          <Text value={hint} max={MAX_MESSAGE} />
+          <Hint hint={hint} near={near} />
         </p>
       )}
       {diagnostics.length === 0 ? null : (
@@ -45,4 +48,43 @@ export function ErrorPage({ problem }: { problem: Problem }) {
       )}
     </div>
   );
+}
+
+/** Links the names in a hint. */
+function Hint({ hint, near }: { hint: string; near: readonly NearName[] }) {
+  const { at } = useSite();
+  const parts: Child[] = [];
+  let rest = hint;
+  for (const name of near) {
+    const text = nearText(name);
+    const start = rest.indexOf(text);
+    if (start < 0) continue;
+    parts.push(<Words text={rest.slice(0, start)} />, <a href={at(nearPath(name))}>{text}</a>);
+    rest = rest.slice(start + text.length);
+  }
+  return (
+    <>
+      {parts}
+      <Words text={rest} />
+    </>
+  );
+}
+
+/** Shows commands, which are in backticks, as code. */
+function Words({ text }: { text: string }) {
+  return (
+    <>
+      {text.split('`').map((part, index, { length }) => {
+        const words = <Text value={part} max={MAX_MESSAGE} />;
+        return index % 2 === 1 && index < length - 1 ? <code>{words}</code> : words;
+      })}
+    </>
+  );
+}
+
+function nearPath(near: NearName): string {
+  if ('catalog' in near) return catalogPath(near.catalog);
+  if ('policy' in near) return policyPath(near.policy);
+  const { release } = near;
+  return release === undefined ? functionPath(near) : releasePath({ ...near, release });
 }

@@ -2,6 +2,7 @@ import type { RegistryContext } from '../../http/context.js';
 import type { ProblemDeps } from '../../http/problem-response.js';
 import { failureResponse, problemResponse } from '../../http/problem-response.js';
 import { TooManyRequests } from '../../http/too-many-requests.js';
+import { MissingName } from '../../store/missing-name.js';
 import { errorsWithPage } from '../accepts-page.js';
 import { pageResponse } from '../page-response.js';
 import type { Site } from '../site.js';
@@ -25,7 +26,7 @@ export function errorResponse(
   }
   return pageResponse(c, site, {
     head: { title: problem.title, path: c.req.path, isIndexed: false },
-    body: <ErrorPage problem={problem} />,
+    body: <ErrorPage problem={problem} near={failed instanceof MissingName ? failed.near : []} />,
     status,
     headers: others,
     cacheControl,

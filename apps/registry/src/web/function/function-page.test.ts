@@ -205,11 +205,22 @@ describe('the page of a function', () => {
 
   it.each([
     ['/functions/example.com/Nothing', 404, 'Function example.com/Nothing not found'],
-    ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'The newest releases are: 1.1.0, 1.0.0'],
+    ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'The newest releases are: </bdi><a href='],
     ['/functions/example.com/SetLabels/releases/latest', 400, 'is not a valid release'],
     ['/functions/nogroup/SetLabels', 400, 'is not a valid group'],
     ['/functions/example.com/SetLabels?versoin=v1', 400, 'did you mean &quot;version&quot;'],
-  ])('explains the error: %s', async (target, status, words) => {
+    [
+      '/functions/example.com/SetLabel',
+      404,
+      'Did you mean </bdi><a href="/functions/example.com/SetLabels">example.com/SetLabels</a>',
+    ],
+    [
+      '/functions/example.com/SetLabels/releases/1.0.1',
+      404,
+      '>1.1.0</a><bdi>, </bdi><a href="/functions/example.com/SetLabels/releases/1.0.0">1.0.0</a>',
+    ],
+    ['/catalogs/defalt', 404, 'Did you mean </bdi><a href="/catalogs/default">default</a>'],
+  ])('explains the error, with links to similar names: %s', async (target, status, words) => {
     const reply = await page(target);
     expect([reply.status, reply.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
     expect(reply.text).toContain(words);

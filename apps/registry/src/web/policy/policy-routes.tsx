@@ -1,8 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { PolicyStore } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
 import type { RegistryApp } from '../../http/context.js';
 import type { SigningTrust } from '../../publish/signing-trust.js';
+import { namesHint } from '../../store/find-record.js';
+import { MissingName } from '../../store/missing-name.js';
 import { POLICIES, policyPath } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
@@ -43,9 +44,9 @@ export function policyPageRoutes(app: RegistryApp, { store, trust, site }: Polic
   servePage(app, POLICY_PAGE_ROUTES.policyPage, {}, async (c, { params: { name } }) => {
     const policy = trust.policies.find((one) => one.name === name);
     if (policy === undefined) {
-      throw new KrmhubError('not-found', `signing policy ${name} not found`, {
-        hint: `See all policies at ${site.at(POLICIES)}.`,
-      });
+      const { hint, named } = namesHint(name, trust.policies, `See all policies at ${site.at(POLICIES)}.`);
+      const near = named.map((policy) => ({ policy }));
+      throw new MissingName(`signing policy ${name} not found`, { hint, near });
     }
     return pageResponse(c, site, {
       head: {
