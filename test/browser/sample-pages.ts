@@ -1,6 +1,7 @@
 /** Paths of the sample site that cover every kind of page. */
 export const SAMPLE_PAGES = {
   home: '/',
+  install: '/install',
   search: '/functions?tag=mutator',
   'search without results': '/functions?q=nothing+of+the+kind',
   function: '/functions/functions.example.com/SetLabels',

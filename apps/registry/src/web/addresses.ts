@@ -3,6 +3,7 @@ import { FACET_NAMES } from '@krmhub/api/model';
 /** Paths of the pages, below the path of the registry; `Site.at` turns them into links. */
 
 export const HOME = '/';
+export const INSTALL = '/install';
 export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
 export const API_PAGE = '/api';

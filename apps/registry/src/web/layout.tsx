@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { API_PAGE, CATALOGS, HOME, OPERATE, RELEASES_FEED, searchPath } from './addresses.js';
+import { API_PAGE, CATALOGS, HOME, INSTALL, OPERATE, RELEASES_FEED, searchPath } from './addresses.js';
 import { SearchBox } from './parts/search-box.js';
 import { type Site, useSite } from './site.js';
 import { visibleText } from './visible-text.js';
@@ -136,6 +136,9 @@ function Footer({ site: { at } }: { site: Site }) {
           <code>/v2/</code>.
         </p>
         <ul>
+          <li>
+            <a href={at(INSTALL)}>Install krmhub</a>
+          </li>
           <li>
             <a href={at(RELEASES_FEED)}>Feed of releases</a>
           </li>

@@ -1,11 +1,12 @@
 import type { SearchItem } from '@krmhub/api/model';
+import { INSTALL } from '../addresses.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
 
 /** The same tasks on the command line, with an existing function as the example. */
 export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
-  const { publicUrl } = useSite();
+  const { at, publicUrl } = useSite();
   // OCI references cannot have a path before /v2/.
   const isOci = publicUrl === undefined || new URL(publicUrl).pathname === '/';
   return (
@@ -13,6 +14,11 @@ export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
       <h2 id="command-line">From the command line</h2>
       <CopySnippet
         label="Search and show with krmhub"
+        caption={
+          <>
+            <a href={at(INSTALL)}>Install krmhub</a>, then search and show functions:
+          </>
+        }
         code={
           <>
             export KRMHUB_REGISTRY=
@@ -23,9 +29,9 @@ export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
           </>
         }
       />
-      <p>The catalog of all functions, as an orchestrator reads it:</p>
       <CopySnippet
         label="Fetch the catalog"
+        caption="The catalog of all functions, as an orchestrator reads it:"
         code={
           <>
             curl -O <RegistryAddress />
@@ -34,18 +40,16 @@ export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
         }
       />
       {sample === undefined || !isOci ? null : (
-        <>
-          <p>Releases and catalogs are OCI artifacts too:</p>
-          <CopySnippet
-            label="Pull a release with oras"
-            code={
-              <>
-                oras pull <RegistryAddress isHost />
-                {`/functions/${sample.group}/${sample.kind.toLowerCase()}:${sample.release}`}
-              </>
-            }
-          />
-        </>
+        <CopySnippet
+          label="Pull a release with oras"
+          caption="Releases and catalogs are OCI artifacts too:"
+          code={
+            <>
+              oras pull <RegistryAddress isHost />
+              {`/functions/${sample.group}/${sample.kind.toLowerCase()}:${sample.release}`}
+            </>
+          }
+        />
       )}
     </section>
   );

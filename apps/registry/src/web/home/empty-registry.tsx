@@ -1,3 +1,4 @@
+import { INSTALL } from '../addresses.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
@@ -8,7 +9,10 @@ export function EmptyRegistry() {
   return (
     <div class="home">
       <h1>A registry of KRM functions</h1>
-      <p class="lead">This registry has no functions yet. Publish your first function in three steps.</p>
+      <p class="lead">
+        This registry has no functions yet. <a href={at(INSTALL)}>Install krmhub</a>, and publish your first
+        function in three steps.
+      </p>
       <ol class="steps">
         <li>
           <h2>Log in</h2>
