@@ -92,6 +92,36 @@ suite('a user with a browser', () => {
     visit(`/functions/functions.example.com/SetLabels${fragment}`, (page) => page.waitForURL(address)),
   );
 
+  it('finds what an old fragment named without scripts too', () =>
+    visit(
+      '/functions/functions.example.com/SetLabels#field-labels',
+      async (page) => {
+        const field = page.locator('#field-labels');
+        await field.waitFor({ state: 'visible' });
+        const { innerHeight, top } = await page.evaluate<{ innerHeight: number; top: number }>(
+          `({ innerHeight, top: document.getElementById('field-labels').getBoundingClientRect().top })`,
+        );
+        expect(top).toBeLessThan(innerHeight);
+        await field.click();
+        await page.waitForURL(/\/configuration#field-labels$/);
+      },
+      { javaScriptEnabled: false },
+    ));
+
+  it('follows a link to a similar name from a page that does not exist', () =>
+    visit('/functions/functions.example.com/SetLabel', async (page) => {
+      await page.getByRole('link', { name: 'functions.example.com/SetLabels' }).click();
+      await page.getByRole('heading', { name: 'functions.example.com/SetLabels' }).waitFor();
+    }));
+
+  it('shows an image of a README', () =>
+    visit('/functions/functions.example.com/SetLabels', async (page) => {
+      const image = page.getByRole('img', { name: /comes out with the labels/ });
+      await image.scrollIntoViewIfNeeded();
+      const width = () => image.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth);
+      await expect.poll(width).toBe(640);
+    }));
+
   it('gets suggestions, and opens one with the keyboard alone', () =>
     visit('/', async (page) => {
       await page.keyboard.press('/');

@@ -78,6 +78,8 @@ async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void>
     readme,
     ...signed,
   );
+  write('images/flow.svg', FLOW);
+  await run('attach', 'images/flow.svg', 'functions.example.com/SetLabels@2.0.0');
   for (const [name, release] of [
     ['set-namespace', '1.4.2'],
     ['require-limits', '0.9.0'],
@@ -168,6 +170,8 @@ const README = `# SetLabels
 
 Puts labels on **every** resource of a package, and into the templates of workloads, so that what a team owns can be found.
 
+![A package without labels goes into SetLabels, and comes out with the labels of its team](images/flow.svg)
+
 ## Use
 
 \`\`\`yaml
@@ -191,6 +195,15 @@ Selectors of Deployments are left alone: they cannot be changed once they are ap
 
 1. Labels that begin with \`kubernetes.io/\` are refused.
 2. A label that already exists is overwritten, and the result says so.
+`;
+
+/** An image of the README. It has a background, because pages are light or dark. */
+const FLOW = `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="120" viewBox="0 0 640 120" font-family="sans-serif" font-size="16">
+<rect width="640" height="120" rx="8" fill="#eef6f8"/>
+<g fill="#fff" stroke="#0a6375" stroke-width="2"><rect x="24" y="32" width="160" height="56" rx="6"/><rect x="240" y="32" width="160" height="56" rx="6"/><rect x="456" y="32" width="160" height="56" rx="6"/></g>
+<path d="M184 60h48m-8-6l8 6-8 6M400 60h48m-8-6l8 6-8 6" fill="none" stroke="#0a6375" stroke-width="2"/>
+<g fill="#1a2023" text-anchor="middle"><text x="104" y="66">package</text><text x="320" y="66">SetLabels</text><text x="536" y="66">team: platform</text></g>
+</svg>
 `;
 
 /** Attacks that its author could try on the pages of others. */

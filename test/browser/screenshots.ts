@@ -1,33 +1,59 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { root } from '../running.js';
 import { openContext, startChromium, VIEWPORTS } from './chromium.js';
-import { SAMPLE_PAGES } from './sample-pages.js';
-import { startSampleSite } from './sample-site.js';
+import { OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
+import { type SampleSite, startSampleSite } from './sample-site.js';
 
 /**
  * Takes screenshots of the pages of a sample registry: those in the documents, or with `--all FOLDER` every
- * page in every width and both color schemes.
+ * page in every width, in both color schemes and with forced colors, or with `--all FOLDER NAME…` those pages.
  */
+const APPEARANCES: Readonly<Record<string, BrowserContextOptions>> = {
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  forced: { forcedColors: 'active' },
+};
 const SHOWN = ['home', 'search', 'function', 'catalog'] as const;
 
-const [option, folder] = process.argv.slice(3);
+const [option, folder, ...names] = process.argv.slice(3);
 const all = option === '--all';
 const out = path.resolve(all ? (folder ?? 'screenshots') : path.join(root, 'docs/images'));
 mkdirSync(out, { recursive: true });
 
 const [site, browser] = await Promise.all([startSampleSite({ hostile: all }), startChromium()]);
 try {
-  const wanted = Object.entries(SAMPLE_PAGES).filter(([name]) => all || SHOWN.some((one) => one === name));
-  for (const [name, address] of wanted) {
-    for (const colorScheme of ['light', 'dark'] as const) {
+  const pages = Object.entries<string>(SAMPLE_PAGES).filter(
+    ([name]) => all || SHOWN.some((one) => one === name),
+  );
+  await takeScreenshots(pages, {});
+  if (all) {
+    const operator = OPERATOR_PAGES.map(
+      (one) => [`operate${one.replaceAll(/[/?=]/g, '-')}`, `/operate${one}`] as const,
+    );
+    await takeScreenshots(operator, { storageState: await signedIn(browser, site) });
+  }
+} finally {
+  await browser.close();
+  await site.close();
+}
+
+async function takeScreenshots(
+  pages: readonly (readonly [name: string, address: string])[],
+  options: BrowserContextOptions,
+): Promise<void> {
+  for (const [name, address] of pages) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    for (const [appearance, media] of Object.entries(APPEARANCES)) {
+      if (!all && appearance === 'forced') continue;
       for (const [width, viewport] of Object.entries(VIEWPORTS)) {
         if (!all && width !== 'desk') continue;
-        const { context, open } = await openContext(browser, { viewport, colorScheme });
+        const { context, open } = await openContext(browser, { ...options, ...media, viewport });
         const page = await open(site.url + address);
         const file = path.join(
           out,
-          `${name.replaceAll(' ', '-')}${all ? `-${width}` : ''}-${colorScheme}.png`,
+          `${name.replaceAll(' ', '-')}${all ? `-${width}` : ''}-${appearance}.png`,
         );
         await page.screenshot({ path: file, fullPage: all });
         console.log(file);
@@ -35,7 +61,18 @@ try {
       }
     }
   }
-} finally {
-  await browser.close();
-  await site.close();
+}
+
+async function signedIn(
+  browser: Browser,
+  site: SampleSite,
+): Promise<NonNullable<BrowserContextOptions['storageState']>> {
+  const { context, open } = await openContext(browser);
+  const page = await open(`${site.url}/operate/sign-in`);
+  await page.getByLabel('Token of this registry').fill(site.token);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname === '/operate');
+  const state = await context.storageState();
+  await context.close();
+  return state;
 }

@@ -202,6 +202,10 @@ function followFragment() {
   }
   if (fragment === '') return;
   const target = document.getElementById(fragment);
+  if (target instanceof HTMLAnchorElement && target.dataset.moved !== undefined) {
+    location.replace(target.href);
+    return;
+  }
   if (target instanceof HTMLLabelElement) {
     target.click();
     return;

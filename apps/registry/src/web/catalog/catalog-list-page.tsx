@@ -57,10 +57,10 @@ function CatalogItem({ view }: { view: CatalogView }) {
   return (
     <li class="found-function">
       <h2>
-        <a href={at(catalogPath(name))}>{name}</a>
+        <a href={at(catalogPath(name))}>{name}</a> <StateLabel view={view} />
       </h2>
       <p class="found-description">
-        <StateLabel view={view} /> <SourceNames view={view} />
+        <SourceNames view={view} />
       </p>
       <ul class="found-facts">
         {newest === undefined ? (

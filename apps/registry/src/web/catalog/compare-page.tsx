@@ -94,6 +94,7 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
       <h2>In a terminal</h2>
       <CopySnippet
         label="Compare with krmhub"
+        caption="The same comparison:"
         code={`krmhub catalog diff ${catalog} ${from.serial} ${to.serial}`}
       />
     </div>

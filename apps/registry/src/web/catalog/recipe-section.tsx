@@ -16,8 +16,11 @@ export function RecipeSection({
   return (
     <section aria-labelledby="recipe">
       <h2 id="recipe">Recipe</h2>
-      <p>The registry builds the catalog from this recipe.</p>
-      <CopySnippet label="Recipe" code={visibleText(cutText(recipe, MAX_RECIPE))} />
+      <CopySnippet
+        label="Recipe"
+        caption="The registry builds the catalog from this recipe."
+        code={visibleText(cutText(recipe, MAX_RECIPE))}
+      />
       {recipe.length > MAX_RECIPE ? (
         <p>
           Only the beginning is shown.{' '}

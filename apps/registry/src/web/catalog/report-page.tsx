@@ -42,7 +42,8 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
   return (
     <div class="catalog report">
       <CatalogHead view={view} counts={counts} tab="report" />
-      <p class="lead">
+      <h2 id="left-out">Left out</h2>
+      <p>
         {newest === undefined
           ? 'What the catalog leaves out. It has no snapshot yet.'
           : 'What the current snapshot leaves out, and why. Each snapshot has its own report.'}
@@ -86,7 +87,11 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
       {of === undefined ? <InvalidEntries view={view} /> : null}
       {of === undefined ? <CompletedEntries view={view} /> : null}
       <h2>For scripts</h2>
-      <CopySnippet label="Report with krmhub" code={`krmhub catalog report ${name}`} />
+      <CopySnippet
+        label="Report with krmhub"
+        caption="Show this report in a terminal:"
+        code={`krmhub catalog report ${name}`}
+      />
       <p>
         <a href={at(fillPath('catalogReport', { name }))}>This report as JSON</a>
         {newest === undefined ? null : (

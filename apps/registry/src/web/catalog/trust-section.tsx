@@ -48,11 +48,9 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
               ['Keys of this registry', <a href={at(fillPath('registryKeys', {}))}>krmhub-keys.json</a>],
             ]}
           />
-          <p>
-            Verify it yourself. Get the fingerprint from the operator of the registry, not from this page.
-          </p>
           <CopySnippet
             label="Verify the catalog"
+            caption="Verify it yourself. Get the fingerprint from the operator of the registry, not from this page."
             code={
               <>
                 {'curl -s '}

@@ -17,6 +17,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
   const { name, definition, known, version, catalogs } = view;
   const { usage, examples, license, maintainers = definition.maintainers ?? [] } = version.version;
   const release = known?.release;
+  const hasReadme = known?.readme !== undefined;
   return (
     <aside class="about" aria-labelledby="about">
       <h2 id="about">About</h2>
@@ -36,8 +37,9 @@ export function AboutSection({ view }: { view: FunctionView }) {
           ],
           ['Maintainers', list(maintainers.map((one) => <Text value={one} max={200} />))],
           ['Home', definition.home === undefined ? undefined : <ExternalLink url={definition.home} />],
-          ['Usage', usage === '' ? undefined : <ExternalLink url={usage} />],
-          ['Examples', list(examples.map((one) => <ExternalLink url={one} />))],
+          // Without a README, the overview has these links.
+          ['Usage', usage === '' || !hasReadme ? undefined : <ExternalLink url={usage} />],
+          ['Examples', hasReadme ? list(examples.map((one) => <ExternalLink url={one} />)) : undefined],
           [
             'Tags',
             (definition.tags ?? []).length === 0 ? undefined : (

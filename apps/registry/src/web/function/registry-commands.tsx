@@ -26,10 +26,20 @@ export function useAddresses({ group, kind, release }: FunctionName & { release:
   };
 }
 
-export function Commands({ label, lines }: { label: string; lines: readonly Child[] }) {
+/** Commands, one per line. */
+export function Commands({
+  label,
+  caption,
+  lines,
+}: {
+  label: string;
+  caption?: Child;
+  lines: readonly Child[];
+}) {
   return (
     <CopySnippet
       label={label}
+      caption={caption}
       code={lines.map((line, index) => (
         <>
           {index === 0 ? null : '\n'}

@@ -97,14 +97,13 @@ function Signatures({
       {bundles.length > 0 ? (
         <p class="quiet">
           A signature says where a release comes from, not whether its behavior is safe. This is what the
-          registry verified. Verify it yourself:
+          registry verified.
         </p>
-      ) : reference === undefined ? null : (
-        <p class="quiet">Verify it yourself:</p>
-      )}
+      ) : null}
       {reference === undefined ? null : (
         <Commands
           label="Verify the signature"
+          caption="Verify it yourself:"
           lines={[...options].map((option) => (
             <>
               krmhub verify {reference}

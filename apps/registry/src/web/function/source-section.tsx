@@ -20,18 +20,24 @@ export function SourceSection({ view: { name, known, text, entries } }: { view: 
       <a href={at(file)}>{known === undefined ? 'the entry' : 'definition.yaml'}</a>
     );
   const digest = known === undefined ? entry?.versions[0]?.definition : known.release.digest;
+  const origin = (
+    <>
+      {link}
+      {digest === undefined ? null : (
+        <>
+          , <Digest value={digest} />
+        </>
+      )}
+    </>
+  );
   return (
     <section aria-labelledby="definition">
       <h2 id="definition">Definition</h2>
-      <p>
-        {link}
-        {digest === undefined ? null : (
-          <>
-            , <Digest value={digest} />
-          </>
-        )}
-      </p>
-      {text === undefined ? null : <CopySnippet label="Definition" code={visibleText(text.text)} />}
+      {text === undefined ? (
+        <p>{origin}</p>
+      ) : (
+        <CopySnippet label="Definition" caption={origin} code={visibleText(text.text)} />
+      )}
       {text?.isCut === true ? <p class="quiet">The definition is too long to show in full: {link}.</p> : null}
     </section>
   );

@@ -69,10 +69,11 @@ function Signature({ known: { verdict } }: { known: KnownRelease }) {
       </Label>
       {by === undefined ? null : (
         <>
-          {' '}
+          {' by '}
           <ShortSigner value={by} />
         </>
       )}
+      {verdict.policy === undefined ? null : ', '}
       <PolicyLink name={verdict.policy} />
     </>
   );

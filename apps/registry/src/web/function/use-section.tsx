@@ -1,9 +1,12 @@
 import type { UsageSection, UsageTopic } from '@krmhub/catalog';
 import { type ConfigExample, kebabCase } from '@krmhub/schema';
+import { functionTabPath, INSTALL } from '../addresses.js';
 import { type Choice, ChoiceTabs } from '../parts/choice-tabs.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
 import { visibleText } from '../visible-text.js';
+import { fieldId } from './config-section.js';
 import type { FunctionView } from './read-function.js';
 import { Commands, useAddresses } from './registry-commands.js';
 
@@ -41,6 +44,7 @@ export function UseSection({ view }: { view: FunctionView }) {
         <div id="use-config">
           <Parts section={config} />
           <ExampleNote example={usage.example} />
+          <Fields view={view} />
         </div>
       )}
       {choices.length === 0 ? null : <ChoiceTabs name="use-with" legend="Use it with" choices={choices} />}
@@ -50,6 +54,41 @@ export function UseSection({ view }: { view: FunctionView }) {
         </p>
       )}
     </section>
+  );
+}
+
+/** Maximum number of listed fields; the tab has all. */
+const MAX_FIELDS = 30;
+
+/** Names the fields. Their fragments are those that the page had before it had tabs. */
+function Fields({ view: { name, asked, version, versions } }: { view: FunctionView }) {
+  const { at } = useSite();
+  const { fields } = version.description;
+  if (fields.length === 0) return null;
+  const shown = version.version.name;
+  const query = shown === versions[0] ? '' : `?${new URLSearchParams({ version: shown })}`;
+  const tab = at(functionTabPath({ ...name, release: asked }, 'configuration')) + query;
+  const more = fields.length - MAX_FIELDS;
+  return (
+    <p class="field-names">
+      Fields:{' '}
+      {fields.slice(0, MAX_FIELDS).map(({ name: field, path, required }, index) => (
+        <>
+          {index === 0 ? '' : ', '}
+          <a id={fieldId(path)} href={`${tab}#${encodeURIComponent(fieldId(path))}`} data-moved="">
+            <code>
+              <Text value={field === '' ? '""' : field} max={60} />
+            </code>
+          </a>
+          {required ? <span class="quiet"> required</span> : null}
+        </>
+      ))}
+      {more > 0 ? (
+        <>
+          , and <a href={tab}>{more} more</a>
+        </>
+      ) : null}
+    </p>
   );
 }
 
@@ -91,6 +130,7 @@ function Parts({ section: { topic, parts } }: { section: UsageSection }) {
 }
 
 function KrmhubCommands({ view: { name, known, version } }: { view: FunctionView }) {
+  const { at } = useSite();
   const { release, yanked } = known!.release;
   // The default catalog has the newest release. A script needs no permission, so the command runs as it is.
   const isRunnable =
@@ -98,11 +138,13 @@ function KrmhubCommands({ view: { name, known, version } }: { view: FunctionView
   const { url, reference } = useAddresses({ ...name, release });
   return (
     <>
-      <p>
-        Show the function in a terminal, or pull its definition and README. The pull verifies the digests and
-        the signers in <code>krmhub trust</code>:
-      </p>
       <Commands
+        caption={
+          <>
+            With the <a href={at(INSTALL)}>command line</a>, show the function, or pull its definition and
+            README. The pull verifies the digests and the signers in <code>krmhub trust</code>:
+          </>
+        }
         label="krmhub commands"
         lines={[
           <>
@@ -118,17 +160,15 @@ function KrmhubCommands({ view: { name, known, version } }: { view: FunctionView
         ]}
       />
       {isRunnable ? (
-        <>
-          <p>Run it once on the package in this folder:</p>
-          <Commands
-            label="Run with krmhub"
-            lines={[
-              <>
-                krmhub fn eval . --fn-config {kebabCase(name.kind)}.yaml --catalog {url}/catalogs/default
-              </>,
-            ]}
-          />
-        </>
+        <Commands
+          label="Run with krmhub"
+          caption="Run it once on the package in this folder:"
+          lines={[
+            <>
+              krmhub fn eval . --fn-config {kebabCase(name.kind)}.yaml --catalog {url}/catalogs/default
+            </>,
+          ]}
+        />
       ) : null}
     </>
   );

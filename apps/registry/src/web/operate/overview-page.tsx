@@ -96,7 +96,7 @@ export function OverviewPage({
       </section>
       <section aria-labelledby="places">
         <h2 id="places">Pages</h2>
-        <dl>
+        <dl class="operate-pages">
           <dt>
             <a href={at(sourcesPath())}>Sources</a>
           </dt>

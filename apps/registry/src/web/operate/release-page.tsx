@@ -3,6 +3,7 @@ import { formatReplacement } from '@krmhub/schema';
 import { lackingRights } from '../../auth/authorize.js';
 import { operateReleasePath, releasePath, takedownPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
+import { ReleaseName } from '../parts/release-name.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
@@ -50,9 +51,7 @@ export function ReleasePage({ shown }: { shown: ReleasePageData }) {
     <>
       <div class="operate-head">
         <h1>
-          {group}/<wbr />
-          {release.kind}@<wbr />
-          {release.release}
+          <ReleaseName name={release} />
         </h1>
         <ReleaseLabels release={release} />
       </div>

@@ -3,6 +3,7 @@ import type { FunctionName } from '@krmhub/schema';
 import { operateReleasePath, takedownPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Digest } from '../parts/digest.js';
+import { ReleaseName } from '../parts/release-name.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
@@ -23,12 +24,13 @@ const MAX_ITEMS = 100;
 /** Asks for a confirmation, and names everything that a takedown deletes. */
 export function TakedownPage({ shown: { name, preview, reason, problems } }: { shown: TakedownPageData }) {
   const { at } = useSite();
-  const title = `${name.group}/${name.kind}@${name.release}`;
   const [earlier] = preview.takedowns;
   if (preview.outcome === 'unchanged') {
     return (
       <>
-        <h1>{title} was taken down</h1>
+        <h1>
+          <ReleaseName name={name} /> was taken down
+        </h1>
         <p>
           {earlier === undefined ? null : (
             <>
@@ -43,9 +45,7 @@ export function TakedownPage({ shown: { name, preview, reason, problems } }: { s
   return (
     <>
       <h1>
-        Take down {name.group}/<wbr />
-        {name.kind}@<wbr />
-        {name.release}?
+        Take down <ReleaseName name={name} />?
       </h1>
       <Banner tone="danger" title="You cannot undo a takedown">
         <p>The registry deletes all of this permanently.</p>

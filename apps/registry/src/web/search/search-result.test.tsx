@@ -42,14 +42,21 @@ describe('a function in a list', () => {
     [ITEM.signature, 'not signed'],
     [
       { trusted: true, state: 'verified', text: `verified as ${KEY} by the registry policy ours` },
-      'verified as the key sha256:a1a1a1a1a1a1… by the registry policy ours',
+      'verified',
     ],
     [
       { trusted: false, state: 'not-trusted', text: 'not trusted: it is not signed' },
       'not trusted: it is not signed',
     ],
-  ])('shows the verdict on its signatures in the words of the API (%#)', (signature, words) => {
+  ])('shows the verdict on its signatures in a few words (%#)', (signature, words) => {
     expect(wordsOf({ signature })).toContain(words);
+    expect(wordsOf({ signature })).not.toContain('by the registry policy');
+  });
+
+  it('shows what needs attention before it runs', () => {
+    expect(wordsOf({})).not.toMatch(/not pinned|network|mounts/);
+    expect(wordsOf({ pinned: false })).toContain('not pinned');
+    expect(wordsOf({ network: true, storage: true })).toMatch(/network.*mounts folders/);
   });
 
   it('shows its problems', () => {

@@ -59,7 +59,7 @@ export function SearchResultItem({ item }: { item: SearchItem }) {
 
 function Facts({ item }: { item: SearchItem }) {
   const { at } = useSite();
-  const { publishedAt, publisher, runtimes, license, from = [] } = item;
+  const { publishedAt, publisher, runtimes, license, pinned, network, storage, from = [] } = item;
   return (
     <ul class="found-facts">
       {publishedAt === undefined ? null : (
@@ -73,6 +73,9 @@ function Facts({ item }: { item: SearchItem }) {
         </li>
       )}
       {runtimes.length === 0 ? null : <li>{runtimes.join(', ')}</li>}
+      {pinned ? null : <li class="tone-warning">not pinned</li>}
+      {network ? <li class="tone-warning">network</li> : null}
+      {storage ? <li class="tone-warning">mounts folders</li> : null}
       {license === '' ? null : (
         <li>
           <Text value={license} max={MAX_NAME} />
@@ -93,10 +96,19 @@ function Facts({ item }: { item: SearchItem }) {
   );
 }
 
-/** Shows the verdict on the signatures of the release. */
+/** Shows the verdict on the signatures of the release: why it is not trusted, else only the result. */
 function Signature({ item: { signature } }: { item: SearchItem }) {
   const { state, text } = signature;
-  if (state === 'unsigned') return <>{verdictLabel(signature)}</>;
-  const words = <ShortSigner value={text} max={MAX_DESCRIPTION} />;
-  return state === 'not-trusted' ? <span class="tone-danger">{words}</span> : words;
+  if (state === 'not-trusted') {
+    return (
+      <span class="tone-danger">
+        <ShortSigner value={text} max={MAX_DESCRIPTION} />
+      </span>
+    );
+  }
+  return (
+    <span class={state === 'verified' ? 'tone-good' : undefined} title={text.slice(0, MAX_DESCRIPTION)}>
+      {verdictLabel(signature)}
+    </span>
+  );
 }

@@ -1,0 +1,15 @@
+/** Name of a release in a heading, which breaks after its group. */
+export function ReleaseName({
+  name: { group, kind, release },
+}: {
+  name: { group: string; kind: string; release: string };
+}) {
+  return (
+    <>
+      <span class="function-group">{group}/</span>
+      <wbr />
+      {kind}@<wbr />
+      {release}
+    </>
+  );
+}
