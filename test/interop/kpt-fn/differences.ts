@@ -6,6 +6,9 @@ type Files = Readonly<Record<string, string>>;
 
 /** Returns how krmhub differs from kpt, as lines for a message; nothing if both did the same. */
 export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): string[] {
+  if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && BROKEN_FLOW.test(kpt.stderr)) {
+    return unreadable(krmhub.files);
+  }
   if (kpt.failed !== krmhub.failed) {
     const [one, other] = kpt.failed ? ['kpt', 'krmhub'] : ['krmhub', 'kpt'];
     return [`${one} fails, ${other} does not\nkpt:\n${kpt.stderr}\nkrmhub:\n${krmhub.stderr}`];
@@ -24,6 +27,24 @@ export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): str
   ];
 }
 
+/** kpt writes a comment between a key and its value in the style of JSON, and cannot read that. */
+const BROKEN_FLOW = /":, *#[^\n]*\n *[[{]/;
+const CANNOT_READ = /^Error: wrong node kind: expected ScalarNode but got MappingNode: node contents:\n/m;
+
+/** Reports whether only the place of comments and commas differs, and ours can be read. */
+function repairs(expected: string, actual: string): boolean {
+  const values = (text: string) => text.replace(/(^|\s)#.*$/gm, '').replace(/[\s,]/g, '');
+  return BROKEN_FLOW.test(expected) && isYaml(actual) && values(expected) === values(actual);
+}
+
+const isYaml = (text: string) => parseAllDocuments(text).every(({ errors }) => errors.length === 0);
+
+function unreadable(files: Files): string[] {
+  return Object.entries(files)
+    .filter(([name, text]) => /\.ya?ml$/.test(name) && !isYaml(text))
+    .map(([name, text]) => `${name} is not YAML:\n${text}`);
+}
+
 const UNCOMPARED = /^(?:internal\.)?config\.kubernetes\.io\/(?:seqindent|index)$/;
 
 /**
@@ -32,7 +53,7 @@ const UNCOMPARED = /^(?:internal\.)?config\.kubernetes\.io\/(?:seqindent|index)$
  * What the next command writes to files is compared as text.
  */
 function outputDifference(expected: string, actual: string): string[] {
-  return isDeepStrictEqual(valuesOf(expected), valuesOf(actual))
+  return repairs(expected, actual) || isDeepStrictEqual(valuesOf(expected), valuesOf(actual))
     ? []
     : textDifference('output', expected, actual);
 }
@@ -59,7 +80,9 @@ function fileDifferences(what: string, expected: Files, actual: Files): string[]
   return names.flatMap((name) => {
     if (expected[name] === undefined) return [`${name}: must not be there (${what}):\n${actual[name]}`];
     if (actual[name] === undefined) return [`${name}: is missing (${what}):\n${expected[name]}`];
-    return keepsMore(expected[name], actual[name]) ? [] : textDifference(name, expected[name], actual[name]);
+    return repairs(expected[name], actual[name]) || keepsMore(expected[name], actual[name])
+      ? []
+      : textDifference(name, expected[name], actual[name]);
   });
 }
 

@@ -225,6 +225,26 @@ functionConfig:
     expect(after.map(({ path }) => path)).toEqual(['configmap_x.yaml', 'configmap_y.yaml']);
   });
 
+  it('counts documents without a list, beside resources that were not selected', async () => {
+    const bare = step((text) => {
+      const items = text
+        .slice(text.indexOf(HEAD) + HEAD.length)
+        .split(/^- /m)
+        .slice(1);
+      return items
+        .toReversed()
+        .map((item) => item.replaceAll(/^ {2}/gm, ''))
+        .join('---\n');
+    });
+    const select = (resource: Resource) => resource.identity.name !== 'a';
+    const { resources: after } = await runChain(resources(), [{ ...bare, select }]);
+    expect(after.map(({ path, index, identity }) => [path, index, identity.name])).toEqual([
+      ['maps.yaml', 0, 'a'],
+      ['maps.yaml', 1, 'b'],
+      ['web.yaml', 0, 'web'],
+    ]);
+  });
+
   it('gives a function only what is selected, and keeps the rest', async () => {
     const counts: number[] = [];
     const { resources: after, steps } = await runChain(

@@ -25,11 +25,19 @@ const ID_LINE = /\n +internal\.config\.kubernetes\.io\/id: ['"]?(\d+)['"]?\n/;
 export function readStepOutput(output: Uint8Array, input: StepInput): StepOutput {
   const text = new TextDecoder().decode(output);
   try {
-    return readSplit(text, input) ?? collect(readResourceList(text, 'the output').items, input);
+    return readSplit(text, input) ?? readWhole(text, input);
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'invalid-document') throw error;
     throw new KrmhubError('function-failed', `function ${input.name}: ${error.message}`, { cause: error });
   }
+}
+
+/** Documents without a ResourceList are in the order in which they are written, as in kpt: they have no index. */
+function readWhole(text: string, input: StepInput): StepOutput {
+  const { kind, items } = readResourceList(text, 'the output');
+  const output = collect(items, input);
+  if (kind !== '') return output;
+  return { ...output, resources: output.resources.map((resource, index) => resource.at({ index })) };
 }
 
 /** Parses only what changed. Returns undefined if the items cannot be told apart without a parser. */

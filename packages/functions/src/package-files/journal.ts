@@ -18,13 +18,13 @@ import { damagedFolder } from './write-owner.js';
  *
  * It holds at every instant, also after SIGKILL and a loss of power:
  *
- * 1. Of each file in a decided journal, the package has one version and the folder of the write has the other, until the
- *    write is done. A change is one system call that exchanges them, and is skipped if it happened already. So the journal can be
- *    completed, or undone, from wherever it stopped, again and again. A decision to undo is never taken back.
+ * 1. Each file in a decided journal is old or new as a whole, and the folder of the write has what the next step needs. A change, or
+ *    its opposite, is one system call, and is skipped if it happened already. So the journal can be completed, or undone, from
+ *    wherever it stopped, again and again. A decision to undo is never taken back.
  * 2. Only one process acts on a write that has the lock: the one in the name of the file in `owner`. Another one takes its place
  *    by a rename of exactly this name, after the process has ended: it succeeds for one, and never for a later write. So
- *    nobody acts on a write that another process completes, or on one that began since.
- * 3. A folder with a process in the name belongs to that process. When that has ended, everybody may remove it.
+ *    no process acts on a write that another one completes, or on one that began since.
+ * 3. A folder with a process in the name belongs to that process. When that has ended, any process may remove it.
  * 4. What a state rests on is on the disk before the rename that begins it.
  *
  * The next command for the package does what a killed process left undone. The guard of the write does it at once.

@@ -84,7 +84,9 @@ function split(resource: Resource): { head: string; tail: string } | undefined {
   const { quotes } = resource.body;
   const entries = itemAnnotations(resource);
   if (quotes !== 'single' && !entries.every(([, value]) => SIMPLE.test(value))) return undefined;
-  const place = findAnnotations(text, resource.body.annotationsPlace);
+  const { fieldsBefore, keyStyle = 0 } = resource.body.annotationsPlace ?? {};
+  if (keyStyle !== 0) return undefined;
+  const place = findAnnotations(text, fieldsBefore);
   if (place === undefined) return undefined;
   const lines = annotationLines(entries, '    ', quotes);
   const before = text.slice(0, place.at) + (place.isNew ? '  annotations:\n' : '') + lines;

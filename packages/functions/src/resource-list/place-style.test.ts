@@ -34,4 +34,19 @@ describe('a ResourceList of a function keeps, as in kpt,', () => {
     const text = list(annotations);
     expect(encodeResourceList(decodeResourceList(text).resources)).toBe(text);
   });
+
+  it.each(['{"name": "a", "annotations": {', '{"annotations": {'])(
+    'the quotes of the key in %s',
+    (before) => {
+      const after = before.includes('name') ? '' : ', "name": "a"';
+      const text = `apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- {"apiVersion": "v1", "kind": "ConfigMap", "metadata": ${before}"config.kubernetes.io/index": "0", "config.kubernetes.io/path": "a.yaml", "internal.config.kubernetes.io/index": "0", "internal.config.kubernetes.io/path": "a.yaml", "internal.config.kubernetes.io/seqindent": "compact"}${after}}}
+`;
+      const [resource] = decodeResourceList(text).resources;
+      expect(resource!.text()).toBe('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}\n');
+      expect(encodeResourceList([resource!])).toContain(before);
+    },
+  );
 });

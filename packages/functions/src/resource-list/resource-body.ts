@@ -8,7 +8,7 @@ import {
   writeDocument,
 } from '@krmhub/schema/resource-yaml';
 import { BARE_LIST_KEY } from './annotations.js';
-import { insertAnnotations, insertOwnAnnotations } from './annotations-place.js';
+import { type AnnotationsPlace, insertAnnotations, insertOwnAnnotations } from './annotations-place.js';
 import type { ResourceIdentity } from './identity.js';
 
 /** `needed`: without quotes where the text is a string without them. kpt itself writes single quotes. */
@@ -26,7 +26,7 @@ export class ResourceBody {
   readonly identity: ResourceIdentity;
   readonly seqIndent: SequenceIndent;
   /** Where the annotations of the orchestrator are among the fields of `metadata`, if it has no others; undefined: last. */
-  readonly annotationsPlace: number | undefined;
+  readonly annotationsPlace: AnnotationsPlace | undefined;
   /** How many annotations of the resource are before those of the orchestrator, if not all. */
   readonly annotationsBefore: number | undefined;
   /** How the last function wrote the annotations of the orchestrator, which keep that. */

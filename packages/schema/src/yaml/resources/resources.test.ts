@@ -69,6 +69,21 @@ describe('a round trip', () => {
   });
 });
 
+describe('comments that are copied into the style of JSON', () => {
+  it.each([
+    ['a map', 'a: # of a\n  b: 1\nc: 2\n', '{"a": {"b": 1}, "c": 2}', '{"a": {"b": 1}, # of a\n  "c": 2}\n'],
+    ['a list at the end', 'a: # of a\n- 1\n', '{"a": [1]}', '{"a": [1], # of a\n}\n'],
+    ['an empty map', 'a: {} # of a\nc: 2\n', '{"a": {}, "c": 2}', '{"a": {} # of a\n, "c": 2}\n'],
+    ['a scalar', 'a: 1 # of a\nc: 2\n', '{"a": 1, "c": 2}', '{"a": 1, # of a\n  "c": 2}\n'],
+  ])('are behind %s, so that the text can be read', (_, before, after, expected) => {
+    const node = one(after);
+    copyComments(one(before), node);
+    const text = writeDocument(node);
+    expect(text).toBe(expected);
+    expect(toJson(one(text))).toEqual(toJson(one(after)));
+  });
+});
+
 describe('a text that kpt misreads or cannot read', () => {
   it.each([
     ['duplicate keys', 'a: 1\nb:\n  c: 1\n  c: 2\n', 'line 4: the key "c" occurs twice'],

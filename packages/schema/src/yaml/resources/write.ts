@@ -214,10 +214,18 @@ export class DocumentWriter extends ScalarWriter {
       this.body(key, false);
       this.analyze(value);
       this.writeIndicator(':', !simple, false, false);
+      // go-yaml writes the comment beside a key, and a comma, before the collection: no parser reads that.
+      const after = value.kind === 'map' || value.kind === 'list' ? this.line : '';
+      if (after !== '') this.line = '';
       separated = this.hasTrailingComments();
       this.open(value, true, false, false);
       this.closeFlowItem();
       this.body(value, false);
+      if (after !== '') {
+        this.line = after;
+        separated = true;
+        this.closeFlowItem();
+      }
     }
     this.analyzeEnd(node, tail);
     if (content.length < 2) this.openFlow('{', isItem);
