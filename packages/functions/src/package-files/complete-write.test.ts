@@ -112,7 +112,7 @@ describe('takeOver', () => {
     const { writeFolder } = decided();
     const abandoned = readOwner(writeFolder)!;
     expect(takeOver(writeFolder, abandoned)).toBe(true);
-    expect(readOwner(writeFolder)).toMatchObject({ write: '1.1.1', process: { id: process.pid } });
+    expect(readOwner(writeFolder)).toMatchObject({ write: '1.1.1', holder: { id: process.pid } });
     expect(takeOver(writeFolder, abandoned)).toBe(false);
     writeOwner(writeFolder, '4194305.2');
     expect(takeOver(writeFolder, abandoned)).toBe(false);

@@ -49,7 +49,7 @@ export async function recoverPackage(
     } else if (performance.now() > deadline) {
       throw new KrmhubError(
         'conflict',
-        `cannot use the package ${folder}: process ${owner.process?.id} is still writing it`,
+        `cannot use the package ${folder}: process ${owner.holder?.id} is still writing it`,
         { hint: 'Wait until it ends, or end it.' },
       );
     } else {

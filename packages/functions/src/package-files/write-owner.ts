@@ -14,7 +14,7 @@ export interface WriteOwner {
   /** Another one for each write. */
   write: string;
   /** Absent if none acts on it. */
-  process?: ProcessIdentity;
+  holder?: ProcessIdentity;
 }
 
 /** In the folder of a write. */
@@ -47,7 +47,7 @@ export function makePrivateFolder(place: string): string[] {
   const owners = path.join(place, OWNER_FOLDER);
   mkdirSync(owners);
   const write = path.basename(place).slice(WRITE_FOLDER.length + 1);
-  const file = path.join(owners, nameOf({ write, process: ownProcess() }));
+  const file = path.join(owners, nameOf({ write, holder: ownProcess() }));
   writeFileSync(file, String(lstatSync(place, { bigint: true }).ino));
   return [file, owners];
 }
@@ -78,24 +78,24 @@ function ownerIn(owners: string, inode: bigint): WriteOwner | undefined {
   }
 }
 
-function nameOf({ write, process }: WriteOwner): string {
-  return `${write}.${process === undefined ? 'ended' : `${process.id}.${process.start}`}`;
+function nameOf({ write, holder }: WriteOwner): string {
+  return `${write}.${holder === undefined ? 'ended' : `${holder.id}.${holder.start}`}`;
 }
 
 function parseName(name: string): WriteOwner | undefined {
   const [, write, id, start] = /^(\d+\.\d+\.\d+)\.(?:(\d+)\.(\d+)|ended)$/.exec(name) ?? [];
   if (write === undefined) return undefined;
-  return id === undefined ? { write } : { write, process: { id: Number(id), start: Number(start) } };
+  return id === undefined ? { write } : { write, holder: { id: Number(id), start: Number(start) } };
 }
 
 /** Reports whether a process acts on a write. */
-export function isActive({ process }: WriteOwner): boolean {
-  return process !== undefined && isRunning(process);
+export function isActive({ holder }: WriteOwner): boolean {
+  return holder !== undefined && isRunning(holder);
 }
 
 /** From now on, this process acts on a write. Returns false if another one does, or if the write has ended. */
 export function takeOver(writeFolder: string, owner: WriteOwner): boolean {
-  return rename(writeFolder, owner, { write: owner.write, process: ownProcess() });
+  return rename(writeFolder, owner, { write: owner.write, holder: ownProcess() });
 }
 
 /** From now on, this process does not act on a write any more, and another one may. */
