@@ -148,6 +148,13 @@ beforeAll(async () => {
   writeFileSync(path.join(files, 'policies.yaml'), `${policyHead}${pem}\n`);
 
   await run(['publish', 'definition.yaml', '--release', '1.0.0', '--readme', 'README.md']);
+  const owner = path.join(files, 'owner/definition.yaml');
+  writeFileSync(owner, readFileSync(owner, 'utf8').replaceAll('# CHANGE:', '#'));
+  await run(['publish', owner, '--release', '1.0.0']);
+  cpSync(path.join(signed, 'krmhub.pub'), path.join(signed, 'tester.pub'));
+  await run(['test', 'owner', '--release', '1.0.0', '--key', key], {
+    KRMHUB_CACHE: path.join(folder, 'cache'),
+  });
   // The registry is a source of its own catalog, under two names.
   writeFileSync(
     path.join(folder, 'platform.yaml'),
@@ -242,7 +249,7 @@ describe('the examples of the help', () => {
       rmSync(path.join(cwd, 'app'), { recursive: true });
       copyFolder(path.join(fixtures, 'fn'), cwd);
     }
-    if (/^krmhub sign |^krmhub publish .* --key /.test(example))
+    if (/^krmhub sign |^krmhub (publish|test) .* --key /.test(example))
       cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
     const env = cleanEnvironment(cwd, {
       ...registry.env,

@@ -105,6 +105,16 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is not published with a bundle by a key that cannot be identified, %s',
     ],
   },
+  'A test report is invented, or used for another release': {
+    'apps/registry/src/publish/test-reports.test.ts': [
+      'is refused with %s',
+      'is verified if a policy trusts the signer, and not trusted if the policy names another',
+    ],
+    'apps/cli/src/commands/test-release.test.ts': [
+      'does not attach the report of one release to another, or to another function',
+      'attaches a report of failures too, which does not verify',
+    ],
+  },
   'An attacker adds bundles to a release, or before its tag is pushed': {
     'apps/registry/src/oci/pushed-bundle.test.ts': [
       'is published despite invalid bundles that others attached',

@@ -37,7 +37,7 @@ Examples:
   krmhub verify catalog.yaml --key krmhub.pub
   krmhub verify catalog.yaml --key krmhub.pub --bundle catalog.bundle.json -o json
   krmhub verify example.com/SetLabels@1.0.0 --key krmhub.pub
-  krmhub verify example.com/SetLabels@1.0.0 --key tester.pub --type tests
+  krmhub verify example.com/SetOwner@1.0.0 --key tester.pub --type tests
   krmhub verify localhost:5000/team/catalog:v1 --key krmhub.pub
   krmhub verify localhost:5000/team/exec:1.0.0 --policy example
   krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com`,
