@@ -139,6 +139,15 @@ describe('init', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('warns about a kind that lint will warn about', async () => {
+    const warned = await run('init', 'example.com/set-owner');
+    expect([warned.exitCode, warned.err()]).toEqual([
+      0,
+      expect.stringContaining('warning: the kind set-owner is not in PascalCase'),
+    ]);
+    expect((await run('init', 'example.com/SetOwner2', '--out', 'other')).err()).not.toContain('warning');
+  });
+
   it('quotes a folder that the shell would split', async () => {
     const io = await run('init', 'example.com/SetLabels', '--out', "it's here");
     expect(io.err()).toContain("krmhub lint 'it'\\''s here'");

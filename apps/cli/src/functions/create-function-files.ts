@@ -6,7 +6,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, printLine } from '../io/print.js';
+import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { escapeControls, plural } from '../io/text.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 
@@ -55,6 +55,12 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
   for (const [file, text] of Object.entries(files)) {
     await writeFileAtomically(path.resolve(io.cwd, folder, file), text, { overwrite: false });
     await printLine(io, escapeControls(`wrote ${path.join(folder, file)}`));
+  }
+  if (!/^[A-Z][A-Za-z0-9]*$/.test(kind)) {
+    await printWarning(
+      io,
+      `the kind ${kind} is not in PascalCase, for example SetLabels, as kinds of Kubernetes are`,
+    );
   }
   const file = shellWord(path.join(folder, 'definition.yaml'));
   await printLine(io, 'edit the lines marked CHANGE in definition.yaml, remove the marks, then run:');
