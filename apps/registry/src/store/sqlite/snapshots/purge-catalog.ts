@@ -4,6 +4,7 @@ import type { Digest } from '@krmhub/schema';
 import { catalogRepository } from '../../../artifacts/repositories.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
+import { prepared } from '../prepared.js';
 import { entryRemover } from '../sources/source-rows.js';
 import { PURGED_CATALOGS } from './catalog-deletion.js';
 
@@ -31,17 +32,23 @@ export function catalogPurges(connection: Connection): CatalogPurges {
     OR EXISTS (SELECT 1 FROM catalog_function WHERE catalog = name)
     OR EXISTS (SELECT 1 FROM catalog_source WHERE catalog = name)
     OR EXISTS (SELECT 1 FROM oci_repository AS repository WHERE repository.name = 'catalogs/' || catalog.name))`;
-  const toPurge = client
-    .prepare<{ at: string }, string>(
-      `SELECT name FROM catalog WHERE deleted IS NOT NULL AND (
-         (name NOT IN (${PURGED_CATALOGS}) AND ${isDue}) OR (${isUnfinished})) ORDER BY name`,
-    )
-    .pluck();
-  const mark = client.prepare<{ name: string; at: string }>(
-    `UPDATE catalog SET recipe = '', deleted = json_set(deleted, '$.purgedAt', :at)
-     WHERE name = :name AND name NOT IN (${PURGED_CATALOGS}) AND deleted IS NOT NULL AND ${isDue}`,
+  const toPurge = prepared(() =>
+    client
+      .prepare<{ at: string }, string>(
+        `SELECT name FROM catalog WHERE deleted IS NOT NULL AND (
+           (name NOT IN (${PURGED_CATALOGS}) AND ${isDue}) OR (${isUnfinished})) ORDER BY name`,
+      )
+      .pluck(),
   );
-  const isMarked = client.prepare<[string], 1>(`SELECT 1 WHERE ? IN (${PURGED_CATALOGS})`).pluck();
+  const mark = prepared(() =>
+    client.prepare<{ name: string; at: string }>(
+      `UPDATE catalog SET recipe = '', deleted = json_set(deleted, '$.purgedAt', :at)
+       WHERE name = :name AND name NOT IN (${PURGED_CATALOGS}) AND deleted IS NOT NULL AND ${isDue}`,
+    ),
+  );
+  const isMarked = prepared(() =>
+    client.prepare<[string], 1>(`SELECT 1 WHERE ? IN (${PURGED_CATALOGS})`).pluck(),
+  );
 
   return {
     catalogsToPurge: (at) => read(() => toPurge.all({ at })),
@@ -65,25 +72,33 @@ export function catalogPurges(connection: Connection): CatalogPurges {
 function purgeSteps(connection: Connection): ((name: string, at: string) => boolean)[] {
   const { client } = connection;
   const artifacts = artifactWriter(connection);
-  const manifests = client
-    .prepare<[string], number>(`SELECT id FROM oci_manifest WHERE repository = ? LIMIT ${BATCH}`)
-    .pluck();
-  const blobs = client
-    .prepare<[string], OciDigest>(`SELECT digest FROM oci_blob WHERE repository = ? LIMIT ${BATCH}`)
-    .pluck();
-  const deleteRepository = client.prepare<[string]>('DELETE FROM oci_repository WHERE name = ?');
+  const manifests = prepared(() =>
+    client
+      .prepare<[string], number>(`SELECT id FROM oci_manifest WHERE repository = ? LIMIT ${BATCH}`)
+      .pluck(),
+  );
+  const blobs = prepared(() =>
+    client
+      .prepare<[string], OciDigest>(`SELECT digest FROM oci_blob WHERE repository = ? LIMIT ${BATCH}`)
+      .pluck(),
+  );
+  const deleteRepository = prepared(() =>
+    client.prepare<[string]>('DELETE FROM oci_repository WHERE name = ?'),
+  );
   const some = (table: string) =>
     `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE catalog = ? LIMIT ${BATCH})`;
   const deleteSome = (table: string) => {
-    const statement = client.prepare<[string]>(some(table));
+    const statement = prepared(() => client.prepare<[string]>(some(table)));
     return (name: string) => statement.run(name).changes > 0;
   };
-  const addUnused = client.prepare<[Digest, string]>(
-    'INSERT OR IGNORE INTO loose_entry (digest, since) VALUES (?, ?)',
+  const addUnused = prepared(() =>
+    client.prepare<[Digest, string]>('INSERT OR IGNORE INTO loose_entry (digest, since) VALUES (?, ?)'),
   );
   /** Another catalog may have the same entry, so entries are collected later. */
   const deleteWithEntries = (table: string, column: string) => {
-    const statement = client.prepare<[string], Digest | null>(`${some(table)} RETURNING ${column}`).pluck();
+    const statement = prepared(() =>
+      client.prepare<[string], Digest | null>(`${some(table)} RETURNING ${column}`).pluck(),
+    );
     return (name: string, at: string) => {
       const deleted = statement.all(name);
       for (const digest of new Set(deleted)) if (digest !== null) addUnused.run(digest, at);
