@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import type { BlobStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { ensureAdminToken } from '../auth/tokens.js';
 import { storedResponses } from '../catalogs/stored-responses.js';
@@ -88,7 +89,8 @@ export async function startRegistry(
     collector.start();
     catalogPurge.start();
     renewal.start();
-    if ((await store.sources()).length > 0) refresher.wake();
+    // Without sources, it still deletes the copies that a purged catalog left.
+    if ((await store.sources()).length > 0 || !(await isEmpty(registry.copies))) refresher.wake();
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
@@ -178,6 +180,11 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
       cause,
     });
   }
+}
+
+async function isEmpty(blobs: Pick<BlobStore, 'list'>): Promise<boolean> {
+  for await (const _ of blobs.list()) return false;
+  return true;
 }
 
 function urlOf(host: string, { port }: AddressInfo): string {
