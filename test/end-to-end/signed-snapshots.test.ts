@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 const { folder, remove } = temporaryFolder();
@@ -14,6 +14,9 @@ let registry: RunningRegistry;
 beforeAll(async () => {
   mkdirSync(home);
   registry = await startRegistry(data);
+  // The serials count from the empty catalog, which a busy machine builds after the start.
+  const isBuilt = async () => (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).ok;
+  await vi.waitUntil(isBuilt, { timeout: 60_000, interval: 100 });
   await publish('1.0.0');
 });
 afterAll(async () => {
