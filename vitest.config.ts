@@ -57,16 +57,18 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    // No test is about time: these limits end only what hangs.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     // What is waited for comes on a busy machine too, only later.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 300_000 } },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     globalSetup: ['test/setup/temporary-folder.ts'],
     projects: [
       // Files share the modules that they import, most of whose time is loading them.
       project('unit', ['{packages,apps}/*/src/**/*.test.{ts,tsx}'], { isolate: false }),
       project('integration', ['test/**/*.test.ts'], {
+        isolate: false,
         exclude: [...configDefaults.exclude, ...INTEROP, ...CAMPAIGN],
       }),
       project('interop', [...INTEROP, COSIGN_CASE]),
@@ -74,8 +76,6 @@ export default defineConfig({
         // These tests use processors more than they wait.
         maxWorkers: availableParallelism(),
         env: { KRMHUB_TEST_FULL_SIZE: '1' },
-        testTimeout: 300_000,
-        hookTimeout: 300_000,
       }),
     ],
   },

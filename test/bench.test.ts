@@ -117,7 +117,6 @@ describe('bench', () => {
         remove();
       }
     },
-    60_000,
   );
 
   it('replaces the tables of the rows that it measured', async () => {

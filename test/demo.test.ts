@@ -9,7 +9,6 @@ it('npm run demo shows the whole flow and leaves nothing behind', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(root, 'scripts/demo.mjs')], {
     cwd: root,
     encoding: 'utf8',
-    timeout: 170_000,
   });
   expect(status, stderr).toBe(0);
   expect(stdout).toContain('SetLabels');

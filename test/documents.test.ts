@@ -98,7 +98,7 @@ function checkout(folder: string): void {
 
 /**
  * The pages whose registry and commands are processes, as a reader starts them; for the other pages both
- * run in the process of this test, where neither has to start.
+ * run in the thread of this test, where neither has to start.
  */
 const realProcesses = new Set(['README.md', 'docs/use.md']);
 
@@ -106,6 +106,7 @@ async function startInProcess(data: string, settings: Record<string, string>) {
   const registry = await startRegistryInProcess({
     config: readConfig(settings, { host: '127.0.0.1', port: '0', data }),
     log: createLog('silent', { write: () => undefined }),
+    inThread: { random: Math.random, start: true },
   });
   return { url: registry.url, stop: () => registry.close() };
 }

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runTest } from '../apps/cli/src/testing/command-line.js';
 import {
   cleanEnvironment,
@@ -160,7 +160,9 @@ beforeAll(async () => {
     path.join(folder, 'platform.yaml'),
     platform(`${registry.url}/catalogs/default/catalog.yaml`),
   );
-  await run(['catalog', 'apply', path.join(folder, 'platform.yaml')]);
+  // A registry waits for syncs only for a while; then the recipe is applied already.
+  const apply = () => run(['catalog', 'apply', path.join(folder, 'platform.yaml')]);
+  await vi.waitFor(apply, { timeout: 300_000, interval: 500 });
   const text = readFileSync(path.join(files, 'definition.yaml'), 'utf8');
   for (const release of ['1.1.0', '1.2.0', '1.3.0', '1.4.0', '1.5.0', '2.0.0']) {
     // Different bytes each time, so that each builds a snapshot.

@@ -61,7 +61,7 @@ beforeAll(async () => {
   await fill(OWN);
   // The first build adds a repository of its own.
   await vi.waitFor(async () => expect((await fetch(`${registry.url}/readyz`)).status).toBe(200), {
-    timeout: 60_000,
+    timeout: 300_000,
   });
   const wanted = {
     name: 'trickster',

@@ -53,7 +53,7 @@ const respondsWith200 = (method: string, target: string) =>
       expect(response.status, text).toBe(200);
       return text;
     },
-    { timeout: 60_000, interval: 100 },
+    { timeout: 300_000, interval: 100 },
   );
 
 /** A catalog with an upstream source; the upstream was synced. */
@@ -159,7 +159,7 @@ beforeAll(async () => {
     await role('everything', all),
   ];
   offset = 2 * DAY;
-}, 180_000);
+});
 afterAll(async () => {
   await registry.close();
   await rm(folder, { recursive: true, force: true });

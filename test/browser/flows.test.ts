@@ -11,7 +11,7 @@ let browser: Browser;
 suite('a user with a browser', () => {
   beforeAll(async () => {
     [site, browser] = await Promise.all([startSampleSite({ hostile: false }), startChromium()]);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await site?.close();

@@ -13,7 +13,7 @@ let browser: Browser;
 suite('an operator with a browser', () => {
   beforeAll(async () => {
     [site, browser] = await Promise.all([startSampleSite({ hostile: false }), startChromium()]);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await site?.close();

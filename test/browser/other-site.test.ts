@@ -27,7 +27,7 @@ suite('another site, in the browser of an operator', () => {
     await page.getByLabel('Token of this registry').fill(site.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Signed in as').waitFor();
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await site?.close();

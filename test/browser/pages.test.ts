@@ -19,7 +19,7 @@ suite('every page in a browser', () => {
 
   beforeAll(async () => {
     [site, browser] = await Promise.all([startSampleSite({ hostile: true }), startChromium()]);
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await site?.close();

@@ -98,7 +98,7 @@ describe.each(shells)('in %s', (shell) => {
       'verify',
     ]);
     expect(offers(shell, ['--no-color', 'token', 're'])).toEqual(['report-leak', 'revoke']);
-  }, 120_000);
+  });
 
   test('offers the choices of options and arguments', () => {
     expect(offers(shell, ['lint', '--output', ''])).toEqual(['github', 'json', 'sarif', 'text']);

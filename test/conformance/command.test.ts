@@ -91,7 +91,7 @@ async function isStopped({ OCI }: Seen): Promise<boolean> {
   );
 }
 
-describe('npm run oci-conformance', { timeout: 120_000 }, () => {
+describe('npm run oci-conformance', () => {
   it('is the command of the script with that name', () => {
     const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
     expect(scripts['oci-conformance']).toBe('node scripts/oci-conformance.mjs');

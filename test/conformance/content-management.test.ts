@@ -46,16 +46,12 @@ describe.each(dataSets)('$name', (set) => {
 describe('all kinds of artifacts in turn in one repository', () => {
   const repository = newRepository();
 
-  it.each([1, 2])(
-    'are pushed under the same tags and deleted again, round %i',
-    async () => {
-      for (const set of dataSets) {
-        await pushDataSet(requests, repository, set);
-        await deleteDataSet(requests, repository, set);
-      }
-    },
-    120_000,
-  );
+  it.each([1, 2])('are pushed under the same tags and deleted again, round %i', async () => {
+    for (const set of dataSets) {
+      await pushDataSet(requests, repository, set);
+      await deleteDataSet(requests, repository, set);
+    }
+  });
 });
 
 describe('a tag', () => {

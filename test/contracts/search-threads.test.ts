@@ -76,7 +76,7 @@ it('reports that it is unavailable when a thread fails, and restarts it', async 
   const store = await openSqliteStore(file);
   await store.commitFunction(changeOf({ kind: 'SetLabels' }));
   await vi.waitFor(async () => expect((await threads!.search({ limit: 1 })).total).toBe(1), {
-    timeout: 60_000,
+    timeout: 300_000,
     interval: 100,
   });
   await store.close();

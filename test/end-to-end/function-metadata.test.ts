@@ -106,7 +106,7 @@ describe('function metadata in a git repository', () => {
     await run('source', 'refresh', 'folders', 'vendor');
     await run('catalog', 'pull', 'folders', '--out', 'folders.served.yaml');
     expect(images('folders')).toEqual(['registry.example.com/fn/set-labels:v0.3']);
-  }, 120_000);
+  });
 
   it('is read again in another way when the recipe says so, although its bytes are the same', async () => {
     await apply('regrouped', `{url: '${at('vendor.git')}', format: kpt-metadata}`);
@@ -114,7 +114,7 @@ describe('function metadata in a git repository', () => {
     await apply('regrouped', `{url: '${at('vendor.git')}', format: kpt-metadata, group: other.example.com}`);
     expect(read('regrouped.served.yaml')).toContain('group: other.example.com');
     expect(read('regrouped.served.yaml')).not.toContain('fn.kpt.dev');
-  }, 120_000);
+  });
 
   it('is refused as a catalog with the format to name', async () => {
     commitFiles(path.join(folder, 'git'), 'list', {
@@ -143,7 +143,7 @@ describe('function metadata in a git repository', () => {
     await apply('list', `{url: '${url}', format: kpt-list}`);
     expect(read('list.served.yaml')).toContain('group: example-org.github.io');
     expect(read('list.served.yaml')).toContain('0f0f');
-  }, 120_000);
+  });
 });
 
 const data = path.join(sharedData, 'kpt-metadata');
@@ -166,7 +166,7 @@ describe.skipIf(!existsSync(data))(
       expect(report.sources?.[0]?.invalidEntries).toBe(0);
       expect(images('kpt')).toHaveLength(new Set(readdirSync(path.join(data, 'release-branches'))).size);
       expect(images('kpt')).toContain('gcr.io/kpt-fn/set-namespace:v0.4');
-    }, 120_000);
+    });
 
     it('gives functions of kpt without a release the one of the newest tag', async () => {
       commitFiles(path.join(folder, 'git'), 'google', filesBelow(path.join(data, 'google-2023')), [
@@ -184,7 +184,7 @@ describe.skipIf(!existsSync(data))(
       expect(report.sources?.[0]?.invalid.map(({ message }) => message)).toEqual(
         report.sources?.[0]?.invalid.map(() => expect.stringContaining('no image')),
       );
-    }, 120_000);
+    });
 
     it('gives Krew plugins as exec functions, and the functions that Porch runs', async () => {
       commitFiles(path.join(folder, 'git'), 'krew', filesBelow(path.join(sharedData, 'krew')));
@@ -197,6 +197,6 @@ describe.skipIf(!existsSync(data))(
         expect.stringContaining('no prefix of kubeconform has a registry'),
       ]);
       expect(images('porch').length).toBeGreaterThan(15);
-    }, 120_000);
+    });
   },
 );

@@ -176,7 +176,7 @@ beforeAll(async () => {
   writeFileSync(path.join(home, 'banana.pub'), keys[0]!.publicKey);
   writeFileSync(path.join(home, 'recipe.yaml'), recipe('banana.pub'));
   await done(run(org, 'catalog', 'apply', 'recipe.yaml'));
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([banana?.stop(), cherry?.stop(), org?.stop()]);
   await git?.close();

@@ -91,5 +91,5 @@ describe('a SIGKILL while releases are published', () => {
         .toContain(`registry.example.com/kill:v${releases[0]!.release}`);
     }
     expect(await registry.stop()).toBe(0);
-  }, 300_000);
+  });
 });

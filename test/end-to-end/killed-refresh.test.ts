@@ -66,6 +66,8 @@ async function refreshUntilKilled(
     if (last !== undefined) onFirst();
     try {
       const response = await call(registry, 'POST', fillPath('refreshSource', getCopy));
+      // A registry waits for a sync only for a while.
+      if (response.status === 503) continue;
       if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
       last = (await response.json()) as Source;
       expect(last.state).toBe('current');
@@ -111,5 +113,5 @@ describe('a SIGKILL while a source is refreshed', () => {
       expect(numbersIn(catalog)[0]).toBeGreaterThanOrEqual(number!);
     }
     expect(await running.stop()).toBe(0);
-  }, 180_000);
+  });
 });

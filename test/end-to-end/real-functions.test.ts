@@ -51,7 +51,7 @@ describe.skipIf(!here)(
       const shown = await run('show', 'fn.kpt.dev/SetNamespace', '-o', 'json');
       const { releases } = JSON.parse(shown.stdout) as { releases: { release: string }[] };
       expect(releases.map(({ release }) => release)).toEqual(['0.4.0', '0.3.0', '0.2.0', '0.1.0']);
-    }, 120_000);
+    });
 
     it('converts the others with --release, and names the two without an image', async () => {
       const out = path.join(folder, 'newest');
@@ -72,7 +72,7 @@ describe.skipIf(!here)(
       expect(yamlFiles(out)).toHaveLength(29);
       const published = await run('publish', out, '--release', '9.0.0');
       expect(published.code, published.stderr).toBe(0);
-    }, 120_000);
+    });
 
     it('finds them with typical queries', async () => {
       const first = async (...args: string[]) =>
@@ -126,7 +126,7 @@ describe.skipIf(!here)(
             true,
           ]);
       }
-    }, 60_000);
+    });
 
     it("serves a catalog that passes the KEP's schema with its two known errors fixed", async () => {
       const response = await fetch(`${registry.url}/catalogs/default/catalog.json?kind=KRMFunctionCatalog`);

@@ -43,7 +43,7 @@ beforeAll(async () => {
     response.end(text);
     return true;
   };
-}, 120_000);
+});
 afterAll(() => repositories.stop());
 
 beforeEach(async () => {

@@ -76,21 +76,16 @@ describe.skipIf(!traces)('one fault at a time', () => {
       expect(injected).toBeGreaterThan(5);
       expect(await saboteur.end()).toEqual([]);
     },
-    180_000,
   );
 });
 
-it.skipIf(traces)(
-  'as a kill at any time loses nothing that was acknowledged',
-  async () => {
-    const killer = new Killer(path.join(folder, 'timed'));
-    for (let delay = 0; delay < 200; delay += 40) {
-      const { fault, losses } = await killer.killAfter(delay);
-      expect([fault, losses]).toEqual([fault, []]);
-    }
-  },
-  180_000,
-);
+it.skipIf(traces)('as a kill at any time loses nothing that was acknowledged', async () => {
+  const killer = new Killer(path.join(folder, 'timed'));
+  for (let delay = 0; delay < 200; delay += 40) {
+    const { fault, losses } = await killer.killAfter(delay);
+    expect([fault, losses]).toEqual([fault, []]);
+  }
+});
 
 describe('the order in which a publish becomes durable', () => {
   const sent: Sent = {
@@ -101,15 +96,11 @@ describe('the order in which a publish becomes durable', () => {
     yanked: false,
   };
 
-  it.skipIf(!traces)(
-    `bytes, name, row, answer${traces ? '' : `: ${without}`}`,
-    async () => {
-      const scratch = path.join(folder, 'order');
-      mkdirSync(scratch);
-      expect(await checkPublishOrder(scratch, 6)).toEqual([]);
-    },
-    60_000,
-  );
+  it.skipIf(!traces)(`bytes, name, row, answer${traces ? '' : `: ${without}`}`, async () => {
+    const scratch = path.join(folder, 'order');
+    mkdirSync(scratch);
+    expect(await checkPublishOrder(scratch, 6)).toEqual([]);
+  });
 
   it('is read from a trace, and violations are found', async () => {
     const { sha256 } = await import('@krmhub/schema');
@@ -181,7 +172,6 @@ it.skipIf(!mounts)(
     expect(outcomes.flatMap(({ fault, losses }) => losses.map((loss) => `${fault}: ${loss}`))).toEqual([]);
     expect(outcomes).toHaveLength(6);
   },
-  120_000,
 );
 
 describe('concurrent writers', () => {

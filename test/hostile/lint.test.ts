@@ -51,7 +51,7 @@ describe.each(batches(CORPUS, 8).map((cases, index) => ({ cases, first: index * 
       for (const name of names) {
         expect(diagnostics.filter(({ file }) => file === name).length).toBeLessThanOrEqual(202);
       }
-    }, 300_000);
+    });
 
     it('prints nothing that acts on a terminal', async () => {
       const { code, stdout, stderr } = await lint(cases, 'text');
@@ -59,6 +59,6 @@ describe.each(batches(CORPUS, 8).map((cases, index) => ({ cases, first: index * 
       expect(stderr).toBe('');
       expect(stdout).toMatch(/\d+ files: /);
       expect(firstUnsafe(stdout)).toBeUndefined();
-    }, 300_000);
+    });
   },
 );

@@ -128,7 +128,7 @@ describe.skipIf(whyNoBuild !== undefined)(titleWithReason('the command of the pl
     trusting = sidecarEnvironment(home, temporary, trustFile(home, shop));
     lockShop(home, repository, shop);
     server = new PluginServer(plugin, runLocally(trusting));
-  }, 300_000);
+  });
   afterAll(async () => {
     server?.close();
     await shop?.registry.stop();

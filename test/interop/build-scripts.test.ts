@@ -63,7 +63,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build with inline scr
       expect([reference, code, stderr]).toEqual([reference, 0, '']);
       expect(stdout).toContain('  owner: platform\n');
     }
-  }, 120_000);
+  });
 
   it.each([
     [[], '-- --enable-alpha-plugins --enable-star'],
@@ -71,22 +71,18 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build with inline scr
     [['--enable-star'], '-- --enable-alpha-plugins'],
     [['--enable-alpha-plugins', '--enable-exec'], '-- --enable-star'],
     [['--enable-alpha-plugins', '--enable-star=false'], '-- --enable-star'],
-  ])(
-    'needs both flags: %j',
-    async (flags, needed) => {
-      for (const reference of ['path: scripts/owner.star', url()]) {
-        const { code, stdout, stderr } = await build(reference, flags);
-        expect([code, stdout, stderr]).toEqual([
-          4,
-          '',
-          expect.stringContaining('it has its own runtime, the script'),
-        ]);
-        expect(stderr).toContain(`allow it with: ${needed}\n`);
-      }
-      expect(asked).toBe(0);
-    },
-    120_000,
-  );
+  ])('needs both flags: %j', async (flags, needed) => {
+    for (const reference of ['path: scripts/owner.star', url()]) {
+      const { code, stdout, stderr } = await build(reference, flags);
+      expect([code, stdout, stderr]).toEqual([
+        4,
+        '',
+        expect.stringContaining('it has its own runtime, the script'),
+      ]);
+      expect(stderr).toContain(`allow it with: ${needed}\n`);
+    }
+    expect(asked).toBe(0);
+  });
 
   it('refuses a URL without a digest, and fetches nothing', async () => {
     for (const reference of [`url: ${origin}/owner.star`, `url: ${origin}/v1.2.3/owner.star`]) {
@@ -94,7 +90,7 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build with inline scr
       expect([code, stdout, stderr]).toEqual([4, '', expect.stringContaining('it has no digest')]);
       expect(asked).toBe(0);
     }
-  }, 120_000);
+  });
 
   it('refuses a script with another digest', async () => {
     const { code, stdout, stderr } = await build(url('a'.repeat(64)), ALLOWED);
@@ -104,17 +100,13 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build with inline scr
       expect.stringContaining('does not match the digest in its URL'),
     ]);
     expect(asked).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   it.each([
     ['path: scripts/missing.star', 3, 'missing.star'],
     ['path: ../set.star', 3, 'set.star'],
-  ])(
-    'refuses %s, which does not exist',
-    async (reference, expected, message) => {
-      const { code, stdout, stderr } = await build(reference, ALLOWED);
-      expect([code, stdout, stderr]).toEqual([expected, '', expect.stringContaining(message)]);
-    },
-    120_000,
-  );
+  ])('refuses %s, which does not exist', async (reference, expected, message) => {
+    const { code, stdout, stderr } = await build(reference, ALLOWED);
+    expect([code, stdout, stderr]).toEqual([expected, '', expect.stringContaining(message)]);
+  });
 });

@@ -203,7 +203,7 @@ describe.skipIf(noBuild !== undefined)(titleWithReason('the commands of docs/flu
     } finally {
       await shop.registry.stop();
     }
-  }, 300_000);
+  });
 });
 
 describe.skipIf(noFlux !== undefined)(titleWithReason('the manifests of docs/flux.md', noFlux), () => {

@@ -74,7 +74,6 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
         expect(validateManifests(file)).toMatchObject({ status: 1 });
       }
     },
-    120_000,
   );
 
   it('gives the registry valid settings', () => {

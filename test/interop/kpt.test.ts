@@ -59,7 +59,7 @@ describe.skipIf(whyNoKpt !== undefined)(titleWithReason('kpt', whyNoKpt), () => 
       await publish('example.com', 'SetOwner', { container });
       await publish('functions.example.com', 'SetLabels', { container });
     }
-  }, 300_000);
+  });
   afterAll(async () => {
     await engine?.remove();
     await registry?.stop();
@@ -247,7 +247,7 @@ ${pipeline}`;
       for (const at of [synced, byHand]) await done('kpt', ['fn', 'render', at, '--allow-exec']);
       expect(rendered(synced)).toEqual(rendered(byHand));
       expect(rendered(synced)['settings.yaml']).toContain('  a: "1"\n  owner: "container"\n  team: "exec"\n');
-    }, 300_000);
+    });
 
     it('works as docs/kpt.md describes', async () => {
       const cwd = path.join(folder, 'document');
@@ -273,6 +273,6 @@ ${pipeline}`;
       expect(readFileSync(path.join(cwd, 'package/Kptfile'), 'utf8')).toContain(
         `- image: ${image}\n      configPath: labels.yaml # the team\n`,
       );
-    }, 300_000);
+    });
   });
 });

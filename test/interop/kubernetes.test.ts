@@ -52,7 +52,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     if (ran.status !== 0) throw new Error(`ended with ${ran.status}:\n${output}`);
     rendered = readFileSync(path.join(folder, 'rendered.yaml'), 'utf8');
     overlaid = parseManifests(rendered);
-  }, 120_000);
+  });
 
   const find = (manifests: Manifest[], kind: string): Manifest =>
     manifests.find((manifest) => manifest.kind === kind);
@@ -80,7 +80,6 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
         expect(validateManifests(file)).toMatchObject({ status: 1 });
       }
     },
-    120_000,
   );
 
   it('runs one pod as non-root, with a read-only root file system and no privileges', () => {

@@ -86,7 +86,7 @@ describe.skipIf(noEngine !== undefined)(titleWithReason('buildah and podman', no
     expect(await user.isRefused('buildah', ...push, `docker://${host}/other/built:v1`)).toContain(
       'denied: the token "builds" does not have the repository "other/built"',
     );
-  }, 120_000);
+  });
 });
 
 describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () => {
@@ -123,5 +123,5 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('cosign', noCosign), () 
       expect(await user.cosignIsRefused(...verify, ...form, '--key=other.pub', release)).toContain(
         'no matching',
       );
-  }, 120_000);
+  });
 });

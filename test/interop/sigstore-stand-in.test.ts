@@ -254,6 +254,5 @@ describe.skipIf(noImages !== undefined)(titleWithReason('cosign and images', noI
       const { manifest } = await manifestAt(`http://${docker!.host}`, 'team/image', tag);
       expect(manifest.manifests).toHaveLength(2);
     },
-    60_000,
   );
 });

@@ -94,5 +94,5 @@ exit 1
       encoding: 'utf8',
     });
     expect(said.stdout).toContain('krmhub serve');
-  }, 300_000);
+  });
 });

@@ -45,7 +45,7 @@ describe.skipIf(why !== undefined)(titleWithReason('the action that builds an ap
 
   beforeAll(async () => {
     shop = await startShop(folder);
-  }, 120_000);
+  });
   afterAll(async () => {
     await shop?.registry.stop();
     remove();

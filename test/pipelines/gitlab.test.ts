@@ -54,7 +54,7 @@ describe.skipIf(why !== undefined)(titleWithReason('the jobs for GitLab, run,', 
     const args = ['lock', 'apps/shop', '--trusted-catalog', shop.catalog];
     const { code, stderr } = await krmhub(args, { cwd: project });
     expect(code, stderr).toBe(0);
-  }, 120_000);
+  });
   afterAll(() => shop?.registry.stop());
 
   /** Runs a job in a copy of the project, with variables of the pipeline. */

@@ -114,7 +114,7 @@ beforeAll(async () => {
   await ends(0, 'publish', 'set-namespace.yaml', '--release', '1.0.0', '--key', 'team.key');
   await ends(0, 'sign', 'set-labels.yaml', ...signed, '--bundle', 'release.json');
   await ends(0, 'trust', 'add', 'team', '--group', GROUP, '--key', 'team.pub');
-}, 180_000);
+});
 afterAll(async () => {
   proxy.close();
   proxy.closeAllConnections();

@@ -106,15 +106,19 @@ export async function firstSnapshot(url: string): Promise<void> {
   const client = new RegistryClient({ url });
   // Not `expect.poll`, which hooks cannot call.
   const exists = async () => (await client.snapshots('default')).snapshots.length > 0;
-  await vi.waitUntil(exists, { timeout: 60_000, interval: 50 });
+  await vi.waitUntil(exists, { timeout: 300_000, interval: 50 });
 }
 
-/** A real registry on a free port of the loopback interface, with a folder of its own and settings of `env`. */
+/**
+ * A real registry on a free port of the loopback interface, with a folder of its own and settings of `env`. It works
+ * in the thread of the test: most of the time of a start would be that of its threads, which `krmhub serve` has.
+ */
 export async function testRegistry(env: Record<string, string> = {}): Promise<TestRegistry> {
   const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-cli-'));
   const registry = await startRegistry({
     config: readConfig(env, { host: '127.0.0.1', port: '0', data: folder }),
     log: createLog('silent', { write: () => undefined }),
+    inThread: { random: Math.random, start: true },
   });
   const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
   return {

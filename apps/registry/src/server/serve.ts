@@ -46,7 +46,7 @@ export interface RunningRegistry {
 
 /** Opens the registry and listens. Rejects with a KrmhubError. */
 export async function startRegistry(
-  options: { config: Config } & Pick<OpenOptions, 'log' | 'clock' | 'unwrittenLogLines'>,
+  options: { config: Config } & Pick<OpenOptions, 'log' | 'clock' | 'unwrittenLogLines' | 'inThread'>,
 ): Promise<RunningRegistry> {
   const { config, ...given } = options;
   const openFiles = await openFileLimit();

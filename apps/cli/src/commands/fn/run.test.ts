@@ -134,7 +134,7 @@ describe('krmhub fn run', () => {
     });
     const io = await pack.fn(['run', 'app', '--enable-exec', '--enable-star']);
     expect([io.exitCode, pack.read('app/deployment.yaml')]).toEqual([0, DEPLOYMENT.replace('3', '5')]);
-  }, 60_000);
+  });
 
   it('runs nothing in a folder that declares nothing', async () => {
     pack = await fnPackage({ 'app/deployment.yaml': DEPLOYMENT });
