@@ -29,11 +29,13 @@ it('adds a histogram that has the delay by a long piece of work', async () => {
     );
   };
   const name = 'krmhub_main_thread_delay_seconds';
-  await expect.poll(() => value(`${name}_count`)).toBeGreaterThan(0);
+  await expect.poll(() => value(`${name}_count`), { timeout: 60_000 }).toBeGreaterThan(0);
   const until = performance.now() + 300;
   while (performance.now() < until);
   await expect
-    .poll(async () => (await value(`${name}_count`)) - (await value(`${name}_bucket{le="0.2"}`)))
+    .poll(async () => (await value(`${name}_count`)) - (await value(`${name}_bucket{le="0.2"}`)), {
+      timeout: 60_000,
+    })
     .toBeGreaterThan(0);
   expect(await value(`${name}_bucket{le="+Inf"}`)).toBeGreaterThan(0);
   expect(await value(`${name}_sum`)).toBeGreaterThan(0.2);
