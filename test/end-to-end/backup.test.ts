@@ -26,6 +26,8 @@ function load(registry: RunningRegistry) {
           yanked: false,
         };
         await publish(registry, ledger, sent, '');
+        // Enough to be at work all the time; more releases would only take longer to check.
+        await new Promise((resolve) => setTimeout(resolve, 50));
       }
     }),
   );
