@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { readResources } from '@krmhub/schema/resource-yaml';
 import { parseAllDocuments, visit } from 'yaml';
 import type { Outcome } from './oracle.js';
 
@@ -6,7 +7,7 @@ type Files = Readonly<Record<string, string>>;
 
 /** Returns how krmhub differs from kpt, as lines for a message; nothing if both did the same. */
 export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): string[] {
-  if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && BROKEN_FLOW.test(kpt.stderr)) {
+  if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && isBroken(kpt.stderr)) {
     return unreadable(krmhub.files);
   }
   if (kpt.failed !== krmhub.failed) {
@@ -31,13 +32,24 @@ export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): str
 const BROKEN_FLOW = /":, *#[^\n]*\n *[[{]/;
 const CANNOT_READ = /^Error: wrong node kind: expected ScalarNode but got MappingNode: node contents:\n/m;
 
-/** Reports whether only the place of comments and commas differs, and ours can be read. */
+/** Reports whether kpt cannot read what it wrote. */
+export const isBroken = (text: string): boolean => BROKEN_FLOW.test(text);
+
+/** Reports whether only comments, commas, and quotes differ, and ours can be read. */
 function repairs(expected: string, actual: string): boolean {
-  const values = (text: string) => text.replace(/(^|\s)#.*$/gm, '').replace(/[\s,]/g, '');
-  return BROKEN_FLOW.test(expected) && isYaml(actual) && values(expected) === values(actual);
+  const values = (text: string) => text.replace(/(^|\s)#.*$/gm, '').replace(/[\s,"']/g, '');
+  return isBroken(expected) && isYaml(actual) && values(expected) === values(actual);
 }
 
-const isYaml = (text: string) => parseAllDocuments(text).every(({ errors }) => errors.length === 0);
+/** As Go reads it: brackets may be at the start of a line. */
+function isYaml(text: string): boolean {
+  try {
+    readResources(text, 'output');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function unreadable(files: Files): string[] {
   return Object.entries(files)
@@ -86,8 +98,8 @@ function fileDifferences(what: string, expected: Files, actual: Files): string[]
   });
 }
 
-/** A header that an empty line follows. kpt loses it where a file is written to another place or has moved. */
-const HEADER = '# Copyright\n#\n# Licensed\n\n';
+/** Where an empty line follows it, kpt loses it if a file is written to another place, has moved, or lost its other comments. */
+const HEADER = /# Copyright\n#\n# Licensed\n\n?/;
 
 /** Reports whether only headers differ, and none is lost that the other keeps. */
 function keepsMore(expected: string, actual: string): boolean {

@@ -79,6 +79,8 @@ export class PackageGenerator {
       if (isPackage) this.#addKptfile(files, prefix, folder === '' ? 'root' : folder.replaceAll('/', '-'));
     }
     if (this.#chance(0.15)) files['.krmignore'] = this.#random.pick(['zeta\n', 'file-2.yaml\n', '*.yml\n']);
+    // kpt runs the pipelines of packages that are ignored.
+    if (files['.krmignore'] === 'zeta\n') delete files['zeta/Kptfile'];
     return { files };
   }
 
