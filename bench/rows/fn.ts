@@ -17,12 +17,23 @@ const ROUNDS = [
   { upTo: 10_000, rounds: 2 },
   { upTo: Number.POSITIVE_INFINITY, rounds: 1 },
 ];
+/** What the start of the programs takes, in resources times functions. */
+const OVERHEAD_UNITS = 1_000;
+/** How long all packages may take without `--full`. */
+const MOST_MILLISECONDS = 720_000;
 const MEMORY_RESOURCES = [10_000, 100_000];
 /** kpt takes too long for more. */
 const MAX_KPT_MEMORY_RESOURCES = 10_000;
 
 const SIDES = ['exec', 'starlark', 'kpt'] as const;
 type Side = (typeof SIDES)[number];
+const SHOWN = ['exec', 'Starlark'] as const;
+
+interface Cell {
+  resources: number;
+  functions: number;
+  rounds: number;
+}
 
 /** Of resources in packages, so it is measured once, whatever the sizes of registries are. */
 const measured = new WeakSet<Bench>();
@@ -34,17 +45,47 @@ export const fn: Row = {
     if (measured.has(bench)) return [];
     measured.add(bench);
     if (!bench.tools.kpt) throw new Unmeasured('kpt is not installed');
-    const { quick } = bench.effort;
-    const lines: Line[] = [];
-    for (const resources of quick ? [10] : RESOURCES) {
-      for (const functions of quick ? [1] : CHAINS) {
-        lines.push(...(await measure(bench, resources, functions)));
-      }
-    }
-    if (hasProcessFigures) lines.push(...(await measureMemory(bench)));
-    return lines;
+    const lines = hasProcessFigures ? await measureMemory(bench) : [];
+    return [...(await measureTimes(bench)), ...lines];
   },
 };
+
+/** Measures small packages first, and leaves out those for which the time is too short. */
+async function measureTimes(bench: Bench): Promise<Line[]> {
+  const { quick, full } = bench.effort;
+  const cells = (quick ? [10] : RESOURCES).flatMap((resources) =>
+    (quick ? [1] : CHAINS).map((functions) => ({ resources, functions })),
+  );
+  const lines: Line[] = [];
+  let left = MOST_MILLISECONDS;
+  let perUnit = 0;
+  for (const { resources, functions } of cells) {
+    const units = resources * functions;
+    const cell = { resources, functions, rounds: roundsOf(bench, units) };
+    const work = (units + OVERHEAD_UNITS) * cell.rounds;
+    if (!full && perUnit * work > left) {
+      lines.push(...SHOWN.map((runtime) => leftOut(whatOf(cell, runtime))));
+      continue;
+    }
+    const milliseconds = await timed(async () => lines.push(...(await measure(bench, cell))));
+    left -= milliseconds;
+    perUnit = milliseconds / work;
+  }
+  return lines;
+}
+
+function roundsOf({ effort }: Bench, units: number): number {
+  return Math.min(effort.rounds, ROUNDS.find(({ upTo }) => units <= upTo)!.rounds);
+}
+
+function whatOf({ resources, functions }: Cell, runtime: string): string {
+  const noun = functions === 1 ? 'function' : 'functions';
+  return `${resources.toLocaleString('en')} resources, ${functions} ${runtime} ${noun}`;
+}
+
+function leftOut(what: string): Line {
+  return { row: 'fn', what, ours: '–', beside: 'kpt takes too long; measured with --full', figures: {} };
+}
 
 /** Functions that change one label of each resource, so fast that what is around them is measured. */
 function execPipeline(functions: number): string {
@@ -83,7 +124,8 @@ step(ctx.resource_list["items"])
 `;
 
 /** Measures krmhub with exec and with Starlark functions against one run of kpt with exec functions. */
-async function measure(bench: Bench, resources: number, functions: number): Promise<Line[]> {
+async function measure(bench: Bench, cell: Cell): Promise<Line[]> {
+  const { resources, functions, rounds } = cell;
   const scratch = await bench.folders.scratch();
   const folderOf = (side: Side) => path.join(scratch, side);
   const originalOf = (side: Side) => path.join(scratch, `for-${side}`);
@@ -96,8 +138,6 @@ async function measure(bench: Bench, resources: number, functions: number): Prom
     return timed(() => runProcess(commandOf(side, folderOf(side)), { env }));
   };
   bench.report(`fn: ${resources} resources, ${functions} functions`);
-  const most = ROUNDS.find(({ upTo }) => resources * functions <= upTo)!.rounds;
-  const rounds = Math.min(bench.effort.rounds, most);
   const times = await alternate(rounds, {
     exec: () => run('exec'),
     starlark: () => run('starlark'),
@@ -112,7 +152,7 @@ async function measure(bench: Bench, resources: number, functions: number): Prom
     const [ours, kpt] = [spread(times[side]).median, spread(times.kpt).median];
     return {
       row: 'fn',
-      what: `${resources.toLocaleString('en')} resources, ${functions} ${runtime} ${functions === 1 ? 'function' : 'functions'}`,
+      what: whatOf(cell, runtime),
       ours: milliseconds(ours),
       against: `kpt, exec ${milliseconds(kpt)}`,
       ratio: compared,
