@@ -84,7 +84,13 @@ function whatOf({ resources, functions }: Cell, runtime: string): string {
 }
 
 function leftOut(what: string): Line {
-  return { row: 'fn', what, ours: '–', beside: 'kpt takes too long; measured with --full', figures: { rounds: 0 } };
+  return {
+    row: 'fn',
+    what,
+    ours: '–',
+    beside: 'kpt takes too long; measured with --full',
+    figures: { rounds: 0 },
+  };
 }
 
 /** Functions that change one label of each resource, so fast that what is around them is measured. */
