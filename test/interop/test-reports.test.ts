@@ -23,7 +23,7 @@ describe.skipIf(noCosign !== undefined)(titleWithReason('reports of tests and co
     user.storeCredentials(registryHost(registry), registry.token);
     for (const name of ['ours', 'other']) await user.succeeds('keygen', '--out', name);
     await user.cosign('generate-key-pair', '--output-key-prefix=theirs');
-    await user.succeeds('init', 'example.com/SetOwner', '--runtime', 'starlark', '--dir', 'owner');
+    await user.succeeds('init', 'example.com/SetOwner', '--runtime', 'starlark', '--out', 'owner');
     user.write('owner/definition.yaml', user.read('owner/definition.yaml').replaceAll('# CHANGE:', '#'));
     await user.succeeds('publish', 'owner/definition.yaml', '--release', '1.0.0');
   }, 300_000);

@@ -43,7 +43,7 @@ async function reportsOf(release: string): Promise<Report[]> {
 
 /** Starts and publishes a function with one example. */
 async function publish(kind: string, folderName = kind.toLowerCase()): Promise<string> {
-  await succeeds('init', `example.com/${kind}`, '--runtime', 'starlark', '--dir', folderName);
+  await succeeds('init', `example.com/${kind}`, '--runtime', 'starlark', '--out', folderName);
   const file = `${folderName}/definition.yaml`;
   edit(file, /# CHANGE:/g, '#');
   await succeeds('publish', file, '--release', '1.0.0');

@@ -35,6 +35,9 @@ async function ask(target: string, sent: Sent = {}): Promise<Response> {
   const headers: Record<string, string> = { 'Content-Type': sent.type ?? 'application/yaml' };
   if (sent.bearer !== undefined) headers.Authorization = `Bearer ${sent.bearer}`;
   const { method = 'GET', body } = sent;
+  // The registry reads bodies from the socket.
+  if (body !== undefined) incoming.push(body);
+  incoming.push(null);
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   return registry.app.request(`http://registry.test${target}`, init, { incoming });
 }

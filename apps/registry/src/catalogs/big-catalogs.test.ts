@@ -30,7 +30,7 @@ it('serves a large catalog uncompressed until it is compressed', async () => {
     expect(answer.headers.get('content-encoding')).toBe('gzip');
     expect(gunzipSync(bytes).toString()).toBe(text);
     return answer;
-  });
+  }, 300_000);
   for (const tag of [plain.headers.get('etag')!, compressed.headers.get('etag')!]) {
     for (const coding of ['identity', 'gzip']) {
       const again = await read({ 'If-None-Match': tag, 'Accept-Encoding': coding });
@@ -62,7 +62,7 @@ it('compresses after a restart what it could not compress before', async () => {
     const answer = await read({ 'Accept-Encoding': 'br' });
     await answer.arrayBuffer();
     expect(answer.headers.get('content-encoding')).toBe('br');
-  });
+  }, 300_000);
 });
 
 it('serves a large catalog under its other kind, before and after compression', async () => {
@@ -78,6 +78,6 @@ it('serves a large catalog under its other kind, before and after compression', 
       const bytes = Buffer.from(await answer.arrayBuffer());
       expect(answer.headers.get('content-encoding')).toBe('gzip');
       expect(gunzipSync(bytes).toString()).toBe(expected);
-    });
+    }, 300_000);
   }
 });

@@ -400,7 +400,7 @@ describe('a large catalog', () => {
       });
       await answer.arrayBuffer();
       expect(answer.headers.get('content-encoding')).toBe('br');
-    });
+    }, 300_000);
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
     expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
   });
