@@ -13,7 +13,7 @@ const INTEROP = [
   'test/conformance/sigstore/*.test.ts',
   'test/conformance/command.test.ts',
   'test/browser/!(pages).test.ts',
-  'test/pipelines/{pre-commit,build-action,gitlab}.test.ts',
+  'test/{pipelines/*,demo}.test.ts',
 ];
 /** An integration test, of which one case needs cosign. */
 const COSIGN_CASE = 'test/end-to-end/signed-snapshots.test.ts';
@@ -22,6 +22,8 @@ const CAMPAIGN = [
   'test/bench.test.ts',
   'test/browser/pages.test.ts',
   'test/{faults,hostile,limits}/**/*.test.ts',
+  'test/contracts/killed.test.ts',
+  'test/end-to-end/{kill,killed-refresh,killed-takedown}.test.ts',
   'test/starlark/differential/*.test.ts',
 ];
 
@@ -30,8 +32,6 @@ const FULL_SIZE = [
   'apps/registry/src/takedown/takedown-serving.test.ts',
   'packages/schema/src/{lint,yaml}/hostile.test.ts',
   'test/authorization/operations.test.ts',
-  'test/end-to-end/kill.test.ts',
-  'test/end-to-end/killed-{refresh,takedown}.test.ts',
 ];
 
 /** Much of the time is waiting: for other processes, and for disks. */

@@ -6,7 +6,7 @@ import { type RunningRegistry, startRegistry, temporaryFolder } from '../running
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
 
-const rounds = process.env.KRMHUB_TEST_FULL_SIZE === undefined ? 2 : 8;
+const rounds = 8;
 const publishers = 4;
 
 function definition(kind: string, release: string): string {

@@ -13,7 +13,7 @@ import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '..
 
 const { folder, remove } = temporaryFolder();
 const data = path.join(folder, 'data');
-const rounds = process.env.KRMHUB_TEST_FULL_SIZE === undefined ? 1 : 6;
+const rounds = 6;
 const RECIPE = (url: string) => `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata: {name: collected}

@@ -7,8 +7,7 @@ import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
 
-/** Twelve of them are in `npm run test:campaign`. */
-const rounds = process.env.KRMHUB_TEST_FULL_SIZE === undefined ? 2 : 12;
+const rounds = 12;
 /** Milliseconds after which the last one is killed. */
 const LATEST = 96;
 const text = readFileSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), 'utf8');
