@@ -43,7 +43,7 @@ const NEW_FILE_MODE = 0o666;
  *
  * Throws `conflict` if the package was changed since it was read, `unavailable` for files or folders that cannot be
  * written, `storage-full`, and the reason of the signal; then all files are as they were, or, if that fails too, the next
- * command for the package puts them back.
+ * command for the package puts them back. If the disk also refuses to record this, that command completes the write.
  */
 export async function applyWrite(
   files: PackageFiles,
