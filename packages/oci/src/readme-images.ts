@@ -1,8 +1,6 @@
-import { TITLE } from './artifact.js';
-import type { Subject } from './bundle-manifest.js';
-import { computeDigest, type OciDigest } from './digest.js';
-import { EMPTY_CONFIG, EMPTY_DIGEST, MEDIA_TYPES } from './manifest.js';
-import type { ManifestRecord } from './manifest-store.js';
+import { CREATED, TITLE } from './artifact.js';
+import type { OciDigest } from './digest.js';
+import { type Referrer, referrerManifest, type Subject } from './referrer-manifest.js';
 
 /**
  * Artifact type of the images of a README: a referrer of a release. The title of each layer is the path of its image in
@@ -76,33 +74,17 @@ export function readmeImagesManifest(options: {
   subject: Subject;
   images: readonly { path: string; mediaType: ImageType; digest: OciDigest; size: number }[];
   created: string;
-}): ManifestRecord & { subject: OciDigest } {
+}): Referrer {
   const { subject, images, created } = options;
-  const annotations = { 'org.opencontainers.image.created': created };
-  const bytes = new TextEncoder().encode(
-    JSON.stringify({
-      schemaVersion: 2,
-      mediaType: MEDIA_TYPES.image,
-      artifactType: README_IMAGES_TYPE,
-      config: { mediaType: MEDIA_TYPES.empty, digest: EMPTY_DIGEST, size: EMPTY_CONFIG.byteLength },
-      layers: images.map(({ path, mediaType, digest, size }) => ({
-        mediaType,
-        digest,
-        size,
-        annotations: { [TITLE]: path },
-      })),
-      subject: { mediaType: subject.mediaType, digest: subject.digest, size: subject.size },
-      annotations,
-    }),
-  );
-  return {
-    digest: computeDigest(bytes),
-    mediaType: MEDIA_TYPES.image,
-    size: bytes.byteLength,
-    bytes,
+  return referrerManifest({
+    subject,
     artifactType: README_IMAGES_TYPE,
-    annotations,
-    references: images.map(({ digest }) => digest),
-    subject: subject.digest,
-  };
+    layers: images.map(({ path, mediaType, digest, size }) => ({
+      mediaType,
+      digest,
+      size,
+      annotations: { [TITLE]: path },
+    })),
+    annotations: { [CREATED]: created },
+  });
 }

@@ -1,5 +1,6 @@
 import {
   computeDigest,
+  createdAt,
   formatReference,
   type ImageType,
   imageType,
@@ -51,10 +52,7 @@ export async function attachImages(
     const manifest = readmeImagesManifest({
       subject: { digest, mediaType, size: bytes.byteLength },
       images,
-      created: io
-        .now()
-        .toISOString()
-        .replace(/\.\d+Z$/, 'Z'),
+      created: createdAt(io.now()),
     });
     const blobs = images.map((image) => image.bytes);
     return { subject: digest, digest: await pushReferrer(client, reference, manifest, blobs) };

@@ -1,6 +1,7 @@
 import {
   bundleManifest,
   computeDigest,
+  createdAt,
   type Descriptor,
   type OciClient,
   type OciDigest,
@@ -25,7 +26,7 @@ export async function attachBundle(
     subject: { mediaType, digest, size },
     bundle: { digest: computeDigest(bundle), size: bundle.byteLength },
     predicateType,
-    created: created.toISOString().replace(/\.\d+Z$/, 'Z'),
+    created: createdAt(created),
   });
   return pushReferrer(client, target, manifest, [bundle]);
 }
