@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
 import { syncFolder } from '@krmhub/sources/durable-file';
-import { type BlobPlace, syncShard, UnfinishedBlob } from './unfinished-blob.js';
+import { type BlobPlace, UnfinishedBlob } from './unfinished-blob.js';
 
 /** Bytes per read of a whole blob. */
 const READ_BYTES = 262_144;
@@ -66,7 +66,7 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
     if (bytes.byteLength > COMPARED_BYTES && (await isStored(bytes))) {
       const digest = sha256(bytes);
       // Another put may have renamed it a moment ago and not synced the folders yet.
-      await syncShard(await ensureShard(digest));
+      await syncFolder(await ensureShard(digest));
       return digest;
     }
     const blob = new UnfinishedBlob(place);
@@ -129,7 +129,7 @@ export function blobsIn(folder: string, present: readonly string[] = []): BlobSt
   const deleteBytes = async (digest: Digest): Promise<void> => {
     if (!isDigest(digest)) return;
     await rm(paths.blob(folder, digest), { force: true });
-    await ifThere(() => syncShard(paths.shard(folder, digest)));
+    await ifThere(() => syncFolder(paths.shard(folder, digest)));
   };
 
   async function* listBlobs(): AsyncIterable<Digest> {

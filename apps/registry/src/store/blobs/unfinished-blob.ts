@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { close, closeSync, fsync, open, rename, rm, write, writev } from 'node:fs';
-import { platform } from 'node:os';
+import { close, fsync, open, rename, rm, write, writev } from 'node:fs';
 import path from 'node:path';
 import type { Digest } from '@krmhub/schema';
+import { syncFolder } from '@krmhub/sources/durable-file';
 
 /**
  * Bytes of a blob that wait in memory for more. A blob that is not larger gets its file when it is committed, so that
@@ -90,7 +90,7 @@ export class UnfinishedBlob {
       await this.discard();
       throw error;
     }
-    await syncShard(shard);
+    await syncFolder(shard);
     return digest;
   }
 
@@ -116,7 +116,7 @@ export class UnfinishedBlob {
   #use(work: (descriptor: number) => Promise<void>): Promise<void> {
     const using = this.#using.then(async () => {
       if (this.#isDiscarded) throw new Error('the blob is discarded');
-      this.#descriptor ??= await openFile(this.#file, 'wx');
+      this.#descriptor ??= await createFile(this.#file);
       this.#isCreated = true;
       await work(this.#descriptor);
     });
@@ -131,27 +131,15 @@ export class UnfinishedBlob {
   }
 }
 
-/** Makes the names in a folder durable. */
-export async function syncShard(folder: string): Promise<void> {
-  // Windows cannot open folders.
-  if (platform() === 'win32') return;
-  const descriptor = await openFile(folder, 'r');
-  try {
-    await called((done) => fsync(descriptor, done));
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 type Done = (error: NodeJS.ErrnoException | null) => void;
 
 function called(start: (done: Done) => void): Promise<void> {
   return new Promise((resolve, reject) => start((error) => (error === null ? resolve() : reject(error))));
 }
 
-function openFile(file: string, flags: 'wx' | 'r'): Promise<number> {
+function createFile(file: string): Promise<number> {
   return new Promise((resolve, reject) =>
-    open(file, flags, 0o644, (error, descriptor) => (error === null ? resolve(descriptor) : reject(error))),
+    open(file, 'wx', 0o644, (error, descriptor) => (error === null ? resolve(descriptor) : reject(error))),
   );
 }
 
