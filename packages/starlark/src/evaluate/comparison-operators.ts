@@ -1,7 +1,6 @@
 import { compare } from '../values/comparison.js';
 import { equals } from '../values/equality.js';
 import { LONG_STRING } from '../values/key.js';
-import { StarlarkSet } from '../values/set.js';
 import type { Thread } from '../values/thread.js';
 import type { Value } from '../values/value.js';
 
@@ -17,29 +16,20 @@ export function isEqual(thread: Thread, x: Value, y: Value): boolean {
 
 /** `x < y`. */
 export function isLess(thread: Thread, x: Value, y: Value): boolean {
-  if (x instanceof StarlarkSet && y instanceof StarlarkSet) return isSubset(thread, x, y, true);
   return compare(x, y, thread, '<') < 0;
 }
 
 /** `x <= y`. */
 export function isLessOrEqual(thread: Thread, x: Value, y: Value): boolean {
-  if (x instanceof StarlarkSet && y instanceof StarlarkSet) return isSubset(thread, x, y, false);
   return compare(x, y, thread, '<=') <= 0;
 }
 
 /** `x > y`. */
 export function isGreater(thread: Thread, x: Value, y: Value): boolean {
-  if (x instanceof StarlarkSet && y instanceof StarlarkSet) return isSubset(thread, y, x, true);
   return compare(x, y, thread, '>') > 0;
 }
 
 /** `x >= y`. */
 export function isGreaterOrEqual(thread: Thread, x: Value, y: Value): boolean {
-  if (x instanceof StarlarkSet && y instanceof StarlarkSet) return isSubset(thread, y, x, false);
   return compare(x, y, thread, '>=') >= 0;
-}
-
-function isSubset(thread: Thread, x: StarlarkSet, y: StarlarkSet, proper: boolean): boolean {
-  thread.step(x.size);
-  return x.isSubsetOf(y) && (!proper || x.size < y.size);
 }

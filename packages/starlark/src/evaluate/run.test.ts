@@ -53,6 +53,25 @@ describe('expressions', () => {
     expect(value('9007199254740993 == 9007199254740992.0')).toBe('False');
   });
 
+  it('orders sets by inclusion, also where a function or a sequence compares them', () => {
+    expect(value('[set([1]) < set([1, 2]), set([1]) < set([1]), set([1]) <= set([1])]')).toBe(
+      '[True, False, True]',
+    );
+    expect(value('[set([1]) > set([2]), set([1]) >= set([2]), set([1]) <= set([2])]')).toBe(
+      '[False, False, False]',
+    );
+    expect(value('max(set([1]), set([1, 2]), set([3]))')).toBe('set([1, 2])');
+    expect(value('(set([1]), 0) > (set([1, 2]), 0)')).toBe('False');
+    expect(failure('max(set(), None)').message).toContain('max: NoneType > set not implemented');
+  });
+
+  it('looks for the integers of bytes only', () => {
+    expect(value('[97 in b"abc", 255 in b"abc"]')).toBe('[True, False]');
+    for (const number of ['256', '-1', '1 << 70']) {
+      expect(failure(`(${number}) in b"abc"`).message).toMatch(/int in bytes: -?\d+ out of range/);
+    }
+  });
+
   it('evaluates only what a condition needs', () => {
     expect(value('[] or 0 or "x" or fail()')).toBe('"x"');
     expect(value('1 and [] and fail()')).toBe('[]');

@@ -45,8 +45,8 @@ export class Bytes extends HeapValue {
   override contains(element: Value, thread: Thread | undefined): boolean {
     thread?.step(this.value.length);
     if (element instanceof Bytes) return indexOfBytes(this.value, element.value, thread) >= 0;
-    if (typeof element === 'number') {
-      if (element >= 0 && element <= 255) return this.value.includes(element);
+    if (typeof element === 'number' && element >= 0 && element <= 255) return this.value.includes(element);
+    if (typeof element === 'number' || typeof element === 'bigint') {
       throw new EvaluationError(`int in bytes: ${element} out of range`);
     }
     const type = typeName(element);

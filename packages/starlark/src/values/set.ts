@@ -2,7 +2,7 @@ import { EvaluationError } from './evaluation-error.js';
 import { FirstKey } from './first-key.js';
 import { keyOf } from './key.js';
 import type { Thread } from './thread.js';
-import { HeapValue, type Key, type ReprWriter, type Value } from './value.js';
+import { type ComparisonOperator, HeapValue, type Key, type ReprWriter, type Value } from './value.js';
 
 /** A set in insertion order. */
 export class StarlarkSet extends HeapValue {
@@ -104,6 +104,21 @@ export class StarlarkSet extends HeapValue {
   override equalTo(other: HeapValue, thread: Thread | undefined): boolean {
     thread?.step(this.size);
     return this.size === (other as StarlarkSet).size && this.isSubsetOf(other as StarlarkSet);
+  }
+
+  /** Sets are ordered by inclusion, in part: the result answers the question of the operator, and no other. */
+  override compareTo(
+    other: HeapValue,
+    thread: Thread | undefined,
+    _depth: number,
+    operator: ComparisonOperator,
+  ): number {
+    const isLess = operator === '<' || operator === '<=';
+    const [inner, outer] = isLess ? [this, other as StarlarkSet] : [other as StarlarkSet, this];
+    const isProper = operator === '<' || operator === '>';
+    thread?.step(inner.size);
+    const holds = inner.isSubsetOf(outer) && (!isProper || inner.size < outer.size);
+    return (holds === isProper ? 1 : 0) * (operator === '<' || operator === '>=' ? -1 : 1);
   }
 
   override freezeInto(queue: Value[]): void {

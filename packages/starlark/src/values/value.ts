@@ -62,7 +62,7 @@ export abstract class HeapValue {
 
   /**
    * Orders this and `other`, a value of the same type: negative, 0 or positive. `undefined`: not ordered. The operator
-   * is for messages.
+   * is for messages, and for types that are ordered in part.
    */
   compareTo(
     _other: HeapValue,
