@@ -74,10 +74,14 @@ export function watchers(copy: string): string {
   return spawnSync('pgrep', ['-f', `${copy}$`], { encoding: 'utf8' }).stdout;
 }
 
-/** Runs a script over a package, with faults in calls of its main thread; returns what it prints. */
+/**
+ * Runs a script over a package, with faults in calls of its main thread; returns what it prints. Node.js writes to its own pipes too, and
+ * waits for ever if that fails: it is killed then.
+ */
 export function runWithFault(script: string, copy: string, call: string, fault: string): string {
-  const options = ['-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:${fault}`];
-  return spawnSync('strace', [...options, process.execPath, script, copy], { encoding: 'utf8' }).stdout;
+  const strace = ['strace', '-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:${fault}`];
+  const args = ['-s', 'KILL', '60', ...strace, process.execPath, script, copy];
+  return spawnSync('timeout', args, { encoding: 'utf8' }).stdout;
 }
 
 /** How often the main thread of a script makes a call. */
