@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseDocument } from 'yaml';
 import {
   annotation,
   copyComments,
@@ -73,7 +74,7 @@ describe('comments that are copied into the style of JSON', () => {
   it.each([
     ['a map', 'a: # of a\n  b: 1\nc: 2\n', '{"a": {"b": 1}, "c": 2}', '{"a": {"b": 1}, # of a\n  "c": 2}\n'],
     ['a list at the end', 'a: # of a\n- 1\n', '{"a": [1]}', '{"a": [1], # of a\n}\n'],
-    ['an empty map', 'a: {} # of a\nc: 2\n', '{"a": {}, "c": 2}', '{"a": {} # of a\n, "c": 2}\n'],
+    ['an empty map', 'a: {} # of a\nc: 2\n', '{"a": {}, "c": 2}', '{"a": {}, # of a\n  "c": 2}\n'],
     ['a scalar', 'a: 1 # of a\nc: 2\n', '{"a": 1, "c": 2}', '{"a": 1, # of a\n  "c": 2}\n'],
   ])('are behind %s, so that the text can be read', (_, before, after, expected) => {
     const node = one(after);
@@ -81,6 +82,32 @@ describe('comments that are copied into the style of JSON', () => {
     const text = writeDocument(node);
     expect(text).toBe(expected);
     expect(toJson(one(text))).toEqual(toJson(one(after)));
+  });
+});
+
+describe('a comment in a flow collection', () => {
+  it.each([
+    ['of a mapping', 'a: {b: c # of c\n  }\n', 'a: {b: c, # of c\n}\n'],
+    ['of a list', 'a:\n- b: {c: [d # of d\n      ]}\n', 'a:\n- b: {c: [d, # of d\n    ]}\n'],
+    ['of a nested mapping', 'a: {c: {d: e # of e\n      }}\n', 'a: {c: {d: e, # of e\n  }}\n'],
+    [
+      'of an item in a list',
+      'a:\n- {c: [d], # of c\n  e: {} # of e\n  }\n',
+      'a:\n- {c: [d], # of c\n  e: {}, # of e\n  }\n',
+    ],
+    [
+      'of a list in a list',
+      '- [a, # of a\n  {b: c}, # of b\n  d # of d\n  ]\n',
+      '- [a, # of a\n  {b: c}, # of b\n  d, # of d\n  ]\n',
+    ],
+    ['of a list at the top', '[a, {b: c}, # of b\n  d # of d\n]\n', '[a, {b: c}, # of b\n  d, # of d\n]\n'],
+    ['of a wide list', 'a:\n  - {b: c # of c\n    }\n', 'a:\n  - {b: c, # of c\n    }\n'],
+    ['of a key', 'a:\n- {? [b] # of b\n  : c}\n', 'a:\n- {? [b] : c, # of b\n  }\n'],
+  ])('leaves no bracket %s where parsers reject it', (_, text, expected) => {
+    const written = roundTrip(text);
+    expect(written).toBe(expected);
+    expect(parseDocument(written)).toMatchObject({ errors: [], warnings: [] });
+    expect(roundTrip(written)).toBe(written);
   });
 });
 

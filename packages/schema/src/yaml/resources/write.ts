@@ -1,3 +1,4 @@
+import { INDENT } from './emitter.js';
 import { type ResourceNode, STYLE } from './node.js';
 import { allowedStyles } from './scalar-styles.js';
 import { ScalarWriter } from './scalar-writer.js';
@@ -173,6 +174,7 @@ export class DocumentWriter extends ScalarWriter {
   }
 
   private flowSequence(node: ResourceNode, indent: number, isItem: boolean): void {
+    const isInner = this.flowLevel > 0;
     let separated = true;
     for (const [index, item] of node.content.entries()) {
       this.analyze(item);
@@ -180,28 +182,20 @@ export class DocumentWriter extends ScalarWriter {
       if (!separated) this.writeIndicator(',', false, false, false);
       this.processHead();
       if (this.column === 0) this.writeIndent();
-      separated = this.hasTrailingComments();
-      this.open(item, false, false, false);
-      this.closeFlowItem();
-      this.body(item, false);
+      separated = this.flowItem(item, false);
     }
-    this.analyzeEnd(node);
+    if (!isInner) this.analyzeEnd(node);
     if (node.content.length === 0) this.openFlow('[', isItem);
-    this.flowLevel--;
-    this.indent = indent;
-    if (this.column === 0) this.writeIndent();
-    this.writeIndicator(']', false, false, false);
-    this.processLine();
-    this.processFoot();
+    this.closeFlow(']', indent, isItem);
   }
 
   private flowMapping(node: ResourceNode, indent: number, isItem: boolean): void {
     const { content } = node;
+    const isInner = this.flowLevel > 0;
     let separated = true;
     let tail = '';
     for (let i = 0; i + 1 < content.length; i += 2) {
       const key = content[i]!;
-      const value = content[i + 1]!;
       this.analyze(key, tail, '');
       tail = key.foot;
       if (i === 0) this.openFlow('{', isItem);
@@ -212,38 +206,56 @@ export class DocumentWriter extends ScalarWriter {
       if (!simple) this.writeIndicator('?', true, false, false);
       this.open(key, true, simple, false);
       this.body(key, false);
-      this.analyze(value);
+      if (!simple && key.kind !== 'scalar') this.line = key.line;
+      this.analyze(content[i + 1]!);
       this.writeIndicator(':', !simple, false, false);
-      // go-yaml writes the comment beside a key, and a comma, before the collection: no parser reads that.
-      const after = value.kind === 'map' || value.kind === 'list' ? this.line : '';
-      if (after !== '') this.line = '';
-      separated = this.hasTrailingComments();
-      this.open(value, true, false, false);
-      this.closeFlowItem();
-      this.body(value, false);
-      if (after !== '') {
-        this.line = after;
-        separated = true;
-        this.closeFlowItem();
-      }
+      separated = this.flowItem(content[i + 1]!, true);
     }
-    this.analyzeEnd(node, tail);
+    if (!isInner) this.analyzeEnd(node);
+    if (tail !== '') this.tail = tail;
     if (content.length < 2) this.openFlow('{', isItem);
     else if (!separated && (this.head !== '' || this.foot !== '' || this.tail !== '')) {
       this.writeIndicator(',', false, false, false);
     }
     this.processHead();
-    this.flowLevel--;
-    this.indent = indent;
-    this.writeIndicator('}', false, false, false);
-    this.processLine();
-    this.processFoot();
+    this.closeFlow('}', indent, isItem);
+  }
+
+  /**
+   * Writes a value of a flow collection, and reports whether a comma is behind it. go-yaml writes the comment beside a key
+   * before a collection, which no parser reads, and the comma behind a comment, which most parsers do not accept there.
+   */
+  private flowItem(value: ResourceNode, inMapping: boolean): boolean {
+    const isCollection = value.kind === 'map' || value.kind === 'list';
+    const line = isCollection ? [this.line, value.line].filter((one) => one !== '').join('\n') : '';
+    const foot = isCollection ? value.foot : '';
+    if (isCollection) this.line = '';
+    const separated = this.hasTrailingComments();
+    this.open(value, inMapping, false, false);
+    this.closeFlowItem();
+    this.body(value, false);
+    if (line === '' && foot === '') return separated;
+    this.line = line;
+    this.foot = foot;
+    this.closeFlowItem();
+    return true;
   }
 
   private openFlow(bracket: string, isItem: boolean): void {
     this.writeIndicator(bracket, true, true, false);
     this.increaseIndent(true, isItem);
     this.flowLevel++;
+  }
+
+  /** go-yaml leaves `}`, and both of an item of a list, at the start of the line, where most parsers do not accept them. */
+  private closeFlow(bracket: string, indent: number, isItem: boolean): void {
+    this.flowLevel--;
+    this.indent = isItem ? Math.max(indent, 0) + INDENT : indent;
+    if (this.column === 0) this.writeIndent();
+    this.indent = indent;
+    this.writeIndicator(bracket, false, false, false);
+    this.processLine();
+    this.processFoot();
   }
 
   /** The comma has to be before a comment. */
