@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Path } from '../diagnostics/diagnostic.js';
 import { readCleanYaml, readYaml } from './index.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -68,6 +69,13 @@ describe('a file without problems', () => {
   });
 });
 
+/** The paths of all values. */
+function pathsOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const keys = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
+  return [path, ...keys.flatMap((key) => pathsOf((value as Record<string, unknown>)[key], [...path, key]))];
+}
+
 /** Text that changes what the text around it means. */
 const PIECES = [
   ...['"', "'", ':', ': ', '- ', '-', ' #', '#', '|', '>', '|2\n', '>-', '[', ']', '{', '}', ',', '? '],
@@ -97,6 +105,14 @@ it('never accepts what readYaml refuses or reads differently', () => {
     const precise = readYaml(bytes(text), options);
     expect([text, precise.diagnostics]).toEqual([text, []]);
     expect([text, precise.documents.map(({ value }) => value)]).toEqual([text, [document.value]]);
+    if (accepted % 5 !== 0) continue;
+    // Each in another document, which reads the first positions faster than later ones.
+    for (const path of pathsOf(document.value)) {
+      for (const target of ['key', 'value'] as const) {
+        const range = precise.documents[0]!.locate(path, target);
+        expect([text, path, target, clean(text)!.locate(path, target)]).toEqual([text, path, target, range]);
+      }
+    }
   }
   expect(accepted).toBeGreaterThan(200);
 }, 120_000);
