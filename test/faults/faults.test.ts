@@ -31,7 +31,7 @@ describe.skipIf(!traces)('one fault at a time', () => {
       points.filter((point) => point.phase === phase && point.call === call).length;
     // A round publishes two releases and builds a catalog of four renditions in three codings.
     expect(places('main', 'pwrite64')).toBeGreaterThan(50);
-    expect(places('main', 'fsync')).toBeGreaterThanOrEqual(3);
+    expect(places('pool', 'fdatasync')).toBeGreaterThanOrEqual(1);
     expect(places('pool', 'rename')).toBeGreaterThanOrEqual(15);
     expect(places('pool', 'fsync')).toBeGreaterThanOrEqual(30);
     expect(places('start', 'mkdir')).toBeGreaterThan(8);

@@ -17,19 +17,19 @@ export interface Point {
 /** The calls that write data to a disk, by phase: all phases but `start` are threads that make them. */
 const CALLS = {
   /** SQLite, sockets and the log. */
-  main: ['pwrite64', 'fsync', 'write', 'writev'],
+  main: ['pwrite64', 'write', 'writev'],
   /** SQLite again, for builds. */
   cut: ['pwrite64', 'fsync'],
-  /** Files of blobs and renditions; `write` is also how this thread notifies the other. */
-  pool: ['openat', 'write', 'mkdir', 'fsync', 'rename'],
+  /** Files of blobs and renditions, and the log of SQLite; `write` is also how this thread notifies the other. */
+  pool: ['openat', 'write', 'mkdir', 'fsync', 'fdatasync', 'rename'],
   start: ['mkdir', 'openat', 'write', 'pwrite64', 'fsync', 'rename', 'link', 'unlink'],
 } as const;
 
 /** The calls whose failure is a disk failure, not one of the machine itself. */
 export const FAILING: Record<'main' | 'cut' | 'pool', readonly string[]> = {
-  main: ['pwrite64', 'fsync'],
+  main: ['pwrite64'],
   cut: ['pwrite64', 'fsync'],
-  pool: ['openat', 'mkdir', 'fsync', 'rename'],
+  pool: ['openat', 'mkdir', 'fsync', 'fdatasync', 'rename'],
 };
 
 export const pointName = ({ phase, call, nth }: Point) => `${phase} ${call} ${nth}`;

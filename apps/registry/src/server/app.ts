@@ -54,6 +54,11 @@ export function createApp(registry: OpenRegistry): RegistryApp {
     addHeaders(c, always);
     record(c, registry, (performance.now() - started) / 1000);
   });
+  app.use(async (c, next) => {
+    await next();
+    // A change that was made before, so that nothing was written, may wait for a sync that failed.
+    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') await registry.store.durable();
+  });
   app.onError((error, c) => errorResponse(c, error, site, registry));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `path ${c.req.path} not found`, {

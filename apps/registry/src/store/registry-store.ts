@@ -23,6 +23,8 @@ export interface RegistryStore
     TokenStore,
     RenditionStore,
     ManifestStore {
+  /** Resolves when everything that an earlier read could see is durable. Rejects if the disk fails. */
+  durable(): Promise<void>;
   /** Rejects if the database cannot be written. */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -181,7 +181,8 @@ describe('a database file', () => {
   it('is opened durably', () => {
     const { client, close } = openConnection(file);
     expect(client.pragma('journal_mode', { simple: true })).toBe('wal');
-    expect(client.pragma('synchronous', { simple: true })).toBe(2);
+    // The log is synced outside of the commit.
+    expect(client.pragma('synchronous', { simple: true })).toBe(1);
     expect(client.pragma('foreign_keys', { simple: true })).toBe(1);
     close();
   });
@@ -341,7 +342,7 @@ describe('concurrent writes', () => {
       perTurn.push(stored - before);
     }
     await all;
-    expect(Math.max(...perTurn)).toBeLessThanOrEqual(8);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(16);
     expect(await ids(store)).toHaveLength(50);
     await store.close();
   });

@@ -9,6 +9,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { Database } from './driver.js';
 import { attempt, isBusy, translateSqliteError } from './errors.js';
+import { LogSync } from './log-sync.js';
 
 /** Milliseconds for which opening, migrating and reading wait for a lock. */
 export const BUSY_TIMEOUT_MS = 1_000;
@@ -18,8 +19,13 @@ const WRITE_BUSY_TIMEOUT_MS = 5;
 const WRITE_RETRY_MS = 10;
 /** Milliseconds after which a write fails: committing a large snapshot holds the lock for some seconds. */
 const WRITE_PATIENCE_MS = 10_000;
-/** Writes of one transaction, whose thread is blocked meanwhile. More would hardly be faster: the disk is synced once. */
-const MAX_WRITES_TOGETHER = 8;
+/** Writes of one transaction, whose thread is blocked meanwhile: a publish takes about half a millisecond. */
+const MAX_WRITES_TOGETHER = 16;
+/**
+ * Pages of the log after which the main connection moves them into the database. Other connections do so after 1,000,
+ * the default: each publish wakes the snapshot builder, whose thread may wait for the disk.
+ */
+const MAX_LOG_PAGES = 8_000;
 /** Milliseconds after which a check reports that the database cannot be written. */
 const CHECK_PATIENCE_MS = 3_000;
 
@@ -32,13 +38,16 @@ export interface Connection {
   db: BetterSQLite3Database;
   /**
    * Runs `work` in an IMMEDIATE transaction: it sees the newest state, and is stored whole or not at all. Concurrent
-   * writes share the transaction, so that they wait for the disk once.
+   * writes share the transaction, so that they wait for the disk once. Resolves when it is durable; reads can see it
+   * before that.
    */
   write<Result>(work: () => Result): Promise<Result>;
   /** Postpones writes until `work` of another connection is done. Reads continue. */
   pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` on one state of the database. */
   read<Result>(work: () => Result): Promise<Result>;
+  /** Resolves when everything that an earlier read could see is durable. */
+  durable(): Promise<void>;
   /** Writes the database's header. */
   check(): Promise<void>;
   close(): void;
@@ -56,7 +65,10 @@ export function openConnection(file: string): Connection {
     refuseUnknownMigrations(client, file);
     prepareMigrations(client);
     migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
-    return connection(client, db, lock);
+    if (lock === undefined) return connection(client, db, {});
+    client.pragma('synchronous = NORMAL');
+    client.pragma(`wal_autocheckpoint = ${MAX_LOG_PAGES}`);
+    return connection(client, db, { lock, log: new LogSync(client) });
   } catch (error) {
     client?.close();
     lock?.close();
@@ -79,14 +91,14 @@ function prepareMigrations(client: BetterSqlite3.Database): void {
 export function openSecondConnection(file: string): Connection {
   const client = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   prepareClient(client);
-  return connection(client, drizzle(client), undefined);
+  return connection(client, drizzle(client), {});
 }
 
 /** Page cache of a connection in kibibytes. The system caches the file too, once for all connections. */
 const CACHE_KIBIBYTES = 4_096;
 
 function prepareClient(client: BetterSqlite3.Database): void {
-  // NORMAL would lose acknowledged commits in a power cut.
+  // NORMAL alone would lose acknowledged commits in a power cut: see log-sync.ts.
   client.pragma('synchronous = FULL');
   client.pragma('foreign_keys = ON');
   client.pragma('temp_store = MEMORY');
@@ -103,11 +115,11 @@ export function openReadConnection(file: string): Pick<Connection, 'client' | 'r
 function connection(
   client: BetterSqlite3.Database,
   db: BetterSQLite3Database,
-  lock: BetterSqlite3.Database | undefined,
+  { lock, log }: { lock?: BetterSqlite3.Database; log?: LogSync },
 ): Connection {
   const identity = fileIdentity(client);
   client.pragma(`busy_timeout = ${WRITE_BUSY_TIMEOUT_MS}`);
-  const writeTogetherWithOthers = writeTogether(client);
+  const writeTogetherWithOthers = writeTogether(client, log);
   let pause: Promise<unknown> | undefined;
   return {
     client,
@@ -127,8 +139,9 @@ function connection(
       return running;
     },
     read: readTransactions(client),
-    check: () =>
-      whenFree(CHECK_PATIENCE_MS, () => {
+    durable: async () => log?.durable(),
+    check: async () => {
+      await whenFree(CHECK_PATIENCE_MS, () => {
         if (fileIdentity(client) !== identity) {
           throw new KrmhubError('unavailable', `the database file ${client.name} was removed or replaced`, {
             hint: 'Restore the file, then restart the registry.',
@@ -136,8 +149,11 @@ function connection(
         }
         // While writes are paused, another connection of this process writes.
         if (pause === undefined) client.pragma('user_version = 0');
-      }),
+      });
+      await log?.sync();
+    },
     close: () => {
+      log?.close();
       client.close();
       lock?.close();
     },
@@ -157,7 +173,7 @@ interface PendingWrite {
 }
 
 /** Runs writes in one transaction, each in its own savepoint, so that one can fail without the others. */
-function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
+function writeTogether(client: BetterSqlite3.Database, log: LogSync | undefined): Connection['write'] {
   const pending: PendingWrite[] = [];
   let running = false;
 
@@ -180,7 +196,10 @@ function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
     while (pending.length > 0) {
       const writes = pending.splice(0, MAX_WRITES_TOGETHER);
       try {
-        for (const settle of await whenFree(WRITE_PATIENCE_MS, () => transaction.immediate(writes))) settle();
+        await log?.recover();
+        const settled = await whenFree(WRITE_PATIENCE_MS, () => transaction.immediate(writes));
+        await log?.sync();
+        for (const settle of settled) settle();
       } catch (error) {
         for (const { reject } of writes) reject(error);
       }

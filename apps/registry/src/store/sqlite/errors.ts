@@ -29,6 +29,21 @@ export function translateSqliteError(error: unknown): unknown {
   return error;
 }
 
+/** Translates an error of the operating system to KrmhubError, if the log of the database cannot be synced. */
+export function translateSyncError(error: unknown): KrmhubError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new KrmhubError('storage-full', 'cannot write to the database: disk full', {
+      hint: 'Free some disk space, then try again.',
+      cause: error,
+    });
+  }
+  return new KrmhubError('unavailable', `cannot sync the database: ${code}`, {
+    hint: 'Try again. If the error persists, check whether the disk works.',
+    cause: error,
+  });
+}
+
 /** Reports whether SQLite says that the content of the files is wrong. */
 export function isDamaged(error: unknown): boolean {
   return DAMAGED.test(sqliteCode(error) ?? '');

@@ -62,6 +62,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
     // No exposed method writes; SQLite would reject it.
     write: read,
     pauseWrites: (work) => work(),
+    durable: async () => undefined,
     check: async () => undefined,
     close: () => client.close(),
   };

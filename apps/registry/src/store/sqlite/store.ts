@@ -1,6 +1,6 @@
 /**
- * The database: SQLite in WAL mode with full synchronization, one process per file. Writes that arrive together share
- * a transaction. A write that finds the database locked by another program waits between turns of the event loop, so
+ * The database: SQLite in WAL mode, one process per file. Writes that arrive together share a transaction and a sync of
+ * the log, which does not block the thread (log-sync.ts). A write that finds the database locked by another program waits between turns of the event loop, so
  * that reads continue.
  */
 
@@ -50,6 +50,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...policyRows(connection),
     ...manifestStore(connection),
     ...missingArtifacts(connection),
+    durable: () => connection.durable(),
     check: () => connection.check(),
     close: async () => connection.close(),
   };
