@@ -65,6 +65,7 @@ export default defineConfig({
     expect: { poll: { timeout: 300_000 } },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     globalSetup: ['test/setup/temporary-folder.ts'],
+    setupFiles: ['test/setup/end-programs.ts'],
     projects: [
       // Files share the modules that they import, most of whose time is loading them.
       project('unit', ['{packages,apps}/*/src/**/*.test.{ts,tsx}'], { isolate: false }),

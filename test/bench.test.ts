@@ -1,9 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { benchCommands } from './bench-commands.js';
+import { spawn, spawnSync } from './processes.js';
 import { cleanEnvironment, type Finished, root, temporaryFolder } from './running.js';
 
 /** Tests the built bench. Nothing here checks speed: a test must not fail because a machine is slow. */

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { outputOf } from './processes.js';
 import { root, temporaryFolder } from './running.js';
 
 const { folder, remove } = temporaryFolder();
@@ -18,8 +18,7 @@ function chosen(compiled: number, bundled: number): string {
   utimesSync(bundle, bundled, bundled);
   return run();
 }
-const run = () =>
-  execFileSync(process.execPath, [path.join(folder, 'apps/cli/bin/krmhub.js')], { encoding: 'utf8' });
+const run = () => outputOf(process.execPath, [path.join(folder, 'apps/cli/bin/krmhub.js')]);
 
 beforeAll(() => {
   cpSync(path.join(root, 'apps/cli/bin'), path.join(folder, 'apps/cli/bin'), { recursive: true });

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { spawnSync } from './processes.js';
 
 /** Creates a repository below a folder with these files on a branch `main`, or commits them to it. Tags the commit. */
 export function commitFiles(

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { spawnSync } from './processes.js';
 import { root } from './running.js';
 
 it('npm run demo shows the whole flow and leaves nothing behind', () => {

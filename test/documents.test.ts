@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { benchCommands } from './bench-commands.js';
 import { serveCommandFunction } from './command-function.js';
 import { type Block, blocks, promised } from './document-blocks.js';
+import { spawn } from './processes.js';
 import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
 
 /**

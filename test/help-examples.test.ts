@@ -1,9 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runTest } from '../apps/cli/src/testing/command-line.js';
+import { spawn, spawnSync } from './processes.js';
 import {
   cleanEnvironment,
   fixtures,

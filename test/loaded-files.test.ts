@@ -1,8 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { outputOf, spawnSync } from './processes.js';
 import { cleanEnvironment, krmhub, root, temporaryFolder } from './running.js';
 
 /**
@@ -49,7 +49,7 @@ type Run = [program: 'krmhub' | 'plugin', args: string[], stdin?: string];
 function loads(file: string, [, args, stdin = '']: Run): string[] {
   rmSync(at('loads'), { force: true });
   const hook = pathToFileURL(path.join(root, 'test/record-loads.mjs')).href;
-  execFileSync(process.execPath, ['--import', hook, path.join(root, 'apps/cli/dist', file), ...args], {
+  outputOf(process.execPath, ['--import', hook, path.join(root, 'apps/cli/dist', file), ...args], {
     cwd: folder,
     env: cleanEnvironment(folder, { ...env, LOADS_FILE: at('loads') }),
     input: stdin,

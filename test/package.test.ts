@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   copyFileSync,
@@ -13,6 +12,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { driverFor } from '../apps/registry/src/store/sqlite/driver.js';
 import { documentBlocks } from './document-blocks.js';
+import { spawn, spawnSync } from './processes.js';
 import { cleanEnvironment, listeningUrl, root, temporaryFolder } from './running.js';
 
 /** The package, installed and used by the commands of docs/install.md, far from the checkout. */

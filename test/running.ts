@@ -1,10 +1,11 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { spawn } from './processes.js';
 
 /** Starts what users start, as they start it: the built command line in separate processes. */
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -91,11 +92,7 @@ export async function startRegistry(
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
-  const kill = () => void child.kill('SIGKILL');
-  // A test that fails before it stops the registry leaves none behind.
-  process.once('exit', kill);
   const exited = once(child, 'close') as Promise<[number | null]>;
-  void exited.then(() => process.off('exit', kill));
   const url = await listeningUrl(child, exited);
   const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();
   return {

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { spawn } from './processes.js';
 import { cleanEnvironment, listeningUrl, root, temporaryFolder } from './running.js';
 
 it('npm start builds and runs a registry, which stops on SIGINT', async () => {

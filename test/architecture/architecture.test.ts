@@ -323,6 +323,17 @@ describe('architecture', () => {
     expect(breaches).toEqual([]);
   });
 
+  it('starts the programs of tests so that they end', () => {
+    // Of the imports at its top; a text may be a script.
+    const starter =
+      /^(?:import [^;]*;\n)*?import \{[^}]*\b(spawn|spawnSync|exec\w*Sync)\b[^}]*\} from 'node:child_process'/;
+    const breaches = readdirSync(path.join(root, 'test'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.ts$/.test(name) && name !== 'processes.ts')
+      .filter((name) => starter.test(readFileSync(path.join(root, 'test', name), 'utf8')))
+      .map((name) => `test/${name} does not use test/processes.ts`);
+    expect(breaches).toEqual([]);
+  });
+
   it('has short files with specific names', () => {
     const breaches = production.flatMap(({ file, text }) => {
       const lines = text.split('\n').length;

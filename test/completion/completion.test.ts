@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, krmhub, root, temporaryFolder } from '../running.js';
 
 /** Reads the completions of real shells with the scripts that `krmhub completion` prints. */
@@ -44,7 +44,6 @@ function offers(shell: Shell, words: readonly string[]): string[] {
     // Zsh has no line editor on a terminal of the type "dumb".
     env: cleanEnvironment(home, { TERM: 'xterm' }),
     encoding: 'utf8',
-    timeout: 60_000,
     input: '',
   });
   expect([status, stderr]).toEqual([0, '']);

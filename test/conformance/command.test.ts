@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -11,6 +10,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { spawn } from '../processes.js';
 import { cleanEnvironment, type Finished, root, temporaryFolder } from '../running.js';
 
 /** Runs `npm run oci-conformance` with stand-ins for the suite, which write the same result files. */

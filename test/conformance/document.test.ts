@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 
 const document = path.join(root, 'docs/internals/conformance.md');

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +7,7 @@ import type { Digest } from '@krmhub/schema';
 import { expect, it } from 'vitest';
 import { openBlobFolder } from '../../apps/registry/src/store/blobs/folder.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
+import { spawn } from '../processes.js';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 

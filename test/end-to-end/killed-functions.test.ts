@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { spawn } from '../processes.js';
 import { cleanEnvironment, command, temporaryFolder } from '../running.js';
 
 /** Functions that never end, of commands that are killed: the function and its processes end, and the files are as they were. */

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { spawn } from '../processes.js';
 import { cleanEnvironment, command, krmhub, temporaryFolder } from '../running.js';
 
 const FULL = '/dev/full';

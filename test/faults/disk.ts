@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { spawnSync } from '../processes.js';
 import type { Outcome } from './kill.js';
 import { startServer } from './server.js';
 import { findDamage, lossesAfterKill, lossesOverHttp } from './verify.js';

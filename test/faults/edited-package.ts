@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { folderContent } from '@krmhub/functions/testing/package-folder';
+import { spawnSync } from '../processes.js';
 import { root } from '../running.js';
 
 /** Changes every file of a package. */

@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawn, spawnSync } from '../processes.js';
 import { temporaryFolder } from '../running.js';
+import { seed } from '../seed.js';
 import { Random } from '../starlark/differential/random.js';
 import { callsOf, EDIT, EditedPackage, RECOVER, runWithFault, watchers } from './edited-package.js';
 import { canTrace } from './strace.js';
@@ -14,7 +15,6 @@ import { canTrace } from './strace.js';
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
-const seed = Number(process.env.KRMHUB_TEST_SEED ?? 1);
 const COUNT = Number(process.env.KRMHUB_TEST_COUNT ?? 4);
 /** Calls that may fail; after a failure, some succeed again and some never do. */
 const WRITE_CALLS = ['openat', 'write', 'rename', 'link', 'unlink', 'mkdir', 'fsync', 'chmod'];

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { recoverPackage } from '@krmhub/functions/fn';
 import { folderContent } from '@krmhub/functions/testing/package-folder';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawn, spawnSync } from '../processes.js';
 import { temporaryFolder } from '../running.js';
 import { canMount } from './disk.js';
 import { callsOf, EDIT, EditedPackage, FILES, runWithFault, watchers } from './edited-package.js';

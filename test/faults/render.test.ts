@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -15,7 +15,9 @@ import path from 'node:path';
 import { recoverPackage } from '@krmhub/functions/fn';
 import { folderContent } from '@krmhub/functions/testing/package-folder';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawn, spawnSync } from '../processes.js';
 import { cleanEnvironment, command, type Finished, root, temporaryFolder } from '../running.js';
+import { seed } from '../seed.js';
 import { Random } from '../starlark/differential/random.js';
 import { canMount } from './disk.js';
 
@@ -23,7 +25,6 @@ import { canMount } from './disk.js';
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
-const seed = Number(process.env.KRMHUB_TEST_SEED ?? Date.now() % 1_000_000);
 const KILLS = 200;
 /** Of the kills, each so many is followed by a second render, and the others by what every command does first. */
 const RENDERED_AGAIN = 5;

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { killAtEnd, spawn } from '../processes.js';
 import { cleanEnvironment, root } from '../running.js';
 
 /** Runs the server as operators do: the built program, in a separate process. */
@@ -17,12 +18,6 @@ export interface ServerUnderFault {
   /** Resolves when it has ended, by itself or by this signal. */
   stop(signal?: NodeJS.Signals): Promise<string>;
 }
-
-const running = new Set<() => void>();
-// An interrupted campaign leaves no server behind.
-process.on('exit', () => {
-  for (const kill of running) kill();
-});
 
 /**
  * Starts a server on a free port of the loopback interface; undefined if it ended before it listened. One
@@ -49,11 +44,9 @@ export async function startServer(
     if (wrap.length === 0) child.kill(signal);
     else process.kill(findChild(child.pid!), signal);
   };
-  const killNow = () => kill('SIGKILL');
-  running.add(killNow);
+  killAtEnd(child, () => kill('SIGKILL'));
   const exited = once(child, 'close').then(([code, signal]) => {
     ended = String(signal ?? code);
-    running.delete(killNow);
     return ended;
   });
   const url = await listening(child, exited);

@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { spawn, spawnSync } from '../processes.js';
 
 /** Whether strace is installed and may trace. */
 export function canTrace(): boolean {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +7,7 @@ import type { SnapshotReport } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gitServer } from '../../packages/sources/src/testing/servers.js';
 import { commitFiles } from '../commit-files.js';
+import { spawnSync } from '../processes.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { MAX_GROWTH, MAX_WAIT, readMemory } from './neighbor.js';
 import { Pace } from './pace.js';

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { spawnSync } from '../processes.js';
 import { root, temporaryFolder } from '../running.js';
 import { deploy, imageBlock, lockShop, plugin, shell, trustFile } from './argocd-steps.js';
 import {

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { documentBlocks } from '../document-blocks.js';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, root } from '../running.js';
 import type { PluginManifest } from './plugin-server.js';
 import type { SampleShop } from './sample-shop.js';

@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Block, blocks, documentBlocks, promised } from '../document-blocks.js';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, type RunningRegistry, root, startRegistry } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
 import { CONFIG_MAP, catalogText, configText, setting } from './function-catalog.js';

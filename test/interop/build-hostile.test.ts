@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { spawnSync } from '../processes.js';
 import { command } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
 import { CONFIG_MAP, catalogText, configText, imageEntry, setting } from './function-catalog.js';

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { spawn, spawnSync } from '../processes.js';
 import { cleanEnvironment, command, type Finished } from '../running.js';
 import { type ContainerEngine, isInstalled } from './container-engine.js';
 

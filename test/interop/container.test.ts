@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
@@ -7,6 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentBlocks } from '../document-blocks.js';
+import { spawn } from '../processes.js';
 import { fixtures, root } from '../running.js';
 import { type ContainerEngine, openContainerEngine, whyNoContainers } from './container-engine.js';
 

@@ -1,8 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { spawn, spawnSync } from '../processes.js';
 import { freePort } from './free-port.js';
 
 /**

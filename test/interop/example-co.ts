@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect } from 'vitest';
+import { spawnSync } from '../processes.js';
 import { type Finished, krmhub, type RunningRegistry, startRegistry } from '../running.js';
 import { BuildUser } from './build-user.js';
 import { type ContainerEngine, openContainerEngine } from './container-engine.js';

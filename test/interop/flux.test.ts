@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { computeDigest } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentBlocks } from '../document-blocks.js';
+import { spawnSync } from '../processes.js';
 import {
   cleanEnvironment,
   krmhub,
@@ -14,24 +14,14 @@ import {
 } from '../running.js';
 import { isInstalled } from './container-engine.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
+import { buildGoProgram } from './go-program.js';
 import { missingReason, registryHost, titleWithReason } from './oci-tools.js';
 import { startShop } from './sample-shop.js';
 
 /** Artifacts of `krmhub push --flux`, read by Flux's own library and by clients of other projects. */
 
 const { folder, remove } = temporaryFolder();
-const flux = path.join(folder, 'flux');
-
-function whyNoFlux(): string | undefined {
-  if (!isInstalled('go')) return 'go is not installed';
-  const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', flux, '.'], {
-    cwd: path.join(root, 'test/interop/flux'),
-    encoding: 'utf8',
-    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
-  });
-  return status === 0 ? undefined : `Flux's library cannot be built: ${stderr.trim().split('\n').at(-1)}`;
-}
-const noFlux = whyNoFlux();
+const { file: flux, whyNot: noFlux } = buildGoProgram('flux');
 
 const SOURCE = 'https://git.example.com/shop';
 const REVISION = 'main@sha1:0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f';

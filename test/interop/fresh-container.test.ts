@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { driverFor } from '../../apps/registry/src/store/sqlite/driver.js';
 import { documentBlocks } from '../document-blocks.js';
+import { spawnSync } from '../processes.js';
 import { root } from '../running.js';
 import {
   type ContainerEngine,

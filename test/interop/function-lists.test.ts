@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
@@ -6,6 +5,7 @@ import { listFunctions } from '../../apps/cli/src/function-configs/layers.js';
 import { inspectLayers } from '../../apps/cli/src/function-configs/read-layers.js';
 import { testIo } from '../../apps/cli/src/testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../../apps/cli/src/testing/package-files.js';
+import { spawnSync } from '../processes.js';
 import { temporaryFolder } from '../running.js';
 
 /**

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../apps/registry/src/server/config.js';
 import { documentBlocks } from '../document-blocks.js';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 import { type Manifest, parseManifests, validateManifests, whyNoSchemas } from './manifests.js';
 import { missingReason, titleWithReason } from './oci-tools.js';

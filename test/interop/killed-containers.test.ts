@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command, type RunningRegistry, startRegistry } from '../running.js';
+import { seed } from '../seed.js';
 import { Random } from '../starlark/differential/random.js';
 import { BuildUser } from './build-user.js';
 import { type ContainerEngine, openContainerEngine, whyNoContainers } from './container-engine.js';
@@ -14,7 +15,6 @@ import { registryHost, titleWithReason } from './oci-tools.js';
 
 const why = whyNoContainers();
 const minutes = 60_000;
-const seed = Number(process.env.KRMHUB_TEST_SEED ?? Date.now() % 1_000_000);
 const INSTANTS = 12;
 
 describe.skipIf(why !== undefined)(titleWithReason(`a killed krmhub, seed ${seed}`, why), () => {

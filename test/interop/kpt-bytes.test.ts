@@ -1,11 +1,12 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { applyWrite, planWrite, readPackage, runChain, type Step } from '@krmhub/functions/fn';
 import { readResources } from '@krmhub/schema/resource-yaml';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Random } from '../../packages/catalog/src/testing/random.js';
+import { outputOf, spawnSync } from '../processes.js';
 import { root, temporaryFolder } from '../running.js';
+import { seed } from '../seed.js';
 import { movesBrackets } from './kpt-fn/differences.js';
 import { randomResource, randomWorkload } from './kpt-resources.js';
 import { missingReason, titleWithReason } from './oci-tools.js';
@@ -17,8 +18,6 @@ const { folder, remove } = temporaryFolder();
 afterAll(remove);
 
 const COUNT = 300;
-/** `KRMHUB_TEST_SEED` generates other resources. */
-const seed = Number(process.env.KRMHUB_TEST_SEED ?? 1);
 const REWRITE = path.join(root, 'test/interop/rewriting-function.mjs');
 
 let folders = 0;
@@ -37,7 +36,7 @@ function read(made: string): Record<string, string> {
 
 function byKpt(files: Readonly<Record<string, string>>, program: string): Record<string, string> {
   const made = write(files);
-  execFileSync('kpt', ['fn', 'eval', made, '--exec', program], { stdio: 'pipe' });
+  outputOf('kpt', ['fn', 'eval', made, '--exec', program]);
   return read(made);
 }
 

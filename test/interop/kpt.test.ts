@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { arch, platform } from 'node:os';
@@ -7,6 +6,7 @@ import { sha256 } from '@krmhub/schema/digest';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { blocks, documentBlocks } from '../document-blocks.js';
+import { spawn } from '../processes.js';
 import {
   cleanEnvironment,
   type Finished,

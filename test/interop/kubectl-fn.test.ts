@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments, parseDocument, stringify } from 'yaml';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, command, temporaryFolder } from '../running.js';
 import { Random } from '../starlark/differential/random.js';
 import { PackageGenerator } from './kpt-fn/generate.js';

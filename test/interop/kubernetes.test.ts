@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
 import { readConfig } from '../../apps/registry/src/server/config.js';
 import { documentBlocks } from '../document-blocks.js';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 import { programPath } from './container-engine.js';
 import { type Manifest, parseManifests, validateManifests, whyNoSchemas } from './manifests.js';

@@ -1,5 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { parseAllDocuments } from 'yaml';
+import { spawnSync } from '../processes.js';
 import type { Reason } from './oci-tools.js';
 
 /** A parsed manifest. */

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentBlocks } from '../document-blocks.js';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, type Finished, fixtures, krmhub, root, temporaryFolder } from '../running.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
 

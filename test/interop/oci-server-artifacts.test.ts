@@ -4,17 +4,16 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
+import { buildGoProgram } from './go-program.js';
 import {
   manifestAt,
   missingReason,
   newToken,
-  orasGo,
   orasPython,
   type Reason,
   registryHost,
   titleWithReason,
   User,
-  whyNoOrasGo,
   whyNoOrasPython,
 } from './oci-tools.js';
 
@@ -22,7 +21,7 @@ import {
 
 const { folder, remove } = temporaryFolder();
 const noRegctl = missingReason('regctl');
-const noOrasGo = whyNoOrasGo();
+const { file: orasGo, whyNot: noOrasGo } = buildGoProgram('oras-go');
 const noOrasCommand: Reason = missingReason('oras');
 const noOrasPython = whyNoOrasPython();
 const noMirror = hasDockerRegistry ? undefined : 'docker-registry is not installed';

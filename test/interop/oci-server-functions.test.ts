@@ -3,23 +3,22 @@ import path from 'node:path';
 import { computeDigest } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { buildGoProgram } from './go-program.js';
 import {
   definitionLayer,
   definitionType,
   manifestAt,
   missingReason,
   newToken,
-  orasGo,
   registryHost,
   titleWithReason,
   User,
-  whyNoOrasGo,
 } from './oci-tools.js';
 
 /** Functions and catalogs as artifacts: other projects' clients publish and read them unchanged. */
 
 const { folder, remove } = temporaryFolder();
-const noOrasGo = whyNoOrasGo();
+const { file: orasGo, whyNot: noOrasGo } = buildGoProgram('oras-go');
 const noRegctl = missingReason('regctl');
 const noCrane = missingReason('crane');
 const noSkopeo = missingReason('skopeo');

@@ -3,21 +3,14 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
-import {
-  manifestAt,
-  missingReason,
-  newToken,
-  orasGo,
-  registryHost,
-  titleWithReason,
-  User,
-  whyNoOrasGo,
-} from './oci-tools.js';
+import { buildGoProgram } from './go-program.js';
+import { manifestAt, missingReason, newToken, registryHost, titleWithReason, User } from './oci-tools.js';
 
 /** `krmhub push`, `pull` and `copy` with our own registry on one side, or on both. */
 
 const { folder, remove } = temporaryFolder();
-const noOthers = whyNoOrasGo() ?? missingReason('crane');
+const { file: orasGo, whyNot: noOrasGo } = buildGoProgram('oras-go');
+const noOthers = noOrasGo ?? missingReason('crane');
 const noMirror = hasDockerRegistry ? undefined : 'docker-registry is not installed';
 
 const files = {

@@ -1,10 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { cleanEnvironment, type Finished, krmhub, type RunningRegistry, root } from '../running.js';
+import { spawn, spawnSync } from '../processes.js';
+import { cleanEnvironment, type Finished, krmhub, type RunningRegistry } from '../running.js';
 import { isInstalled } from './container-engine.js';
 
 /** Shared by the tests of other projects' clients: the installed programs, and their users. */
@@ -18,23 +17,6 @@ export const missingReason = (program: string): Reason =>
 /** Returns a title with the reason if the test is skipped. */
 export const titleWithReason = (title: string, reason: Reason): string =>
   reason === undefined ? title : `${title} (skipped: ${reason})`;
-
-export const orasGo = path.join(root, 'build/interop/oras-go');
-
-/** Compiles our client of oras-go; with the compiler's cache the second time is fast. */
-export function whyNoOrasGo(): Reason {
-  if (!isInstalled('go')) return 'go is not installed';
-  // Test files run in parallel: each renames a whole program into place, which another may be running.
-  const made = `${orasGo}-${randomUUID()}`;
-  const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', made, '.'], {
-    cwd: path.join(root, 'test/interop/oras-go'),
-    encoding: 'utf8',
-    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
-  });
-  if (status !== 0) return `oras-go cannot be built: ${stderr.trim().split('\n').at(-1)}`;
-  renameSync(made, orasGo);
-  return undefined;
-}
 
 /** A Python with the oras library; CI makes one and sets its path. */
 export const orasPython = process.env.KRMHUB_TEST_ORAS_PYTHON ?? 'python3';

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,6 +5,7 @@ import { Ajv } from 'ajv';
 import { load, loadAll } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { blocks, documentBlocks } from '../document-blocks.js';
+import { spawn } from '../processes.js';
 import {
   cleanEnvironment,
   krmhub,

@@ -1,12 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv } from 'ajv';
 import { load, loadAll } from 'js-yaml';
 import { afterAll, describe, expect, it } from 'vitest';
+import { spawnSync } from '../processes.js';
 import { root, sharedData } from '../running.js';
 import { isInstalled } from './container-engine.js';
+import { buildGoProgram } from './go-program.js';
 import { missingReason, titleWithReason } from './oci-tools.js';
 
 /** Reads profiles with the programs that they are made for. */
@@ -15,19 +16,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-profiles-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const golden = (name: string) => path.join(root, 'test/golden', name);
-const kyaml = path.join(folder, 'kyaml');
-
-/** Compiles the decoder; with the compiler's cache the second time is fast. */
-function whyNoKyaml(): string | undefined {
-  if (!isInstalled('go')) return 'go is not installed';
-  const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', kyaml, '.'], {
-    cwd: path.join(root, 'test/interop/kyaml'),
-    encoding: 'utf8',
-    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
-  });
-  return status === 0 ? undefined : `kyaml cannot be built: ${stderr.trim().split('\n').at(-1)}`;
-}
-const noKyaml = whyNoKyaml();
+const { file: kyaml, whyNot: noKyaml } = buildGoProgram('kyaml');
 const decode = (file: string) => spawnSync(kyaml, { input: readFileSync(file), encoding: 'utf8' });
 
 describe.skipIf(noKyaml !== undefined)(

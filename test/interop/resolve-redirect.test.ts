@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { commitFiles } from '../commit-files.js';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, command, temporaryFolder } from '../running.js';
 
 /**

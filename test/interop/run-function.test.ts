@@ -33,10 +33,9 @@ import {
 } from '../../packages/functions/src/testing/runtime-contract.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { type ContainerEngine, openContainerEngine, whyNoContainers } from './container-engine.js';
-import { buildSampleFunction } from './sample-function.js';
+import { buildGoProgram } from './go-program.js';
 
-const sample = buildSampleFunction();
-const noSample = sample.ok ? undefined : sample.reason;
+const { file: sampleFunction, whyNot: noSample } = buildGoProgram('sample-function');
 const noContainers = whyNoContainers() ?? noSample;
 const minutes = 60_000;
 
@@ -54,7 +53,6 @@ interface PublishedFunction {
 }
 
 async function publishSample(): Promise<PublishedFunction> {
-  if (!sample.ok) throw new Error(sample.reason);
   const containers = await openContainerEngine({ withBase: false });
   const registry = await startRegistry(path.join(containers.folder, 'data'));
   const host = new URL(registry.url).host;
@@ -62,7 +60,7 @@ async function publishSample(): Promise<PublishedFunction> {
   const content = path.join(containers.folder, 'content');
   mkdirSync(path.join(content, 'tmp'), { recursive: true });
   chmodSync(path.join(content, 'tmp'), 0o1777);
-  copyFileSync(sample.file, path.join(content, marker));
+  copyFileSync(sampleFunction, path.join(content, marker));
   const name = `${host}/images/sample:1.0.0`;
   await containers.makeImage(name, content, ['--entrypoint', JSON.stringify([`/${marker}`])]);
   const digestFile = path.join(containers.folder, 'digest');
@@ -110,11 +108,10 @@ afterAll(remove);
 const sandbox = await findSandbox({ PATH: process.env.PATH });
 
 async function openProgram(isSandboxed: boolean): Promise<TestedRuntime> {
-  if (!sample.ok) throw new Error(sample.reason);
   const marker = `function-${randomUUID()}`;
-  const sha256: Digest = `sha256:${createHash('sha256').update(readFileSync(sample.file)).digest('hex')}`;
+  const sha256: Digest = `sha256:${createHash('sha256').update(readFileSync(sampleFunction)).digest('hex')}`;
   const installed = await installExecutable(
-    { file: sample.file, sha256, bin: marker },
+    { file: sampleFunction, sha256, bin: marker },
     path.join(folder, `${marker}.d`),
   );
   return {

@@ -1,7 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawn, spawnSync } from '../processes.js';
 import { fixtures, krmhub, type RunningRegistry, root, startRegistry, temporaryFolder } from '../running.js';
 
 /**

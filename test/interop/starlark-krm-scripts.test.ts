@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -14,6 +13,7 @@ import { DEFAULT_RUN_LIMITS } from '@krmhub/functions';
 import { runStarlark } from '@krmhub/functions/starlark/run-starlark';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { spawnSync } from '../processes.js';
 
 /**
  * Scripts that others wrote for the Starlark function of kpt, with starlark-go as the oracle: it runs the same script in a

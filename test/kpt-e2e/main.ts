@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { spawnSync } from '../processes.js';
 import { whyAccepted } from './differences.js';
 import { type Case, findCases } from './find-cases.js';
 import { makePrograms, type ProgramName } from './programs.js';

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { spawnSync } from '../processes.js';
 import type { Difference } from './compare.js';
 
 const MAX_CHARACTERS = 20_000;

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { spawn } from '../processes.js';
 
 export interface Finished {
   /** `null` if a signal ended the command. */

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { spawnSync } from '../processes.js';
 import { fixtures, krmhub, type RunningRegistry, root, startRegistry, temporaryFolder } from '../running.js';
 import { readAction, runAction } from './run-action.js';
 

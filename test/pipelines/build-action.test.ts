@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { missingReason, titleWithReason } from '../interop/oci-tools.js';
 import { type SampleShop, startShop } from '../interop/sample-shop.js';
+import { spawnSync } from '../processes.js';
 import { krmhub, root, temporaryFolder } from '../running.js';
 import { readAction, runAction } from './run-action.js';
 

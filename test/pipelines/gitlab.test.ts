@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { missingReason, titleWithReason } from '../interop/oci-tools.js';
 import { type SampleShop, startShop } from '../interop/sample-shop.js';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, krmhub, root, temporaryFolder } from '../running.js';
 
 /** Runs the jobs of action/gitlab-ci.yml as a runner of GitLab does, for an application of a real registry. */

@@ -1,10 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { spawn, spawnSync } from '../processes.js';
 import { cleanEnvironment, fixtures, krmhub, root, temporaryFolder } from '../running.js';
 
 /** Lint of enough files to run in threads; few files run in one. */

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { accessSync, constants, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, fixtures, root, temporaryFolder } from '../running.js';
 
 /** The hook of .pre-commit-hooks.yaml, as pre-commit itself runs it. */

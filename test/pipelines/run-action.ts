@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
+import { spawnSync } from '../processes.js';
 import { cleanEnvironment, root } from '../running.js';
 
 /** Runs the steps of a composite action as GitHub's runner does. */

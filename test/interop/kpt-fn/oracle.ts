@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { folderContent } from '@krmhub/functions/testing/package-folder';
 import { normalizeTimes } from '../../kpt-e2e/compare.js';
 import { bundle } from '../../kpt-e2e/programs.js';
+import { spawnSync } from '../../processes.js';
 import { cleanEnvironment, command } from '../../running.js';
 
 export type Program = 'kpt' | 'krmhub';
@@ -50,7 +50,6 @@ export function runOver(
     input: stdin,
     encoding: 'utf8',
     maxBuffer: 64 * 1_024 * 1_024,
-    timeout: 120_000,
   });
   const resultsFile = path.join(results, 'results.yaml');
   return {

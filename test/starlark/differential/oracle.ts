@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { spawnSync } from '../../processes.js';
 
 /** What a program printed, and its error; undefined if it succeeded. */
 export interface Outcome {
