@@ -65,6 +65,7 @@ const registryImporters = [
   'registry-keys',
   'restore-registry',
   'serve-registry',
+  'start-serving',
 ].map((name) => `apps/cli/src/operate/${name}.ts`);
 /** Files that only tests use. The rules for tests apply to them. */
 const testSupport = /\/testing\//;

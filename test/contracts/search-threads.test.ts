@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   type SearchThreads,
-  startSearchThreads,
+  searchThreads,
 } from '../../apps/registry/src/store/sqlite/search/search-threads.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { changeOf } from './sample-records.js';
@@ -27,7 +27,7 @@ afterEach(async () => {
 it('finds what another thread has just committed', async () => {
   const file = path.join(folder, 'registry.db');
   const store = await openSqliteStore(file);
-  threads = startSearchThreads(file, log);
+  threads = searchThreads(file, log);
   for (const kind of ['SetLabels', 'RenderChart', 'Kubeval']) {
     await store.commitFunction(changeOf({ kind, tags: [kind.toLowerCase()] }));
     expect(await threads.search({ text: kind, limit: 1 })).toEqual(
@@ -49,7 +49,7 @@ it('finds what another thread has just committed', async () => {
 it('finds functions of upstream catalogs, and their release here after a publish', async () => {
   const file = path.join(folder, 'registry.db');
   const store = await openSqliteStore(file);
-  threads = startSearchThreads(file, log);
+  threads = searchThreads(file, log);
   const many = Array.from({ length: 200 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
   await cutUpstream(store, 'platform', many);
   expect((await threads.search({ tag: ['many'], limit: 1 })).total).toBe(0);
@@ -70,7 +70,7 @@ it('finds functions of upstream catalogs, and their release here after a publish
 
 it('reports that it is unavailable when a thread fails, and restarts it', async () => {
   const file = path.join(folder, 'registry.db');
-  threads = startSearchThreads(file, log);
+  threads = searchThreads(file, log);
   await expect(threads.search({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });
   expect(logged.join()).toContain('a worker thread failed');
   const store = await openSqliteStore(file);

@@ -24,7 +24,7 @@ Examples:
   krmhub serve --host 0.0.0.0          accept connections from every network`,
     )
     .action(async (options: ServeOptions) => {
-      const { serveRegistry } = await import('../operate/serve-registry.js');
-      await serveRegistry(io, options);
+      const { startServing } = await import('../operate/start-serving.js');
+      await startServing(io, options);
     });
 }

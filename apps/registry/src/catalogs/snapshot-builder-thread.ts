@@ -65,6 +65,7 @@ export function startSnapshotBuilderThread(options: {
     log,
     onNotice: (notice) => onNotice(notice as SnapshotThreadNotice),
   });
+  thread.start();
   // A failed thread is restarted, and builds everything that is due.
   const wake = (): void => void thread.call('wake').catch(() => undefined);
 

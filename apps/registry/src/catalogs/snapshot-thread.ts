@@ -1,7 +1,7 @@
 import { constants, platform, setPriority } from 'node:os';
-import { workerData } from 'node:worker_threads';
 import { pino } from 'pino';
 import { handleCalls, notify } from '../isolation/handle-calls.js';
+import { threadInput } from '../isolation/thread-input.js';
 import { RegistryKeys } from '../signatures/registry-keys.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
@@ -11,7 +11,7 @@ import type { SnapshotThreadInput, SnapshotThreadNotice } from './snapshot-build
 
 /** Builds the catalogs of a database that another thread of this process serves. */
 const { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel, paused } =
-  workerData as SnapshotThreadInput;
+  await threadInput<SnapshotThreadInput>();
 
 // Responses come before catalogs. Only on Linux this is the priority of the thread, not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);

@@ -19,17 +19,13 @@ export interface DeriverThread {
 
 /** Derives documents in a worker thread. It starts with the first one: many registries serve only catalogs. */
 export function deriverThread(workerData: DeriveThreadInput, log: Log): DeriverThread {
-  let thread: Thread | undefined;
-  const started = (): Thread => {
-    thread ??= new Thread({
-      name: 'derive-thread',
-      start: () => startWorker('derive-thread', { workerData }),
-      log,
-    });
-    return thread;
-  };
+  const thread = new Thread({
+    name: 'derive-thread',
+    start: () => startWorker('derive-thread', { workerData }),
+    log,
+  });
   return {
-    derive: async ({ name }, input) => (await started().call(name, input)) as never,
-    close: async () => thread?.close(),
+    derive: async ({ name }, input) => (await thread.call(name, input)) as never,
+    close: () => thread.close(),
   };
 }

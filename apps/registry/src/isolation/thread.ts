@@ -28,25 +28,32 @@ export interface ThreadOptions {
 }
 
 /**
- * A worker thread that responds to calls. If it fails, its pending calls reject with `unavailable`, and it is
- * restarted.
+ * A worker thread that responds to calls. It starts with `start` or the first call. If it fails, its pending calls
+ * reject with `unavailable`, and it is restarted.
  */
 export class Thread {
   readonly #options: ThreadOptions;
   readonly #pending = new Map<number, Pending>();
-  #worker: Worker;
+  #worker: Worker | undefined;
   #calls = 0;
   #closing = false;
   #restart: NodeJS.Timeout | undefined;
 
   constructor(options: ThreadOptions) {
     this.#options = options;
-    this.#worker = this.#start();
   }
 
   /** Returns the number of pending calls. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  get isStarted(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  start(): void {
+    if (!this.#closing) this.#started();
   }
 
   async call(method: string, input?: unknown): Promise<unknown> {
@@ -57,8 +64,9 @@ export class Thread {
       });
     }
     const id = this.#calls++;
+    const worker = this.#started();
     return new Promise((resolve, reject) => {
-      this.#worker.postMessage({ id, method, input } satisfies Call);
+      worker.postMessage({ id, method, input } satisfies Call);
       this.#pending.set(id, { resolve, reject });
     });
   }
@@ -67,8 +75,13 @@ export class Thread {
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#restart);
-    await this.#worker.terminate();
+    await this.#worker?.terminate();
     this.#rejectAll();
+  }
+
+  #started(): Worker {
+    this.#worker ??= this.#start();
+    return this.#worker;
   }
 
   #start(): Worker {

@@ -27,7 +27,7 @@ import { configuredRoot } from '../signatures/trusted-root.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import { startSearchThreads } from '../store/sqlite/search/search-threads.js';
+import { type SearchThreads, searchThreads } from '../store/sqlite/search/search-threads.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import { openTakedownRecord } from '../takedown/record.js';
 import { finishPendingTakedowns } from '../takedown/takedown.js';
@@ -81,7 +81,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   if (config.sourceCredentials !== undefined) await readCredentialsFile(config.sourceCredentials);
   const paths = await prepareDataFolder(config.dataFolder);
   const database = await openSqliteStore(paths.database);
-  const searching = inThread === undefined ? withSearchThreads(database, paths.database, log) : database;
+  const threads = inThread === undefined ? searchThreads(paths.database, log) : undefined;
+  const searching = threads === undefined ? database : withSearchThreads(database, threads);
   const store = options.wrapStore?.(searching) ?? searching;
   const turns = new Turns();
   const { planner = new Planner({ turns }) } = options;
@@ -245,6 +246,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       readiness: readinessChecks({ store, blobs, artifacts, snapshotBuilder, log }),
       config,
       paths,
+      /** Starts the threads that the first searches would wait for. */
+      startSearchThreads: () => threads?.start(),
       /** Stops everything; the stores last. */
       close: () => stopping.stop(),
     };
@@ -272,8 +275,7 @@ class Stopping {
 }
 
 /** Returns the store with searches in worker threads. */
-function withSearchThreads(store: RegistryStore, file: string, log: Log): RegistryStore {
-  const threads = startSearchThreads(file, log);
+function withSearchThreads(store: RegistryStore, threads: SearchThreads): RegistryStore {
   return {
     ...store,
     search: threads.search,

@@ -86,6 +86,7 @@ export async function startRegistry(
     // background.
     await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
+    registry.startSearchThreads();
     collector.start();
     catalogPurge.start();
     renewal.start();

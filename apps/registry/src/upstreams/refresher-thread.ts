@@ -32,7 +32,6 @@ export function refresherThread(
   },
 ): CatalogRefresher {
   const { log, metrics, onChange, ...input } = options;
-  let thread: Thread | undefined;
   let stopping: Promise<void> | undefined;
   const onNotice = (notice: RefreshNotice): void => {
     if ('log' in notice) forwardLogLine(log, notice.log);
@@ -40,14 +39,14 @@ export function refresherThread(
     else onChange();
   };
   const workerData: RefreshThreadInput = { ...input, logLevel: log.level };
+  const thread = new Thread({
+    name: 'refresh-thread',
+    start: () => startWorker('refresh-thread', { workerData }),
+    log,
+    onNotice: (notice) => onNotice(notice as RefreshNotice),
+  });
   const call = async (method: string, given?: unknown): Promise<unknown> => {
     if (stopping !== undefined) throw new KrmhubError('unavailable', 'the registry is shutting down');
-    thread ??= new Thread({
-      name: 'refresh-thread',
-      start: () => startWorker('refresh-thread', { workerData }),
-      log,
-      onNotice: (notice) => onNotice(notice as RefreshNotice),
-    });
     return thread.call(method, given);
   };
   return {
@@ -61,8 +60,8 @@ export function refresherThread(
     },
     stop() {
       stopping ??= (async () => {
-        await thread?.call('stop').catch(() => undefined);
-        await thread?.close();
+        if (thread.isStarted) await thread.call('stop').catch(() => undefined);
+        await thread.close();
       })();
       return stopping;
     },

@@ -7,11 +7,13 @@ import { SERVER_LIMITS } from '../../../limits.js';
 import type { Log } from '../../../log.js';
 
 export interface SearchThreads extends Pick<SearchStore, 'search'>, Pick<FunctionStore, 'nearFunctions'> {
+  /** Starts them before the first search does. */
+  start(): void;
   close(): Promise<void>;
 }
 
 /** Searches a database file in threads, so that a search does not delay other requests. */
-export function startSearchThreads(file: string, log: Log): SearchThreads {
+export function searchThreads(file: string, log: Log): SearchThreads {
   const count = Math.min(SERVER_LIMITS.maxSearchThreads, Math.max(1, availableParallelism() - 1));
   const threads = Array.from(
     { length: count },
@@ -26,6 +28,9 @@ export function startSearchThreads(file: string, log: Log): SearchThreads {
   return {
     search: async (query) => (await idle().call('search', query)) as SearchPage,
     nearFunctions: async (name) => (await idle().call('nearFunctions', name)) as FunctionName[],
+    start() {
+      for (const thread of threads) thread.start();
+    },
     async close() {
       await Promise.all(threads.map((thread) => thread.close()));
     },
