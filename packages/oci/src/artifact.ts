@@ -1,3 +1,4 @@
+import { compareText } from '@krmhub/schema/compare-text';
 import { KrmhubError } from '@krmhub/schema/error';
 import { computeDigest, type OciDigest } from './digest.js';
 import {
@@ -155,7 +156,7 @@ export function mainLayer(image: ImageManifest, type: ArtifactType): Descriptor 
 }
 
 function sortKeys(annotations: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(annotations).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  return Object.fromEntries(Object.entries(annotations).sort(([a], [b]) => compareText(a, b)));
 }
 
 function encodeJson(value: unknown): Uint8Array {

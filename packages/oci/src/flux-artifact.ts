@@ -1,3 +1,4 @@
+import { compareText } from '@krmhub/schema/compare-text';
 import { type ArchiveFile, storedGzip, tarArchive } from './archive.js';
 import { CREATED } from './artifact.js';
 import { computeDigest, type OciDigest } from './digest.js';
@@ -47,7 +48,7 @@ export function fluxArtifact(options: {
     mediaType: MEDIA_TYPES.image,
     config: { mediaType: FLUX_MEDIA_TYPES.config, digest: config.digest, size: config.bytes.byteLength },
     layers: [{ mediaType: FLUX_MEDIA_TYPES.content, digest: layer.digest, size: layer.bytes.byteLength }],
-    annotations: Object.fromEntries(annotations.sort(([a], [b]) => (a < b ? -1 : 1))),
+    annotations: Object.fromEntries(annotations.sort(([a], [b]) => compareText(a, b))),
   });
   return { layer, config, manifest };
 }

@@ -1,11 +1,12 @@
 import type { JsonValue } from '@krmhub/schema';
+import { compareText } from '@krmhub/schema/compare-text';
 
 /** Serializes a value independent of the order of fields. Unlike canonical JSON, it accepts any string. */
 export function canonicalContent(value: JsonValue | undefined): string {
   return (
     JSON.stringify(value, (_, item: JsonValue) =>
       typeof item === 'object' && item !== null && !Array.isArray(item)
-        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => compareText(a, b)))
         : item,
     ) ?? ''
   );

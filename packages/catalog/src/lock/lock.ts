@@ -1,4 +1,5 @@
 import type { Digest } from '@krmhub/schema';
+import { compareText } from '@krmhub/schema/compare-text';
 import type { PinnedRuntime } from '../resolve/runtimes.js';
 
 /** Name of the lock file, in the folder of the package that it locks. */
@@ -104,8 +105,4 @@ export function compareLockedFunctions(
     compareText(a.apiVersion, b.apiVersion) ||
     compareText(a.kind, b.kind)
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

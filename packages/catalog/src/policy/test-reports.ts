@@ -1,4 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
+import { compareText } from '@krmhub/schema/compare-text';
 import type { ReleaseBundle, Signer, Time } from '../ports/records.js';
 import type { TestSummary } from '../ports/test-summary.js';
 import { isSound, judgeSignatures, type SignatureVerdict } from './signature-verdict.js';
@@ -132,8 +133,4 @@ function saysSame(a: TestSummary, b: TestSummary): boolean {
     a.failed === b.failed &&
     (a.failedTests ?? []).join('\n') === (b.failedTests ?? []).join('\n')
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b);
 }

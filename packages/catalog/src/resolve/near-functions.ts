@@ -1,4 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
+import { compareText } from '@krmhub/schema/compare-text';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { editDistance } from '@krmhub/schema/suggest';
 
@@ -83,8 +84,4 @@ function lettersBetween(a: string, b: string): number | undefined {
 
 function byRank(a: { one: FunctionName; rank: number }, b: { one: FunctionName; rank: number }): number {
   return a.rank - b.rank || compareText(a.one.group, b.one.group) || compareText(a.one.kind, b.one.kind);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

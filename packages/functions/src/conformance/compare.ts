@@ -1,3 +1,4 @@
+import { compareText } from '@krmhub/schema/compare-text';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { isObject, objectField, textField } from '@krmhub/schema/json/access';
 import { ID, LEGACY_ID } from '../resource-list/annotations.js';
@@ -5,7 +6,7 @@ import { ID, LEGACY_ID } from '../resource-list/annotations.js';
 /** Returns JSON text that is the same for equal values, whatever the order of their fields. */
 export function canonical(value: JsonValue): string {
   return JSON.stringify(value, (_, part: JsonValue) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => compareText(a, b))) : part,
   );
 }
 

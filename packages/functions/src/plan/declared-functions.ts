@@ -1,3 +1,4 @@
+import { compareText } from '@krmhub/schema/compare-text';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readYaml } from '@krmhub/schema/yaml';
@@ -192,10 +193,6 @@ function mapping(value: JsonValue | undefined): JsonObject {
 
 function isMapping(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function invalid(where: string, reason: string): KrmhubError {

@@ -1,3 +1,4 @@
+import { compareText } from '@krmhub/schema/compare-text';
 /** A package, and the packages directly below it. */
 export interface PackageNode {
   /** Folder relative to the root package, with `/`; empty for the root. */
@@ -36,8 +37,4 @@ export function packageOf(file: string, packages: ReadonlySet<string>): string {
 
 function isBelow(path: string, folder: string): boolean {
   return path !== folder && (folder === '' || path.startsWith(`${folder}/`));
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,3 +1,5 @@
+import { compareText } from '../names/compare-text.js';
+
 /** A problem in a document: message, position, and fix. Diagnostics are data and are never thrown. */
 
 export const SEVERITIES = ['error', 'warning', 'info'] as const;
@@ -58,8 +60,4 @@ export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
     compareText(a.code, b.code) ||
     compareText(a.path, b.path)
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

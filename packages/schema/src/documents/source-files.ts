@@ -1,3 +1,5 @@
+import { compareText } from '../names/compare-text.js';
+
 /** The files of a folder as one text, so that they can be stored and read like a catalog file. */
 
 /** A file of the folder of a source. */
@@ -39,6 +41,5 @@ function isSourceFile(value: unknown): value is SourceFile {
 }
 
 function compareFiles(a: SourceFile, b: SourceFile): number {
-  const [left, right] = [`${a.path}\0${a.release ?? ''}`, `${b.path}\0${b.release ?? ''}`];
-  return left < right ? -1 : left > right ? 1 : 0;
+  return compareText(`${a.path}\0${a.release ?? ''}`, `${b.path}\0${b.release ?? ''}`);
 }

@@ -1,3 +1,5 @@
+import { compareText } from './compare-text.js';
+
 /**
  * Kubernetes version priority (apimachinery, "Version priority"): GA before beta before alpha, higher versions first,
  * other names last.
@@ -8,7 +10,7 @@ export const KUBERNETES_VERSION_PATTERN = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 export function compareApiVersions(a: string, b: string): number {
   const left = rank(a);
   const right = rank(b);
-  if (left === undefined && right === undefined) return a < b ? -1 : a > b ? 1 : 0;
+  if (left === undefined && right === undefined) return compareText(a, b);
   if (left === undefined) return 1;
   if (right === undefined) return -1;
   for (let index = 0; index < left.length; index++) {
@@ -16,7 +18,7 @@ export function compareApiVersions(a: string, b: string): number {
     if (difference !== 0) return difference;
   }
   // `v1` and `v01` have the same rank.
-  return a < b ? -1 : a > b ? 1 : 0;
+  return compareText(a, b);
 }
 
 function rank(version: string): [stability: number, major: number, minor: number] | undefined {

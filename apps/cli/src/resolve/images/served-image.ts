@@ -1,5 +1,6 @@
 import type { ServedImage } from '@krmhub/catalog';
 import type { Descriptor, Manifest, OciClient, Reference } from '@krmhub/oci';
+import { compareText } from '@krmhub/schema/compare-text';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
@@ -85,7 +86,7 @@ function indexPlatforms(manifests: readonly Descriptor[]): Record<string, Digest
     // The first one is used, as docker does.
     if (name !== undefined && !found.some(([known]) => known === name)) found.push([name, digest]);
   }
-  return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(found.sort(([a], [b]) => compareText(a, b)));
 }
 
 /** The platform of a single image, which only its configuration says. */
