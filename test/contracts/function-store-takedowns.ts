@@ -1,91 +1,13 @@
-import {
-  type CatalogEntryRow,
-  type FunctionChange,
-  type FunctionTakedown,
-  RevisionConflict,
-} from '@krmhub/catalog';
-import {
-  type Digest,
-  SNAPSHOT_RENDITIONS,
-  type SnapshotRendition,
-  sha256,
-  type Takedown,
-} from '@krmhub/schema';
+import { type FunctionChange, RevisionConflict } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf, foundAfter } from './sample-records.js';
+import { LATER, NAME, takedownOf, takedownSteps } from './takedown-steps.js';
 
-const NAME = { group: 'example.com', kind: 'Bad' };
-const LATER = '2030-03-04T05:06:07.890Z';
-
-function takedownOf(release: FunctionChange['release'], reason = 'malware'): Takedown {
-  const { group, kind, digest } = release;
-  return { group, kind, release: release.release, digest, at: LATER, by: 'root', reason };
-}
-
+/** Takedowns of releases, and what they leave. */
 export function takedownContract(harness: () => RegistryStoreHarness): void {
-  const store = (): RegistryStore => harness().store;
-  const one = changeOf({ kind: 'Bad', release: '1.0.0', tags: ['evil'], description: 'Wicked words.' });
-  const two = changeOf({ kind: 'Bad', release: '2.0.0', tags: ['fair'] }, 1);
-
-  /** A planned takedown; `left` is the change whose search document stays. */
-  const planned = (
-    change: FunctionChange,
-    expectedRevision: number,
-    left?: FunctionChange,
-  ): FunctionTakedown => ({
-    ...NAME,
-    expectedRevision,
-    takedowns: [takedownOf(change.release)],
-    token: 't1',
-    ...(left && { search: left.search }),
-  });
-
-  const place = (
-    change: FunctionChange,
-    entry: string | undefined = change.release.release,
-  ): CatalogEntryRow => ({
-    ...NAME,
-    versions: [
-      { name: 'v1', source: 'ours', release: change.release.release, definition: change.release.digest },
-    ],
-    shadowed: [],
-    yanked: [],
-    ...(entry !== undefined && { entry: sha256(entry) }),
-  });
-
-  const apply = (name: string) =>
-    store().applyRecipe({
-      name,
-      recipe: 'r',
-      expectedRecipe: undefined,
-      at: AT,
-      by: 'admin',
-      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
-    });
-
-  /** Builds a snapshot whose entries are the names of releases. */
-  const cut = async (name: string, changed: CatalogEntryRow[], entries: string[], throughEvent?: number) => {
-    const catalog = (await store().catalog(name))!;
-    const serial = (catalog.newest?.serial ?? 0) + 1;
-    const through = throughEvent ?? (await store().lastEvent());
-    await store().commitSnapshot({
-      catalog: name,
-      expectedThroughEvent: catalog.throughEvent,
-      throughEvent: through,
-      changed,
-      entries: entries.map((text) => ({ digest: sha256(text), yaml: text, json: text })),
-      snapshot: {
-        catalog: name,
-        serial,
-        previous: catalog.newest?.digests['catalog.yaml'] ?? null,
-        digests: digestsOf(`${name} ${serial}`),
-        functions: changed.length,
-        createdAt: AT,
-      },
-    });
-  };
+  const { store, one, two, planned, place, apply, cut } = takedownSteps(harness);
 
   describe('search after a takedown', () => {
     const named = (kind: string) => changeOf({ kind, release: '1.0.0' });
@@ -305,107 +227,6 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
     });
   });
 
-  describe('snapshots that contained the release', () => {
-    it('are withdrawn, and keep names and digests but no content', async () => {
-      await store().commitFunction(one);
-      await store().commitFunction(two);
-      await apply('c');
-      await cut('c', [place(two)], ['2.0.0']);
-      await cut('c', [place(one)], ['1.0.0']);
-      await cut('c', [place(two)], []);
-      const { withdrawn } = await store().commitTakedown(planned(one, 2, two));
-      const digest = digestsOf('c 2')['catalog.yaml'];
-      expect(withdrawn).toEqual([{ catalog: 'c', serial: 2, digest }]);
-      expect((await store().snapshot('c', 2))?.withdrawn).toEqual(takedownOf(one.release));
-      expect((await store().snapshot('c', 1))?.withdrawn).toBeUndefined();
-      expect((await store().catalog('c'))?.newest).not.toHaveProperty('withdrawn');
-      expect(await store().snapshotEntryRows('c', 2)).toEqual([place(one, undefined)].map(withoutEntry));
-      expect(await store().snapshotEntryRows('c', 3)).toEqual([place(two)]);
-      await expect(store().entries([sha256('1.0.0')])).rejects.toMatchObject({ code: 'internal' });
-      expect((await store().entries([sha256('2.0.0')])).size).toBe(1);
-      expect((await store().revocations(0, 9)).map(({ type, serial }) => [type, serial])).toEqual([
-        ['release.taken-down', undefined],
-        ['catalog.withdrawn', 2],
-      ]);
-    });
-
-    it('leave the function without an entry until the next build', async () => {
-      await store().commitFunction(one);
-      await apply('c');
-      await cut('c', [place(one)], ['1.0.0']);
-      await store().commitTakedown(planned(one, 1));
-      expect((await store().catalog('c'))?.newest?.withdrawn).toEqual(takedownOf(one.release));
-      const empty = { ...NAME, versions: [], shadowed: [], yanked: [] };
-      expect(await store().latestEntryRows('c')).toEqual([empty]);
-      expect(await store().catalogsContaining('example.com', 'Bad')).toEqual([]);
-      await cut('c', [], []);
-      expect(await store().snapshotEntryRows('c', 2)).toEqual([empty]);
-      expect((await store().catalog('c'))?.newest).toMatchObject({ serial: 2 });
-    });
-
-    it('are not followed by a build that was planned before', async () => {
-      await store().commitFunction(one);
-      await apply('c');
-      await apply('d');
-      await cut('d', [], []);
-      const before = await store().lastEvent();
-      await store().commitTakedown(planned(one, 1));
-      await expect(cut('c', [place(one)], ['1.0.0'], before)).rejects.toThrow(RevisionConflict);
-      await expect(cut('d', [place(one)], ['1.0.0'], before)).rejects.toThrow(RevisionConflict);
-      await expect(store().entries([sha256('1.0.0')])).rejects.toThrow();
-      await cut('c', [], []);
-      await cut('d', [], []);
-    });
-
-    it('lose an entry only if no other release has the same bytes', async () => {
-      await store().commitFunction(one);
-      await store().commitFunction(two);
-      await apply('c');
-      await apply('d');
-      await cut('c', [place(one, 'same')], ['same']);
-      await cut('d', [place(two, 'same')], []);
-      await store().commitTakedown(planned(one, 2, two));
-      expect((await store().entries([sha256('same')])).size).toBe(1);
-      expect((await store().catalog('d'))?.newest).not.toHaveProperty('withdrawn');
-      await store().commitTakedown({ ...planned(two, 3), takedowns: [takedownOf(two.release)] });
-      await expect(store().entries([sha256('same')])).rejects.toThrow();
-    });
-
-    it('have no renditions left', async () => {
-      await store().commitFunction(one);
-      await apply('c');
-      await cut('c', [place(one)], ['1.0.0']);
-      await apply('d');
-      await cut('d', [], []);
-      const held = digestsOf('c 1')['catalog.yaml'];
-      const other = digestsOf('d 1')['catalog.yaml'];
-      const orphan = sha256('of a refused build');
-      await store().recordRenditions(
-        [held, other, orphan].map((digest) => ({ digest, coding: 'br', blob: sha256(`br ${digest}`) })),
-      );
-      const [heldProfile, otherProfile, report] = ['held', 'other', 'report'].map((text) => sha256(text)) as [
-        Digest,
-        Digest,
-        Digest,
-      ];
-      await store().recordRenditions(
-        [heldProfile, otherProfile, report].map((digest) => ({ digest, coding: 'identity', blob: digest })),
-      );
-      const profile = { profile: 'porch', revision: 1, report } as const;
-      await store().recordProfileRendition({ ...profile, snapshot: held, digest: heldProfile });
-      await store().recordProfileRendition({ ...profile, snapshot: other, digest: otherProfile });
-      await store().commitTakedown(planned(one, 1));
-      expect(await store().deleteWithdrawnRenditions()).toEqual(
-        new Set([sha256(`br ${other}`), otherProfile, report]),
-      );
-      expect(await store().profileRendition(held, 'porch')).toBeUndefined();
-      expect(await store().profileRendition(other, 'porch')).toBeDefined();
-      expect(await store().renditionBlob(held, 'br')).toBeUndefined();
-      expect(await store().renditionBlob(orphan, 'br')).toBeUndefined();
-      expect(await store().renditionBlob(other, 'br')).toBe(sha256(`br ${other}`));
-    });
-  });
-
   describe('revocations', () => {
     it('are yanks, unyanks, takedowns and withdrawn snapshots, in order and in pages', async () => {
       await store().commitFunction(one);
@@ -429,15 +250,4 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect(await store().revocations(0, 0)).toEqual([]);
     });
   });
-}
-
-function withoutEntry({ entry: _, ...rest }: CatalogEntryRow): CatalogEntryRow {
-  return rest;
-}
-
-function digestsOf(text: string): Record<SnapshotRendition, Digest> {
-  return Object.fromEntries(SNAPSHOT_RENDITIONS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
-    SnapshotRendition,
-    Digest
-  >;
 }

@@ -2,13 +2,17 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { functionContract } from './function-store.js';
 import { takedownContract } from './function-store-takedowns.js';
+import { withdrawnContract } from './function-store-withdrawn.js';
 import { policyContract } from './policy-store.js';
 import { renditionContract } from './rendition-store.js';
 import { searchContract } from './search-store.js';
+import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
 import { catalogContract } from './snapshot-store.js';
 import { signatureContract } from './snapshot-store-signatures.js';
 import { sourceContract } from './source-store.js';
+import { sourceChangesContract } from './source-store-changes.js';
+import { sourceEntriesContract } from './source-store-entries.js';
 import { lifecycleContract } from './store-lifecycle.js';
 import { tokenContract } from './token-store.js';
 
@@ -29,14 +33,18 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     afterEach(() => harness.dispose());
     functionContract(() => harness.store);
     searchContract(() => harness.store);
+    searchPagesContract(() => harness.store);
     catalogContract(() => harness.store);
     tokenContract(() => harness.store);
     renditionContract(() => harness.store);
     lifecycleContract(() => harness);
     takedownContract(() => harness);
+    withdrawnContract(() => harness);
     signatureContract(() => harness);
     policyContract(() => harness);
     upstreamContract(() => harness);
     sourceContract(() => harness);
+    sourceEntriesContract(() => harness);
+    sourceChangesContract(() => harness);
   });
 }

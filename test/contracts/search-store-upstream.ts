@@ -4,9 +4,11 @@ import { RevisionConflict, renderEntry } from '@krmhub/catalog';
 import type { FunctionDefinition } from '@krmhub/schema';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import { Random } from '../../packages/catalog/src/testing/random.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf, foundAfter } from './sample-records.js';
 import { cutUpstream, type SampleEntry, type SamplePlace, sampleDefinition } from './sample-upstream.js';
+import { SearchModel } from './search-model.js';
 
 const GROUP = 'vendor.example.org';
 const PEEL: SampleEntry = {
@@ -303,17 +305,17 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
     });
 
     it('match the newest snapshots after any sequence of changes', async () => {
-      const model = new Model(store(), random(7));
+      const model = new SearchModel(store(), new Random(7));
       await store().synchronizeSearch();
       for (let step = 0; step < 250; step += 1) {
         await model.change();
         if (step % 3 === 0) await store().synchronizeSearch();
-        const { items } = await search({ group: [Model.GROUP] });
+        const { items } = await search({ group: [SearchModel.GROUP] });
         expect(items.map(({ kind, release, from }) => ({ kind, release, from }))).toEqual(
           await model.expected(),
         );
-        for (const catalog of Model.CATALOGS) {
-          const found = await search({ group: [Model.GROUP], catalog: [catalog] });
+        for (const catalog of SearchModel.CATALOGS) {
+          const found = await search({ group: [SearchModel.GROUP], catalog: [catalog] });
           expect([step, catalog, found.items.map(({ kind }) => kind.toLowerCase())]).toEqual([
             step,
             catalog,
@@ -323,100 +325,4 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       }
     });
   });
-}
-
-/** Publishes, takes down and builds at random, and tracks the expected results. */
-class Model {
-  static readonly GROUP = 'random.example.com';
-  static readonly CATALOGS = ['a', 'b', 'default'];
-  static readonly KINDS = ['Ab', 'aB', 'Cd', 'CD', 'Ef'];
-  readonly #store: RegistryStore;
-  readonly #random: (below: number) => number;
-  /** By catalog and folded kind, the spelling of the kind there. */
-  readonly #held = new Map(Model.CATALOGS.map((catalog) => [catalog, new Map<string, string>()]));
-  readonly #ours = new Map<string, FunctionChange>();
-  #count = 0;
-
-  constructor(store: RegistryStore, random: (below: number) => number) {
-    this.#store = store;
-    this.#random = random;
-  }
-
-  async change(): Promise<void> {
-    const kind = Model.KINDS[this.#random(Model.KINDS.length)]!;
-    const folded = kind.toLowerCase();
-    const ours = this.#ours.get(folded);
-    const what = this.#random(6);
-    if (what < 4) return this.#cut(Model.CATALOGS[this.#random(3)]!, kind);
-    if (ours === undefined) {
-      const change = changeOf({ group: Model.GROUP, kind, release: `1.0.${this.#count++}` });
-      await this.#store.commitFunction(change);
-      this.#ours.set(folded, change);
-      return;
-    }
-    const { revision } = (await this.#store.function(Model.GROUP, kind))!;
-    const { group, release } = ours;
-    const takedown = { group, kind: ours.kind, release: release.release, digest: release.digest };
-    await this.#store.commitTakedown({
-      group,
-      kind: ours.kind,
-      expectedRevision: revision,
-      takedowns: [{ ...takedown, at: AT, by: 'root', reason: 'bad' }],
-    });
-    this.#ours.delete(folded);
-  }
-
-  async #cut(catalog: string, kind: string): Promise<void> {
-    const held = this.#held.get(catalog)!;
-    const before = held.get(kind.toLowerCase());
-    if (before !== undefined) {
-      await cutUpstream(this.#store, catalog, [{ group: Model.GROUP, gone: before }]);
-      held.delete(kind.toLowerCase());
-      return;
-    }
-    const description = `Number ${this.#count++}.`;
-    await cutUpstream(this.#store, catalog, [
-      { group: Model.GROUP, kind, description, source: `in-${catalog}` },
-    ]);
-    held.set(kind.toLowerCase(), kind);
-  }
-
-  heldBy(catalog: string): string[] {
-    const kinds = [...this.#held.get(catalog)!.keys()];
-    const shown = (folded: string) => this.#shown(folded)!;
-    return kinds.sort((a, b) => (shown(a) < shown(b) ? -1 : 1));
-  }
-
-  async expected(): Promise<object[]> {
-    const folded = new Set([
-      ...this.#ours.keys(),
-      ...[...this.#held.values()].flatMap((held) => [...held.keys()]),
-    ]);
-    const rows = [...folded].map((name) => {
-      const release = this.#ours.get(name)?.release.release;
-      const from = Model.CATALOGS.filter((catalog) => this.#held.get(catalog)!.has(name)).map((catalog) => ({
-        catalog,
-        source: `in-${catalog}`,
-      }));
-      return { kind: this.#shown(name)!, release, from: release === undefined ? from : undefined };
-    });
-    return rows.sort((a, b) => (a.kind < b.kind ? -1 : 1));
-  }
-
-  /** The spelling of the kind that search shows. */
-  #shown(folded: string): string | undefined {
-    const ours = this.#ours.get(folded)?.kind;
-    return ours ?? Model.CATALOGS.map((catalog) => this.#held.get(catalog)!.get(folded)).find(Boolean);
-  }
-}
-
-/** Numbers below a limit, always the same ones (mulberry32). */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
 }
