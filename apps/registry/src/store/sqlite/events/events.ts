@@ -42,11 +42,17 @@ export function eventRows(connection: Connection): EventStore {
       .from(events)
       .prepare(),
   );
+  /** A client asks for the events after the last that it has read: no other event may ever have its number. */
+  const readDurable = async <Result>(work: () => Result): Promise<Result> => {
+    const result = await read(work);
+    await connection.durable();
+    return result;
+  };
   return {
-    events: (after, limit) => read(() => page.all({ after, limit: Math.max(0, limit) }).map(present)),
+    events: (after, limit) => readDurable(() => page.all({ after, limit: Math.max(0, limit) }).map(present)),
     revocations: (after, limit) =>
-      read(() => revoking.all({ after, limit: Math.max(0, limit) }).map(present)),
-    lastEvent: () => read(() => last.get()?.sequence ?? 0),
+      readDurable(() => revoking.all({ after, limit: Math.max(0, limit) }).map(present)),
+    lastEvent: () => readDurable(() => last.get()?.sequence ?? 0),
     changedFunctions: functionsChanged(connection),
   };
 }
