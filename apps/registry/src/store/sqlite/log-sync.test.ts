@@ -41,7 +41,7 @@ async function rowsWithoutLog(): Promise<number> {
 }
 
 it('moves commits into the database if their sync fails', async () => {
-  const log = new LogSync(client, fails('EIO'));
+  const log = new LogSync(client, { syncFile: fails('EIO') });
   client.exec('INSERT INTO stored VALUES (1)');
   await log.sync();
   expect(await rowsWithoutLog()).toBe(1);
@@ -52,7 +52,7 @@ it.each([
   ['EIO', 'unavailable'],
   ['ENOSPC', 'storage-full'],
 ])('rejects after %s until commits are durable', async (error, code) => {
-  const log = new LogSync(client, fails(error));
+  const log = new LogSync(client, { syncFile: fails(error), patience: 30 });
   client.exec('INSERT INTO stored VALUES (1)');
   const reader = new Database(file, { readonly: true });
   const rows = reader.prepare('SELECT id FROM stored').iterate();
@@ -69,7 +69,7 @@ it.each([
 
 it('waits for a sync that runs', async () => {
   const ends: (() => void)[] = [];
-  const log = new LogSync(client, () => new Promise((resolve) => ends.push(resolve)));
+  const log = new LogSync(client, { syncFile: () => new Promise((resolve) => ends.push(resolve)) });
   const done: string[] = [];
   const syncing = log.sync().then(() => done.push('synced'));
   const durable = log.durable().then(() => done.push('durable'));

@@ -23,14 +23,16 @@ const RETRY_MS = 10;
 export class LogSync {
   readonly #client: BetterSqlite3.Database;
   readonly #syncFile: (descriptor: number) => Promise<void>;
+  readonly #patience: number;
   #descriptor: Promise<number> | undefined;
   #failure: unknown;
   /** Never rejects. */
   #running: Promise<void> = Promise.resolve();
 
-  constructor(client: BetterSqlite3.Database, syncFile = syncData) {
+  constructor(client: BetterSqlite3.Database, { syncFile = syncData, patience = PATIENCE_MS } = {}) {
     this.#client = client;
     this.#syncFile = syncFile;
+    this.#patience = patience;
   }
 
   /** Makes all commits so far durable. Rejects with `unavailable` or `storage-full`. */
@@ -58,7 +60,7 @@ export class LogSync {
   /** Makes commits durable that an earlier sync did not. Rejects if they are not. */
   async recover(): Promise<void> {
     if (this.#failure === undefined) return;
-    const until = performance.now() + PATIENCE_MS;
+    const until = performance.now() + this.#patience;
     while (!this.#moveIntoDatabase()) {
       if (performance.now() > until) throw this.#failure;
       await setTimeout(RETRY_MS);
