@@ -10,6 +10,7 @@ export function differencesOf(before: Files, kpt: Outcome, krmhub: Outcome): str
   if (kpt.failed && !krmhub.failed && CANNOT_READ.test(kpt.stderr) && isBroken(kpt.stderr)) {
     return unreadable(krmhub.files);
   }
+  if (kpt.failed && !krmhub.failed && REJECTED.test(kpt.stderr)) return unreadable(krmhub.files);
   if (!kpt.failed && krmhub.failed && sharesPlace(kpt, krmhub)) {
     return fileDifferences('left as it was', before, krmhub.files);
   }
@@ -39,6 +40,10 @@ const CANNOT_READ = /^Error: wrong node kind: expected ScalarNode but got Mappin
 
 /** Reports whether kpt cannot read what it wrote. */
 export const isBroken = (text: string): boolean => BROKEN_FLOW.test(text);
+
+/** What the functions print about brackets that are at the start of a line. */
+const REJECTED =
+  /^ +"Error: failed to parse the input: Flow (?:map|sequence) in block collection must be sufficiently indented/m;
 
 const withoutComments = (text: string): string => text.replace(/(^|\s)#.*$/gm, '');
 
