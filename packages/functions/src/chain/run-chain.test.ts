@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../output/run-result.js';
 import { encodeResourceList } from '../resource-list/encode.js';
+import { MAX_TEXT_WITH_MODELS } from '../resource-list/model-limits.js';
 import { readResources } from '../resource-list/read-resources.js';
 import type { Resource } from '../resource-list/resource.js';
 import { configMap } from '../testing/package-folder.js';
@@ -121,6 +122,27 @@ functionConfig:
     expect(text).toContain('# how many');
     expect(text.indexOf('apiVersion')).toBeLessThan(text.indexOf('kind'));
     expect(text.indexOf('replicas')).toBeLessThan(text.indexOf('list'));
+  });
+
+  it('keeps all resources if dashes are alone in their lines', async () => {
+    const alone = step((text) => text.replaceAll(/^- (?:# header\n {2})?(?=\w)/gm, '-\n  '));
+    const { resources: after } = await runChain(resources(), [alone]);
+    expect(texts(after)).toEqual(same);
+  });
+
+  it('gives the same for a package that is too large for models', async () => {
+    const lose = step((text) => text.replace(/ *#.*/g, '').replace('replicas: 1', 'replicas: 2'));
+    const move = step((text) => text.replaceAll("'web.yaml'", "'moved.yaml'"));
+    const large = readResources(configMap('large', 'x'.repeat(MAX_TEXT_WITH_MODELS)), { path: 'large.yaml' });
+    const run = async (...more: Resource[]) => {
+      const { failed, resources: after } = await runChain([...resources(), ...more], [lose, move, lose]);
+      expect(failed?.error).toBeUndefined();
+      return texts(after);
+    };
+    const { 'large.yaml#0': other, ...both } = await run(...large);
+    expect(other).toBe(large[0]!.text());
+    expect(both).toEqual(await run());
+    expect(both['moved.yaml#0']).toBe(DEPLOYMENT.replace('replicas: 1', 'replicas: 2'));
   });
 
   it.each([
@@ -279,6 +301,13 @@ functionConfig:
       step(() => `${HEAD}`, { type: 'validator' }),
     ]);
     expect(after).toBe(before);
+  });
+
+  it('refuses a validator that moves a resource to a place that is taken, as kpt does', async () => {
+    const { failed } = await runChain(resources(), [
+      step((text) => text.replaceAll("'web.yaml'", "'maps.yaml'"), { type: 'validator' }),
+    ]);
+    expect(failed?.error?.message).toContain('resource at path "maps.yaml" and index "0" already exists');
   });
 
   it('refuses a validator that writes something else', async () => {

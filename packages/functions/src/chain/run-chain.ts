@@ -1,10 +1,9 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { FunctionFailure } from '../output/function-failure.js';
 import type { RunResult } from '../output/run-result.js';
-import { encodeItems } from '../resource-list/encode.js';
-import { itemText } from '../resource-list/item-text.js';
 import { type Resource, resourceProblem } from '../resource-list/resource.js';
 import { checkPlaces } from './check-places.js';
+import { encodeInput } from './encode-input.js';
 import { mergeSelected } from './merge-selected.js';
 import { passAll } from './pass-through.js';
 import type { ChainOptions, ChainResult, Step, StepResult } from './step.js';
@@ -56,25 +55,27 @@ async function runStep(
     const functionConfig =
       typeof step.functionConfig === 'function' ? step.functionConfig(resources) : step.functionConfig;
     await step.checkConfig?.(functionConfig);
-    const items = selected.map((resource, at) => itemText(resource, at + 1));
-    const input = Buffer.from(encodeItems(items, { functionConfig, apiVersion: step.apiVersion }));
+    const { apiVersion } = step;
+    const { input, items, isLarge } = encodeInput(selected, { functionConfig, apiVersion });
     run = await step.run(input, { signal });
     if (run.exitCode !== 0) error = exited(step, run);
     if (error === undefined || step.deferFailure === true) {
-      const output = Buffer.from(run.output).equals(input)
+      const output = input.equals(run.output)
         ? passAll(selected, functionConfig === undefined)
         : readStepOutput(run.output, {
             items,
             resources: selected,
+            isLarge,
             isLast: functionConfig === undefined,
             packagePath,
             name: step.name,
           });
       counts.output = output.resources.length;
       checkResources(output.resources, 'output');
+      if (step.type === 'mutator') requireOutput(step, output.resources, selected);
+      checkPlaces(output.resources);
       // What a validator changes is dropped.
       if (step.type === 'mutator') {
-        checkOutput(step, output.resources, selected);
         next = step.select === undefined ? output.resources : mergeSelected(resources, selected, output);
       }
     }
@@ -103,7 +104,7 @@ function exited({ name }: Step, run: RunResult): FunctionFailure {
   return new FunctionFailure(`function ${name} exited with ${run.exitCode}`, run);
 }
 
-function checkOutput(step: Step, output: readonly Resource[], selected: readonly Resource[]): void {
+function requireOutput(step: Step, output: readonly Resource[], selected: readonly Resource[]): void {
   if (output.length === 0 && selected.length > 0 && step.allowEmpty !== true) {
     const what = selected.length === 1 ? 'the resource' : `all ${selected.length} resources`;
     throw new KrmhubError(
@@ -114,7 +115,6 @@ function checkOutput(step: Step, output: readonly Resource[], selected: readonly
       },
     );
   }
-  checkPlaces(output);
 }
 
 function checkResources(resources: readonly Resource[], side: 'input' | 'output'): void {

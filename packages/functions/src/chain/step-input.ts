@@ -7,6 +7,8 @@ export interface StepInput {
   resources: readonly Resource[];
   /** Whether nothing followed the items. */
   isLast: boolean;
+  /** Whether models take too much memory to be kept. */
+  isLarge: boolean;
   packagePath: string;
   /** Of the function, for messages. */
   name: string;

@@ -35,51 +35,63 @@ export function readStepOutput(output: Uint8Array, input: StepInput): StepOutput
 /** Documents without a ResourceList are in the order in which they are written, as in kpt: they have no index. */
 function readWhole(text: string, input: StepInput): StepOutput {
   const { kind, items } = readResourceList(text, 'the output');
-  const output = collect(items, input);
+  const output = new Collected(input);
+  for (const node of items) output.addNode(node);
   if (kind !== '') return output;
-  return { ...output, resources: output.resources.map((resource, index) => resource.at({ index })) };
+  const { origins } = output;
+  return { origins, resources: output.resources.map((resource, index) => resource.at({ index })) };
 }
 
 /** Parses only what changed. Returns undefined if the items cannot be told apart without a parser. */
 function readSplit(text: string, input: StepInput): StepOutput | undefined {
   const split = splitItems(text);
   if (split === undefined) return undefined;
-  const entries: (number | ResourceNode)[] = [];
+  const output = new Collected(input);
   for (const [index, item] of split.items.entries()) {
     const at = Number(ID_LINE.exec(item)?.[1] ?? 0) - 1;
     if (input.items[at] === item) {
-      entries.push(at);
+      output.addSame(at);
       continue;
     }
-    const node = tryRead(itemList(item, split.isLast && index === split.items.length - 1));
+    const node = tryRead(item, split.isLast && index === split.items.length - 1);
     if (node === undefined) return undefined;
-    entries.push(node);
+    output.addNode(node);
   }
-  return collect(entries, input);
+  return output;
 }
 
-/** An item may refer to an anchor of another one. */
-function tryRead(text: string): ResourceNode | undefined {
+/** An item may refer to an anchor of another one, or have another one in it whose dash is alone in its line. */
+function tryRead(item: string, isLast: boolean): ResourceNode | undefined {
   try {
-    return readResourceList(text, 'the output').items[0];
+    const { items } = readResourceList(itemList(item, isLast), 'the output');
+    return items.length === (isLast ? 1 : 2) ? items[0] : undefined;
   } catch {
     return undefined;
   }
 }
 
-function collect(entries: readonly (number | ResourceNode)[], input: StepInput): StepOutput {
-  const last = input.resources.length - 1;
-  const resources: Resource[] = [];
-  const origins: (number | undefined)[] = [];
-  for (const entry of entries) {
-    const read =
-      typeof entry === 'number'
-        ? { at: entry, resource: passThrough(input.resources[entry]!, input.isLast && entry === last) }
-        : fromNode(entry, input);
-    resources.push(read.resource);
-    origins.push(read.at);
+/** Makes the resource of each item at once: models take much memory. */
+class Collected implements StepOutput {
+  readonly resources: Resource[] = [];
+  readonly origins: (number | undefined)[] = [];
+  readonly #input: StepInput;
+
+  constructor(input: StepInput) {
+    this.#input = input;
   }
-  return { resources, origins };
+
+  /** Adds an item of the input that the function gave back as it was. */
+  addSame(at: number): void {
+    const { resources, isLast } = this.#input;
+    this.resources.push(passThrough(resources[at]!, isLast && at === resources.length - 1));
+    this.origins.push(at);
+  }
+
+  addNode(node: ResourceNode): void {
+    const { at, resource } = fromNode(node, this.#input);
+    this.resources.push(resource);
+    this.origins.push(at);
+  }
 }
 
 function fromNode(node: ResourceNode, input: StepInput): { at: number | undefined; resource: Resource } {
@@ -91,7 +103,9 @@ function fromNode(node: ResourceNode, input: StepInput): { at: number | undefine
   for (const key of foreignAnnotations(identity, origin)) removeAnnotation(node, key);
   if (origin !== undefined) copyLost(origin, node);
   const seqIndent = annotations[SEQUENCE_INDENT] === 'wide' ? 'wide' : 'compact';
-  return { at, resource: new Resource(bodyOf(node, seqIndent), place) };
+  const body = bodyOf(node, seqIndent);
+  if (input.isLarge) body.dropModel();
+  return { at, resource: new Resource(body, place) };
 }
 
 /** Annotations for the orchestrator that a function added, which must not be written to files. */

@@ -1,5 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { KrmhubError } from '@krmhub/schema/error';
+import { MAX_TEXT_WITH_MODELS } from '../resource-list/model-limits.js';
 import { readResources } from '../resource-list/read-resources.js';
 import type { Resource } from '../resource-list/resource.js';
 import { fileError } from './file-error.js';
@@ -26,7 +27,12 @@ export async function readPackage(
   await recoverPackage(real);
   const files = walkPackage(real, limits);
   const resources: Resource[] = [];
-  for (const { path, text } of files.files.values()) resources.push(...readResources(text, { path }));
+  let size = 0;
+  for (const { text } of files.files.values()) size += text.length;
+  const dropsModels = size > MAX_TEXT_WITH_MODELS;
+  for (const { path, text } of files.files.values()) {
+    resources.push(...readResources(text, { path, dropsModels }));
+  }
   return { ...files, resources };
 }
 

@@ -1,7 +1,6 @@
 import {
   annotations,
   fieldAt,
-  type ResourceNode,
   rootOf,
   STYLE,
   setAnnotation,
@@ -30,13 +29,13 @@ const TEXTS = new WeakMap<Resource, { head: string; tail: string } | 'flow'>();
 
 /**
  * Returns a resource as an item of a ResourceList, with its annotations, and with an id that finds it again in the output.
- * It starts with the dash, or with comments above it, and ends with a line end.
+ * It starts with the dash, or with comments above it, and ends with a line end. `isKept`: it is needed again.
  */
-export function itemText(resource: Resource, id: number | undefined): string {
+export function itemText(resource: Resource, id: number | undefined, isKept = true): string {
   let parts = TEXTS.get(resource);
   if (parts === undefined) {
     parts = split(resource) ?? 'flow';
-    TEXTS.set(resource, parts);
+    if (isKept) TEXTS.set(resource, parts);
   }
   const ids: [string, string][] =
     id === undefined
@@ -80,7 +79,7 @@ const STYLES: Readonly<Record<PlaceQuotes, number>> = {
 function split(resource: Resource): { head: string; tail: string } | undefined {
   const text = resource.body.compactText();
   if (resource.body.annotationsBefore !== undefined) return undefined;
-  if (text.includes('#') && hasOuterComments(resource.node(), text)) return undefined;
+  if (text.includes('#') && hasOuterComments(resource, text)) return undefined;
   const { quotes } = resource.body;
   const entries = itemAnnotations(resource);
   if (quotes !== 'single' && !entries.every(([, value]) => SIMPLE.test(value))) return undefined;
@@ -95,11 +94,8 @@ function split(resource: Resource): { head: string; tail: string } | undefined {
 }
 
 /** Reports comments above or below all fields: in an item of a list they are in other places. */
-function hasOuterComments(node: ResourceNode, text: string): boolean {
-  for (const one of new Set([node, rootOf(node)])) {
-    if (one.head !== '' || one.line !== '' || one.foot !== '') return true;
-  }
-  return /\n *#[^\n]*\n*$/.test(text);
+function hasOuterComments({ body }: Resource, text: string): boolean {
+  return body.hasRootComments || /\n *#[^\n]*\n*$/.test(text);
 }
 
 /**

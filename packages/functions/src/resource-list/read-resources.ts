@@ -16,16 +16,20 @@ import { readIdentity, recordOf } from './read-identity.js';
 import { Resource } from './resource.js';
 import { type PlaceQuotes, ResourceBody } from './resource-body.js';
 
-/** Reads the resources of a YAML file. Throws `invalid-document`. */
-export function readResources(text: string, place: { path: string; packagePath?: string }): Resource[] {
-  return readDocuments(text, place.path).map(
-    ({ node, seqIndent }, index) =>
-      new Resource(bodyOf(wrapped(node), seqIndent), {
-        path: place.path,
-        index,
-        packagePath: place.packagePath ?? '',
-      }),
-  );
+/** Reads the resources of a YAML file. `dropsModels`: the package is large. Throws `invalid-document`. */
+export function readResources(
+  text: string,
+  {
+    path,
+    packagePath = '',
+    dropsModels = false,
+  }: { path: string; packagePath?: string; dropsModels?: boolean },
+): Resource[] {
+  return readDocuments(text, path).map(({ node, seqIndent }, index) => {
+    const body = bodyOf(wrapped(node), seqIndent);
+    if (dropsModels) body.dropModel();
+    return new Resource(body, { path, index, packagePath });
+  });
 }
 
 /**

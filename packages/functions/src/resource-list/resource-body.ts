@@ -3,6 +3,7 @@ import {
   field,
   type ResourceNode,
   readDocument,
+  rootOf,
   type SequenceIndent,
   toJson,
   writeDocument,
@@ -10,6 +11,7 @@ import {
 import { BARE_LIST_KEY } from './annotations.js';
 import { type AnnotationsPlace, insertAnnotations, insertOwnAnnotations } from './annotations-place.js';
 import type { ResourceIdentity } from './identity.js';
+import { hasRootComments, type KeptComments, keepComments, restoreComments } from './kept-comments.js';
 
 /** `needed`: without quotes where the text is a string without them. kpt itself writes single quotes. */
 export type PlaceQuotes = 'single' | 'double' | 'needed';
@@ -18,9 +20,9 @@ export type PlaceQuotes = 'single' | 'double' | 'needed';
 export type PlaceStyle = Partial<Pick<ResourceBody, 'annotationsPlace' | 'annotationsBefore' | 'quotes'>>;
 
 /**
- * The content of a resource. It keeps the text and drops the model, which takes some ten times the memory: most resources
+ * The content of a resource. It keeps the text and drops the model, which takes some twenty times the memory: most resources
  * are never changed, and are not parsed again. The model of a resource with comments is kept, because the text does not
- * tell to which node they belong.
+ * tell to which node they belong; in large packages, the comments are kept instead.
  */
 export class ResourceBody {
   readonly identity: ResourceIdentity;
@@ -36,6 +38,7 @@ export class ResourceBody {
   #node: ResourceNode | undefined;
   #text: string | undefined;
   #compact: string | undefined;
+  #comments: KeptComments | undefined;
 
   /** `node` is without the annotations of the orchestrator, and belongs to the body from now on. */
   constructor(
@@ -76,7 +79,14 @@ export class ResourceBody {
     if (this.#node !== undefined) return this.#node;
     const node = readDocument(this.#text ?? this.#compact ?? '', this.identity.name);
     if (node === undefined) throw new Error('a resource that was written cannot be read');
-    return node;
+    return this.#comments === undefined ? node : restoreComments(node, this.#comments);
+  }
+
+  /** Whether the document or its root has comments of its own. */
+  get hasRootComments(): boolean {
+    if (this.#node === undefined) return this.#comments !== undefined && hasRootComments(this.#comments);
+    const nodes = [this.#node, rootOf(this.#node)];
+    return nodes.some(({ head, line, foot }) => head !== '' || line !== '' || foot !== '');
   }
 
   /** Calls `use` with the model, which has annotations where functions see those of the orchestrator. */
@@ -95,6 +105,15 @@ export class ResourceBody {
 
   value(): JsonValue {
     return toJson(this.node());
+  }
+
+  /** Drops the model, and parses the text again when it is needed. */
+  dropModel(): void {
+    if (this.#bare !== undefined || this.#node === undefined) return;
+    // A search also makes one text of the parts that were written.
+    const hasComments = [this.text(), this.compactText()].map((text) => text.includes('#')).includes(true);
+    if (hasComments && this.#node !== undefined) this.#comments = keepComments(this.#node);
+    this.#node = undefined;
   }
 
   #drop(): void {
