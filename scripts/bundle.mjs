@@ -98,26 +98,38 @@ const noDriver = {
 const BUILT_ENTRY = `import { fileURLToPath } from 'node:url';
 export const builtEntry = (entry) => fileURLToPath(new URL('./' + entry + '.js', import.meta.url));`;
 
+/** Processes that start for one function: in a file of its own, such a process loads nothing that it does not need. */
+const ALONE = ['starlark-process'];
+const CODE = {
+  absWorkingDir: root,
+  outdir,
+  write: false,
+  bundle: true,
+  format: 'esm',
+  ...OUTPUT,
+  plugins: [ownModules, noDriver],
+};
+const entryPoint = ([out, file]) => ({ in: file, out });
 const { outputFiles, metafile } = await build({
   entryPoints: [
     { in: path.join(root, 'apps/cli/dist/main.js'), out: 'krmhub' },
     // What plugins of kustomize start.
     { in: path.join(root, 'apps/cli/dist/plugin.js'), out: 'plugin' },
     { in: path.join(root, 'apps/cli/dist/functions/lint/thread.js'), out: 'lint-thread' },
-    ...entries.map(([out, file]) => ({ in: file, out })),
+    ...entries.filter(([out]) => !ALONE.includes(out)).map(entryPoint),
   ],
-  absWorkingDir: root,
-  outdir,
-  write: false,
   metafile: true,
-  bundle: true,
   splitting: true,
-  format: 'esm',
-  ...OUTPUT,
-  plugins: [ownModules, noDriver],
+  ...CODE,
 });
-const chunks = new Map(outputFiles.map(({ path: file, text }) => [path.basename(file), withRequire(text)]));
+const textsOf = (files) => files.map(({ path: file, text }) => [path.basename(file), withRequire(text)]);
+const chunks = new Map(textsOf(outputFiles));
 await mergeChunks(chunks, metafile.outputs);
+const alone = await build({
+  entryPoints: entries.filter(([out]) => ALONE.includes(out)).map(entryPoint),
+  ...CODE,
+});
+for (const [name, text] of textsOf(alone.outputFiles)) chunks.set(name, text);
 rmSync(outdir, { recursive: true, force: true });
 mkdirSync(outdir, { recursive: true });
 for (const name of LIBRARIES) {

@@ -39,6 +39,11 @@ const STARTS = [
       'packages/sources/dist/http/http-source.js',
     ],
     search: ['apps/cli/dist/commands/search.js', 'apps/cli/dist/functions/search-functions.js'],
+    scripts: [
+      'apps/cli/dist/fn/run-package.js',
+      'apps/cli/dist/run/inline-script.js',
+      'packages/functions/dist/starlark/starlark-session.js',
+    ],
   },
   {
     // Not the command: the help of all commands loads it too, where SQLite may be missing.

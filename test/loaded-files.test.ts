@@ -38,6 +38,10 @@ beforeAll(async () => {
   mkdirSync(at('package'));
   writeFileSync(at('package/config.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n');
   writeFileSync(at('package/Kptfile'), KPTFILE);
+  mkdirSync(at('scripts'));
+  const annotation = '  annotations:\n    config.kubernetes.io/function: |\n      starlark: {path: a.star}\n';
+  writeFileSync(at('scripts/upper.yaml'), CONFIG + annotation);
+  writeFileSync(at('scripts/a.star'), 'pass\n');
   const installed = await krmhub(['plugins', 'install', '-c', at('catalog.json')], { cwd: folder, env });
   expect(installed).toMatchObject({ code: 0 });
 });
@@ -102,6 +106,13 @@ const cases: { what: string; run: () => Run; libraries: string[]; files: number;
     libraries: ['commander', 'js-yaml'],
     files: 14,
     kilobytes: 400,
+  },
+  {
+    what: 'krmhub fn run with a script',
+    run: () => ['krmhub', ['fn', 'run', at('scripts')]],
+    libraries: ['commander', 'js-yaml', 'yaml'],
+    files: 18,
+    kilobytes: 900,
   },
   {
     what: 'krmhub build',

@@ -1,5 +1,5 @@
 import type { PinnedStarlark } from '@krmhub/catalog';
-import { FUNCTION_LIMITS } from '@krmhub/functions';
+import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readFileUpTo } from '../files/read-file.js';
@@ -7,6 +7,7 @@ import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 import { fetchExecutable } from './fetch-executable.js';
 import { hostPlatform } from './platform.js';
+import { scriptName } from './script-name.js';
 
 export interface ScriptRequest {
   /** `APIVERSION KIND`, for messages. */
@@ -57,11 +58,4 @@ export async function fetchScript(
     );
   }
   return { name: scriptName(reference), script, file: fetched.file };
-}
-
-/** Returns the last segment of a reference, with the extension of scripts. */
-export function scriptName(reference: string): string {
-  const path = reference.replace(/@sha256:.*$/s, '').replace(/[?#].*$/s, '');
-  const last = path.slice(path.lastIndexOf('/') + 1).replace(/[^\w.:-]/g, '_');
-  return last.endsWith('.star') ? last : `${last || 'script'}.star`;
 }

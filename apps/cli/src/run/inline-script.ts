@@ -1,13 +1,14 @@
 import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { InlineRuntime } from '@krmhub/catalog';
-import { FUNCTION_LIMITS } from '@krmhub/functions';
+import { FUNCTION_LIMITS } from '@krmhub/functions/limits';
 import { KrmhubError } from '@krmhub/schema/error';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
-import { type FetchedScript, fetchScript, scriptName } from './fetch-script.js';
+import type { FetchedScript } from './fetch-script.js';
+import { scriptName } from './script-name.js';
 
 /**
  * Returns the script that a functionConfig names itself: a file relative to the folder of the kustomization, or a URL.
@@ -30,6 +31,7 @@ export async function inlineScript(
     });
   }
   const pinned = { type: 'starlark', reference: uri, sha256: `sha256:${digest}` } as const;
+  const { fetchScript } = await import('./fetch-script.js');
   try {
     return await fetchScript(io, { name: 'the script', runtime: pinned, offline: false });
   } catch (error) {
