@@ -49,12 +49,25 @@ export class PatternSet {
     this.#instructions += instructions;
     if (this.#instructions > MAX_INSTRUCTIONS) return { refused: 'cost' };
     try {
-      return { expression: loadRe2().compile(pattern), instructions };
+      return { expression: compiledOnce(pattern, instructions), instructions };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return { refused: 'syntax', reason: message.replace(/^error parsing regexp: /, '') };
     }
   }
+}
+
+/** Patterns of earlier schemas to remember, and the largest: many schemas have the same few, such as that of a name. */
+const REMEMBERED = { patterns: 200, instructions: 200 };
+const remembered = new Map<string, RE2JS>();
+
+function compiledOnce(pattern: string, instructions: number): RE2JS {
+  const known = remembered.get(pattern);
+  if (known !== undefined) return known;
+  const expression = loadRe2().compile(pattern);
+  if (remembered.size >= REMEMBERED.patterns) remembered.clear();
+  if (instructions <= REMEMBERED.instructions) remembered.set(pattern, expression);
+  return expression;
 }
 
 /** Matches an escape, a class, a repeat, or one character. */
