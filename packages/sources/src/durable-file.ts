@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsync, open as openFile } from 'node:fs';
+import { closeSync, fsync, openSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
@@ -44,11 +44,14 @@ export async function writeDurably(
   }
 }
 
-/** Makes durable which files a folder has. With a descriptor, since a file handle costs more than the call. */
+/**
+ * Makes durable which files a folder has. Only the sync waits for the disk: the folder was changed just before, so
+ * that opening it costs less here than handing the call to another thread.
+ */
 export async function syncFolder(folder: string): Promise<void> {
   // Windows cannot open folders.
   if (platform() === 'win32') return;
-  const descriptor = await openDescriptor(folder, 'r');
+  const descriptor = openSync(folder, 'r');
   try {
     await syncDescriptor(descriptor);
   } finally {
@@ -56,5 +59,4 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-const openDescriptor = promisify(openFile);
 const syncDescriptor = promisify(fsync);

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { close, fsync, open, rename, rm, write, writev } from 'node:fs';
+import { closeSync, fsync, open, rename, rm, write, writev } from 'node:fs';
 import path from 'node:path';
 import type { Digest } from '@krmhub/schema';
 import { syncFolder } from '@krmhub/sources/durable-file';
@@ -83,7 +83,8 @@ export class UnfinishedBlob {
     let shard: string;
     try {
       if (!this.#isSynced) await this.sync();
-      await this.#close();
+      // Everything is on the disk, so closing does not wait for it.
+      this.#close();
       shard = await this.#place.ensureShard(digest);
       await called((done) => rename(this.#file, this.#place.fileOf(digest), done));
     } catch (error) {
@@ -98,7 +99,11 @@ export class UnfinishedBlob {
     this.#isDiscarded = true;
     this.#waiting = [];
     await this.#using;
-    await this.#close().catch(() => undefined);
+    try {
+      this.#close();
+    } catch {
+      // The error that discards the blob is the one to report.
+    }
     if (this.#isCreated) await called((done) => rm(this.#file, { force: true }, done)).catch(() => undefined);
   }
 
@@ -124,10 +129,10 @@ export class UnfinishedBlob {
     return using;
   }
 
-  async #close(): Promise<void> {
+  #close(): void {
     const descriptor = this.#descriptor;
     this.#descriptor = undefined;
-    if (descriptor !== undefined) await called((done) => close(descriptor, done));
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
