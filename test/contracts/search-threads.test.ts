@@ -46,6 +46,37 @@ it('finds what another thread has just committed', async () => {
   await store.close();
 });
 
+it('reads many functions at its start as it would have read them one by one', async () => {
+  const file = path.join(folder, 'registry.db');
+  const store = await openSqliteStore(file);
+  await store.search({ limit: 1 });
+  // More than one read of everything has pages.
+  await Promise.all(
+    Array.from({ length: 1_200 }, (_, at) =>
+      store.commitFunction(
+        changeOf({
+          kind: `Made${(at * 7_919) % 1_200}`,
+          group: `g${at % 3}.example.com`,
+          tags: [`tag${at % 5}`],
+          publishedAt: new Date(Date.UTC(2030, 0, 1) + ((at * 31) % 1_200) * 60_000).toISOString(),
+        }),
+      ),
+    ),
+  );
+  threads = startSearchThreads(file, log);
+  for (const query of [
+    { limit: 100 },
+    { limit: 100, sort: 'newest' as const },
+    { limit: 100, sort: 'newest' as const, tag: ['tag3'] },
+    { limit: 10, text: 'made7', group: ['g1.example.com'] },
+  ]) {
+    const found = await threads.search(query);
+    expect(found.total).toBeGreaterThan(0);
+    expect(found).toEqual(await store.search(query));
+  }
+  await store.close();
+});
+
 it('finds functions of upstream catalogs, and their release here after a publish', async () => {
   const file = path.join(folder, 'registry.db');
   const store = await openSqliteStore(file);

@@ -1,3 +1,5 @@
+/** Texts whose sets are remembered. More would take more memory than they save time. */
+const MAX_TEXTS = 20_000;
 /** Largest number of facet values in a response. */
 const MAX_FACET_VALUES = 20;
 
@@ -14,6 +16,8 @@ export class FacetColumn {
   readonly #setNumbers = new Map<string, number>();
   /** Set numbers by value number. */
   readonly #setsWith: number[][] = [];
+  /** Set numbers by the text that has the values. */
+  readonly #textNumbers = new Map<string, number>();
   /** Set numbers by function id; 0 is the set without values. */
   #setOf = new Uint32Array(1);
 
@@ -32,12 +36,26 @@ export class FacetColumn {
   }
 
   put(id: number, values: readonly string[]): void {
+    this.#put(id, this.#setNumber(values));
+  }
+
+  /** Puts the values that a text has. Many functions have the same text: `read` is called for the first. */
+  putText(id: number, text: string, read: (text: string) => readonly string[]): void {
+    let number = this.#textNumbers.get(text);
+    if (number === undefined) {
+      number = this.#setNumber(read(text));
+      if (this.#textNumbers.size < MAX_TEXTS) this.#textNumbers.set(text, number);
+    }
+    this.#put(id, number);
+  }
+
+  #put(id: number, number: number): void {
     if (id >= this.#setOf.length) {
       const grown = new Uint32Array(Math.max(id + 1, this.#setOf.length * 2));
       grown.set(this.#setOf);
       this.#setOf = grown;
     }
-    this.#setOf[id] = this.#setNumber(values);
+    this.#setOf[id] = number;
   }
 
   /** Returns 1 for each set that has one of the values, or all of them; by set number. */
@@ -77,7 +95,10 @@ export class FacetColumn {
   }
 
   #setNumber(values: readonly string[]): number {
-    const set = [...new Set(values.map((value) => this.#valueNumber(value)))].sort((a, b) => a - b);
+    const set =
+      values.length === 1
+        ? [this.#valueNumber(values[0]!)]
+        : [...new Set(values.map((value) => this.#valueNumber(value)))].sort((a, b) => a - b);
     const key = set.join();
     const known = this.#setNumbers.get(key);
     if (known !== undefined) return known;

@@ -2,6 +2,7 @@ import { describeSigner, type ReleaseSignature, type SearchPage } from '@krmhub/
 import { FacetColumn } from '../../../search/facet-column.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
+import { PublicationTimes } from './publication-times.js';
 import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
 import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
 
@@ -42,8 +43,8 @@ export interface SearchColumns {
   yanked: Uint8Array;
   /** By id: whether the displayed release is deprecated. */
   deprecated: Uint8Array;
-  /** By id: publication time of the displayed release in milliseconds; 0 without one. */
-  published: Float64Array;
+  /** Publication time of displayed releases. */
+  published: PublicationTimes;
   /** Returns the number of functions up to this name. */
   ranksUpTo(group: string, kind: string): number;
   /** Returns the names of all functions in order. */
@@ -66,7 +67,6 @@ interface FunctionRow {
   yanked: number;
   deprecated: number;
   signatures: string;
-  published: string | null;
 }
 interface Name {
   group: string;
@@ -87,7 +87,9 @@ interface Seen {
 }
 
 const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, versions, network,
-  storage, pinned, images, yanked, deprecated, signatures, ${PUBLISHED_AT} AS published`;
+  storage, pinned, images, yanked, deprecated, signatures`;
+/** Rows per read, so that not all are in memory at a time. */
+const PAGE = 1_000;
 
 /**
  * Values of every function in memory, for filters, counts, and order. Returns a function that updates them to the
@@ -127,14 +129,16 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     ),
   );
   const oneRow = prepared(() =>
-    client.prepare<[string, string], FunctionRow>(
-      `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
+    client.prepare<[string, string], FunctionRow & { published: string | null }>(
+      `${ROW}, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
     ),
   );
-  // Each table is read in the order of its index; merging two sorted lists is fast.
+  // In the order of the file: sorting them in memory is faster than reading them in the order of an index.
   const allRows = FINDABLE_TABLES.map((table) =>
     prepared(() =>
-      client.prepare<[], FunctionRow>(`${ROW} FROM (${table}) AS shown ORDER BY group_name, kind`),
+      client.prepare<[number], FunctionRow>(
+        `${ROW} FROM (${table}) AS shown WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
+      ),
     ),
   );
   const catalogsOf = prepared(() =>
@@ -157,8 +161,11 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
   let states = 0;
   let seen: Seen = { event: 0, upstream: 0, serials: new Map() };
 
+  const published = new PublicationTimes({ client });
+
   const readAll = (serials: ReadonlyMap<string, number>): Columns => {
-    const all = new Columns();
+    const all = new Columns(published);
+    published.reset();
     const catalogs = new Map<string, string[]>();
     for (const [catalog, serial] of serials) {
       for (const { group, kind } of entriesIn.iterate(catalog, serial, serial)) {
@@ -169,8 +176,8 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
       }
     }
     for (const rows of allRows) {
-      for (const row of rows.iterate()) {
-        all.put(row, catalogs.get(`${row.group}/${row.kind.toLowerCase()}`) ?? []);
+      for (let page = rows.all(-1); page.length > 0; page = rows.all(page.at(-1)!.id)) {
+        for (const row of page) all.put(row, catalogs.get(`${row.group}/${row.kind.toLowerCase()}`) ?? []);
       }
     }
     return all;
@@ -206,7 +213,9 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
         columns.forget(name.group, name.kind, row?.kind === name.kind ? row.id : undefined);
       }
       for (const { row } of rows) {
-        if (row !== undefined) columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
+        if (row === undefined) continue;
+        columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
+        published.put(row.id, row.published);
       }
     }
     if (changed === undefined || !isSame(seen, now)) states += 1;
@@ -237,40 +246,40 @@ class Columns implements SearchColumns {
   rank = new Uint32Array();
   yanked = new Uint8Array(1);
   deprecated = new Uint8Array(1);
-  published = new Float64Array(1);
+  readonly published: PublicationTimes;
   #ordered: NamedId[] = [];
   /** 1 for each id that is in `#ordered` or `#added`. */
   #present = new Uint8Array(1);
   #added: NamedId[] = [];
   #forgotten = false;
 
+  constructor(published: PublicationTimes) {
+    this.published = published;
+  }
+
   put(row: FunctionRow, catalogs: readonly string[]): void {
     const { id, group, kind, publisher } = row;
     const { facets } = this;
-    facets.tag.put(id, JSON.parse(row.tags));
+    facets.tag.putText(id, row.tags, readList);
     facets.kind.put(id, [kind]);
     facets.group.put(id, [group]);
     facets.publisher.put(id, [publisher]);
-    facets.runtime.put(id, JSON.parse(row.runtimes));
-    facets.license.put(id, JSON.parse(row.licenses));
-    const versions = JSON.parse(row.versions) as string[];
-    facets.apiVersion.put(
-      id,
-      versions.map((version) => `${group}/${version}`),
+    facets.runtime.putText(id, row.runtimes, readList);
+    facets.license.putText(id, row.licenses, readList);
+    facets.apiVersion.putText(id, `${group} ${row.versions}`, () =>
+      readList(row.versions).map((version) => `${group}/${version}`),
     );
     for (const fact of FACTS) facets[fact].put(id, [row[fact] === 1 ? 'true' : 'false']);
-    this.images.put(id, JSON.parse(row.images));
-    facets.signedBy.put(id, signersOf(row.signatures));
-    facets.catalog.put(id, catalogs);
+    this.images.putText(id, row.images, readList);
+    facets.signedBy.putText(id, row.signatures, signersOf);
+    facets.catalog.putText(id, catalogs.join(' '), () => catalogs);
     if (id >= this.yanked.length) {
       this.yanked = grown(this.yanked, id);
       this.deprecated = grown(this.deprecated, id);
-      this.published = grownTimes(this.published, id);
       this.#present = grown(this.#present, id);
     }
     this.yanked[id] = row.yanked;
     this.deprecated[id] = row.deprecated;
-    this.published[id] = row.published === null ? 0 : Date.parse(row.published);
     if (this.#present[id] === 1) return;
     this.#present[id] = 1;
     this.#added.push({ id, group, kind });
@@ -289,20 +298,40 @@ class Columns implements SearchColumns {
   /** Inserts new functions in order. Call it after `put` and `forget`. */
   settle(): void {
     if (this.#added.length === 0 && !this.#forgotten) return;
-    if (this.#added.length > MAX_INSERTIONS) {
-      this.#ordered = [...this.#ordered, ...this.#added].sort(byName);
-    } else {
-      for (const name of this.#added) this.#ordered.splice(this.ranksUpTo(name.group, name.kind), 0, name);
-    }
+    const added = this.#added;
     this.#added = [];
-    this.#forgotten = false;
-    this.order = new Uint32Array(this.#ordered.length);
-    this.rank = new Uint32Array(this.yanked.length);
-    for (let at = 0; at < this.#ordered.length; at += 1) {
-      const { id } = this.#ordered[at]!;
-      this.order[at] = id;
-      this.rank[id] = at;
+    if (this.#forgotten || added.length > MAX_INSERTIONS) {
+      this.#ordered = [...this.#ordered, ...added].sort(byName);
+      this.order = Uint32Array.from(this.#ordered, ({ id }) => id);
+      this.#forgotten = false;
+      this.#rankFrom(0);
+      return;
     }
+    let first = this.#ordered.length;
+    for (const name of added) first = Math.min(first, this.#insert(name));
+    this.#rankFrom(first);
+  }
+
+  /** Returns the index of the new function. */
+  #insert(name: NamedId): number {
+    const at = this.ranksUpTo(name.group, name.kind);
+    this.#ordered.splice(at, 0, name);
+    const order = new Uint32Array(this.#ordered.length);
+    order.set(this.order.subarray(0, at));
+    order[at] = name.id;
+    order.set(this.order.subarray(at), at + 1);
+    this.order = order;
+    return at;
+  }
+
+  #rankFrom(first: number): void {
+    const { order } = this;
+    if (this.rank.length < this.yanked.length) {
+      const rank = new Uint32Array(this.yanked.length);
+      rank.set(this.rank);
+      this.rank = rank;
+    }
+    for (let at = first; at < order.length; at += 1) this.rank[order[at]!] = at;
   }
 
   names(): readonly Name[] {
@@ -327,10 +356,8 @@ function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {
   return more;
 }
 
-function grownTimes(times: Float64Array, id: number): Float64Array<ArrayBuffer> {
-  const more = new Float64Array(Math.max(id + 1, times.length * 2));
-  more.set(times);
-  return more;
+function readList(text: string): string[] {
+  return JSON.parse(text) as string[];
 }
 
 /** Returns the verified signers from the JSON list; mostly empty. */

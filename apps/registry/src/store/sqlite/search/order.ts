@@ -61,7 +61,8 @@ function ranked(
 }
 
 /** Orders by publication of the displayed release. Functions without a release come last. */
-function newest({ yanked, published }: SearchColumns): Comparison {
+function newest({ yanked, published: times }: SearchColumns): Comparison {
+  const published = times.all();
   return {
     compare: (a, b) => yanked[a]! - yanked[b]! || published[b]! - published[a]!,
     compareTo: (id, [first, age]) => yanked[id]! - (first as number) || -published[id]! - (age as number),

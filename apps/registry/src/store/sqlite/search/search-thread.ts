@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import type { SearchQuery } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
@@ -8,10 +9,15 @@ import { searchRows } from './search.js';
 /** Searches a database that another thread writes. */
 const { file } = workerData as { file: string };
 const connection = openReadConnection(file);
-const { search, nearFunctions } = searchRows(connection);
+const { search, nearFunctions, readAhead } = searchRows(connection);
 handleCalls({
   search: (query: SearchQuery) => search(query),
   nearFunctions: (name: FunctionName) => nearFunctions(name),
 });
-// Fills the columns before the first request.
-search({ limit: 1 }).catch(() => undefined);
+// Fills the columns before the first request, and the others between requests.
+prepare().catch(() => undefined);
+
+async function prepare(): Promise<void> {
+  await search({ limit: 1 });
+  while (!(await readAhead())) await setImmediate();
+}

@@ -58,9 +58,14 @@ interface ItemRow {
 }
 
 /** Searches full text with SQLite; filters, counts and orders in memory. */
-export function searchRows(
-  connection: Pick<Connection, 'client' | 'read'>,
-): Pick<SearchStore, 'search' | 'descriptions'> & Pick<FunctionStore, 'nearFunctions'> {
+export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<
+  SearchStore,
+  'search' | 'descriptions'
+> &
+  Pick<FunctionStore, 'nearFunctions'> & {
+    /** Reads some of what only later searches may need. Resolves with whether everything is read. */
+    readAhead(): Promise<boolean>;
+  } {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
@@ -166,6 +171,7 @@ export function searchRows(
 
   return {
     search: (query) => read(() => page(query)),
+    readAhead: () => read(() => currentColumns().published.readSome()),
     descriptions: (names) =>
       read(() => names.map(({ group, kind }) => description.get(group, kind.toLowerCase()))),
     nearFunctions: (name) =>
