@@ -63,14 +63,14 @@ it('reads many functions at its start as it would have read them one by one', as
       ),
     ),
   );
-  threads = startSearchThreads(file, log);
+  threads = searchThreads(file, log);
   for (const query of [
     { limit: 100 },
     { limit: 100, sort: 'newest' as const },
     { limit: 100, sort: 'newest' as const, tag: ['tag3'] },
     { limit: 10, text: 'made7', group: ['g1.example.com'] },
   ]) {
-    const found = await threads.search(query);
+    const found = await threads!.search(query);
     expect(found.total).toBeGreaterThan(0);
     expect(found).toEqual(await store.search(query));
   }
