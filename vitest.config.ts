@@ -15,8 +15,6 @@ const INTEROP = [
   'test/browser/!(pages).test.ts',
   'test/{pipelines/*,demo}.test.ts',
 ];
-/** An integration test, of which one case needs cosign. */
-const COSIGN_CASE = 'test/end-to-end/signed-snapshots.test.ts';
 /** Tests that take minutes each: `npm run test:campaign`, of which `.ci/run` takes a sample. */
 const CAMPAIGN = [
   'test/bench.test.ts',
@@ -73,7 +71,7 @@ export default defineConfig({
         isolate: false,
         exclude: [...configDefaults.exclude, ...INTEROP, ...CAMPAIGN],
       }),
-      project('interop', [...INTEROP, COSIGN_CASE]),
+      project('interop', INTEROP),
       project('campaign', [...CAMPAIGN, ...FULL_SIZE], {
         // These tests use processors more than they wait.
         maxWorkers: availableParallelism(),

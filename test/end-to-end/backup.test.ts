@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { lossesOverHttp } from '../faults/verify.js';
 import { definition, GROUP, newLedger, publish, releasePath, type Sent } from '../faults/workload.js';
+import { krmhubHere } from '../run-here.js';
 import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 const { folder, remove } = temporaryFolder();
@@ -60,7 +61,7 @@ it('a backup taken under load restores to an intact registry with every release 
     expect(loaded.acknowledged().length).toBeGreaterThan(before.length);
     backups.push({ name, before });
   }
-  const live = await krmhub(['fsck', '--data', registry.data]);
+  const live = await krmhubHere(['fsck', '--data', registry.data]);
   expect([live.code, live.stdout]).toEqual([0, '']);
   await loaded.stop();
   const token = registry.token;
@@ -70,9 +71,9 @@ it('a backup taken under load restores to an intact registry with every release 
   for (const { name, before } of backups) {
     expect(before.length).toBeGreaterThanOrEqual(20);
     const data = path.join(folder, `restored-${name}`);
-    const restored = await krmhub(['restore', path.join(folder, name), '--data', data]);
+    const restored = await krmhubHere(['restore', path.join(folder, name), '--data', data]);
     expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining('restored')]);
-    const checked = await krmhub(['fsck', '--data', data, '-o', 'json']);
+    const checked = await krmhubHere(['fsck', '--data', data, '-o', 'json']);
     expect([checked.code, JSON.parse(checked.stdout)]).toEqual([
       0,
       expect.objectContaining({ whole: true, findings: [] }),
@@ -87,7 +88,7 @@ it('a backup taken under load restores to an intact registry with every release 
     } finally {
       await again.stop();
     }
-    expect((await krmhub(['fsck', '--data', data])).code).toBe(0);
+    expect((await krmhubHere(['fsck', '--data', data])).code).toBe(0);
   }
 });
 
@@ -104,22 +105,22 @@ it('a backup older than a takedown reports it, and does not restore what the rec
   };
   expect(await publish(registry, ledger, leak, '?wait=true')).toBe(201);
   const backup = path.join(folder, 'before-takedown');
-  expect((await krmhub(['backup', '--data', registry.data, '--out', backup])).code).toBe(0);
-  const gone = await krmhub(['takedown', `${GROUP}/Leaky@1.0.0`, '--reason', 'leak', '--yes'], {
+  expect((await krmhubHere(['backup', '--data', registry.data, '--out', backup])).code).toBe(0);
+  const gone = await krmhubHere(['takedown', `${GROUP}/Leaky@1.0.0`, '--reason', 'leak', '--yes'], {
     env: registry.env,
   });
   expect([gone.code, gone.stderr]).toEqual([0, expect.any(String)]);
-  const live = await krmhub(['fsck', '--data', registry.data]);
+  const live = await krmhubHere(['fsck', '--data', registry.data]);
   expect([live.code, live.stdout]).toEqual([0, '']);
-  expect((await krmhub(['backup', '--data', registry.data, '--out', path.join(folder, 'after')])).code).toBe(
-    0,
-  );
+  expect(
+    (await krmhubHere(['backup', '--data', registry.data, '--out', path.join(folder, 'after')])).code,
+  ).toBe(0);
   expect(readdirSync(path.join(folder, 'after'))).toContain('takedowns.jsonl');
   await registry.stop();
 
   const data = path.join(folder, 'brought-back');
   const record = path.join(registry.data, 'takedowns.jsonl');
-  const restored = await krmhub(['restore', backup, '--data', data, '--takedowns', record]);
+  const restored = await krmhubHere(['restore', backup, '--data', data, '--takedowns', record]);
   expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining('Leaky@1.0.0')]);
   const again = await startRegistry(data);
   try {
@@ -127,9 +128,9 @@ it('a backup older than a takedown reports it, and does not restore what the rec
   } finally {
     await again.stop();
   }
-  const checked = await krmhub(['fsck', '--data', data]);
+  const checked = await krmhubHere(['fsck', '--data', data]);
   expect([checked.code, checked.stdout]).toEqual([0, '']);
-  const blind = await krmhub(['restore', backup, '--data', path.join(folder, 'blind')]);
+  const blind = await krmhubHere(['restore', backup, '--data', path.join(folder, 'blind')]);
   expect([blind.code, blind.stderr]).toEqual([
     0,
     expect.stringContaining('has no record of later takedowns'),

@@ -4,7 +4,8 @@ import type { SnapshotReport } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gitServer } from '../../packages/sources/src/testing/servers.js';
 import { commitFiles } from '../commit-files.js';
-import { type Finished, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { krmhubHere } from '../run-here.js';
+import { type Finished, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /**
  * KEP-2906, Story 7: a platform team publishes one trusted catalog of its own functions and of those of
@@ -73,7 +74,7 @@ const document = (kind: string, spec: unknown) =>
 const catalogOf = (...krmFunctions: unknown[]) => document('Catalog', { krmFunctions });
 
 const run = (registry: RunningRegistry, ...args: string[]): Promise<Finished> =>
-  krmhub(args, { cwd: home, env: registry.env });
+  krmhubHere(args, { cwd: home, env: registry.env });
 async function done(finished: Promise<Finished>): Promise<string> {
   const { code, stdout, stderr } = await finished;
   if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
@@ -354,7 +355,7 @@ describe('one catalog of four sources', () => {
 
   it('is built from its exported inputs to the same bytes, without network access', async () => {
     await done(run(org, 'catalog', 'inputs', 'platform', '--out', 'inputs'));
-    const built = await krmhub(['catalog', 'build', '--inputs', 'inputs', '--out', 'built.yaml'], {
+    const built = await krmhubHere(['catalog', 'build', '--inputs', 'inputs', '--out', 'built.yaml'], {
       cwd: home,
       env: { KRMHUB_REGISTRY: 'http://127.0.0.1:9' },
     });

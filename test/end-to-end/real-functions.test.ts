@@ -3,7 +3,8 @@ import path from 'node:path';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { krmhub, type RunningRegistry, sharedData, startRegistry, temporaryFolder } from '../running.js';
+import { krmhubHere } from '../run-here.js';
+import { type RunningRegistry, sharedData, startRegistry, temporaryFolder } from '../running.js';
 
 /** Functions that other projects published, if their metadata is beside the checkout. */
 const metadata = path.join(sharedData, 'kpt-metadata');
@@ -26,7 +27,7 @@ describe.skipIf(!here)(
     });
     afterAll(() => registry.stop());
 
-    const run = (...args: string[]) => krmhub(args, { cwd: folder, env: registry.env });
+    const run = (...args: string[]) => krmhubHere(args, { cwd: folder, env: registry.env });
     const yamlFiles = (where: string) =>
       readdirSync(where, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.yaml'));
 

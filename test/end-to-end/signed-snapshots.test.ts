@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { spawnSync } from '../processes.js';
+import { krmhubHere } from '../run-here.js';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 const { folder, remove } = temporaryFolder();
@@ -24,7 +24,7 @@ afterAll(async () => {
   remove();
 });
 
-const run = (...args: string[]) => krmhub(args, { cwd: home, env: registry.env });
+const run = (...args: string[]) => krmhubHere(args, { cwd: home, env: registry.env });
 async function publish(release: string) {
   const file = path.join(fixtures, `functions/set-labels/${release}.yaml`);
   const { code, stderr } = await run('publish', file, '--allow-breaking');
@@ -156,26 +156,4 @@ it('does not start if a key was removed, and prints what to do', async () => {
   expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('its keys are missing')]);
   expect(refused.stderr).toContain('krmhub key rotate');
   expect(readdirSync(without)).not.toContain('keys');
-});
-
-const hasCosign = spawnSync('cosign', ['version']).status === 0;
-
-it.skipIf(!hasCosign)('is verified by cosign unchanged', async () => {
-  const [key] = await announced();
-  pin('current.pub', key!);
-  const verified = spawnSync(
-    'cosign',
-    [
-      'verify',
-      '--key',
-      'current.pub',
-      '--insecure-ignore-tlog=true',
-      '--allow-http-registry',
-      `${new URL(registry.url).host}/catalogs/default:latest`,
-    ],
-    { cwd: home, encoding: 'utf8' },
-  );
-  expect([verified.status, verified.stderr]).toEqual([0, expect.any(String)]);
-  const manifest = await fetch(`${registry.url}/v2/catalogs/default/manifests/latest`, { method: 'HEAD' });
-  expect(verified.stdout).toContain(manifest.headers.get('docker-content-digest'));
 });

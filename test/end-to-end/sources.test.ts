@@ -5,7 +5,8 @@ import { readPublicKey, sha256 } from '@krmhub/schema';
 import { verifySnapshot } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { krmhubHere } from '../run-here.js';
+import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /**
  * One registry is the source of another: its catalogs and signatures are found over HTTP and as artifacts.
@@ -33,7 +34,7 @@ async function publish(release: string): Promise<void> {
   const home = path.join(folder, 'home');
   mkdirSync(home, { recursive: true });
   const file = path.join(fixtures, `functions/set-labels/${release}.yaml`);
-  const { code, stderr } = await krmhub(['publish', file, '--allow-breaking'], {
+  const { code, stderr } = await krmhubHere(['publish', file, '--allow-breaking'], {
     cwd: home,
     env: registry.env,
   });

@@ -12,8 +12,8 @@ import { sha256 } from '@krmhub/schema';
 import { keySigner, readPrivateKey, releaseStatement, signStatement } from '@krmhub/signing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runTest } from '../../apps/cli/src/testing/command-line.js';
 import { type Sigstore, startSigstore } from '../interop/sigstore-stand-in.js';
+import { krmhubHere } from '../run-here.js';
 import {
   type Finished,
   fixtures,
@@ -50,8 +50,7 @@ async function run(args: string[], extra: Record<string, string> = {}): Promise<
   };
   const env = { ...base, ...extra };
   if (inProcesses) return krmhub(args, { cwd: folder, env });
-  const io = await runTest(args, { cwd: folder, env: { HOME: folder, NO_COLOR: '1', ...env } });
-  return { code: io.exitCode, stdout: io.out(), stderr: io.err() };
+  return krmhubHere(args, { cwd: folder, env });
 }
 
 async function does(args: string[], env: Record<string, string> = {}) {

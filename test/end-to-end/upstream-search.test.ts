@@ -5,7 +5,8 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sampleDefinition } from '../contracts/sample-upstream.js';
-import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { krmhubHere } from '../run-here.js';
+import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 const GROUP = 'vendor.example.org';
 const MANY = 1_200;
@@ -37,7 +38,7 @@ afterAll(async () => {
 });
 
 const run = async (args: string[], stdin?: string) => {
-  const { code, stdout, stderr } = await krmhub(args, {
+  const { code, stdout, stderr } = await krmhubHere(args, {
     cwd: folder,
     env: registry.env,
     ...(stdin === undefined ? {} : { stdin }),
