@@ -220,7 +220,7 @@ function wordsOf(script: string): { args: string[]; stdin?: string; stdout?: str
 }
 
 /** Most run in the process of this test, which takes a tenth of the time; these as users run them, besides all that need a shell. */
-const realProcesses = new Set(examples.filter((_, at) => at % 8 === 0));
+const realProcesses = new Set(examples.filter((_, at) => at % 16 === 0));
 
 describe('the help', () => {
   it('fits a terminal of 80 columns, besides examples', () => {

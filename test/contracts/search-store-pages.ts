@@ -4,7 +4,7 @@ import type { RegistryStore } from '../../apps/registry/src/store/registry-store
 import { changeOf } from './sample-records.js';
 import { FUNCTIONS } from './searched-functions.js';
 
-/** Pages of a search, and texts that are no words. */
+/** Pages of a search, and texts without words. */
 export function searchPagesContract(store: () => RegistryStore): void {
   const search = (query: Partial<SearchQuery> = {}) => store().search({ limit: 100, ...query });
   const kinds = async (query: Partial<SearchQuery> = {}) =>

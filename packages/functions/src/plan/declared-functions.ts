@@ -91,7 +91,7 @@ function parse(text: string, name: string, where: string): JsonValue {
   return documents[0]!.value;
 }
 
-/** Fields of kyaml's FunctionSpec, which is read strictly: `env` is no field, `network` is true or false. */
+/** Fields of kyaml's FunctionSpec, which is read strictly: `env` is not a field, `network` is true or false. */
 const SPEC_FIELDS: Readonly<Record<string, readonly string[]>> = {
   container: ['image', 'network', 'mounts', 'envs'],
   exec: ['path', 'args', 'envs'],

@@ -126,7 +126,7 @@ describe('an image of a README', () => {
     expect(headers['content-security-policy']).not.toMatch(/allow-scripts|script-src/);
   });
 
-  it('is text where the file is no image, too large, or of another function', async () => {
+  it('is text where the file is not an image, too large, or of another function', async () => {
     const html = '<html><script>alert(1)</script></html>';
     const large = new Uint8Array(README_IMAGE_LIMITS.maxBytes + 1);
     large.set(PNG);
