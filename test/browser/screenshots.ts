@@ -15,6 +15,11 @@ const APPEARANCES: Readonly<Record<string, BrowserContextOptions>> = {
   dark: { colorScheme: 'dark' },
   forced: { forcedColors: 'active' },
 };
+/** Waits also for the images of a README that load only when they are scrolled to; one may be missing. */
+const LOAD_IMAGES = `(async () => {
+  for (const image of document.images) image.loading = 'eager';
+  await Promise.allSettled(Array.from(document.images, (image) => image.decode()));
+})()`;
 const SHOWN = ['home', 'search', 'function', 'catalog'] as const;
 
 const [option, folder, ...names] = process.argv.slice(3);
@@ -51,6 +56,7 @@ async function takeScreenshots(
         if (!all && width !== 'desk') continue;
         const { context, open } = await openContext(browser, { ...options, ...media, viewport });
         const page = await open(site.url + address);
+        await page.evaluate(LOAD_IMAGES);
         const file = path.join(
           out,
           `${name.replaceAll(' ', '-')}${all ? `-${width}` : ''}-${appearance}.png`,
