@@ -133,7 +133,11 @@ describe('files', () => {
       1,
       ['a.txt', '--key', 'krmhub.key', '--predicate', 'a.txt', '--type', 'x:y', '--bundle', 'x'],
     ],
-    ['a type is not a URI', 2, ['a.txt', '--key', 'krmhub.key', '--predicate', 'predicate.json', '--type', 'x']],
+    [
+      'a type is not a URI',
+      2,
+      ['a.txt', '--key', 'krmhub.key', '--predicate', 'predicate.json', '--type', 'x'],
+    ],
     ['a release is not a version', 2, ['definition.yaml', '--key', 'krmhub.key', '--release', 'new']],
     ['a release is not a definition', 1, ['predicate.json', '--key', 'krmhub.key', '--release', '1.0.0']],
     ['a README has no release', 2, ['definition.yaml', '--key', 'krmhub.key', '--readme', 'README.md']],
