@@ -112,7 +112,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     artifacts: ['limits', 'http', 'isolation'],
     auth: ['limits', 'log', 'http'],
     store: ['limits', 'log', 'search', 'isolation', 'artifacts'],
-    derive: ['limits', 'log', 'http', 'isolation'],
+    derive: ['limits', 'log', 'http', 'isolation', 'store'],
     signatures: ['limits', 'log', 'metrics', 'artifacts', 'store'],
     catalogs: ['limits', 'log', 'metrics', 'http', 'isolation', 'artifacts', 'store', 'derive', 'signatures'],
     publish: ['limits', 'metrics', 'http', 'isolation', 'artifacts', 'store', 'catalogs'],

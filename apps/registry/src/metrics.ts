@@ -14,6 +14,10 @@ export interface Metrics {
   logLineDropped(): void;
   /** `outcome` is the result of a sync: changed, unchanged, or a problem. */
   refresh(catalog: string, source: string, outcome: string): void;
+  /** A request to the S3-compatible store; `outcome` is its status, or `failed` without a response. */
+  countRequest(operation: string, outcome: string): void;
+  /** A read of a blob from the local cache of that store. */
+  countCacheRead(outcome: 'hit' | 'miss' | 'corrupt'): void;
   /** Returns the Prometheus text format. */
   render(): Promise<string>;
   contentType: string;

@@ -8,6 +8,10 @@ export function registerRestore(program: Command, io: Io): void {
     .summary('Restore a backup.')
     .description('Verify a backup, and create a data folder from it.')
     .argument('<backup>', 'Folder from `krmhub backup`.')
+    .option(
+      '--blob-url <url>',
+      'S3-compatible store for the blobs. Default: KRMHUB_BLOB_URL, else the data folder.',
+    )
     .option('--takedowns <file>', 'File with takedowns to repeat: takedowns.jsonl or a revocation feed.')
     .addHelpText(
       'after',

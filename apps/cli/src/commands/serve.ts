@@ -10,6 +10,10 @@ export function registerServe(program: Command, io: Io): void {
     .option('--host <address>', 'Address to listen on. Default: KRMHUB_HOST, else 127.0.0.1.')
     .option('--port <port>', 'Port to listen on, 0 for any free port. Default: KRMHUB_PORT, else 8080.')
     .option('--data <folder>', 'Data folder of the registry. Default: KRMHUB_DATA, else ./data.')
+    .option(
+      '--blob-url <url>',
+      'S3-compatible store for the blobs. Default: KRMHUB_BLOB_URL, else the data folder.',
+    )
     .option('--config <file>', 'YAML file with settings. Default: KRMHUB_CONFIG.')
     .addHelpText(
       'after',
@@ -21,6 +25,7 @@ Examples:
   krmhub serve
   krmhub serve --port 9000 --data /var/lib/krmhub
   krmhub serve --config krmhub.yaml
+  krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"
   krmhub serve --host 0.0.0.0          accept connections from every network`,
     )
     .action(async (options: ServeOptions) => {

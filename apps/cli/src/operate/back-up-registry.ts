@@ -5,7 +5,7 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls, plural } from '../io/text.js';
-import { resolveDataFolder } from './data-folder.js';
+import { resolveStorage } from './data-folder.js';
 
 export interface BackupOptions {
   data?: string;
@@ -16,13 +16,14 @@ export interface BackupOptions {
 /** Copies a data folder and verifies the copy. A signal stops it and removes what was copied. */
 export async function backUpRegistry(io: Io, options: BackupOptions): Promise<void> {
   const out = path.resolve(io.cwd, options.out);
-  const dataFolder = await resolveDataFolder(io, options.data);
+  const { dataFolder, blobs } = await resolveStorage(io, options);
   const progress = new Progress(io);
   let stopped = false;
   void io.waitForStop().then(() => {
     stopped = true;
   });
   const manifest = await backupRegistry({
+    ...blobs,
     dataFolder,
     out,
     now: io.now(),

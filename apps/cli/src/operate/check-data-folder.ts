@@ -4,7 +4,7 @@ import { type Io, paint } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls, plural } from '../io/text.js';
-import { resolveDataFolder } from './data-folder.js';
+import { resolveStorage } from './data-folder.js';
 
 interface Finding {
   check: string;
@@ -18,9 +18,10 @@ export async function checkDataFolder(
   io: Io,
   options: { data?: string; output: OutputFormat },
 ): Promise<void> {
-  const dataFolder = await resolveDataFolder(io, options.data);
+  const { dataFolder, blobs } = await resolveStorage(io, options);
   const progress = new Progress(io);
   const result = await checkRegistry(dataFolder, {
+    ...blobs,
     startedAt: io.now(),
     progress: (line) => progress.show(line),
   }).finally(() => progress.clear());

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { Config } from '@krmhub/registry';
 import type { Io } from '../io/io.js';
 
 /** Files of a registry are for its account only: the database has the hashes of tokens. */
@@ -11,8 +12,30 @@ export function keepFilesPrivate(io: Io): void {
  * then writes are private.
  */
 export async function resolveDataFolder(io: Io, option: string | undefined): Promise<string> {
+  return (await resolveStorage(io, { data: option })).dataFolder;
+}
+
+/** The data folder of a command, and the S3-compatible store of its blobs. */
+export interface Storage {
+  /** Absolute path. */
+  dataFolder: string;
+  blobs: Pick<Config, 'blobPlace' | 's3Credentials'>;
+}
+
+/** As `resolveDataFolder`, with the store of the blobs: `--blob-url`, else KRMHUB_BLOB_URL. */
+export async function resolveStorage(
+  io: Io,
+  { data, blobUrl }: { data?: string | undefined; blobUrl?: string | undefined },
+): Promise<Storage> {
   keepFilesPrivate(io);
   const { loadConfig } = await import('@krmhub/registry/operate');
-  const config = await loadConfig(io.env, option === undefined ? {} : { data: option }, io.cwd);
-  return path.resolve(io.cwd, config.dataFolder);
+  const given = { ...(data === undefined ? {} : { data }), ...(blobUrl === undefined ? {} : { blobUrl }) };
+  const { dataFolder, blobPlace, s3Credentials } = await loadConfig(io.env, given, io.cwd);
+  return {
+    dataFolder: path.resolve(io.cwd, dataFolder),
+    blobs: {
+      ...(blobPlace === undefined ? {} : { blobPlace }),
+      ...(s3Credentials === undefined ? {} : { s3Credentials }),
+    },
+  };
 }

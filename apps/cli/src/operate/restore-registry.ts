@@ -6,21 +6,23 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { escapeControls, plural } from '../io/text.js';
-import { resolveDataFolder } from './data-folder.js';
+import { resolveStorage } from './data-folder.js';
 
 export interface RestoreOptions {
   data?: string;
+  blobUrl?: string;
   takedowns?: string;
   output: OutputFormat;
 }
 
 /** Creates a data folder from a backup, after verifying the backup. */
 export async function restoreFromBackup(io: Io, backup: string, options: RestoreOptions): Promise<void> {
-  const dataFolder = await resolveDataFolder(io, options.data);
+  const { dataFolder, blobs } = await resolveStorage(io, options);
   const { takedowns: file } = options;
   const takedowns = file === undefined ? [] : parseTakedowns(await readTakedowns(io, file), file);
   const progress = new Progress(io);
   const manifest = await restoreRegistry({
+    ...blobs,
     backup: path.resolve(io.cwd, backup),
     dataFolder,
     takedowns,

@@ -14,7 +14,7 @@ export interface StoredBlobDeps {
   /** Definitions and READMEs. */
   blobs: Pick<BlobStore, 'open'>;
   /** Blobs that were pushed to repositories. */
-  artifacts: Pick<BlobStore, 'open'>;
+  artifacts: Pick<BlobStore, 'open' | 'locate'>;
   renditions: RenditionSource;
 }
 

@@ -6,8 +6,9 @@ import { syncFolder } from '@krmhub/sources/durable-file';
 import { makeFolder } from '@krmhub/sources/make-folder';
 import { checkRegistry } from '../check/check.js';
 import { keyFileNames } from '../signatures/key-files.js';
+import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
-import { readBlobFolder } from '../store/blobs/reader.js';
+import { type BlobReader, readBlobFolder } from '../store/blobs/reader.js';
 import { type DataPaths, dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
@@ -16,7 +17,7 @@ import { openDatabaseState } from '../store/sqlite/state.js';
 import { copyBlob, fileDigest, fileErrors, readFileBytes, writeFile } from './files.js';
 import { type Manifest, manifestFile } from './manifest.js';
 
-export interface BackupInput {
+export interface BackupInput extends Pick<BlobSettings, 's3Credentials'> {
   dataFolder: string;
   /** New folder. It exists only once the backup is complete. */
   out: string;
@@ -58,8 +59,10 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   const to = dataPaths(folder);
   await progress('Copying the database');
   const named = await copyDatabase(from, to);
+  const readerOf = await openBlobReaders(from, input);
   for (const part of ['blobs', 'artifacts', 'copies'] as const) {
-    await copyBlobs(from[part], to[part], named[part], progress);
+    const source = part === 'copies' ? readBlobFolder(from.copies) : readerOf(part);
+    await copyBlobs(source, to[part], named[part], progress);
   }
   await copyRecords(from, to);
   const { healthy, counts, findings } = await checkRegistry(folder, { startedAt: input.now, progress });
@@ -132,12 +135,11 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles>
 
 /** Copies blobs. Missing and damaged ones are left out: the check of the copy reports them. */
 async function copyBlobs(
-  from: string,
+  source: BlobReader,
   to: string,
   digests: readonly Digest[],
   progress: (line: string) => Promise<void>,
 ): Promise<void> {
-  const source = readBlobFolder(from);
   const target = await openBlobFolder(to);
   for (const [index, digest] of digests.entries()) {
     await copyBlob(source, target, digest);

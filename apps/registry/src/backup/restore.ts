@@ -3,6 +3,7 @@ import path from 'node:path';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { syncFolder } from '@krmhub/sources/durable-file';
 import { checkRegistry } from '../check/check.js';
+import { type BlobSettings, openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { type DataPaths, dataPaths, prepareDataFolder } from '../store/data-folder.js';
@@ -12,7 +13,8 @@ import { copyRecords } from './backup.js';
 import { copyBlob, copyFileBytes, fileDigest, fileErrors } from './files.js';
 import { type Manifest, readManifest } from './manifest.js';
 
-export interface RestoreInput {
+/** With a place for blobs, a new prefix of an S3-compatible store. */
+export interface RestoreInput extends Pick<BlobSettings, 'blobPlace' | 's3Credentials'> {
   backup: string;
   /** Folder without a registry. */
   dataFolder: string;
@@ -33,6 +35,7 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
   const manifest = await readManifest(backup);
   await refuseRegistry(dataFolder);
   const target = await prepareDataFolder(dataFolder);
+  const openPart = await openBlobStores(target, input);
   // A fixed name, so that a restore replaces what a killed one left.
   const staging = path.join(dataFolder, 'restore.unfinished');
   try {
@@ -46,16 +49,11 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
       others: input.takedowns,
       backupTime: manifest.madeAt,
     });
+    // An interrupted restore continues: blobs that are stored already are only compared.
+    if (input.blobPlace !== undefined) await storeBlobs(input, staged, openPart);
+    const parts = input.blobPlace === undefined ? (['blobs', 'artifacts', ...RECORDS] as const) : RECORDS;
     await fileErrors(dataFolder, async () => {
-      for (const part of [
-        'blobs',
-        'artifacts',
-        'copies',
-        'takedowns',
-        'adminToken',
-        'keys',
-        'database',
-      ] as const) {
+      for (const part of parts) {
         await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
           const needed = part !== 'takedowns' && part !== 'adminToken' && part !== 'keys';
           if (needed || error.code !== 'ENOENT') throw error;
@@ -66,6 +64,26 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
     return { ...manifest, notice };
   } finally {
     await rm(staging, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** What stays in the data folder; the database comes last. */
+const RECORDS = ['copies', 'takedowns', 'adminToken', 'keys', 'database'] as const;
+
+/** Stores checked blobs in an S3-compatible store. */
+async function storeBlobs(
+  { progress = async () => undefined }: RestoreInput,
+  from: DataPaths,
+  openPart: Awaited<ReturnType<typeof openBlobStores>>,
+): Promise<void> {
+  let stored = 0;
+  for (const part of ['blobs', 'artifacts'] as const) {
+    const source = readBlobFolder(from[part]);
+    const target = await openPart(part);
+    for await (const { digest } of source.blobs()) {
+      await copyBlob(source, target, digest);
+      if (++stored % 100 === 0) await progress(`${stored} files stored`);
+    }
   }
 }
 
@@ -105,7 +123,8 @@ function damaged(backup: string, ...problems: string[]): KrmhubError {
 
 /** Rejects if the folder has files of a registry. Other files, such as `lost+found`, may be there. */
 async function refuseRegistry(dataFolder: string): Promise<void> {
-  const parts = Object.values(dataPaths(dataFolder)).map((part) => path.basename(part));
+  const { blobStore, blobCache, ...paths } = dataPaths(dataFolder);
+  const parts = Object.values(paths).map((part) => path.basename(part));
   const names = await fileErrors(dataFolder, () =>
     readdir(dataFolder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [] as string[];

@@ -4,6 +4,7 @@
  */
 
 import { KrmhubError } from '@krmhub/schema';
+import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { dataPaths } from '../store/data-folder.js';
 import { isDamaged, translateSqliteError } from '../store/sqlite/errors.js';
@@ -59,16 +60,20 @@ export interface CheckResult {
  */
 export async function checkRegistry(
   dataFolder: string,
-  options: { startedAt: Date; progress?: (line: string) => Promise<void> },
+  options: { startedAt: Date; progress?: (line: string) => Promise<void> } & Pick<
+    BlobSettings,
+    's3Credentials'
+  >,
 ): Promise<CheckResult> {
   const paths = dataPaths(dataFolder);
+  const readerOf = await openBlobReaders(paths, options);
   const state = openDatabaseState(paths.database);
   try {
     const input: CheckInput = {
       ...state,
-      blobs: readBlobFolder(paths.blobs),
+      blobs: readerOf('blobs'),
       renditions: readBlobFolder(paths.renditions),
-      artifacts: readBlobFolder(paths.artifacts),
+      artifacts: readerOf('artifacts'),
       copies: readBlobFolder(paths.copies),
       keyFolder: paths.keys,
       takedownRecord: paths.takedowns,

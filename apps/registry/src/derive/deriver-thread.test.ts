@@ -14,8 +14,7 @@ beforeAll(async () => {
   const { database, blobs, artifacts, renditions } = dataPaths(registry.folder);
   const input = {
     database,
-    blobsFolder: blobs,
-    artifactsFolder: artifacts,
+    blobSource: { folders: { blobs, artifacts } },
     renditionsFolder: renditions,
     config: {},
   };

@@ -2,12 +2,13 @@ import type { PublicAddress } from '../http/public-address.js';
 import { startWorker } from '../isolation/start-worker.js';
 import { Thread } from '../isolation/thread.js';
 import type { Log } from '../log.js';
+import type { BlobSource } from '../store/blobs/blob-stores.js';
 import type { Derive } from './derivation.js';
 
 export interface DeriveThreadInput {
   database: string;
-  blobsFolder: string;
-  artifactsFolder: string;
+  /** Where the thread reads definitions and pushed blobs. */
+  blobSource: BlobSource;
   renditionsFolder: string;
   config: PublicAddress;
 }

@@ -56,11 +56,27 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
   headers.set('Content-Length', String(end - start));
   if (range !== undefined) headers.set('Content-Range', `bytes ${start}-${end - 1}/${found.size}`);
   const status = range === undefined ? 200 : 206;
+  const location = await locate(deps, found);
+  if (location !== undefined) return redirect(digest, location);
   if (start === end) return new Response(new Uint8Array(), { status, headers });
   const read = await found.open();
   if (read === undefined)
     throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
   return new Response(streamOf(read({ start, end })), { status, headers });
+}
+
+/** Returns a URL for a pushed blob that is large enough for a second request. */
+async function locate({ artifacts }: OciDeps, { row }: FoundBlob): Promise<string | undefined> {
+  if (row?.place !== 'artifacts' || row.size < MIN_REDIRECTED_BYTES) return undefined;
+  return artifacts.locate?.(row.file);
+}
+
+const MIN_REDIRECTED_BYTES = 65_536;
+
+/** The URL expires, so that the redirect is not cached. The client repeats its Range there. */
+function redirect(digest: string, location: string): Response {
+  const headers = { Location: location, 'Docker-Content-Digest': digest, 'Cache-Control': 'no-store' };
+  return new Response(null, { status: 307, headers });
 }
 
 interface FoundBlob {

@@ -14,7 +14,7 @@ import { OCI_TEMPLATES } from './templates.js';
 
 interface Deps {
   store: Pick<ManifestStore, 'blob'>;
-  artifacts: Pick<BlobStore, 'open'>;
+  artifacts: Pick<BlobStore, 'open' | 'locate'>;
   metrics: Pick<Metrics, 'request'>;
   log: Log;
   requestLog: Pick<RequestLog, 'write'>;
@@ -50,7 +50,7 @@ export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener 
     const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
     const { start, end } = range ?? { start: 0, end: open.size };
     const status = range === undefined ? 200 : 206;
-    const isBig = big < MAX_BIG;
+    const isBig = open.isRemote === undefined && big < MAX_BIG;
     const buffer = isBig
       ? (free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES))
       : Buffer.allocUnsafeSlow(SMALL_PIECE_BYTES);
@@ -63,7 +63,9 @@ export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener 
         ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${open.size}` }),
         'X-Request-Id': requestId,
       });
-      await sendRange(response, open, { start, end }, buffer);
+      if (open.isRemote) {
+        for await (const piece of open.read(start, end)) await written(response, piece);
+      } else await sendRange(response, open, { start, end }, buffer);
       response.end();
       // An aborted response may still be sending from its buffer.
       if (isBig && free.length < MAX_FREE) free.push(buffer);
@@ -110,6 +112,8 @@ async function findBlob(
   path: string,
 ): Promise<Found | undefined> {
   if (headers['if-none-match'] !== undefined || headers['if-range'] !== undefined) return undefined;
+  // The routes redirect to the store.
+  if (artifacts.locate !== undefined) return undefined;
   const route = parseOciPath(path);
   if (route?.what !== 'blob') return undefined;
   const row = await store.blob(route.repository, route.digest);
@@ -140,7 +144,7 @@ async function sendRange(
 }
 
 /** Resolves when the buffer is free for the next piece. */
-function written(response: ServerResponse, piece: Buffer): Promise<void> {
+function written(response: ServerResponse, piece: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     if (response.destroyed) return reject(new Error('the connection is closed'));
     const closed = () => reject(new Error('the connection is closed'));

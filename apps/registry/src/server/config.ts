@@ -5,6 +5,7 @@ import { DEFAULT_RESTORE_DAYS } from '../catalogs/delete-catalog.js';
 import { readTrustedProxies } from '../http/client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from '../http/public-address.js';
 import { LOG_LEVELS, type LogLevel } from '../log.js';
+import { parseS3Url, type S3Credentials, type S3Place } from '../store/blobs/s3/place.js';
 
 export interface Config {
   host: string;
@@ -12,6 +13,14 @@ export interface Config {
   port: number;
   /** Folder of all stored data. */
   dataFolder: string;
+  /** S3-compatible store of the blobs; absent if they are in the data folder. */
+  blobPlace?: S3Place;
+  /** From the variables of the AWS tools; absent if they are not set. Never logged. */
+  s3Credentials?: S3Credentials;
+  /** Size of the local cache of that store. */
+  blobCacheBytes: number;
+  /** Whether clients get presigned URLs of that store. */
+  blobRedirect: boolean;
   /** Where clients reach the registry, without a slash at the end. */
   publicUrl?: string;
   /** Addresses and CIDR ranges. */
@@ -72,6 +81,25 @@ export const SETTINGS = {
     unit: 'folder',
     default: './data',
     why: 'Folder of the database, the blobs, and the first administrator token. If it does not exist, the registry creates it and allows access only for its owner.',
+  },
+  blobUrl: {
+    name: 'KRMHUB_BLOB_URL',
+    flag: '--blob-url',
+    unit: '`s3://BUCKET/PREFIX?endpoint=URL&region=REGION`',
+    default: 'none; blobs are in the data folder',
+    why: 'S3-compatible store of published files and pushed blobs. Without an endpoint, it is Amazon S3. The default region is AWS_REGION, else us-east-1. Credentials are in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN. See [Keep blobs in S3](operate-s3.md).',
+  },
+  blobCacheMebibytes: {
+    name: 'KRMHUB_BLOB_CACHE_MEBIBYTES',
+    unit: 'mebibytes, 0 for no cache',
+    default: '1024',
+    why: 'Size of the copies of blobs in the data folder when the blobs are in S3. The registry deletes the least recently used copies.',
+  },
+  blobRedirect: {
+    name: 'KRMHUB_BLOB_REDIRECT',
+    unit: 'true or false',
+    default: 'false',
+    why: 'Whether the registry redirects clients to presigned URLs for pushed blobs of 64 KiB or more when the blobs are in S3. The clients must be able to connect to the endpoint.',
   },
   publicUrl: {
     name: 'KRMHUB_PUBLIC_URL',
@@ -211,7 +239,8 @@ export function readConfig(
       | 'writesPerMinute'
       | 'failedLoginsPerMinute'
       | 'repositoryMebibytes'
-      | 'untaggedDays',
+      | 'untaggedDays'
+      | 'blobCacheMebibytes',
   ): number => {
     const { value, from } = text(name);
     if (!/^\d{1,7}$/.test(value)) problems.push(`${from}: "${value}" is not a number from 0 to 9999999`);
@@ -233,6 +262,18 @@ export function readConfig(
   const logLevel = text('logLevel');
   if (!isLogLevel(logLevel.value)) {
     problems.push(`${logLevel.from}: "${logLevel.value}" is not one of ${LOG_LEVELS.join(', ')}`);
+  }
+  const s3Credentials = s3CredentialsOf(env);
+  const blobUrl = given('blobUrl');
+  let blobPlace: S3Place | undefined;
+  try {
+    blobPlace = blobUrl && parseS3Url(blobUrl.value, env.AWS_REGION || env.AWS_DEFAULT_REGION || undefined);
+  } catch (error) {
+    problems.push(`${blobUrl?.from}: "${blobUrl?.value}" ${(error as Error).message}`);
+  }
+  const redirect = text('blobRedirect');
+  if (redirect.value !== 'true' && redirect.value !== 'false') {
+    problems.push(`${redirect.from}: "${redirect.value}" is not true or false`);
   }
   const publicUrl = given('publicUrl');
   const wrongUrl = publicUrl === undefined ? undefined : publicUrlProblem(publicUrl.value);
@@ -274,6 +315,7 @@ export function readConfig(
     failedLoginsPerMinute: count('failedLoginsPerMinute'),
     repositoryMebibytes: count('repositoryMebibytes'),
     untaggedDays: count('untaggedDays'),
+    blobCacheBytes: count('blobCacheMebibytes') * 1_048_576,
   };
   if (problems.length > 0 || !isLogLevel(logLevel.value)) {
     throw new KrmhubError('usage', `invalid configuration:\n  ${problems.join('\n  ')}`, {
@@ -292,11 +334,24 @@ export function readConfig(
     snapshotValidDays: Number(validDays.value),
     catalogRestoreDays: Number(restoreDays.value),
     ...limits,
+    blobRedirect: redirect.value === 'true',
+    ...(blobPlace === undefined ? {} : { blobPlace }),
+    ...(s3Credentials === undefined ? {} : { s3Credentials }),
     ...(trustedRoot === undefined ? {} : { trustedRoot: trustedRoot.value }),
     ...(sourceFolder === undefined ? {} : { sourceFolder: sourceFolder.value }),
     ...(sourceCredentials === undefined ? {} : { sourceCredentials: sourceCredentials.value }),
     ...(publicUrl === undefined ? {} : { publicUrl: canonicalPublicUrl(publicUrl.value) }),
   };
+}
+
+/** The variables of the AWS tools. */
+function s3CredentialsOf({
+  AWS_ACCESS_KEY_ID: accessKeyId = '',
+  AWS_SECRET_ACCESS_KEY: secretAccessKey = '',
+  AWS_SESSION_TOKEN: sessionToken = '',
+}: Readonly<Record<string, string | undefined>>): S3Credentials | undefined {
+  if (accessKeyId === '' || secretAccessKey === '') return undefined;
+  return { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
 }
 
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {

@@ -11,6 +11,7 @@ import type { Derivation, DeriveDeps } from '../derive/derivation.js';
 import type { DeriveThreadInput } from '../derive/deriver-thread.js';
 import { handleCalls } from '../isolation/handle-calls.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
+import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
 import { PINNED_STATE } from '../web/badge/pinned-state.js';
@@ -39,15 +40,16 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
 ];
 
 /** Derives documents from the database and the blobs that another thread of this process serves. */
-const { database, blobsFolder, artifactsFolder, renditionsFolder, config } = workerData as DeriveThreadInput;
+const { database, blobSource, renditionsFolder, config } = workerData as DeriveThreadInput;
 
 // Stored bytes come before derived ones. Only on Linux this is the priority of the thread, not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
+const openPart = await blobsOfThread(blobSource);
 const deps: DeriveDeps = {
   store: openSecondSqliteStore(database),
-  blobs: blobsIn(blobsFolder),
-  artifacts: blobsIn(artifactsFolder),
+  blobs: openPart('blobs'),
+  artifacts: openPart('artifacts'),
   renditionBlobs: blobsIn(renditionsFolder),
   config,
 };

@@ -89,6 +89,18 @@ export function createMetrics(options: MetricsOptions): Metrics {
     labelNames: ['catalog', 'source', 'outcome'],
     registers: [register],
   });
+  const blobRequests = new Counter({
+    name: 'krmhub_blob_store_requests_total',
+    help: 'Requests to the S3-compatible store by operation and HTTP status, `failed` without a response.',
+    labelNames: ['operation', 'outcome'],
+    registers: [register],
+  });
+  const blobCacheReads = new Counter({
+    name: 'krmhub_blob_cache_reads_total',
+    help: 'Reads of blobs from the local cache of the S3-compatible store by outcome.',
+    labelNames: ['outcome'],
+    registers: [register],
+  });
   const sourceGauge = (name: string, help: string, measure: (record: SourceRecord, now: number) => number) =>
     new Gauge({
       name,
@@ -148,6 +160,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     signatureExpires: (catalog, at) => expiries.set({ catalog }, at / 1_000),
     logLineDropped: () => droppedLines.inc({ reason: 'client-quota' }),
     refresh: (catalog, source, outcome) => refreshes.inc({ catalog, source, outcome }),
+    countRequest: (operation, outcome) => blobRequests.inc({ operation, outcome }),
+    countCacheRead: (outcome) => blobCacheReads.inc({ outcome }),
     render: () => register.metrics(),
     contentType: register.contentType,
   };

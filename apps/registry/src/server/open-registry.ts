@@ -24,6 +24,7 @@ import { ensureDefaultCatalog } from '../routes/catalogs.js';
 import { ensureRegistryKey, RegistryKeys } from '../signatures/registry-keys.js';
 import { SignatureRenewal } from '../signatures/renewal.js';
 import { configuredRoot } from '../signatures/trusted-root.js';
+import { openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
@@ -86,17 +87,15 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const store = options.wrapStore?.(searching) ?? searching;
   const turns = new Turns();
   const { planner = new Planner({ turns }) } = options;
-  const openBlobs = async (folder: string): Promise<BlobStore> => {
-    const blobs = await openBlobFolder(folder);
-    return options.wrapBlobs?.(blobs, folder) ?? blobs;
-  };
+  const wrapped = async (folder: string, blobs: Promise<BlobStore>): Promise<BlobStore> =>
+    options.wrapBlobs?.(await blobs, folder) ?? blobs;
+  const openBlobs = (folder: string) => wrapped(folder, openBlobFolder(folder));
   const stopping = new Stopping();
   stopping.add(
     () => store.close(),
     () => planner.close(),
   );
   try {
-    const blobs = await openBlobs(paths.blobs);
     await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
     const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
@@ -107,7 +106,9 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       process: inThread === undefined,
       ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
     });
-    const artifacts = await openBlobs(paths.artifacts);
+    const openPart = await openBlobStores(paths, config, metrics);
+    const blobs = await wrapped(paths.blobs, openPart('blobs'));
+    const artifacts = await wrapped(paths.artifacts, openPart('artifacts'));
     const renditionBlobs = await openBlobs(paths.renditions);
     const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
     const { derive, close: closeDeriver } =
@@ -115,8 +116,11 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         ? deriverThread(
             {
               database: paths.database,
-              blobsFolder: paths.blobs,
-              artifactsFolder: paths.artifacts,
+              blobSource: {
+                folders: { blobs: paths.blobs, artifacts: paths.artifacts },
+                ...(config.blobPlace === undefined ? {} : { blobPlace: config.blobPlace }),
+                ...(config.s3Credentials === undefined ? {} : { s3Credentials: config.s3Credentials }),
+              },
               renditionsFolder: paths.renditions,
               config: pickPublicUrl(config),
             },

@@ -15,6 +15,10 @@ export interface DataPaths {
   renditions: string;
   /** Blobs that were pushed to repositories; unreferenced ones are deleted. */
   artifacts: string;
+  /** Where blobs and artifacts are, if they are in an S3-compatible store. */
+  blobStore: string;
+  /** Copies of blobs of that store, and uploads to it. */
+  blobCache: string;
   /** Copies of the upstream catalogs of recipes, as fetched. */
   copies: string;
   /** Temporary files of running fetches; emptied at every start. */
@@ -32,6 +36,8 @@ export function dataPaths(folder: string): DataPaths {
     blobs: path.join(folder, 'blobs'),
     renditions: path.join(folder, 'forms'),
     artifacts: path.join(folder, 'artifacts'),
+    blobStore: path.join(folder, 'blob-store.json'),
+    blobCache: path.join(folder, 'blob-cache'),
     copies: path.join(folder, 'copies'),
     fetching: path.join(folder, 'fetching'),
     keys: path.join(folder, 'keys'),

@@ -16,8 +16,8 @@ export interface BlobStore {
    */
   read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
   /**
-   * Opens a blob to read parts of it; undefined for an unknown blob. A concurrent delete does not affect the reader.
-   * The bytes are not verified.
+   * Opens a blob to read parts of it; undefined for an unknown blob. A concurrent delete does not affect a read that has
+   * started, unless the connection to a store of large blobs breaks. The bytes are not verified.
    */
   open(digest: Digest): Promise<OpenBlob | undefined>;
   /** Deletes a blob. Deleting an unknown blob is not an error. */
@@ -26,12 +26,16 @@ export interface BlobStore {
   list(): AsyncIterable<Digest>;
   /** Rejects if the store is not writable. */
   check(): Promise<void>;
+  /** Returns a URL from which clients can read a blob for some minutes. Absent if they read it from the registry. */
+  locate?(digest: Digest): Promise<string>;
 }
 
 /** An open blob, which stays readable until it is closed. */
 export interface OpenBlob {
   /** Size in bytes. */
   size: number;
+  /** Each `readInto` is a request to another machine, so that `read` costs less for a whole blob. */
+  isRemote?: true;
   /**
    * Streams the bytes from `start` to `end` (exclusive) once. It closes the blob at the end, also if the stream is
    * canceled.
@@ -49,7 +53,7 @@ export interface BlobWriter {
   write(...pieces: Uint8Array[]): Promise<void>;
   /** Returns the digest of the written bytes. No more bytes can be written. */
   digest(): Digest;
-  /** Syncs the written bytes to disk, so that `commit` is fast. No more bytes can be written. */
+  /** Syncs the written bytes, so that `commit` is fast. No more bytes can be written. */
   sync(): Promise<void>;
   /** Returns the bytes written so far, before the end. */
   pieces(): AsyncIterable<Uint8Array>;

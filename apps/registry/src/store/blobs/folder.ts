@@ -169,7 +169,8 @@ async function* filePieces(folder: string, find: () => Promise<string>): AsyncIt
   }
 }
 
-async function* partOf(
+/** Yields a range of a file, and closes it. */
+export async function* partOf(
   folder: string,
   handle: FileHandle,
   start: number,

@@ -1,0 +1,175 @@
+/**
+ * Opens the blobs of a registry where they are: in its data folder, or in an S3-compatible store that a file in the data
+ * folder names. What cannot be regenerated is in that store: published files and pushed blobs. Renditions and copies of
+ * upstream catalogs stay in the data folder.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { BlobStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { writeDurably } from '@krmhub/sources/durable-file';
+import type { DataPaths } from '../data-folder.js';
+import { blobsIn, openBlobFolder } from './folder.js';
+import { type BlobReader, readBlobFolder } from './reader.js';
+import type { CountRequest } from './s3/client.js';
+import { describeS3Place, type S3Credentials, type S3Place } from './s3/place.js';
+
+/** The parts of the data folder that can be in another store. */
+export type BlobPart = 'blobs' | 'artifacts';
+
+/** Settings of the store. */
+export interface BlobSettings {
+  /** Absent for the data folder. */
+  blobPlace?: S3Place;
+  s3Credentials?: S3Credentials;
+  /** Bytes of the cache of an S3-compatible store; absent for 0. */
+  blobCacheBytes?: number;
+  /** Whether clients get presigned URLs of large blobs. */
+  blobRedirect?: boolean;
+}
+
+export interface BlobCounters {
+  countRequest: CountRequest;
+  countCacheRead: (outcome: 'hit' | 'miss' | 'corrupt') => void;
+}
+
+/** `blob-store.json`. */
+interface StoreRecord extends S3Place {
+  /** ID of the registry, which an object in the store has too. */
+  registry: string;
+  /** The store may not have that object yet. */
+  isNew?: true;
+}
+
+/**
+ * Opens the blobs for writing. Rejects with `usage` if they are not where the settings say, `unsupported` if the store
+ * lacks something that krmhub relies on, and `unavailable`.
+ */
+export async function openBlobStores(
+  paths: DataPaths,
+  settings: BlobSettings,
+  counters?: BlobCounters,
+): Promise<(part: BlobPart) => Promise<BlobStore>> {
+  const { blobPlace: place } = settings;
+  const record = await readRecord(paths);
+  // Nothing was stored there yet, so that the next start may choose another place.
+  const isNew = record === undefined || record.isNew === true;
+  if (place === undefined) {
+    if (isNew) {
+      await rm(paths.blobStore, { force: true });
+      return (part) => openBlobFolder(paths[part]);
+    }
+    throw new KrmhubError('usage', `the blobs of this registry are in ${describeS3Place(record)}`, {
+      hint: `Use --blob-url or KRMHUB_BLOB_URL with ${describeS3Place(record)} and its endpoint and region.`,
+    });
+  }
+  const credentials = credentialsOf(settings);
+  if (isNew) await refuseBlobsIn(paths, place);
+  else if (describeS3Place(record) !== describeS3Place(place)) {
+    throw new KrmhubError(
+      'usage',
+      `the blobs of this registry are in ${describeS3Place(record)}, not in ${describeS3Place(place)}`,
+      { hint: 'To move them, run `krmhub backup`, and restore the backup with the new blob URL.' },
+    );
+  }
+  const registry = record?.registry ?? randomUUID();
+  // The ID is durable before the store has it: an interrupted first start continues with the same one.
+  if (isNew) await writeRecord(paths, { ...place, registry, isNew });
+  const { openS3 } = await import('./s3/open-s3.js');
+  const store = await openS3({
+    place,
+    credentials,
+    owner: { id: registry, isNew },
+    cacheFolder: paths.blobCache,
+    cacheBytes: settings.blobCacheBytes ?? 0,
+    redirect: settings.blobRedirect ?? false,
+    ...counters,
+  });
+  if (isNew || record.bucketUrl !== place.bucketUrl || record.region !== place.region) {
+    await writeRecord(paths, { ...place, registry });
+  }
+  return async (part) => store.area(part);
+}
+
+/** Opens the blobs of a data folder or a backup read-only; a registry may be writing to them. */
+export async function openBlobReaders(
+  paths: DataPaths,
+  settings: Pick<BlobSettings, 's3Credentials'>,
+): Promise<(part: BlobPart) => BlobReader> {
+  const record = await readRecord(paths);
+  if (record === undefined || record.isNew === true) return (part) => readBlobFolder(paths[part]);
+  const { readS3 } = await import('./s3/open-s3.js');
+  return readS3(record, credentialsOf(settings)).area;
+}
+
+/** Where another thread of this process reads the blobs. */
+export interface BlobSource extends Pick<BlobSettings, 'blobPlace' | 's3Credentials'> {
+  folders: Record<BlobPart, string>;
+}
+
+/** Reads blobs that another thread of this process has opened. */
+export async function blobsOfThread({
+  folders,
+  ...settings
+}: BlobSource): Promise<(part: BlobPart) => Pick<BlobStore, 'get' | 'open'>> {
+  const { blobPlace: place } = settings;
+  if (place === undefined) return (part) => blobsIn(folders[part]);
+  const { readS3 } = await import('./s3/open-s3.js');
+  return readS3(place, credentialsOf(settings)).area;
+}
+
+function credentialsOf({ s3Credentials }: Pick<BlobSettings, 's3Credentials'>): S3Credentials {
+  if (s3Credentials !== undefined) return s3Credentials;
+  throw new KrmhubError(
+    'usage',
+    'the blobs are in an S3-compatible store, and there are no credentials for it',
+    {
+      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    },
+  );
+}
+
+async function refuseBlobsIn(paths: DataPaths, place: S3Place): Promise<void> {
+  for (const part of ['blobs', 'artifacts'] as const) {
+    const shards = await readdir(path.join(paths[part], 'sha256')).catch(() => []);
+    if (shards.length === 0) continue;
+    throw new KrmhubError(
+      'usage',
+      `the blobs of this registry are in ${paths[part]}, not in ${describeS3Place(place)}`,
+      {
+        hint: 'To move them, run `krmhub backup`, and `krmhub restore` with --blob-url to another data folder.',
+      },
+    );
+  }
+}
+
+async function readRecord({ blobStore: file }: DataPaths): Promise<StoreRecord | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new KrmhubError('unavailable', `cannot read ${file}: ${(cause as Error).message}`, { cause });
+  }
+  try {
+    const record = JSON.parse(text) as Partial<StoreRecord> | null;
+    const { bucket, prefix, bucketUrl, region, registry } = record ?? {};
+    const isComplete = [bucket, prefix, bucketUrl, region, registry].every((one) => typeof one === 'string');
+    if (isComplete) return record as StoreRecord;
+  } catch {
+    // Reported below.
+  }
+  throw new KrmhubError('unavailable', `${file} is corrupt`, {
+    hint: 'Restore the file from a backup of the data folder.',
+  });
+}
+
+async function writeRecord({ blobStore: file }: DataPaths, record: StoreRecord): Promise<void> {
+  await writeDurably(file, {
+    write: (handle) => handle.writeFile(`${JSON.stringify(record, undefined, 2)}\n`),
+    mode: 0o600,
+    overwrite: true,
+  });
+}

@@ -1,0 +1,62 @@
+import type { BlobStore } from '@krmhub/catalog';
+import type { BlobReader } from '../reader.js';
+import { BlobCache } from './blob-cache.js';
+import { checkStore } from './check-store.js';
+import { type CountRequest, S3Client } from './client.js';
+import { abortUpload, listUploads } from './objects.js';
+import { checkOwner, claimPrefix } from './owner.js';
+import type { S3Credentials, S3Place } from './place.js';
+import { readS3Blobs, s3Blobs } from './s3-blobs.js';
+import { translateS3Error } from './s3-error.js';
+
+export interface OpenS3Options {
+  place: S3Place;
+  credentials: S3Credentials;
+  /** ID of the registry; `isNew` if its prefix may have no owner yet. */
+  owner: { id: string; isNew: boolean };
+  /** Folder of the cache and of uploads that are not complete. */
+  cacheFolder: string;
+  /** Bytes of the cache. */
+  cacheBytes: number;
+  /** Whether clients get presigned URLs. */
+  redirect: boolean;
+  countRequest?: CountRequest;
+  countCacheRead?: (outcome: 'hit' | 'miss' | 'corrupt') => void;
+}
+
+/**
+ * Opens an S3-compatible store for writing, checks what krmhub relies on, and removes uploads that an earlier process
+ * did not complete. Rejects with `usage`, `unsupported`, or `unavailable`.
+ */
+export async function openS3(options: OpenS3Options): Promise<{ area(name: string): BlobStore }> {
+  const { place, credentials, owner, cacheFolder, cacheBytes, redirect, countRequest, countCacheRead } =
+    options;
+  const client = new S3Client({
+    place,
+    credentials,
+    ...(countRequest === undefined ? {} : { count: countRequest }),
+  });
+  try {
+    await checkStore(client);
+    if (owner.isNew) await claimPrefix(client, owner.id);
+    else await checkOwner(client, owner.id);
+    for (const upload of await listUploads(client, '')) await abortUpload(client, upload);
+  } catch (error) {
+    throw translateS3Error(place, error);
+  }
+  const cache = await BlobCache.open({
+    folder: cacheFolder,
+    maxBytes: cacheBytes,
+    ...(countCacheRead === undefined ? {} : { count: countCacheRead }),
+  });
+  return { area: (area) => s3Blobs({ client, area, cache, redirect }) };
+}
+
+/** Reads a store that another process or thread may be writing to. */
+export function readS3(
+  place: S3Place,
+  credentials: S3Credentials,
+): { area(name: string): BlobReader & Pick<BlobStore, 'open'> } {
+  const client = new S3Client({ place, credentials });
+  return { area: (area) => readS3Blobs({ client, area }) };
+}
