@@ -25,6 +25,8 @@ const DEFAULTS = {
   untaggedDays: 0,
   snapshotValidDays: 30,
   catalogRestoreDays: 30,
+  blobCacheBytes: 1_073_741_824,
+  blobRedirect: false,
   sourceAddresses: [],
   logLevel: 'info',
 };

@@ -39,6 +39,8 @@ export interface S3Request {
   bodyHash?: string;
   /** Absent for `maxAttempts`. */
   attempts?: number;
+  /** Time that the store needs for the request itself; absent for 0. */
+  workMilliseconds?: number;
 }
 
 const EMPTY_HASH = createHash('sha256').digest('hex');
@@ -68,8 +70,8 @@ export class S3Client {
    * caller reads or cancels the body.
    */
   async send(request: S3Request): Promise<Response> {
-    const { body, attempts = S3_LIMITS.maxAttempts } = request;
-    const sending = (body?.byteLength ?? 0) / S3_LIMITS.minSendRate;
+    const { body, attempts = S3_LIMITS.maxAttempts, workMilliseconds = 0 } = request;
+    const sending = workMilliseconds + (body?.byteLength ?? 0) / S3_LIMITS.minSendRate;
     const deadline = performance.now() + S3_LIMITS.requestMilliseconds + sending;
     for (let attempt = 1; ; attempt++) {
       const left = deadline - performance.now();

@@ -10,6 +10,8 @@ export const S3_LIMITS = {
   requestMilliseconds: 25_000,
   /** Slowest speed at which a body is sent, in bytes per millisecond. */
   minSendRate: 100,
+  /** Slowest speed at which the store joins the parts of a blob, in bytes per millisecond. */
+  minJoinRate: 10_000,
   /** Time between two pieces of a response. */
   idleMilliseconds: 15_000,
   /** Requests at the same time. Streamed reads count only until their headers arrive. */

@@ -231,6 +231,7 @@ export async function completeUpload(
     key,
     query: { uploadId: id },
     headers: replace ? {} : { 'If-None-Match': '*' },
+    workMilliseconds: (parts.length * S3_LIMITS.partBytes) / S3_LIMITS.minJoinRate,
     body: Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`),
   });
   // An earlier attempt may have completed it, and its response was lost.

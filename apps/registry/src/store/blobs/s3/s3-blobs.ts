@@ -95,10 +95,11 @@ export function s3Blobs(options: S3BlobsOptions): BlobStore {
 
   const deleteBlob = async (digest: Digest): Promise<void> => {
     if (!isDigest(digest)) return;
-    const fetch = fetching.get(digest);
-    if (fetch !== undefined) fetch.isDeleted = true;
     large.delete(digest);
     await deleteObject(client, keyOf(area, digest));
+    // A read that is under way may have the bytes already. One that starts now finds none.
+    const fetch = fetching.get(digest);
+    if (fetch !== undefined) fetch.isDeleted = true;
     await cache.delete(area, digest);
   };
 
