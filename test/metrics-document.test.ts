@@ -37,6 +37,8 @@ metrics.logLineDropped();
 metrics.catalogFunctions('default', 0);
 metrics.signatureExpires('default', 0);
 metrics.refresh('c', 's', 'changed');
+metrics.countRequest('get', '200');
+metrics.countCacheRead('hit');
 
 it('docs/operate-monitoring.md lists every metric with its labels and help text', async () => {
   const rendered = await metrics.render();
