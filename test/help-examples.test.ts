@@ -31,6 +31,8 @@ const SKIPPED: Record<string, string> = {
     'needs a function in Python; apps/cli/src/commands/test.test.ts runs programs',
   'krmhub test owner --image localhost/set-owner:dev':
     'needs an engine; apps/cli/src/commands/test.test.ts has one',
+  'krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"':
+    'needs a bucket of Amazon S3; test/interop/s3-document.test.ts has an S3 server',
   'krmhub serve --host 0.0.0.0': 'would open a port of the test machine to its network',
 };
 

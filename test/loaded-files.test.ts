@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { outputOf, spawnSync } from './processes.js';
+import { spawnSync } from './processes.js';
 import { cleanEnvironment, krmhub, root, temporaryFolder } from './running.js';
 
 /**
@@ -50,14 +50,24 @@ afterAll(remove);
 /** The arguments of Node.js after the program, and what it reads. */
 type Run = [program: 'krmhub' | 'plugin', args: string[], stdin?: string];
 
-function loads(file: string, [, args, stdin = '']: Run): string[] {
+function loads(
+  file: string,
+  [, args, stdin = '']: Run,
+  expected: 'success' | 'failure' = 'success',
+): string[] {
   rmSync(at('loads'), { force: true });
   const hook = pathToFileURL(path.join(root, 'test/record-loads.mjs')).href;
-  outputOf(process.execPath, ['--import', hook, path.join(root, 'apps/cli/dist', file), ...args], {
-    cwd: folder,
-    env: cleanEnvironment(folder, { ...env, LOADS_FILE: at('loads') }),
-    input: stdin,
-  });
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', hook, path.join(root, 'apps/cli/dist', file), ...args],
+    {
+      cwd: folder,
+      env: cleanEnvironment(folder, { ...env, LOADS_FILE: at('loads') }),
+      input: stdin,
+      encoding: 'utf8',
+    },
+  );
+  if ((status === 0) !== (expected === 'success')) throw new Error(`ended with ${status}: ${stderr}`);
   return readFileSync(at('loads'), 'utf8')
     .trimEnd()
     .split('\n')
@@ -134,6 +144,26 @@ it.each(cases)('$what loads few files and libraries', ({ run, files, kilobytes, 
   const counted = bundled(run());
   expect(counted.files).toBeLessThanOrEqual(files);
   expect(counted.kilobytes).toBeLessThanOrEqual(kilobytes);
+});
+
+it('loads the client of S3 only if the blobs are in S3', () => {
+  const record = {
+    bucket: 'blobs',
+    prefix: '',
+    region: 'x',
+    bucketUrl: 'http://127.0.0.1:9/blobs',
+    registry: 'x',
+  };
+  const loadsClient = (name: string) => {
+    // The folder has no database, so that the command fails later.
+    const run: Run = ['krmhub', ['fsck', '--data', at(name)]];
+    return loads('main.js', run, 'failure').some((file) => file.includes('/node_modules/aws4fetch/'));
+  };
+  for (const name of ['data', 'data-s3']) mkdirSync(at(name));
+  writeFileSync(at('data-s3/blob-store.json'), JSON.stringify(record));
+  Object.assign(env, { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' });
+  expect(loadsClient('data')).toBe(false);
+  expect(loadsClient('data-s3')).toBe(true);
 });
 
 it('runs only the program that was started', async () => {

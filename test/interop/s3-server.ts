@@ -1,9 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseS3Url, type S3Place } from '../../apps/registry/src/store/blobs/s3/place.js';
+import { spawn, spawnSync } from '../processes.js';
 import { freePort } from './free-port.js';
 
 /** An S3 server over a folder, from github.com/versity/versitygw. */
@@ -46,7 +46,6 @@ export async function startS3Server(folder: string): Promise<S3Server> {
       stdio: 'ignore',
     });
     const kill = () => void child.kill('SIGKILL');
-    process.once('exit', kill);
     const exited = once(child, 'close');
     const endpoint = `http://${host}`;
     if (await responds(endpoint, () => child.exitCode !== null)) {
@@ -61,7 +60,6 @@ export async function startS3Server(folder: string): Promise<S3Server> {
         stop: async () => {
           child.kill();
           await exited;
-          process.off('exit', kill);
         },
       };
     }

@@ -1,10 +1,10 @@
 import type { Digest } from '@krmhub/schema';
 import { type BlobArea, keyOf } from './area.js';
+import { isIntact } from './is-intact.js';
 import { S3_LIMITS } from './limits.js';
 import { abortUpload, completeUpload, createUpload, headObject, type S3Part, uploadPart } from './objects.js';
 import { S3Error } from './s3-error.js';
 import { Slots } from './slots.js';
-import { isIntact } from './store-object.js';
 
 /** Parts of all uploads that are in memory. */
 const slots = new Slots(S3_LIMITS.maxParts);

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Digest } from '@krmhub/schema';
 import { type BlobArea, keyOf } from './area.js';
+import { isIntact } from './is-intact.js';
 import { S3_LIMITS } from './limits.js';
 import { multipart } from './multipart.js';
-import { headObject, putObject } from './objects.js';
-import { streamObject } from './stream-object.js';
+import { putObject } from './objects.js';
 
 /** Stores a blob that is in memory. */
 export async function storeObject(area: BlobArea, digest: Digest, bytes: Uint8Array): Promise<void> {
@@ -21,12 +20,4 @@ export async function storeObject(area: BlobArea, digest: Digest, bytes: Uint8Ar
   if ((await putObject(area.client, key, bytes, { hash })) === 'created') return;
   if (await isIntact(area, digest, bytes.byteLength)) return;
   await putObject(area.client, key, bytes, { hash, replace: true });
-}
-
-/** Whether the object has the bytes of its digest. Only a read shows it: what it was stored with may be damaged. */
-export async function isIntact(area: BlobArea, digest: Digest, size: number): Promise<boolean> {
-  if ((await headObject(area.client, keyOf(area.area, digest))) !== size) return false;
-  const hash = createHash('sha256');
-  for await (const piece of streamObject(area, digest, { start: 0, end: size })) hash.update(piece);
-  return `sha256:${hash.digest('hex')}` === digest;
 }
