@@ -3,8 +3,8 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocks, documentBlocks, promised } from '../document-blocks.js';
-import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 import { spawn } from '../processes.js';
+import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 import { freePort } from './free-port.js';
 import { hasS3Server } from './s3-server.js';
 
