@@ -51,6 +51,37 @@ describe('readConfig', () => {
     );
   });
 
+  it('reads where the blobs are', () => {
+    const env = {
+      KRMHUB_BLOB_URL: 's3://blobs/hub?endpoint=http://localhost:7070',
+      KRMHUB_BLOB_CACHE_MEBIBYTES: '2',
+      KRMHUB_BLOB_REDIRECT: 'true',
+      AWS_REGION: 'eu-central-1',
+      AWS_ACCESS_KEY_ID: 'key',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      AWS_SESSION_TOKEN: '',
+    };
+    expect(readConfig(env)).toMatchObject({
+      blobPlace: {
+        bucket: 'blobs',
+        prefix: 'hub',
+        bucketUrl: 'http://localhost:7070/blobs',
+        region: 'eu-central-1',
+      },
+      blobCacheBytes: 2_097_152,
+      blobRedirect: true,
+      s3Credentials: { accessKeyId: 'key', secretAccessKey: 'secret' },
+    });
+    expect(readConfig(env, { blobUrl: 's3://other' }).blobPlace).toMatchObject({
+      bucket: 'other',
+      prefix: '',
+    });
+    expect(problemsOf({ KRMHUB_BLOB_URL: 'http://blobs', KRMHUB_BLOB_REDIRECT: 'yes' })).toBe(
+      'invalid configuration:\n  KRMHUB_BLOB_URL: "http://blobs" is not s3://BUCKET/PREFIX?endpoint=URL&region=REGION' +
+        '\n  KRMHUB_BLOB_REDIRECT: "yes" is not true or false',
+    );
+  });
+
   it('reads the settings of upstream catalogs', () => {
     const env = {
       KRMHUB_SOURCE_ADDRESSES: '10.0.0.0/8, fd00::/8,192.168.1.7',

@@ -79,7 +79,10 @@ export class S3Client {
       if (!(error instanceof S3Error)) return error;
       const delay = S3_LIMITS.minRetryMilliseconds * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
       const isLast = attempt >= attempts || performance.now() + delay >= deadline;
-      if (!error.isTemporary || isLast) throw error;
+      if (!error.isTemporary || isLast) {
+        error.isFinal = true;
+        throw error;
+      }
       await wait(delay);
     }
   }
@@ -92,8 +95,9 @@ export class S3Client {
         const response = await this.send(request);
         return { status: response.status, text: await readDocument(response) };
       } catch (error) {
-        // A response that breaks off. `send` has done its own attempts for an S3Error.
-        if (error instanceof S3Error || attempt >= attempts) throw S3Error.of(error);
+        const failure = S3Error.of(error);
+        // A response that breaks off.
+        if (!failure.isTemporary || attempt >= attempts) throw failure;
       }
     }
   }

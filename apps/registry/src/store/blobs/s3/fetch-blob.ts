@@ -99,8 +99,7 @@ async function attempts<Result>(work: () => Promise<Result>): Promise<Result> {
       return await work();
     } catch (error) {
       const isDamaged = error instanceof KrmhubError && error.code === 'internal' && attempt === 1;
-      // Requests that failed before a response were repeated already.
-      const brokeOff = error instanceof S3Error && error.status === undefined;
+      const brokeOff = error instanceof S3Error && error.isTemporary;
       if (!isDamaged && !(brokeOff && attempt < S3_LIMITS.maxAttempts)) throw error;
     }
   }

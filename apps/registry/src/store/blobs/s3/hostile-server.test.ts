@@ -165,7 +165,14 @@ describe('an S3 server that is not what it seems', () => {
     const reading = async () => {
       for await (const _ of (await reader().read(sha256(whole)))!.pieces);
     };
+    requests = [];
     await expect(reading()).rejects.toMatchObject({ code: 'unavailable' });
+    // Attempts do not multiply.
+    expect(requests).toHaveLength(1 + S3_LIMITS.maxAttempts);
+    requests = [];
+    handle = (_, response) => void response.destroy();
+    await expect(reader().get(digest)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(requests).toHaveLength(S3_LIMITS.maxAttempts);
   });
 
   it('lists only blobs below the prefix, in documents of bounded size', async () => {

@@ -1,4 +1,5 @@
 import type { BlobStore } from '@krmhub/catalog';
+import { translateFileError } from '../folder.js';
 import type { BlobReader } from '../reader.js';
 import { BlobCache } from './blob-cache.js';
 import { checkStore } from './check-store.js';
@@ -48,6 +49,8 @@ export async function openS3(options: OpenS3Options): Promise<{ area(name: strin
     folder: cacheFolder,
     maxBytes: cacheBytes,
     ...(countCacheRead === undefined ? {} : { count: countCacheRead }),
+  }).catch((error: unknown) => {
+    throw translateFileError(cacheFolder, error);
   });
   return { area: (area) => s3Blobs({ client, area, cache, redirect }) };
 }

@@ -11,6 +11,8 @@ export class S3Error extends Error {
   readonly code: string | undefined;
   /** Region that the store names in place of the requested one. */
   readonly region: string | undefined;
+  /** Whether the request was repeated as often as it can be. */
+  isFinal = false;
 
   constructor(
     message: string,
@@ -29,7 +31,8 @@ export class S3Error extends Error {
 
   /** Whether another attempt can succeed. */
   get isTemporary(): boolean {
-    const { status, code } = this;
+    const { status, code, isFinal } = this;
+    if (isFinal) return false;
     if (status === undefined || status === 429 || status === 408 || status >= 500) return true;
     // Another writer of the same object.
     return status === 409 && code === 'ConditionalRequestConflict';

@@ -11,8 +11,13 @@ export async function storeObject(area: BlobArea, digest: Digest, bytes: Uint8Ar
     const upload = multipart(area, digest, bytes.byteLength, async (start, end) =>
       bytes.subarray(start, end),
     );
-    await upload.send();
-    await upload.complete();
+    try {
+      await upload.send();
+      await upload.complete();
+    } catch (error) {
+      await upload.abort();
+      throw error;
+    }
     return;
   }
   const key = keyOf(area.area, digest);
