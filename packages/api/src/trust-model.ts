@@ -118,6 +118,7 @@ export const PolicySet = z
         groups: z.array(z.string()),
         releases: z.string().optional(),
         signers: z.array(PolicySigner),
+        testers: z.array(PolicySigner).optional().openapi({ description: 'Signers of test reports only' }),
       }),
     ),
   })

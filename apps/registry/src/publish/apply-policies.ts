@@ -1,6 +1,7 @@
 import type { PolicyResult } from '@krmhub/api/model';
 import type { FunctionStore, PolicyStore } from '@krmhub/catalog';
 import {
+  allSigners,
   applicablePolicies,
   type FunctionRecord,
   type ReleaseBundle,
@@ -158,8 +159,8 @@ async function recognize(deps: ApplyPoliciesDeps, before: readonly SigningPolicy
 }
 
 function keysOf(policies: readonly SigningPolicy[]): string[] {
-  return policies.flatMap(({ signers }) =>
-    signers.flatMap((signer) => ('fingerprint' in signer ? [signer.fingerprint] : [])),
+  return policies.flatMap((policy) =>
+    allSigners(policy).flatMap((signer) => ('fingerprint' in signer ? [signer.fingerprint] : [])),
   );
 }
 

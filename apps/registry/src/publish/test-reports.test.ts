@@ -1,9 +1,11 @@
+import type { PolicySet } from '@krmhub/api/model';
 import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import {
   encodeStatement,
   IN_TOTO_MEDIA_TYPE,
   predicateStatement,
+  releaseStatement,
   type Statement,
   TEST_RESULT_PREDICATE,
   type TestResult,
@@ -142,6 +144,26 @@ describe('a test report of a release', () => {
     const page = await pageOf();
     expect(page).toContain('Tests not trusted');
     expect(page).not.toContain('Tests passed');
+  });
+
+  it('is verified if a policy lets the signer report tests only, whose signature of a release is refused', async () => {
+    const [owner, tester] = [newKey(), newKey()];
+    await attachTo('1.0.0', tester);
+    const own = policy([tester]);
+    await applyPolicies(`${policy([owner])}  testers:\n${own.slice(own.indexOf('  - key'))}`);
+    expect(await testsOf('1.0.0')).toMatchObject([{ result: 'passed', trusted: true, policy: 'team' }]);
+    expect(await pageOf()).toMatch(/Tests passed reported by the key \S+ \S+ policy team/);
+    const name = { group: 'example.com', kind: KIND, release: '1.0.0' };
+    const signature = await signedBy(tester, releaseStatement(name, digestsOf('1.0.0')));
+    expect(await attach('1.0.0', signature)).toMatchObject({
+      status: 422,
+      body: { detail: expect.stringContaining('does not allow this signer') },
+    });
+    const page = await (await registry.request('/policies/team')).text();
+    expect(page).toContain('Signers of test reports only');
+    expect(page).toContain(tester.fingerprint);
+    const { policies } = (await (await registry.request('/api/v1/policies')).json()) as PolicySet;
+    expect(policies).toMatchObject([{ testers: [{ fingerprint: tester.fingerprint }] }]);
   });
 
   it('with failures is shown as failed, with the names of the tests', async () => {

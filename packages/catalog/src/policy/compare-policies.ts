@@ -54,11 +54,14 @@ function trustedTexts(
   policies: readonly SigningPolicy[],
   revoked: ReadonlyMap<string, TrustedSigner>,
 ): Set<string> {
-  const texts = policies.flatMap(({ releases, signers }) =>
-    signers
+  const texts = policies.flatMap(({ releases, signers, testers = [] }) => [
+    ...signers
       .filter((signer) => !revoked.has(describeTrusted(signer)))
-      .map((signer) => signerText(signer, releases)),
-  );
+      .map((one) => signerText(one, releases)),
+    ...testers
+      .filter((signer) => signer.revoked === undefined && !revoked.has(describeTrusted(signer)))
+      .map((one) => `${signerText(one, releases)}, for test reports only`),
+  ]);
   return new Set(texts);
 }
 

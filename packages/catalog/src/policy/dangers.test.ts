@@ -270,6 +270,12 @@ describe('two sets of policies', () => {
       ],
     ],
     [
+      'let another signer report tests only',
+      [policy(['a.b'], [ci])],
+      [policy(['a.b'], [ci], { testers: [other, { ...other, subject: 'c', revoked: 'stolen' }] })],
+      [{ group: 'a.b', trusted: [`${OTHER}, for test reports only`], distrusted: [] }],
+    ],
+    [
       'revoke one subject of a pattern',
       [policy(['a.b'], [{ issuer, subjectPattern: '^[a-z]+@a\\.b$' }])],
       [

@@ -75,7 +75,7 @@ export function readPolicyFile(
 export function countPatterns(values: readonly JsonValue[]): number {
   const has = (value: JsonValue) => isMapping(value) && value.subjectPattern !== undefined;
   return values.reduce<number>((sum, value) => {
-    const signers = isMapping(value) && Array.isArray(value.signers) ? value.signers : [];
+    const signers = isMapping(value) ? [value.signers ?? [], value.testers ?? []].flat() : [];
     return sum + (has(value) ? 1 : 0) + signers.filter(has).length;
   }, 0);
 }

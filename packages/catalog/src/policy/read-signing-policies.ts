@@ -45,13 +45,23 @@ export function readPolicy({ value }: YamlDocument, fields: PolicyFields): Signi
   const name = readName(root.metadata, fields);
   if (root.spec === undefined) return undefined;
   const at: Path = ['spec'];
-  const spec = fields.mapping(root.spec, at, { required: ['groups', 'signers'], optional: ['releases'] });
+  const spec = fields.mapping(root.spec, at, {
+    required: ['groups', 'signers'],
+    optional: ['releases', 'testers'],
+  });
   if (spec === undefined || name === undefined) return undefined;
   const groups = readGroups(spec.groups, [...at, 'groups'], fields);
   const releases = readReleases(spec.releases, [...at, 'releases'], fields);
   const signers = readSigners(spec.signers, [...at, 'signers'], fields);
+  const testers = readSigners(spec.testers, [...at, 'testers'], fields);
   if (groups === undefined || signers === undefined) return undefined;
-  return { name, groups, ...(releases === undefined ? {} : { releases }), signers };
+  return {
+    name,
+    groups,
+    ...(releases === undefined ? {} : { releases }),
+    signers,
+    ...(testers === undefined ? {} : { testers }),
+  };
 }
 
 function readReleases(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {

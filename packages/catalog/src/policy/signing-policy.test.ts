@@ -3,7 +3,8 @@ import { type Digest, publicKey, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseSignature, Signer } from '../ports/records.js';
 import { readSigningPolicies } from './read-signing-policies.js';
-import { evaluateSignatures, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
+import { evaluateSignatures, policyKeys, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
+import { trustDocument } from './trust.js';
 
 const NAME = { group: 'example.com', kind: 'SetLabels', release: '1.2.0' };
 const FINGERPRINT: Digest = sha256('a key');
@@ -184,6 +185,17 @@ describe('policies in a file', () => {
     ]);
   });
 
+  it('can list signers of test reports only', () => {
+    const testers = '  testers: [{issuer: "https://token.example.com", subject: tests}]\n';
+    const { policies } = read(document(`  groups: [a.b]\n${signers}${testers}`));
+    expect(policies).toMatchObject([
+      { signers: [{ fingerprint }], testers: [{ issuer: 'https://token.example.com', subject: 'tests' }] },
+    ]);
+    const [policy] = policies!;
+    expect(read(JSON.stringify(trustDocument(policy!))).policies).toEqual(policies);
+    expect(policyKeys([{ ...policy!, signers: [], testers: policy!.signers }])).toHaveLength(1);
+  });
+
   it.each(['', '\n', '# nothing\n', '---\n', '# a\r\n---\r\n# b'])('are none in %j', (text) => {
     expect(read(text)).toEqual({ policies: [], diagnostics: [] });
   });
@@ -204,6 +216,8 @@ describe('policies in a file', () => {
       document('  groups: [a.b]\n  signers: [{issuer: b, subject: a, subjectPattern: ^a$}]\n'),
     ],
     ['policy/key', document('  groups: [a.b]\n  signers: [{key: nonsense}]\n')],
+    ['policy/key', document(`  groups: [a.b]\n${signers}  testers: [{key: nonsense}]\n`)],
+    ['policy/missing-field', document(`  groups: [a.b]\n${signers}  testers: []\n`)],
     ['policy/pattern', document('  groups: [a.b]\n  signers: [{issuer: b, subjectPattern: a}]\n')],
     ['policy/pattern', document('  groups: [a.b]\n  signers: [{issuer: b, subjectPattern: "^a\\\\$"}]\n')],
     ['policy/pattern', document('  groups: [a.b]\n  signers: [{issuer: b, subjectPattern: "^(a$"}]\n')],
@@ -235,7 +249,8 @@ describe('policies in a file', () => {
           { length: 50 },
           (_, of) => `{issuer: a, subjectPattern: "^((a{1,30}){1,30}b${at}c${of})$"}`,
         );
-        return document(`  groups: [a.b]\n  signers: [${patterns.join()}]\n`).replace('team', `team${at}`);
+        const list = at % 2 === 0 ? 'signers' : 'signers: [{issuer: a, subject: b}]\n  testers';
+        return document(`  groups: [a.b]\n  ${list}: [${patterns.join()}]\n`).replace('team', `team${at}`);
       }).join('---\n');
     expect(read(text(2)).policies).toHaveLength(2);
     const begun = process.cpuUsage();

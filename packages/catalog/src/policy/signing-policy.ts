@@ -34,6 +34,8 @@ export interface SigningPolicy {
   releases?: string;
   /** The signers. One of them is sufficient. */
   signers: TrustedSigner[];
+  /** Signers of test reports only: they are not trusted for releases. The signers may report tests, too. */
+  testers?: TrustedSigner[];
 }
 
 export type TrustedSigner = (
@@ -155,10 +157,23 @@ export function signatureVerdicts(
   );
 }
 
-/** Every key that policies list, once. Includes retired and revoked keys, to identify their earlier signatures. */
+/** Returns the policies for test reports, which testers may sign, too. */
+export function testReportPolicies(policies: readonly SigningPolicy[]): SigningPolicy[] {
+  return policies.map((policy) => ({ ...policy, signers: allSigners(policy) }));
+}
+
+/** Returns the signers of releases and of test reports. */
+export function allSigners({
+  signers,
+  testers = [],
+}: Pick<SigningPolicy, 'signers' | 'testers'>): TrustedSigner[] {
+  return [...signers, ...testers];
+}
+
+/** Every key that policies list, once, also of testers. Includes retired and revoked keys, to identify their earlier signatures. */
 export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
   const keys = new Map<Digest, PublicKey>();
-  for (const signer of policies.flatMap(({ signers }) => signers)) {
+  for (const signer of policies.flatMap(allSigners)) {
     if (!('key' in signer) || keys.has(signer.fingerprint)) continue;
     keys.set(signer.fingerprint, readPublicKey(signer.key, 'a key of the policies'));
   }

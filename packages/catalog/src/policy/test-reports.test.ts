@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ReleaseBundle, Signer } from '../ports/records.js';
 import type { TestSummary } from '../ports/test-summary.js';
-import type { SigningPolicy, TrustedSigner } from './signing-policy.js';
+import { judgeSignatures } from './signature-verdict.js';
+import { isNamedSigner, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
 import {
   describeTests,
   repeatsReport,
@@ -94,6 +95,24 @@ describe('test reports', () => {
     ],
   ])('with %s', (_, policies, signer, tests, label, text) => {
     expect(shown(policies, report(signer, tests))).toEqual([[label, expect.stringContaining(text)]]);
+  });
+
+  it('by testers are verified, but their signatures of releases are not', () => {
+    const tester: Signer = { type: 'key', fingerprint: `sha256:${'b'.repeat(64)}` };
+    const key = { key: 'PEM', fingerprint: tester.fingerprint };
+    const trusting = { ...policy(), testers: [key] };
+    expect(shown([trusting], report(tester, FAILED), report(KEY, PASSED))).toEqual([
+      ['failed', expect.stringContaining('verified by the registry policy team')],
+      ['passed', expect.stringContaining('verified by the registry policy team')],
+    ]);
+    const signatures = [{ signer: tester, receivedAt: '2030-01-10T00:00:00.000Z' }];
+    expect(judgeSignatures([trusting], NAME, { signatures })).toMatchObject({ state: 'not-trusted' });
+    expect(isNamedSigner([trusting], tester)).toBe(false);
+    const revoking = { ...policy(), testers: [{ ...key, revoked: 'the runner was stolen' }] };
+    expect(shown([revoking], report(tester, PASSED))).toEqual([
+      ['not trusted', expect.stringContaining('the runner was stolen')],
+    ]);
+    expect(shown([policy()], report(tester, PASSED))).toEqual([['not trusted', expect.anything()]]);
   });
 
   it('are attestations by known signers that say something of tests', () => {

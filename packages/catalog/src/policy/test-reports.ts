@@ -3,7 +3,7 @@ import { compareText } from '@krmhub/schema/compare-text';
 import type { ReleaseBundle, Signer, Time } from '../ports/records.js';
 import type { TestSummary } from '../ports/test-summary.js';
 import { isSound, judgeSignatures, type SignatureVerdict } from './signature-verdict.js';
-import { describeSigner, isSameSigner, type SigningPolicy } from './signing-policy.js';
+import { describeSigner, isSameSigner, type SigningPolicy, testReportPolicies } from './signing-policy.js';
 
 /** Reports of test runs, which are attestations of a release. They make no release trusted. */
 
@@ -28,8 +28,9 @@ export function testReports(
   name: FunctionName & { release: string },
   bundles: readonly ReleaseBundle[] = [],
 ): TestReport[] {
+  const trusting = testReportPolicies(policies);
   return newestReports(bundles)
-    .map((report) => judge(policies, name, report))
+    .map((report) => judge(trusting, name, report))
     .sort(
       (a, b) =>
         rank(a) - rank(b) ||

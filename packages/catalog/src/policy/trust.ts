@@ -1,7 +1,7 @@
 import type { Digest, JsonObject } from '@krmhub/schema';
 import type { Time } from '../ports/records.js';
 import { locateCatalog } from './catalog-url.js';
-import { POLICY_API_VERSION, POLICY_KIND, type SigningPolicy } from './signing-policy.js';
+import { POLICY_API_VERSION, POLICY_KIND, type SigningPolicy, type TrustedSigner } from './signing-policy.js';
 
 export const TRUSTED_CATALOG_KIND = 'TrustedCatalog';
 
@@ -56,14 +56,20 @@ export function trustDocument(entry: TrustEntry): JsonObject {
       spec: { url, ...(catalog === undefined ? {} : { catalog }), keys },
     };
   }
-  const { groups, releases, signers } = entry;
-  const written = signers.map((signer): JsonObject => {
-    if (!('fingerprint' in signer)) return { ...signer };
-    const { fingerprint: _, ...key } = signer;
-    return key;
-  });
+  const { groups, releases, signers, testers } = entry;
   return {
     ...head(POLICY_KIND),
-    spec: { groups: [...groups], ...(releases === undefined ? {} : { releases }), signers: written },
+    spec: {
+      groups: [...groups],
+      ...(releases === undefined ? {} : { releases }),
+      signers: signers.map(signerDocument),
+      ...(testers === undefined ? {} : { testers: testers.map(signerDocument) }),
+    },
   };
+}
+
+function signerDocument(signer: TrustedSigner): JsonObject {
+  if (!('fingerprint' in signer)) return { ...signer };
+  const { fingerprint: _, ...key } = signer;
+  return key;
 }

@@ -37,7 +37,7 @@ async function printInFull(io: Io, policies: readonly Policy[]): Promise<void> {
 
 const LABEL_COLUMNS = 10;
 
-function policyFacts({ groups, releases, signers }: Policy): [string, string][] {
+function policyFacts({ groups, releases, signers, testers = [] }: Policy): [string, string][] {
   const valid = signers.filter(({ revoked }) => revoked === undefined).length;
   return [
     ...groups.map((group): [string, string] => ['group', group]),
@@ -49,6 +49,7 @@ function policyFacts({ groups, releases, signers }: Policy): [string, string][] 
         : `a signature by ${valid === 1 ? 'this signer' : `one of ${plural(valid, 'signer')}`}`,
     ],
     ...signers.map((signer): [string, string] => ['signer', `${signerText(signer)}${validityNote(signer)}`]),
+    ...testers.map((signer): [string, string] => ['tester', `${signerText(signer)}${validityNote(signer)}`]),
   ];
 }
 
@@ -58,13 +59,16 @@ function validityNote(signer: PolicySigner): string {
 }
 
 function printRows(io: Io, policies: readonly Policy[]): Promise<void> {
-  const rows = policies.flatMap((policy) => policy.signers.map((signer) => ({ policy, signer })));
-  const cells = ({ policy, signer }: (typeof rows)[number]): string[] =>
+  const rows = policies.flatMap((policy) => [
+    ...policy.signers.map((signer) => ({ policy, signer, note: '' })),
+    ...(policy.testers ?? []).map((signer) => ({ policy, signer, note: ', for test reports only' })),
+  ]);
+  const cells = ({ policy, signer, note }: (typeof rows)[number]): string[] =>
     [
       policy.name,
       policy.groups.join(', '),
       policy.releases ?? 'all',
-      signerText(signer),
+      `${signerText(signer)}${note}`,
       validity(signer),
     ].map(escapeControls);
   const columns = ['POLICY', 'GROUPS', 'RELEASES', 'SIGNER', 'VALID'].map((header) => ({ header }));

@@ -16,11 +16,12 @@ export function entryLines(entry: TrustEntry): string[] {
       ...keys.map(signerLine),
     ];
   }
-  const { groups, releases, signers } = entry;
+  const { groups, releases, signers, testers = [] } = entry;
   return [
     ...groups.map((group) => `group ${group}`),
     ...(releases === undefined ? [] : [`releases ${releases}`]),
     ...signers.map(signerLine),
+    ...testers.map((tester) => `${signerLine(tester)}, for test reports only`),
   ];
 }
 

@@ -46,15 +46,16 @@ export async function listTrust(io: Io, { output }: { output: OutputFormat }): P
 }
 
 function entryRows(entry: TrustEntry, now: Date): Row[] {
-  const signers: readonly (TrustedSigner | PinnedKey)[] = isTrustedCatalog(entry)
-    ? entry.keys
-    : entry.signers;
-  return signers.map((signer) => ({
+  const row = (scope: string) => (signer: TrustedSigner | PinnedKey) => ({
     name: entry.name,
-    scope: scopeText(entry),
+    scope,
     signer: signerText(signer),
     validity: validityText(signer, now),
-  }));
+  });
+  const scope = scopeText(entry);
+  if (isTrustedCatalog(entry)) return entry.keys.map(row(scope));
+  const { signers, testers = [] } = entry;
+  return [...signers.map(row(scope)), ...testers.map(row(`test reports of ${scope}`))];
 }
 
 function scopeText(entry: TrustEntry): string {

@@ -64,7 +64,7 @@ export function PolicyListPage({ policies }: { policies: readonly SigningPolicy[
 
 /** Shows what a policy covers, and whom it trusts. */
 export function PolicyPage({
-  policy: { name, groups, releases, signers },
+  policy: { name, groups, releases, signers, testers = [] },
   applied,
 }: {
   policy: SigningPolicy;
@@ -95,21 +95,10 @@ export function PolicyPage({
           ],
         ]}
       />
-      <section aria-labelledby="signers">
-        <h2 id="signers">
-          Signers <span class="quiet">{signers.length}</span>
-        </h2>
-        <ul class="signatures">
-          {signers.slice(0, MAX_SIGNERS).map((signer) => (
-            <li>
-              <Signer signer={signer} />
-            </li>
-          ))}
-        </ul>
-        {signers.length > MAX_SIGNERS ? (
-          <p class="quiet">And {signers.length - MAX_SIGNERS} more in the JSON.</p>
-        ) : null}
-      </section>
+      <SignerList id="signers" title="Signers" signers={signers} />
+      {testers.length > 0 ? (
+        <SignerList id="testers" title="Signers of test reports only" signers={testers} />
+      ) : null}
       <p class="quiet">
         A signature says where a release comes from, not whether its behavior is safe. Your own trust policy
         decides what you run: <code>krmhub trust add</code>.
@@ -118,6 +107,34 @@ export function PolicyPage({
         <a href={at(fillPath('policies', {}))}>Policies as JSON</a>
       </p>
     </div>
+  );
+}
+
+function SignerList({
+  id,
+  title,
+  signers,
+}: {
+  id: string;
+  title: string;
+  signers: SigningPolicy['signers'];
+}) {
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>
+        {title} <span class="quiet">{signers.length}</span>
+      </h2>
+      <ul class="signatures">
+        {signers.slice(0, MAX_SIGNERS).map((signer) => (
+          <li>
+            <Signer signer={signer} />
+          </li>
+        ))}
+      </ul>
+      {signers.length > MAX_SIGNERS ? (
+        <p class="quiet">And {signers.length - MAX_SIGNERS} more in the JSON.</p>
+      ) : null}
+    </section>
   );
 }
 
