@@ -1,5 +1,4 @@
 import { request } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import type { FilledFolder } from './folders.js';
 import type { HttpResource } from './peer-http.js';
 import { applyRecipe, type Server } from './server.js';
@@ -10,7 +9,6 @@ export type CatalogSize = keyof typeof CATALOGS;
 
 /** The size of the smallest registries: a catalog cannot have fewer functions. */
 const MAX_FUNCTIONS = 400;
-const COMPRESSED_MILLISECONDS = 30_000;
 
 export const catalogPath = (name: string): string => `/catalogs/${name}/catalog.yaml`;
 
@@ -69,25 +67,18 @@ export async function makeCatalogs(
   return resources;
 }
 
-/** Waits for the compressed rendition, which may be made after the catalog is served. */
 async function toResource({ url }: Server, path: string): Promise<HttpResource> {
-  const deadline = performance.now() + COMPRESSED_MILLISECONDS;
-  for (;;) {
-    const plain = await get(url + path, { 'Accept-Encoding': 'identity' });
-    if (plain.status !== 200) throw new Error(`${path}: ${plain.status} ${plain.bytes.subarray(0, 500)}`);
-    const zipped = await get(url + path, { 'Accept-Encoding': 'gzip' });
-    if (zipped.headers['content-encoding'] === 'gzip') {
-      const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...headers } = plain.headers;
-      return {
-        path,
-        headers,
-        identity: plain.bytes.toString('base64'),
-        gzip: zipped.bytes.toString('base64'),
-      };
-    }
-    if (performance.now() > deadline) throw new Error(`${path} was not compressed`);
-    await setTimeout(100);
-  }
+  const plain = await get(url + path, { 'Accept-Encoding': 'identity' });
+  if (plain.status !== 200) throw new Error(`${path}: ${plain.status} ${plain.bytes.subarray(0, 500)}`);
+  const zipped = await get(url + path, { 'Accept-Encoding': 'gzip' });
+  if (zipped.headers['content-encoding'] !== 'gzip') throw new Error(`${path} is not compressed`);
+  const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...headers } = plain.headers;
+  return {
+    path,
+    headers,
+    identity: plain.bytes.toString('base64'),
+    gzip: zipped.bytes.toString('base64'),
+  };
 }
 
 async function newestDefinitionLength({ url }: Server, group: string, kind: string): Promise<number> {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { benchFile, root } from './built.js';
 import type { Corpus } from './corpus.js';
 import { runProcess } from './processes.js';
@@ -91,9 +90,6 @@ export class Folders {
     this.#report(`building a catalog of ${functions} functions for the first time`);
     const server = await startServer(this.#tools, unfinished, { core: 'any' });
     const seconds = await waitForBuild(server, functions, this.#allowedSeconds);
-    // Compressed renditions may come after the catalog is served; do not make them again in every
-    // measurement.
-    await waitUntilIdle(unfinished, this.#allowedSeconds);
     await server.stop();
     const firstBuild: FirstBuild = {
       ...(seconds === undefined ? {} : { seconds }),
@@ -134,22 +130,6 @@ export async function folderBytes(folder: string): Promise<number> {
     bytes += entry.isDirectory() ? await folderBytes(name) : (await stat(name)).size;
   }
   return bytes;
-}
-
-const IDLE_SECONDS = 4;
-
-/** Waits until a server stops writing renditions into its data folder, at most `seconds`. */
-export async function waitUntilIdle(folder: string, seconds: number): Promise<void> {
-  const deadline = performance.now() + seconds * 1_000;
-  const bytes = () => folderBytes(path.join(folder, 'forms')).catch(() => -1);
-  let last = await bytes();
-  for (let idle = 0; idle < IDLE_SECONDS && performance.now() < deadline; idle++) {
-    await setTimeout(1_000);
-    const now = await bytes();
-    // Files may appear and disappear during the walk.
-    if (now !== last || now === -1) idle = -1;
-    last = now;
-  }
 }
 
 function isAlive(pid: number): boolean {

@@ -48,7 +48,7 @@ describe('the tests of limits', () => {
     accessTokenSeconds: 'apps/registry/src/oci/access.test.ts',
     collectDelayMilliseconds: 'apps/registry/src/oci/collector.test.ts',
     blobSeenMilliseconds: 'apps/registry/src/oci/collector.test.ts',
-    maxRegeneratedBytes: 'apps/registry/src/catalogs/renditions/evicted-renditions.test.ts',
+    maxOldProfileBytes: 'apps/registry/src/catalogs/profiles/profiles.test.ts',
     maxTakedownRecordBytes: 'apps/registry/src/takedown/record.test.ts',
     maxCountedClients: 'apps/registry/src/auth/rate-limit.test.ts',
     planAttempts: 'apps/registry/src/publish/publish.test.ts',
@@ -79,7 +79,7 @@ describe('the tests of limits', () => {
   };
   /** Limits of work that the registry does by itself. */
   const INTERNAL =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|purgeEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxRenditionCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|maxSearchThreads|maxCompressedFirstBytes|renditionPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|upload|manifest|collectFirst|collectEvery|purgeEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxDocumentCacheBytes|maxProfileCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|maxSearchThreads|maxBrotliBytes|profilePieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions)$/;
 
   it('contain every limit that has a name', () => {
     const tested = new Set(

@@ -3,7 +3,6 @@ import { AggregateServer, type Step } from '../aggregate-server.js';
 import { type Client, measureStalls, type Waits } from '../aggregate-stalls.js';
 import { root } from '../built.js';
 import { bytes, milliseconds, number, percentiles } from '../figures.js';
-import { waitUntilIdle } from '../folders.js';
 import { alternate, ratio, spread } from '../measure.js';
 import { hasProcessFigures, readMemory } from '../process-figures.js';
 import { runProcess } from '../processes.js';
@@ -20,8 +19,6 @@ const TARGET_FUNCTIONS = 10_000;
 const FEW = 10;
 /** With many functions, each round takes minutes. */
 const MAX_LARGE_ROUNDS = 1;
-/** Longest wait for the work after a build. */
-const IDLE_SECONDS = 120;
 
 interface Round {
   first: Step;
@@ -74,24 +71,16 @@ export const aggregate: Row = {
 
 /** A new registry each time: content that is already stored is stored faster the second time. */
 async function measureRound(bench: Bench, upstreams: Upstreams, functions: number): Promise<Round> {
-  const { tools, folders, effort } = bench;
-  const folder = await folders.scratch();
-  const registry = await AggregateServer.start(tools, folder, upstreams);
-  // Large renditions are compressed after the snapshot is served.
-  const settle = async () => {
-    if (!effort.quick) await waitUntilIdle(folder, IDLE_SECONDS);
-  };
+  const { tools, folders } = bench;
+  const registry = await AggregateServer.start(tools, await folders.scratch(), upstreams);
   const change = async (entries: number): Promise<Step> => {
     const { marker } = await upstreams.change(0, entries);
     return registry.refresh(0, upstreams.catalogs[0]!.entries[0]!, marker);
   };
   try {
     const first = await registry.apply(functions);
-    await settle();
     const newRecipe = await registry.apply(functions);
-    await settle();
     const few = await change(FEW);
-    await settle();
     const all = await change(functions);
     return { first, newRecipe, few, all, peak: readMemory(registry.server.pid).peak };
   } finally {

@@ -72,7 +72,7 @@ const testSupport = /\/testing\//;
 /** Files that nothing imports: a thread started by its path, a generator, a table that queries name in SQL. */
 const loadedOtherwise: Record<string, string[]> = {
   'apps/cli': ['functions/lint/thread', 'plugin'],
-  'apps/registry': ['store/sqlite/schema/upstream-functions'],
+  'apps/registry': ['store/sqlite/schema/segments', 'store/sqlite/schema/upstream-functions'],
   'packages/api': ['render-response-schemas'],
 };
 /** Hashing is pure; `node:module` loads a heavy library only when a document needs it. */

@@ -74,7 +74,7 @@ export function withdrawnContract(harness: () => RegistryStoreHarness): void {
       await expect(store().entries([sha256('same')])).rejects.toThrow();
     });
 
-    it('have no renditions left', async () => {
+    it('have no profiles left', async () => {
       await store().commitFunction(one);
       await apply('c');
       await cut('c', [place(one)], ['1.0.0']);
@@ -82,30 +82,57 @@ export function withdrawnContract(harness: () => RegistryStoreHarness): void {
       await cut('d', [], []);
       const held = digestsOf('c 1')['catalog.yaml'];
       const other = digestsOf('d 1')['catalog.yaml'];
-      const orphan = sha256('of a refused build');
-      await store().recordRenditions(
-        [held, other, orphan].map((digest) => ({ digest, coding: 'br', blob: sha256(`br ${digest}`) })),
-      );
+      const orphan = sha256('of an interrupted request');
+      await store().recordProfileBlobs([{ digest: orphan, coding: 'br', blob: sha256('orphan') }]);
       const [heldProfile, otherProfile, report] = ['held', 'other', 'report'].map((text) => sha256(text)) as [
         Digest,
         Digest,
         Digest,
       ];
-      await store().recordRenditions(
+      await store().recordProfileBlobs(
         [heldProfile, otherProfile, report].map((digest) => ({ digest, coding: 'identity', blob: digest })),
       );
       const profile = { profile: 'porch', revision: 1, report } as const;
-      await store().recordProfileRendition({ ...profile, snapshot: held, digest: heldProfile });
-      await store().recordProfileRendition({ ...profile, snapshot: other, digest: otherProfile });
+      await store().recordProfile({ ...profile, snapshot: held, digest: heldProfile });
+      await store().recordProfile({ ...profile, snapshot: other, digest: otherProfile });
       await store().commitTakedown(planned(one, 1));
-      expect(await store().deleteWithdrawnRenditions()).toEqual(
-        new Set([sha256(`br ${other}`), otherProfile, report]),
+      expect(await store().deleteWithdrawnProfiles()).toEqual(new Set([otherProfile, report]));
+      expect(await store().storedProfile(held, 'porch')).toBeUndefined();
+      expect(await store().storedProfile(other, 'porch')).toBeDefined();
+      expect(await store().profileBlob(heldProfile, 'identity')).toBeUndefined();
+      expect(await store().profileBlob(orphan, 'br')).toBeUndefined();
+      expect(await store().profileBlob(otherProfile, 'identity')).toBe(otherProfile);
+    });
+
+    it('have no segment left with their entry', async () => {
+      await store().commitFunction(one);
+      await apply('c');
+      await apply('d');
+      const segment = (text: string) => ({
+        digest: sha256(text),
+        yaml: Buffer.from(text),
+        json: Buffer.from(text),
+      });
+      const at = (kind: string, text: string) => ({ ...NAME, kind, digest: sha256(text), lines: text });
+      const segments = (...added: ReturnType<typeof at>[]) => ({
+        removed: [],
+        added,
+        contents: ['first', 'bad', 'last'].map(segment),
+      });
+      await cut(
+        'c',
+        [place(one)],
+        ['1.0.0'],
+        undefined,
+        segments(at('A', 'first'), at('Ba', 'bad'), at('Z', 'last')),
       );
-      expect(await store().profileRendition(held, 'porch')).toBeUndefined();
-      expect(await store().profileRendition(other, 'porch')).toBeDefined();
-      expect(await store().renditionBlob(held, 'br')).toBeUndefined();
-      expect(await store().renditionBlob(orphan, 'br')).toBeUndefined();
-      expect(await store().renditionBlob(other, 'br')).toBe(sha256(`br ${other}`));
+      await cut('d', [], [], undefined, segments(at('A', 'first')));
+      await store().commitTakedown(planned(one, 1));
+      expect((await store().segments('c', 1))?.map(({ kind }) => kind)).toEqual(['A', 'Z']);
+      expect((await store().segments('d', 1))?.map(({ kind }) => kind)).toEqual(['A']);
+      expect(await store().missingSegments(['first', 'bad', 'last'].map((text) => sha256(text)))).toEqual([
+        sha256('bad'),
+      ]);
     });
   });
 }

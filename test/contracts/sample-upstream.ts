@@ -129,7 +129,11 @@ async function heldAfter(
   places: readonly SamplePlace[],
 ): Promise<RenderedEntry[]> {
   const held = new Map<string, FunctionName & { entry: RenderedEntry }>();
-  for await (const one of store.latestEntries(catalog)) held.set(`${one.group}/${one.kind}`, one);
+  const serial = (await store.catalog(catalog))?.newest?.serial ?? 0;
+  for await (const { group, kind, digest, yaml, json } of store.entryTexts(catalog, serial + 1)) {
+    const entry = { digest, yaml: Buffer.from(yaml).toString(), json: Buffer.from(json).toString() };
+    held.set(`${group}/${kind}`, { group, kind, entry });
+  }
   for (const place of places) {
     const { group = 'vendor.example.org' } = place;
     if ('gone' in place) held.delete(`${group}/${place.gone}`);

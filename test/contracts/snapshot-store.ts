@@ -236,23 +236,32 @@ export function catalogContract(store: () => RegistryStore): void {
       await apply('c', 'r');
       await cut('c', [place('B', 'one'), place('A', '漢字'), place('D', 'two')], 'first');
       await cut('c', [place('A', 'three'), place('C', '漢字'), place('D', undefined)], 'second');
-      const held = [];
-      for await (const one of store().latestEntries('c')) held.push(one);
-      expect(held.map(({ kind, entry }) => `${kind} ${texts.get(entry.digest)}`)).toEqual([
-        'A three',
-        'B one',
-        'C 漢字',
-      ]);
-      const sizes = [];
-      for await (const one of store().latestEntrySizes('c')) sizes.push(one);
-      expect(sizes).toEqual(
-        held.map(({ group, kind, entry }) => ({
-          group,
-          kind,
-          yamlBytes: Buffer.byteLength(entry.yaml),
-          jsonBytes: Buffer.byteLength(entry.json),
-        })),
-      );
+      await cut('c', [place('B', 'two')]);
+      const held = async (serial: number, from?: string) => {
+        const start = from === undefined ? undefined : { group: 'example.com', kind: from };
+        const found: string[] = [];
+        for await (const { kind, digest, yaml, json } of store().entryTexts('c', serial, start)) {
+          expect(sha256(yaml)).toBe(digest);
+          expect(JSON.parse(Buffer.from(json).toString())).toBe(Buffer.from(yaml).toString());
+          found.push(`${kind} ${Buffer.from(yaml)}`);
+        }
+        for (const syntax of ['yaml', 'json'] as const) {
+          const pages: Uint8Array[] = [];
+          for await (const page of store().entryPages('c', serial, syntax, start)) pages.push(...page);
+          const text = (one: string) => one.slice(one.indexOf(' ') + 1);
+          expect(pages.map((one) => Buffer.from(one).toString())).toEqual(
+            found.map((one) => (syntax === 'yaml' ? text(one) : JSON.stringify(text(one)))),
+          );
+        }
+        return found;
+      };
+      expect(await held(1)).toEqual(['A 漢字', 'B one', 'D two']);
+      expect(await held(2)).toEqual(['A three', 'B one', 'C 漢字']);
+      expect(await held(3, 'B')).toEqual(['B two', 'C 漢字']);
+      expect(await held(2, 'Bb')).toEqual(['C 漢字']);
+      expect(await held(2, 'D')).toEqual([]);
+      const yaml = Buffer.byteLength('threeone漢字');
+      expect(await store().entryBytes('c', 2)).toEqual({ yaml, json: yaml + 6 });
     });
 
     it('hold changed reports back until the next snapshot', async () => {

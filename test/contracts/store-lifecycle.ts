@@ -39,13 +39,13 @@ export function lifecycleContract(harness: () => RegistryStoreHarness): void {
         by: 'x',
         event: { type: 'catalog.applied', at: AT, by: 'x' },
       });
-      await store().recordRenditions([{ digest: sha256('a'), coding: 'br', blob: sha256('b') }]);
+      await store().recordProfileBlobs([{ digest: sha256('a'), coding: 'br', blob: sha256('b') }]);
       const reopened = await reopen();
       expect(await reopened.release('example.com', 'SetLabels', '1.0.0')).toEqual(change.release);
       expect((await reopened.search({ text: 'labels', limit: 1 })).items).toEqual([foundAfter(change)]);
       expect(await reopened.tokenByHash('f00d')).toEqual(token);
       expect(await reopened.catalog('c')).toMatchObject({ recipe: 'r' });
-      expect(await reopened.renditionBlob(sha256('a'), 'br')).toBe(sha256('b'));
+      expect(await reopened.profileBlob(sha256('a'), 'br')).toBe(sha256('b'));
       expect(await reopened.lastEvent()).toBe(2);
       expect((await reopened.commitFunction(changeOf({ kind: 'Next' }))).sequence).toBe(3);
     });

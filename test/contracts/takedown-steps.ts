@@ -1,4 +1,4 @@
-import type { CatalogEntryRow, FunctionChange, FunctionTakedown } from '@krmhub/catalog';
+import type { CatalogEntryRow, FunctionChange, FunctionTakedown, SegmentChanges } from '@krmhub/catalog';
 import {
   type Digest,
   SNAPSHOT_RENDITIONS,
@@ -62,7 +62,13 @@ export function takedownSteps(harness: () => RegistryStoreHarness) {
     });
 
   /** Builds a snapshot whose entries are the names of releases. */
-  const cut = async (name: string, changed: CatalogEntryRow[], entries: string[], throughEvent?: number) => {
+  const cut = async (
+    name: string,
+    changed: CatalogEntryRow[],
+    entries: string[],
+    throughEvent?: number,
+    segments?: SegmentChanges,
+  ) => {
     const catalog = (await store().catalog(name))!;
     const serial = (catalog.newest?.serial ?? 0) + 1;
     const through = throughEvent ?? (await store().lastEvent());
@@ -80,6 +86,7 @@ export function takedownSteps(harness: () => RegistryStoreHarness) {
         functions: changed.length,
         createdAt: AT,
       },
+      ...(segments === undefined ? {} : { segments }),
     });
   };
 

@@ -29,23 +29,31 @@ export function canMount(scratch: string): boolean {
  * Sets the free space of a running server to several sizes in turn: writes that do not fit get 507, reads
  * continue, and with free space again publishes do too.
  */
-export async function fillDisk(scratch: string, freeBytes: readonly number[]): Promise<Outcome[]> {
-  const disk = path.join(scratch, 'disk');
+export function fillDisk(scratch: string, freeBytes: readonly number[]): Promise<Outcome[]> {
+  return withDisk(path.join(scratch, 'disk'), DISK_BYTES, (disk) => fillServer(disk, freeBytes));
+}
+
+/** Runs work with a disk of this size, mounted at this folder. */
+export async function withDisk<Result>(
+  disk: string,
+  bytes: number,
+  work: (disk: string) => Promise<Result>,
+): Promise<Result> {
   mkdirSync(disk, { recursive: true });
-  const options = ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', disk];
+  const options = ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', disk];
   if (spawnSync('mount', options).status !== 0) throw new Error(`${disk} cannot be mounted`);
   // Lazily, since a server that is being killed may have files open.
   const unmount = () => void spawnSync('umount', ['--lazy', disk]);
   process.once('exit', unmount);
   try {
-    return await withDisk(disk, freeBytes);
+    return await work(disk);
   } finally {
     process.off('exit', unmount);
     unmount();
   }
 }
 
-async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Outcome[]> {
+async function fillServer(disk: string, freeBytes: readonly number[]): Promise<Outcome[]> {
   const data = path.join(disk, 'data');
   const ballast = path.join(disk, BALLAST);
   const server = await startServer(data);
@@ -92,7 +100,7 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
  * Fills the disk with a file except for this many bytes. The server may write meanwhile: then a little less
  * is left.
  */
-function leaveFree(ballast: string, free: number): void {
+export function leaveFree(ballast: string, free: number): void {
   const { bavail, bsize } = statfsSync(path.dirname(ballast));
   try {
     writeFileSync(ballast, Buffer.alloc(Math.max(bavail * bsize - free, 0), 1));

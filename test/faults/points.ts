@@ -20,7 +20,7 @@ const CALLS = {
   main: ['pwrite64', 'write', 'writev'],
   /** SQLite again, for builds. */
   cut: ['pwrite64', 'fsync'],
-  /** Files of blobs and renditions, and the log of SQLite; `write` is also how this thread notifies the other. */
+  /** Files of blobs, and the log of SQLite; `write` is also how this thread notifies the other. */
   pool: ['openat', 'write', 'mkdir', 'fsync', 'fdatasync', 'rename'],
   start: ['mkdir', 'openat', 'write', 'pwrite64', 'fsync', 'rename', 'link', 'unlink'],
 } as const;

@@ -124,29 +124,27 @@ export const SERVER_LIMITS = {
   maxFormParts: 10,
   /** Size of the headers of one part. */
   maxPartHeaderBytes: 16_384,
-  /** Total size of regenerated renditions of old snapshots. The registry evicts the oldest first. */
-  maxRegeneratedBytes: 268_435_456,
-  /** Memory for cached renditions. The registry reads a rendition of more than half this size from disk each time. */
-  maxRenditionCacheBytes: 67_108_864,
+  /** Total size of profiles of old snapshots. The registry deletes the oldest first. */
+  maxOldProfileBytes: 268_435_456,
+  /** Memory for cached catalogs. The registry streams a catalog of more than half this size from its entries. */
+  maxDocumentCacheBytes: 67_108_864,
+  /** Memory for cached profiles. The registry reads a profile of more than half this size from disk each time. */
+  maxProfileCacheBytes: 16_777_216,
   /** Memory for cached single catalog entries. */
   maxEntryCacheBytes: 16_777_216,
   /** Memory for cached pages, schemas, and reports. The worker thread that derives them caches the same amount. */
   maxPageCacheBytes: 33_554_432,
-  /** Size of a rendition that the registry compresses before it publishes the snapshot, in about 50 ms. */
-  maxCompressedFirstBytes: 1_048_576,
-  /** Time without changes after which the registry compresses the large renditions of a catalog. */
-  compressAfterMilliseconds: 2_000,
-  /** Longest delay of that compression for a catalog that changes continuously. */
-  compressWithinMilliseconds: 30_000,
-  /** Characters of a rendition that the registry writes in one step. */
-  renditionPieceCharacters: 262_144,
+  /** Size of a catalog that the registry also compresses with brotli, in about 50 ms on the first request. */
+  maxBrotliBytes: 1_048_576,
+  /** Characters of a profile that the registry writes in one step. */
+  profilePieceCharacters: 262_144,
   /** Entries that the registry converts to a profile in one step: about 10 ms. */
   profileBatch: 20,
   /** Size of a profile that the registry compresses before it sends the profile, once in about 3 s. */
   maxProfileCompressedBytes: 67_108_864,
-  /** Snapshots of a catalog with stored renditions. The registry regenerates older renditions on request. */
+  /** Snapshots of a catalog with stored profiles. The registry writes profiles of older snapshots on request. */
   retainedSnapshots: 3,
-  /** Older snapshots with regenerated renditions that a build evicts. */
+  /** Older snapshots whose profiles the registry deletes. */
   evictedSnapshots: 20,
   /** Exports of all functions at the same time. Each export reads every function. */
   maxExports: 8,

@@ -1,6 +1,6 @@
 import type { OciDigest } from './digest.js';
 
-/** Which folder stores the bytes: pushed blobs, files of releases, renditions of snapshots, or their signatures. */
+/** Which folder stores the bytes: pushed blobs, files of releases, catalogs of snapshots, or their signatures. */
 export type BlobPlace = 'artifacts' | 'releases' | 'forms' | 'signatures';
 
 /** A blob of a repository. */

@@ -4,8 +4,8 @@ import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { Body } from '../http/bytes-response.js';
 import { repositoryKind } from './repositories.js';
 
-/** Gives the bytes of a snapshot, which may have to be regenerated. */
-export interface RenditionSource {
+/** Gives the bytes of a snapshot. */
+export interface DocumentSource {
   find(snapshot: SnapshotRecord, rendition: 'catalog.yaml', coding: 'identity'): Promise<{ body: Body }>;
 }
 
@@ -15,7 +15,7 @@ export interface StoredBlobDeps {
   blobs: Pick<BlobStore, 'open'>;
   /** Blobs that were pushed to repositories. */
   artifacts: Pick<BlobStore, 'open' | 'locate'>;
-  renditions: RenditionSource;
+  documents: DocumentSource;
 }
 
 /** Bytes to be sent, whole or a part of them. */
@@ -26,7 +26,7 @@ export type PartReader = (range: ByteRange) => AsyncIterable<Uint8Array>;
  * their digest: who asked by it checks them, and `krmhub fsck` does.
  */
 export async function openStoredBlob(
-  { artifacts, blobs, renditions: forms, store }: StoredBlobDeps,
+  { artifacts, blobs, documents, store }: StoredBlobDeps,
   repository: string,
   { file, place, size }: RepositoryBlob,
 ): Promise<PartReader | undefined> {
@@ -34,7 +34,7 @@ export async function openStoredBlob(
     const kind = repositoryKind(repository);
     const snapshot = kind.of === 'catalog' ? await store.snapshot(kind.catalog, file) : undefined;
     if (snapshot === undefined || snapshot.withdrawn !== undefined) return undefined;
-    const { body } = await forms.find(snapshot, 'catalog.yaml', 'identity');
+    const { body } = await documents.find(snapshot, 'catalog.yaml', 'identity');
     return body instanceof Uint8Array
       ? ({ start, end }) => oneOf(body.subarray(start, end))
       : (range) => partOf(body.pieces, range);

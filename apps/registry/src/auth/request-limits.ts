@@ -45,7 +45,7 @@ export const RATE_LIMIT_CLASSES = {
   // A request with the exact spelling of an entry is served before it counts.
   catalogEntry: 'read',
   snapshots: 'read',
-  // Renditions of old snapshots may have to be regenerated.
+  // Old snapshots are read from their entries.
   snapshotCatalogYaml: 'read',
   snapshotCatalogJson: 'read',
   snapshotJson: 'read',

@@ -102,7 +102,7 @@ export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void>
 /** Files that the rows of a copy name. */
 type NamedFiles = Record<'blobs' | 'artifacts' | 'copies', Digest[]>;
 
-/** Returns the digests that the copy's rows name. Renditions are not copied: they are regenerated on request. */
+/** Returns the digests that the copy's rows name. Profiles are not copied: they are written again on request. */
 async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles> {
   const state = openDatabaseState(from.database);
   try {

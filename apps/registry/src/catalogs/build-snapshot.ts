@@ -9,22 +9,21 @@ import { KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import { snapshotArtifact } from '../artifacts/release-artifact.js';
 import { SERVER_LIMITS } from '../limits.js';
-import {
-  changedFunctions,
-  type SigningDeps,
-  signSnapshot,
-  snapshotDigests,
-} from '../signatures/sign-snapshot.js';
+import { type SigningDeps, signSnapshot, snapshotDigests } from '../signatures/sign-snapshot.js';
+import { catalogHeader } from './catalog-header.js';
 import { type EntryStore, findChangedEntries } from './changed-entries.js';
-import { changedEntries, mergeEntries } from './renditions/assemble.js';
-import { catalogHeader, type SnapshotRenditions } from './renditions/snapshot-renditions.js';
+import { buildSegments } from './segments/build-segments.js';
+import type { HashCheckpoints } from './segments/hash-checkpoints.js';
+import { snapshotDigest } from './segments/snapshot-digest.js';
 import { storedRecipe } from './stored-recipe.js';
 
 export interface BuildSnapshotDeps {
   store: EntryStore & Pick<ArtifactStore, 'commitSnapshot'>;
-  renditions: SnapshotRenditions;
+  checkpoints: HashCheckpoints;
   signing: SigningDeps;
   clock: () => Date;
+  /** Called with each new snapshot, and with an older one whose segments were added. */
+  onSnapshot(snapshot: SnapshotRecord): void;
 }
 
 /**
@@ -47,12 +46,15 @@ export async function buildSnapshot(
 }
 
 async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
-  const { store, renditions, signing, clock } = deps;
+  const { store, checkpoints, signing, clock } = deps;
   // Read before the recipe: a recipe that is applied in between then counts as newer than this build.
   const throughEvent = await store.lastEvent();
   const catalog = await store.catalog(name);
   if (catalog === undefined) return undefined;
-  if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) return undefined;
+  if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) {
+    if (lacksSegments(catalog.newest)) await addMissingSegments(deps, catalog.newest);
+    return undefined;
+  }
   const recipe = storedRecipe(catalog);
   const sources = await store.sources(name);
   const { changed, entries, snapshotChanged } = await findChangedEntries(store, catalog, recipe, {
@@ -76,14 +78,16 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const rows = () => mergeEntries(store, store.latestEntrySizes(name), changed, entries);
-  const assembled =
-    (previous && !withdrawn ? await renditions.patch(header, previous, rows()) : undefined) ??
-    (await renditions.assemble(header, changedEntries(store, name, changed, entries)));
-  const { digests } = assembled;
+  const built = await buildSegments(store, checkpoints, {
+    header,
+    previous,
+    changed,
+    known: entries,
+    isFull: previous === undefined || withdrawn,
+  });
+  const { digests, documents, functions, segments } = built;
   const same = SNAPSHOT_RENDITIONS.every((rendition) => previous?.digests[rendition] === digests[rendition]);
   if (same && !snapshotChanged && !withdrawn) {
-    await assembled.discard();
     await store.commitSnapshot(cut);
     return undefined;
   }
@@ -94,7 +98,8 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
     previous: previous?.digests['catalog.yaml'] ?? null,
     ...(labels === undefined ? {} : { labels }),
     digests,
-    functions: assembled.functions,
+    documents,
+    functions,
     createdAt: now,
     ...(sources.length === 0 ? {} : { sources: reportSources(recipe, sources) }),
   };
@@ -106,15 +111,40 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
     serial: snapshot.serial,
     digest: digests['catalog.yaml'],
   };
-  const artifact = snapshotArtifact(snapshot, assembled.sizes['catalog.yaml']);
-  const sign = async () => {
-    const functions = changedFunctions(await store.latestEntryRows(name), changed);
-    const contents = snapshotDigests(snapshot, functions, artifact.manifest);
-    return signSnapshot(signing, snapshot, contents, artifact.manifest);
-  };
-  // The bytes must be durable before the rows that name them. Signing uses the processor while the disk works.
-  const [, signed] = await Promise.all([renditions.store(assembled), sign()]);
-  const { signature } = signed;
-  await store.commitSnapshot({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
+  const artifact = snapshotArtifact(snapshot, documents['catalog.yaml'].bytes);
+  const document = await snapshotDigest(store, snapshot, segments);
+  const contents = snapshotDigests(snapshot, document, artifact.manifest);
+  const { signature, artifact: signed } = await signSnapshot(signing, snapshot, contents, artifact.manifest);
+  await store.commitSnapshot({ ...cut, snapshot, segments, signature, event }, artifact, signed);
+  // Before a takedown can withdraw it.
+  deps.onSnapshot(snapshot);
   return snapshot;
+}
+
+/** Reports whether an older version built the snapshot. */
+export function lacksSegments({ documents, withdrawn }: SnapshotRecord): boolean {
+  return documents === undefined && withdrawn === undefined;
+}
+
+/** Compresses the newest snapshot of an older version. Throws if its documents do not have their digests any more. */
+async function addMissingSegments(
+  { store, checkpoints, onSnapshot }: BuildSnapshotDeps,
+  snapshot: SnapshotRecord,
+): Promise<void> {
+  const { catalog, serial } = snapshot;
+  const { digests, documents, segments } = await buildSegments(store, checkpoints, {
+    header: catalogHeader(snapshot),
+    previous: snapshot,
+    changed: [],
+    known: new Map(),
+    isFull: true,
+  });
+  for (const rendition of SNAPSHOT_RENDITIONS) {
+    if (digests[rendition] === snapshot.digests[rendition]) continue;
+    throw new Error(
+      `${rendition} of snapshot ${serial} of catalog ${catalog}: expected digest ${snapshot.digests[rendition]}, the stored entries give ${digests[rendition]}`,
+    );
+  }
+  if (await store.addSegments({ catalog, serial, segments, documents }))
+    onSnapshot({ ...snapshot, documents });
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { constants, inflateRawSync } from 'node:zlib';
 import type { CatalogList, CatalogTombstone, EventPage, Problem, RevocationPage } from '@krmhub/api/model';
 import { afterEach, expect, it } from 'vitest';
 import { backupRegistry } from '../backup/backup.js';
@@ -50,6 +51,7 @@ function rowsOfTeam(folder: string): Record<string, number> {
     const ofCatalog = [
       'snapshot',
       'snapshot_signature',
+      'catalog_segment',
       'catalog_function',
       'catalog_source',
       'upstream_entry',
@@ -60,6 +62,7 @@ function rowsOfTeam(folder: string): Record<string, number> {
       ...ofRepository.map((table) => [table, count(table, "repository = 'catalogs/team'")]),
       ['oci_repository', count('oci_repository', "name = 'catalogs/team'")],
       ['recipe', count('catalog', "name = 'team' AND recipe <> ''")],
+      ['upstream segment', segmentsWith(client, 'from upstream')],
       ['upstream rendered entry', count('entry', "json LIKE '%from upstream%'")],
     ]);
   } finally {
@@ -67,9 +70,18 @@ function rowsOfTeam(folder: string): Record<string, number> {
   }
 }
 
+/** Counts the segments with a text. */
+function segmentsWith(client: ReturnType<typeof openDatabaseState>['client'], text: string): number {
+  const all = client.prepare<[], Buffer>('SELECT yaml FROM segment').pluck().all();
+  const plain = (bytes: Buffer) => inflateRawSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
+  return all.filter((bytes) => plain(bytes).includes(text)).length;
+}
+
 it('deletes all data after the period, but not the tombstone and what others use', async () => {
   const team = await openTeam();
   const { registry } = team;
+  const profile = await registry.request('/catalogs/team/catalog.yaml?profile=porch');
+  expect(profile.status).toBe(200);
   const before = rowsOfTeam(registry.folder);
   expect(Object.entries(before).filter(([, rows]) => rows === 0)).toEqual([]);
   const bytes = await (await registry.request('/catalogs/default/catalog.yaml')).text();
@@ -78,15 +90,15 @@ it('deletes all data after the period, but not the tombstone and what others use
   expect(await run(team)).toEqual([]);
   expect(rowsOfTeam(registry.folder)).toEqual(before);
   registry.advance(120_000);
-  const renditions = async () => {
+  const profiles = async () => {
     const digests: string[] = [];
-    for await (const { digest } of (await blobsOf(registry.folder)).blobs()) digests.push(digest);
+    for await (const { digest } of (await profilesOf(registry.folder)).blobs()) digests.push(digest);
     return digests.length;
   };
-  const stored = await renditions();
+  expect(await profiles()).toBeGreaterThan(0);
   expect(await run(team)).toEqual(['team']);
   expect(await run(team)).toEqual([]);
-  expect(await renditions()).toBeLessThan(stored);
+  expect(await profiles()).toBe(0);
   // A build that just stored the same entry may refer to it soon.
   const upstream = { 'upstream rendered entry': 1 };
   const nothing = Object.fromEntries(Object.keys(before).map((table) => [table, 0]));
@@ -122,9 +134,9 @@ it('deletes all data after the period, but not the tombstone and what others use
   expect(published.body.catalogs.map(({ catalog }) => catalog)).toEqual(['default']);
 });
 
-async function blobsOf(folder: string) {
+async function profilesOf(folder: string) {
   const { readBlobFolder } = await import('../store/blobs/reader.js');
-  return readBlobFolder(dataPaths(folder).renditions);
+  return readBlobFolder(dataPaths(folder).profiles);
 }
 
 it('uses no copy of its sources any more', async () => {
@@ -155,7 +167,7 @@ it('continues after it was interrupted at any point, and the folder has no damag
     wrapStore: (store) => ({
       ...store,
       startPurge: step(store.startPurge),
-      deleteWithdrawnRenditions: step(store.deleteWithdrawnRenditions),
+      deleteWithdrawnProfiles: step(store.deleteWithdrawnProfiles),
       purgeRows: step(store.purgeRows),
     }),
   });
@@ -203,7 +215,20 @@ it('finishes after a restart, and takedowns meanwhile change what is left', asyn
 it('takes down a release of a catalog that is deleted or purged', async () => {
   const team = await openTeam();
   await team.registry.publish({ kind: 'SetLabels', release: '1.1.0' });
+  await team.registry.publish({ kind: 'SetLabels', release: '1.2.0', description: 'A secret.' });
   await deleteLongAgo(team);
+  const secrets = () => {
+    const { client, close } = openDatabaseState(dataPaths(team.registry.folder).database);
+    try {
+      return segmentsWith(client, 'A secret.');
+    } finally {
+      close();
+    }
+  };
+  // Of both catalogs.
+  expect(secrets()).toBe(2);
+  expect((await team.takeDown('1.2.0')).status).toBe(200);
+  expect(secrets()).toBe(0);
   expect((await team.takeDown('1.0.0')).status).toBe(200);
   expect(await run(team)).toEqual(['team']);
   expect((await team.takeDown('1.1.0')).status).toBe(200);

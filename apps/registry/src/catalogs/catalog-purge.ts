@@ -2,19 +2,21 @@ import { setImmediate } from 'node:timers/promises';
 import type { SnapshotStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { SnapshotRenditions } from './renditions/snapshot-renditions.js';
+import type { ProfileDocuments } from './profiles/profile-documents.js';
 import { type ExclusiveDeps, runExclusive } from './run-exclusive.js';
+import type { CatalogDocuments } from './segments/catalog-documents.js';
 
 export interface CatalogPurgeDeps extends ExclusiveDeps {
   store: Pick<SnapshotStore, 'catalogsToPurge' | 'startPurge' | 'purgeRows' | 'collectEntries'>;
-  renditions: Pick<SnapshotRenditions, 'deleteWithdrawn'>;
+  documents: Pick<CatalogDocuments, 'clear'>;
+  profileDocuments: Pick<ProfileDocuments, 'deleteUnused'>;
   clock: () => Date;
   log: Log;
 }
 
 /**
  * Deletes the data of deleted catalogs after the period in which they can be restored: first the mark that ends the
- * period, then renditions, then rows. Only the tombstone stays, so that its name stays reserved. The work can stop at
+ * period, then profiles, then rows. Only the tombstone stays, so that its name stays reserved. The work can stop at
  * any point; the next run, also after a restart, continues. Files that only the repository of the catalog named are
  * left to the `Collector`, and copies of sources to the `CopySweep`.
  */
@@ -48,14 +50,17 @@ export class CatalogPurge {
 
   /** Returns the names of the catalogs without any data left. */
   async run(): Promise<string[]> {
-    const { store, renditions, clock, log } = this.#deps;
+    const { store, documents, profileDocuments, clock, log } = this.#deps;
     const at = clock().toISOString();
     const marked: string[] = [];
     for (const name of await store.catalogsToPurge(at)) {
       if (await store.startPurge(name, at)) marked.push(name);
     }
     const purged: string[] = [];
-    if (marked.length > 0) await runExclusive(this.#deps, () => renditions.deleteWithdrawn());
+    if (marked.length > 0) {
+      documents.clear();
+      await runExclusive(this.#deps, () => profileDocuments.deleteUnused());
+    }
     for (const catalog of marked) {
       if (!(await this.#untilFalse(() => store.purgeRows(catalog, at)))) break;
       purged.push(catalog);

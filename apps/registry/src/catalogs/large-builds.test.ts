@@ -21,7 +21,8 @@ function holding(held: { reached: () => void }): (store: RegistryStore) => Regis
       const names = await store.changedFunctions(after, through, catalog);
       if (catalog !== 'large') return names;
       const name = (at: number) => ({ group: 'large.example.org', kind: `Fn${at}` });
-      return [...names, ...Array.from({ length: SERVER_LIMITS.maxSmallBuildFunctions }, (_, at) => name(at))];
+      const tooMany = SERVER_LIMITS.maxSmallBuildFunctions + 1;
+      return [...names, ...Array.from({ length: tooMany }, (_, at) => name(at))];
     },
     async commitSnapshot(build, ...rest) {
       if (build.catalog === 'large' && build.expectedThroughEvent > 0) {

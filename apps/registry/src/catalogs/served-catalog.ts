@@ -1,28 +1,35 @@
 import { fillPath } from '@krmhub/api/paths';
-import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/catalog';
+import { type CatalogSyntax, type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/catalog';
 import { type CatalogKind, sha256 } from '@krmhub/schema';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { ServedDocument } from '../http/negotiated-document.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
-import { catalogHeader, selectRendition } from './renditions/snapshot-renditions.js';
+import { catalogHeader, selectRendition } from './catalog-header.js';
+import type { CatalogDocuments } from './segments/catalog-documents.js';
 
 export const CATALOG_MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
-export type CatalogSyntax = keyof typeof CATALOG_MEDIA_TYPES;
+export interface RequestedCatalog {
+  syntax: CatalogSyntax;
+  kind: CatalogKind;
+  documents: Pick<CatalogDocuments, 'codings'>;
+}
 
 /** Describes the response with the newest snapshot of a catalog. The digest names the rendition to send. */
 export function newestCatalog(
   config: PublicAddress,
   snapshot: SnapshotRecord,
-  { syntax, kind }: { syntax: CatalogSyntax; kind: CatalogKind },
+  { syntax, kind, documents }: RequestedCatalog,
 ): ServedDocument {
+  const rendition = selectRendition(kind, syntax);
   return {
-    digest: snapshot.digests[selectRendition(kind, syntax)],
+    digest: snapshot.digests[rendition],
     mediaType: CATALOG_MEDIA_TYPES[syntax],
     cacheControl: CACHE_REVALIDATE,
     headers: { Link: snapshotLink(config, snapshot, syntax, kind) },
     coded: true,
+    codings: documents.codings(snapshot, rendition),
   };
 }
 
@@ -30,10 +37,10 @@ export function newestCatalog(
 export function snapshotCatalog(
   config: PublicAddress,
   snapshot: SnapshotRecord,
-  { syntax, kind }: { syntax: CatalogSyntax; kind: CatalogKind },
+  requested: RequestedCatalog,
 ): ServedDocument {
   return {
-    ...newestCatalog(config, snapshot, { syntax, kind }),
+    ...newestCatalog(config, snapshot, requested),
     cacheControl: CACHE_FOREVER,
     headers: { Link: newestLink(config, snapshot) },
   };

@@ -18,10 +18,9 @@ afterEach(async () => {
 it('builds nothing until resume if it starts paused', async () => {
   registry = await openTestRegistry({ start: false });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
-  const { database, renditions: renditionsFolder, keys: keyFolder } = dataPaths(registry.folder);
+  const { database, keys: keyFolder } = dataPaths(registry.folder);
   const input: SnapshotThreadInput = {
     database,
-    renditionsFolder: renditionsFolder,
     keyFolder,
     snapshotValidDays: 30,
     logLevel: 'silent',

@@ -10,7 +10,6 @@ import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
 export interface SnapshotThreadInput {
   database: string;
-  renditionsFolder: string;
   /** Folder of the signing keys. The thread reads them itself, so that secrets stay there. */
   keyFolder: string;
   snapshotValidDays: number;
@@ -30,14 +29,13 @@ export type SnapshotThreadNotice =
 /** Starts a SnapshotBuilder in a worker thread, so that builds do not delay requests. */
 export function startSnapshotBuilderThread(options: {
   database: string;
-  renditionsFolder: string;
   keyFolder: string;
   snapshotValidDays: number;
   log: Log;
   metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
-  const { database, renditionsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
+  const { database, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
   const progress = new BuildProgress();
   let status: BuilderStatus = { caughtUp: false, failing: [] };
   let stopping: Promise<void> | undefined;
@@ -55,7 +53,7 @@ export function startSnapshotBuilderThread(options: {
       progress.all.event = Math.max(progress.all.event, notice.reached);
     }
   };
-  const input = { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel: log.level };
+  const input = { database, keyFolder, snapshotValidDays, logLevel: log.level };
   // A thread that is restarted during a pause must not build.
   let paused = false;
   const thread = new Thread({

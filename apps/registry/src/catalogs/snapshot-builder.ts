@@ -5,13 +5,9 @@ import type { Metrics } from '../metrics.js';
  * - A build selects entries from release summaries, only for functions that later events touched; a policy also reads
  *   their definitions. A new recipe selects every function again. Releases that arrive during a build share the next
  *   one.
- * - It writes all entries piece by piece into the renditions: YAML and JSON, under both kinds of the KEP. An entry is
- *   in memory only while it is written, so a catalog can have any size.
- * - If there is an earlier snapshot, its renditions are copied in long runs where nothing changed
- *   (renditions/patch.ts).
- * - Small renditions are compressed before the snapshot is served, large ones once the catalog is quiet; until then
- *   clients get them uncompressed. For large catalogs, the renditions under the second kind are also made then, or on
- *   request.
+ * - It hashes the documents in YAML and JSON, under both kinds of the KEP, from the last checkpoint before the first
+ *   change on (segments/hash-checkpoints.ts). An entry is in memory only for that time.
+ * - It compresses the segments that changed (segments/build-segments.ts). Nothing else of a document is stored.
  * - A build of many changes runs beside the others, and so does the update of search: a large upstream catalog holds up
  *   no other catalog. A publish waits only for catalogs that list its function.
  * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
@@ -19,15 +15,14 @@ import type { Metrics } from '../metrics.js';
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CatalogRecord, SearchStore, SnapshotRecord, SourceRecord } from '@krmhub/catalog';
+import type { CatalogRecord, SearchStore, SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { BuildProgress } from './build-progress.js';
-import { type BuildSnapshotDeps, buildSnapshot } from './build-snapshot.js';
+import { type BuildSnapshotDeps, buildSnapshot, lacksSegments } from './build-snapshot.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
-import { LaterCompression } from './renditions/later-compression.js';
 
 interface Failure {
   error: unknown;
@@ -40,8 +35,6 @@ export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
   store: BuildSnapshotDeps['store'] & SearchStore;
   log: Log;
   metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
-  /** Called with each new snapshot before `waitFor` resolves. */
-  onSnapshot(snapshot: SnapshotRecord): void;
   /** Called with each event up to which a catalog is built. */
   onBuilt?(catalog: string, event: number): void;
   /** Called after each pass over all catalogs and search, with the event that all of them include. */
@@ -61,11 +54,8 @@ export class SnapshotBuilder implements CatalogBuilder {
   #pausing = new AbortController();
   #resume: () => void = () => undefined;
   readonly #stop = new AbortController();
-  readonly #compression: LaterCompression;
   /** Catalogs whose newest snapshot was announced since the start. */
   readonly #announced = new Set<string>();
-  /** Catalogs whose old renditions were all evicted since the start. */
-  readonly #swept = new Set<string>();
   #storeFailure: Failure | undefined;
   #searchFailure: Failure | undefined;
   readonly #progress = new BuildProgress();
@@ -82,13 +72,6 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   constructor(deps: SnapshotBuilderDeps) {
     this.#deps = deps;
-    const pausing = () => this.#pausing.signal;
-    this.#compression = new LaterCompression({
-      ...deps,
-      lock: this.#lock,
-      stopping: this.#stop.signal,
-      pausing,
-    });
   }
 
   /** Starts with a pass over all catalogs: an earlier process may have left events. */
@@ -167,7 +150,6 @@ export class SnapshotBuilder implements CatalogBuilder {
     await this.#running;
     await this.#runningLarge;
     await this.#searching;
-    await this.#compression.done();
     this.#progress.stopWaiting();
   }
 
@@ -218,15 +200,14 @@ export class SnapshotBuilder implements CatalogBuilder {
       const isFirst = !this.#announced.has(catalog.name);
       this.#announced.add(catalog.name);
       if (catalog.newest !== undefined) {
-        // The process that built it may have ended before it compressed or announced it.
-        if (isFirst) {
-          this.#compression.add(catalog.newest);
-          if (catalog.newest.withdrawn === undefined) this.#deps.onSnapshot(catalog.newest);
-        }
+        // The process that built it may have ended before it announced it.
+        if (isFirst && catalog.newest.withdrawn === undefined) this.#deps.onSnapshot(catalog.newest);
         this.#deps.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
-          this.#failures.delete(catalog.name);
           this.#reach(catalog.name, through);
+          // An older version built it. It is served meanwhile.
+          if (lacksSegments(catalog.newest)) this.#compressBeside(catalog.name, through);
+          else this.#failures.delete(catalog.name);
           continue;
         }
       }
@@ -270,6 +251,12 @@ export class SnapshotBuilder implements CatalogBuilder {
     return changed > SERVER_LIMITS.maxSmallBuildFunctions;
   }
 
+  #compressBeside(name: string, through: number): void {
+    const failure = this.#failures.get(name);
+    const isDue = failure === undefined || failure.retryAt <= this.#now();
+    if (isDue && !this.#large.has(name)) this.#buildLarge(name, through);
+  }
+
   #buildLarge(name: string, through: number): void {
     this.#large.set(name, through);
     this.#runningLarge ??= this.#buildAllLarge();
@@ -287,21 +274,15 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   async #build(name: string): Promise<void> {
-    const { log, metrics, store, renditions } = this.#deps;
+    const { log, metrics } = this.#deps;
     const earlier = this.#failures.get(name);
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await this.#lock.read(async () => {
-        const cut = await buildSnapshot(this.#deps, name);
-        // Before a takedown can withdraw it.
-        if (cut !== undefined) this.#deps.onSnapshot(cut);
-        return cut;
-      });
+      const snapshot = await this.#lock.read(() => buildSnapshot(this.#deps, name));
       this.#failures.delete(name);
       metrics.build(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
-      this.#compression.add(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
         {
@@ -316,21 +297,6 @@ export class SnapshotBuilder implements CatalogBuilder {
       this.#failures.set(name, this.#nextFailure(earlier, error));
       metrics.build(name, 'failed', seconds());
       log.error({ err: error, catalog: name }, 'cannot build a snapshot');
-      return;
-    }
-    try {
-      // The first build of this process evicts what an earlier process regenerated.
-      const first = !this.#swept.has(name);
-      const depth = SERVER_LIMITS.retainedSnapshots + SERVER_LIMITS.evictedSnapshots;
-      const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : depth);
-      await renditions.evict(
-        history.slice(SERVER_LIMITS.retainedSnapshots),
-        history.slice(0, SERVER_LIMITS.retainedSnapshots),
-      );
-      this.#swept.add(name);
-    } catch (error) {
-      // Old renditions only use disk space; the next build evicts them.
-      log.warn({ err: error, catalog: name }, 'cannot evict renditions of old snapshots');
     }
   }
 

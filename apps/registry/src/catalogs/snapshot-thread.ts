@@ -3,15 +3,13 @@ import { pino } from 'pino';
 import { handleCalls, notify } from '../isolation/handle-calls.js';
 import { threadInput } from '../isolation/thread-input.js';
 import { RegistryKeys } from '../signatures/registry-keys.js';
-import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
-import { SnapshotRenditions } from './renditions/snapshot-renditions.js';
+import { HashCheckpoints } from './segments/hash-checkpoints.js';
 import { SnapshotBuilder } from './snapshot-builder.js';
 import type { SnapshotThreadInput, SnapshotThreadNotice } from './snapshot-builder-thread.js';
 
 /** Builds the catalogs of a database that another thread of this process serves. */
-const { database, renditionsFolder, keyFolder, snapshotValidDays, logLevel, paused } =
-  await threadInput<SnapshotThreadInput>();
+const { database, keyFolder, snapshotValidDays, logLevel, paused } = await threadInput<SnapshotThreadInput>();
 
 // Responses come before catalogs. Only on Linux this is the priority of the thread, not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -23,7 +21,7 @@ const log = pino({ level: logLevel, base: null }, { write: (line: string) => not
 const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });
 const builder = new SnapshotBuilder({
   store,
-  renditions: new SnapshotRenditions({ store, blobs: blobsIn(renditionsFolder) }),
+  checkpoints: new HashCheckpoints(),
   signing: { keys, clock, validDays: snapshotValidDays },
   clock,
   log,

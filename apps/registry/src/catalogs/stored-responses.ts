@@ -4,14 +4,12 @@ import type { PublicAddress } from '../http/public-address.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
-import type { SnapshotRenditions } from './renditions/snapshot-renditions.js';
+import type { CatalogDocuments } from './segments/catalog-documents.js';
 /**
  * Serving catalogs from memory, on node:http in front of the framework, whose routes serve everything else. Both take
  * the response from served-catalog.ts and http/negotiated-document.ts.
  *
- * The ETag is the digest of the snapshot, with a suffix for each content coding. Renditions of old snapshots are
- * evicted; a request regenerates them from the stored entries, and the digest is checked
- * (renditions/snapshot-renditions.ts).
+ * The ETag is the digest of the snapshot, with a suffix for each content coding (segments/catalog-documents.ts).
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
@@ -21,7 +19,7 @@ import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import { NegotiatedDocument, type ResponseHead, type ServedDocument } from '../http/negotiated-document.js';
 import { commonHeaders, DENY_ALL_POLICY, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { cacheKey } from './renditions/snapshot-renditions.js';
+import { cacheKey } from './segments/catalog-documents.js';
 import { newestCatalog, newestEntries } from './served-catalog.js';
 
 const CATALOG = /^\/catalogs\/([a-z0-9-]+)\/catalog\.(yaml|json)$/;
@@ -49,7 +47,7 @@ interface PreparedCatalog extends CountedRoute {
 /** The bytes are looked up separately: a client that already has the catalog does not need them. */
 interface PreparedRendition {
   negotiated: NegotiatedDocument;
-  /** `cacheKey` of the bytes in `SnapshotRenditions`. */
+  /** `cacheKey` of the bytes in `CatalogDocuments`. */
   nameInMemory: string;
 }
 
@@ -62,7 +60,7 @@ interface PreparedEntry {
 
 interface Deps {
   store: SnapshotStore;
-  renditions: SnapshotRenditions;
+  documents: CatalogDocuments;
   newestSnapshots: NewestSnapshots;
   metrics: Pick<Metrics, 'storedResponses'>;
   log: Log;
@@ -88,7 +86,7 @@ export function storedResponses(deps: Deps, routes: RequestListener): RequestLis
 }
 
 function catalogResponder({
-  renditions,
+  documents,
   newestSnapshots: newest,
   metrics,
   log,
@@ -108,7 +106,7 @@ function catalogResponder({
     const route = ROUTES[syntax === 'yaml' ? 'catalogYaml' : 'catalogJson'].path;
     const fresh: PreparedCatalog = {
       snapshot,
-      document: newestCatalog(config, snapshot, { syntax, kind: 'Catalog' }),
+      document: newestCatalog(config, snapshot, { syntax, kind: 'Catalog', documents }),
       route,
       count: metrics.storedResponses(route),
       byAccepted: new Map(),
@@ -130,7 +128,7 @@ function catalogResponder({
     const accepted = (request.headers['accept-encoding'] as string | undefined) ?? 'identity';
     const { negotiated, nameInMemory } = known.byAccepted.get(accepted) ?? prepare(known, accepted);
     const notModified = negotiated.notModified(request.headers['if-none-match']);
-    const bytes = notModified === undefined ? renditions.inMemory(nameInMemory) : NO_BYTES;
+    const bytes = notModified === undefined ? documents.inMemory(nameInMemory) : NO_BYTES;
     if (bytes === undefined) return false;
     const head = notModified ?? negotiated.ok(negotiated.coding, bytes.byteLength);
     write(request, response, known, head, bytes);
@@ -140,7 +138,7 @@ function catalogResponder({
 
 /** Responds with one entry as its own catalog, if the path has the stored spelling of the kind. */
 function entryResponder(
-  { store, newestSnapshots: newest, metrics, log, config }: Omit<Deps, 'renditions'>,
+  { store, newestSnapshots: newest, metrics, log, config }: Omit<Deps, 'documents'>,
   routes: RequestListener,
 ): Responder {
   const write = responseWriter(config, log);

@@ -259,7 +259,9 @@ describe('finds damage', () => {
     ],
     [
       'a release without its publish event',
-      () => sql(`UPDATE event SET release = '9.0.0' WHERE type = 'release.published' AND sequence = 2`),
+      () =>
+        sql(`UPDATE event SET release = '9.0.0' WHERE sequence =
+          (SELECT min(sequence) FROM event WHERE type = 'release.published')`),
       /^events: \S+@1\.0\.0: its publish event is missing/,
     ],
     [
@@ -320,9 +322,29 @@ describe('finds damage', () => {
       /^events: catalog default: its last event is missing/,
     ],
     [
-      'a rendition with other bytes',
-      async () => writeFile((await blobFiles('forms'))[0]!, 'other'),
-      /^forms: rendition sha256:\w+ \(\w+\): its stored bytes/,
+      'a profile with other bytes',
+      async () => {
+        const [digest, file] = ['ee'.repeat(32), 'cd'.repeat(32)];
+        await mkdir(path.join(folder, 'forms/sha256/cd'), { recursive: true });
+        await writeFile(path.join(folder, 'forms/sha256/cd', file), 'other');
+        sql(`INSERT INTO form VALUES ('sha256:${digest}', 'identity', 'sha256:${file}')`);
+      },
+      /^forms: profile sha256:\w+ \(\w+\): its stored bytes/,
+    ],
+    [
+      'a segment with other bytes',
+      () => sql('UPDATE segment SET yaml = json'),
+      /^segments: segments of catalog\.yaml of catalog default: their content is .+, expected sha256:/,
+    ],
+    [
+      'a damaged segment',
+      () => sql(`UPDATE segment SET json = x'ff'`),
+      /^segments: segments of catalog\.json of catalog default: their content is .+, expected sha256:/,
+    ],
+    [
+      'a missing segment',
+      () => sql('DELETE FROM catalog_segment'),
+      /^segments: segments of catalog\.yaml of catalog default: their content is missing, expected/,
     ],
     [
       'a search row of another release',
@@ -399,11 +421,11 @@ describe('unused files', () => {
     const { healthy: isWhole, findings } = await check();
     expect(isWhole).toBe(true);
     expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
-      'information: 1 stored renditions are missing; the registry regenerates them on request',
+      'information: 1 stored profiles are missing; the registry writes them again on request',
       'information: 1 published files that no release uses: 5 bytes',
-      'information: 1 renditions that no row uses: 5 bytes',
+      'information: 1 profiles that no row uses: 5 bytes',
       'information: 1 partial files, which the next start removes: 5 bytes',
-      'information: 1 stored renditions belong to no snapshot',
+      'information: 1 stored profiles belong to no snapshot',
     ]);
   });
 

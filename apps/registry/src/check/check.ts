@@ -14,10 +14,11 @@ import { checkDatabase } from './database.js';
 import { checkEvents } from './events.js';
 import { type Check, type CheckInput, damage, type Finding, FROM_BACKUP } from './finding.js';
 import { checkLeftovers } from './leftovers.js';
+import { checkProfiles } from './profiles.js';
 import { checkProvenance } from './provenance.js';
 import { checkReleases } from './releases.js';
-import { checkRenditions } from './renditions.js';
 import { checkFullText, checkSearchRows } from './search.js';
+import { checkSegments } from './segments.js';
 import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
 import { checkSources, checkUpstreamEntries } from './sources.js';
@@ -34,9 +35,10 @@ const CHECKS: Record<string, Check> = {
   events: checkEvents,
   entries: checkEntries,
   snapshots: checkSnapshots,
+  segments: checkSegments,
   provenance: checkProvenance,
   signatures: checkSignatures,
-  forms: checkRenditions,
+  forms: checkProfiles,
   manifests: checkManifests,
   artifacts: checkArtifactBlobs,
   sources: checkSources,
@@ -72,7 +74,7 @@ export async function checkRegistry(
     const input: CheckInput = {
       ...state,
       blobs: readerOf('blobs'),
-      renditions: readBlobFolder(paths.renditions),
+      profiles: readBlobFolder(paths.profiles),
       artifacts: readerOf('artifacts'),
       copies: readBlobFolder(paths.copies),
       keyFolder: paths.keys,

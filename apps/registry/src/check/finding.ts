@@ -18,8 +18,8 @@ export interface Finding {
 export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   /** Definitions and READMEs. */
   blobs: BlobReader;
-  /** Renditions of snapshots. */
-  renditions: BlobReader;
+  /** Profiles of snapshots. */
+  profiles: BlobReader;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobReader;
   /** Copies of upstream catalogs. */

@@ -7,7 +7,7 @@ const IN_FLIGHT_MILLISECONDS = 60_000;
 
 /** Reports files that a killed process left. They only use space. */
 export const checkLeftovers: Check = async function* (input) {
-  const { client, blobs, renditions, artifacts, copies } = input;
+  const { client, blobs, profiles, artifacts, copies } = input;
   const named = (sql: string) => {
     const isNamed = client.prepare<{ digest: string }, 0 | 1>(`SELECT EXISTS (${sql})`).pluck();
     return ({ digest }: { digest: string }) => isNamed.get({ digest }) === 1;
@@ -15,9 +15,9 @@ export const checkLeftovers: Check = async function* (input) {
   const ofRelease = named(
     'SELECT 1 FROM release WHERE digest = :digest UNION ALL SELECT 1 FROM release WHERE readme = :digest',
   );
-  const ofRendition = named('SELECT 1 FROM form WHERE blob = :digest');
+  const ofProfile = named('SELECT 1 FROM form WHERE blob = :digest');
   yield* reclaimable(input, 'blobs', 'published files that no release uses', unnamed(blobs, ofRelease));
-  yield* reclaimable(input, 'forms', 'renditions that no row uses', unnamed(renditions, ofRendition));
+  yield* reclaimable(input, 'forms', 'profiles that no row uses', unnamed(profiles, ofProfile));
   const ofRepository = named("SELECT 1 FROM oci_blob WHERE file = :digest AND place = 'artifacts'");
   yield* reclaimable(
     input,
@@ -33,36 +33,35 @@ export const checkLeftovers: Check = async function* (input) {
   );
   yield* reclaimable(input, 'copies', 'partial files, which the next start removes', copies.unfinished());
   yield* reclaimable(input, 'blobs', 'partial files, which the next start removes', blobs.unfinished());
-  yield* reclaimable(input, 'forms', 'partial files, which the next start removes', renditions.unfinished());
+  yield* reclaimable(input, 'forms', 'partial files, which the next start removes', profiles.unfinished());
   yield* reclaimable(
     input,
     'artifacts',
     'partial files, which the next start removes',
     artifacts.unfinished(),
   );
-  yield* unusedRenditions(input);
+  yield* unusedProfiles(input);
 };
 
-async function* unusedRenditions(input: CheckInput) {
+async function* unusedProfiles(input: CheckInput) {
   const ofNoSnapshot = (client: CheckInput['client']) =>
     client
       .prepare<[], { digest: string; blob: string }>(
         `SELECT digest, blob FROM form WHERE digest NOT IN (
-           SELECT one.value FROM snapshot, json_each(snapshot.digests) AS one
-           UNION ALL SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
+           SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
       )
       .all();
   const before = ofNoSnapshot(input.client);
   if (before.length === 0) return;
-  // A build stores renditions before the snapshot row. They are new, or have a row or are evicted by now.
+  // A profile is stored before its row. It is new, or has a row or is deleted by now.
   const inFlight = new Set<string>();
-  for await (const { digest, written } of input.renditions.blobs()) {
+  for await (const { digest, written } of input.profiles.blobs()) {
     if (isInFlight(input, written)) inFlight.add(digest);
   }
   const still = new Set(input.now(ofNoSnapshot).map(({ digest }) => digest));
   const left = before.filter(({ digest, blob }) => !inFlight.has(blob) && still.has(digest));
   const count = new Set(left.map(({ digest }) => digest)).size;
-  if (count > 0) yield information('forms', `${count} stored renditions belong to no snapshot`);
+  if (count > 0) yield information('forms', `${count} stored profiles belong to no snapshot`);
 }
 
 function isInFlight({ startedAt: began }: CheckInput, written: Date): boolean {

@@ -1,5 +1,5 @@
-import type { SnapshotRecord, SnapshotSignature } from '@krmhub/catalog';
-import { KrmhubError, type PublicKey } from '@krmhub/schema';
+import { renderSnapshot, type SnapshotRecord, type SnapshotSignature } from '@krmhub/catalog';
+import { KrmhubError, type PublicKey, sha256 } from '@krmhub/schema';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import { catalogRepository } from '../artifacts/repositories.js';
 import { readKeyFiles } from '../signatures/key-files.js';
@@ -71,7 +71,9 @@ async function problemOf(
     .get(catalogRepository(catalog), String(serial));
   if (manifest === undefined) return 'the snapshot has no manifest';
   const functions = await store.snapshotEntryRows(catalog, serial);
-  for (const [name, digest] of Object.entries(snapshotDigests(snapshot, functions, manifest))) {
+  for (const [name, digest] of Object.entries(
+    snapshotDigests(snapshot, sha256(renderSnapshot(snapshot, functions)), manifest),
+  )) {
     const signed = digests.get(name);
     if (signed !== digest)
       return `it signs ${name} with digest ${signed ?? '(none)'}, but the digest is ${digest}`;

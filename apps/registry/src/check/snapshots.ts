@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { catalogPieces, type RenderedEntry, type SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
-import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
+import { catalogHeader } from '../catalogs/catalog-header.js';
 import { PURGED_CATALOGS } from '../store/sqlite/snapshots/catalog-deletion.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 

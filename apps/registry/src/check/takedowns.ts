@@ -11,7 +11,7 @@ interface TakedownRow {
 const AGAIN =
   'Start the registry to finish the takedown. If the problem remains, run `krmhub takedown` again.';
 
-/** Checks that releases after a takedown are gone: rows, files, and renditions of their snapshots. */
+/** Checks that releases after a takedown are gone: rows, files, and profiles of their snapshots. */
 export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
   const remaining = client
     .prepare<[], string>(
@@ -45,14 +45,14 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
   if (rows.some(({ finished }) => finished === 0)) return;
   const forms = client
     .prepare<[], Digest>(
-      `SELECT DISTINCT form.digest FROM form, snapshot, json_each(snapshot.digests) AS one
-       WHERE one.value = form.digest AND withdrawn IS NOT NULL AND form.digest NOT IN (
-         SELECT kept.value FROM snapshot, json_each(snapshot.digests) AS kept WHERE withdrawn IS NULL)`,
+      `SELECT DISTINCT profile_form.digest FROM profile_form JOIN snapshot ON snapshot.digest = profile_form.snapshot
+       WHERE withdrawn IS NOT NULL AND profile_form.snapshot NOT IN (
+         SELECT digest FROM snapshot WHERE withdrawn IS NULL)`,
     )
     .pluck()
     .all();
   for (const form of forms)
-    yield damage(`rendition ${form}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
+    yield damage(`profile ${form}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
 };
 
 function isNamed(client: CheckInput['client'], digest: Digest): boolean {

@@ -18,7 +18,7 @@ export interface DeriveDeps {
   blobs: Pick<BlobStore, 'get'>;
   /** Blobs that were pushed to repositories. */
   artifacts: Pick<BlobStore, 'get' | 'open'>;
-  renditionBlobs: Pick<BlobStore, 'write'>;
+  profileBlobs: Pick<BlobStore, 'write'>;
   config: PublicAddress;
 }
 

@@ -11,11 +11,11 @@ let thread: DeriverThread;
 beforeAll(async () => {
   registry = await openTestRegistry();
   await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
-  const { database, blobs, artifacts, renditions } = dataPaths(registry.folder);
+  const { database, blobs, artifacts, profiles } = dataPaths(registry.folder);
   const input = {
     database,
     blobSource: { folders: { blobs, artifacts } },
-    renditionsFolder: renditions,
+    profilesFolder: profiles,
     config: {},
   };
   thread = deriverThread(input, pino({ level: 'silent' }));

@@ -9,7 +9,7 @@ export interface DeriveThreadInput {
   database: string;
   /** Where the thread reads definitions and pushed blobs. */
   blobSource: BlobSource;
-  renditionsFolder: string;
+  profilesFolder: string;
   config: PublicAddress;
 }
 

@@ -3,11 +3,14 @@ export const CODINGS = ['br', 'gzip', 'identity'] as const;
 export type Coding = (typeof CODINGS)[number];
 
 /**
- * Returns the coding that Accept-Encoding prefers (RFC 9110, "Accept-Encoding"); of equals, the smallest. Returns
+ * Returns the coding of `available` that Accept-Encoding prefers (RFC 9110, "Accept-Encoding"); of equals, the smallest. Returns
  * identity if none is acceptable: a readable response is better than an error. The package negotiator prefers the
  * first of equals that the client names, and does not know x-gzip.
  */
-export function negotiateCoding(acceptEncoding: string | undefined): Coding {
+export function negotiateCoding(
+  acceptEncoding: string | undefined,
+  available: readonly Coding[] = CODINGS,
+): Coding {
   if (acceptEncoding === undefined) return 'identity';
   const weights = new Map<string, number>();
   for (const item of acceptEncoding.split(',', 50)) {
@@ -18,6 +21,6 @@ export function negotiateCoding(acceptEncoding: string | undefined): Coding {
   }
   const weight = (coding: Coding): number =>
     weights.get(coding) ?? weights.get('*') ?? (coding === 'identity' ? Number.MIN_VALUE : 0);
-  const best = CODINGS.reduce<Coding>((a, b) => (weight(b) > weight(a) ? b : a), 'br');
+  const best = available.reduce((a, b) => (weight(b) > weight(a) ? b : a));
   return weight(best) === 0 ? 'identity' : best;
 }

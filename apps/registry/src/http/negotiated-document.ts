@@ -13,6 +13,8 @@ export interface ServedDocument<Tag extends Digest | DerivedTag = Digest> {
   headers?: Record<string, string>;
   /** The document may exist in several codings; default is only identity. */
   coded?: boolean;
+  /** The codings in which it exists, in order of preference. Absent for all of them. */
+  codings?: readonly Coding[];
 }
 
 /**
@@ -41,9 +43,9 @@ export class NegotiatedDocument {
   #ok: { coding: Coding; size: number; head: ResponseHead } | undefined;
 
   constructor(document: ServedDocument<Digest | DerivedTag>, acceptEncoding: string | undefined) {
-    const { digest, cacheControl, coded = false, headers = {} } = document;
+    const { digest, cacheControl, coded = false, codings, headers = {} } = document;
     this.#document = document;
-    this.coding = coded ? negotiateCoding(acceptEncoding) : 'identity';
+    this.coding = coded ? negotiateCoding(acceptEncoding, codings) : 'identity';
     this.#tags = (coded ? [this.coding, ...CODINGS] : [this.coding]).map((one) => entityTag(digest, one));
     this.#common = { ...headers, 'Cache-Control': cacheControl, ...(coded && { Vary: variesBy(headers) }) };
   }

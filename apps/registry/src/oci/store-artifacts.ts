@@ -4,7 +4,7 @@ import type { ManifestStore } from '@krmhub/oci';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import { releaseArtifact, snapshotArtifact } from '../artifacts/release-artifact.js';
 import { catalogRepository } from '../artifacts/repositories.js';
-import type { RenditionSource } from '../artifacts/stored-blob.js';
+import type { DocumentSource } from '../artifacts/stored-blob.js';
 import type { Log } from '../log.js';
 
 interface Deps {
@@ -13,7 +13,7 @@ interface Deps {
     Pick<ArtifactStore, 'releasesWithoutArtifact' | 'putArtifact'> &
     Pick<ManifestStore, 'manifestDescriptor'>;
   blobs: Pick<BlobStore, 'read'>;
-  renditions: RenditionSource;
+  documents: DocumentSource;
   log: Log;
 }
 
@@ -24,7 +24,7 @@ const BATCH = 500;
  * Stores missing artifacts of releases and of the newest snapshot of each catalog. Runs at every start,
  * because older versions did not store them. Older snapshots get none.
  */
-export async function storeMissingArtifacts({ store, blobs, renditions: forms, log }: Deps): Promise<void> {
+export async function storeMissingArtifacts({ store, blobs, documents, log }: Deps): Promise<void> {
   let made = 0;
   const make = async (name: { group: string; kind: string; release: string }): Promise<void> => {
     const found = await store.release(name.group, name.kind, name.release);
@@ -50,7 +50,7 @@ export async function storeMissingArtifacts({ store, blobs, renditions: forms, l
     if ((await store.manifestDescriptor(catalogRepository(name), String(newest.serial))) !== undefined)
       continue;
     try {
-      const { body } = await forms.find(newest, 'catalog.yaml', 'identity');
+      const { body } = await documents.find(newest, 'catalog.yaml', 'identity');
       const size = body instanceof Uint8Array ? body.byteLength : body.size;
       await store.putArtifact(snapshotArtifact(newest, size), { at: newest.createdAt, by: 'krmhub' });
       made += 1;

@@ -1,8 +1,8 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import type { Digest, Profile } from '@krmhub/schema';
-import type { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
-import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
+import { catalogHeader } from '../catalogs/catalog-header.js';
+import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import { ENTRY_PROFILE } from '../catalogs/snapshot-documents.js';
 import type { DerivedDocuments } from '../derive/derived-documents.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
@@ -11,7 +11,7 @@ import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
 
 export interface ProfileDeps {
-  profileRenditions: ProfileRenditions;
+  profileDocuments: ProfileDocuments;
   derived: DerivedDocuments;
   config: PublicAddress;
 }
@@ -33,7 +33,7 @@ export interface ProfileResponses {
  * differently, so caches must revalidate.
  */
 export function profileResponses({
-  profileRenditions: profiles,
+  profileDocuments: profiles,
   derived,
   config,
 }: ProfileDeps): ProfileResponses {

@@ -2,19 +2,19 @@ import type { SnapshotList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type {
   CatalogEntryRow,
+  CatalogSyntax,
   FunctionStore,
   ReleaseSummary,
   SnapshotRecord,
   SnapshotStore,
 } from '@krmhub/catalog';
 import { type CatalogKind, type Digest, type FunctionName, KrmhubError, type Profile } from '@krmhub/schema';
+import { selectRendition } from '../catalogs/catalog-header.js';
 import type { SnapshotFinderDeps } from '../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
-import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
-import { selectRendition } from '../catalogs/renditions/snapshot-renditions.js';
+import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import {
   CATALOG_MEDIA_TYPES,
-  type CatalogSyntax,
   newestCatalog,
   newestEntries,
   newestLink,
@@ -34,11 +34,11 @@ import { profileResponses } from './profiles.js';
 
 interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps {
   store: SnapshotStore & Pick<FunctionStore, 'function'>;
-  renditions: SnapshotRenditions;
+  documents: CatalogDocuments;
 }
 
 export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
-  const { store, renditions: forms, config } = deps;
+  const { store, documents, config } = deps;
   const { newestSnapshot, currentSnapshot: standingSnapshot, namedSnapshot } = snapshotFinder(deps);
   const profiles = profileResponses(deps);
   /** Hashing a large entry for each response would delay other requests. */
@@ -154,8 +154,8 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
   ): Promise<Response> {
     const rendition = selectRendition(requested.kind, requested.syntax);
     return bytesResponse(c, {
-      ...requested.served(config, snapshot, requested),
-      find: (coding) => forms.find(snapshot, rendition, coding),
+      ...requested.served(config, snapshot, { ...requested, documents }),
+      find: (coding) => documents.find(snapshot, rendition, coding),
     });
   }
 }

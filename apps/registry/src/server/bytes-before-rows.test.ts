@@ -19,11 +19,11 @@ import { catalogText, startUpstream, type TestUpstream } from '../testing/upstre
  * then commits the rows. test/faults/faults.test.ts checks that the files are synced.
  */
 
-/** Names of blob folders; the bundles of signatures are in their rows. */
+/** Names of blob folders; catalogs and the bundles of signatures are in rows. */
 const FOLDERS: Record<BlobPlace, string | undefined> = {
   artifacts: 'artifacts',
   releases: 'blobs',
-  forms: 'forms',
+  forms: undefined,
   signatures: undefined,
 };
 /** Milliseconds after which a blob counts as durable: longer than a commit that does not wait for it. */
@@ -71,14 +71,6 @@ function wrapStore(store: RegistryStore): RegistryStore {
         ...blobs.map(({ place, file }) => [FOLDERS[place], file] as const),
       ]);
       return store.commitFunction(change, artifacts);
-    },
-    commitSnapshot(build, ...artifacts) {
-      const digests = Object.values(build.snapshot?.digests ?? {});
-      commit(
-        'commitSnapshot',
-        digests.map((digest) => ['forms', digest]),
-      );
-      return store.commitSnapshot(build, ...artifacts);
     },
     commitRefresh(refresh) {
       const { copy } = refresh.record;
@@ -128,7 +120,7 @@ function expectOrder(...methods: string[]): void {
 it('a publish, and the snapshot that includes it', async () => {
   const { status } = await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
   expect(status).toBe(201);
-  expectOrder('commitFunction', 'commitSnapshot');
+  expectOrder('commitFunction');
 });
 
 it('a publish with a README', async () => {
@@ -143,7 +135,7 @@ it('a publish with a README', async () => {
   });
   expect(response.status, await response.text()).toBe(201);
   expect(commits.find(({ method }) => method === 'commitFunction')!.named).toBeGreaterThanOrEqual(2);
-  expectOrder('commitFunction', 'commitSnapshot');
+  expectOrder('commitFunction');
 });
 
 it('a push', async () => {
@@ -168,7 +160,7 @@ spec: {sources: [{name: theirs, catalog: {url: '${upstream.origin}/catalog.yaml'
   await expect
     .poll(async () => (await registry.request('/catalogs/ours/catalog.yaml')).text())
     .toContain('One');
-  expectOrder('commitRefresh', 'commitSnapshot');
+  expectOrder('commitRefresh');
 });
 
 it('fails if a row names bytes that were not stored', async () => {

@@ -1,6 +1,6 @@
 import { constants, platform, setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
-import { WRITE_PROFILE } from '../catalogs/renditions/write-profile.js';
+import { WRITE_PROFILE } from '../catalogs/profiles/write-profile.js';
 import {
   CATALOG_REPORT,
   ENTRY_PROFILE,
@@ -40,7 +40,7 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
 ];
 
 /** Derives documents from the database and the blobs that another thread of this process serves. */
-const { database, blobSource, renditionsFolder, config } = workerData as DeriveThreadInput;
+const { database, blobSource, profilesFolder, config } = workerData as DeriveThreadInput;
 
 // Stored bytes come before derived ones. Only on Linux this is the priority of the thread, not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -50,7 +50,7 @@ const deps: DeriveDeps = {
   store: openSecondSqliteStore(database),
   blobs: openPart('blobs'),
   artifacts: openPart('artifacts'),
-  renditionBlobs: blobsIn(renditionsFolder),
+  profileBlobs: blobsIn(profilesFolder),
   config,
 };
 handleCalls(

@@ -3,8 +3,9 @@ import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
 import { RequestLog } from '../auth/request-log.js';
 import { CatalogPurge } from '../catalogs/catalog-purge.js';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
-import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
-import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
+import { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
+import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
+import { HashCheckpoints } from '../catalogs/segments/hash-checkpoints.js';
 import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/snapshot-builder-thread.js';
 import { deriveHere } from '../derive/derivation.js';
@@ -66,8 +67,8 @@ export interface OpenOptions {
   wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
   /** Absent for a planner with the limits of SERVER_LIMITS. */
   planner?: Planner;
-  /** Sizes of the rendition caches; absent for those of SERVER_LIMITS. */
-  cacheSizes?: { maxCacheBytes?: number; maxCompressedFirstBytes?: number };
+  /** Sizes of the caches of catalogs; absent for those of SERVER_LIMITS. */
+  cacheSizes?: { maxCacheBytes?: number; maxBrotliBytes?: number };
 }
 
 export type OpenRegistry = Awaited<ReturnType<typeof openRegistry>>;
@@ -109,8 +110,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const openPart = await openBlobStores(paths, config, metrics);
     const blobs = await wrapped(paths.blobs, openPart('blobs'));
     const artifacts = await wrapped(paths.artifacts, openPart('artifacts'));
-    const renditionBlobs = await openBlobs(paths.renditions);
-    const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
+    const profileBlobs = await openBlobs(paths.profiles);
+    const documents = new CatalogDocuments({ ...cacheSizes, store });
     const { derive, close: closeDeriver } =
       inThread === undefined
         ? deriverThread(
@@ -121,13 +122,13 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
                 ...(config.blobPlace === undefined ? {} : { blobPlace: config.blobPlace }),
                 ...(config.s3Credentials === undefined ? {} : { s3Credentials: config.s3Credentials }),
               },
-              renditionsFolder: paths.renditions,
+              profilesFolder: paths.profiles,
               config: pickPublicUrl(config),
             },
             log,
           )
         : {
-            derive: deriveHere({ store, blobs, artifacts, renditionBlobs, config }),
+            derive: deriveHere({ store, blobs, artifacts, profileBlobs, config }),
             close: async () => undefined,
           };
     stopping.add(closeDeriver);
@@ -136,17 +137,28 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const bytesLock = new RwLock();
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
+    const signing = { keys, clock, validDays: config.snapshotValidDays };
+    const profileDocuments = new ProfileDocuments({
+      store,
+      blobs: profileBlobs,
+      bytesLock,
+      derive,
+      signing: { store, signing },
+    });
+    // An older version stored all documents as files. A killed process may leave segments and profiles.
+    await profileDocuments.deleteUnused();
+    await store.deleteUnusedSegments();
     await finishPendingTakedowns({
       store,
       blobs,
       artifacts,
-      renditions,
+      documents,
+      profileDocuments,
       newestSnapshots,
       bytesLock,
       takedownRecord,
       log,
     });
-    const signing = { keys, clock, validDays: config.snapshotValidDays };
     const building = {
       log,
       metrics,
@@ -157,11 +169,10 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         ? startSnapshotBuilderThread({
             ...building,
             database: paths.database,
-            renditionsFolder: paths.renditions,
             keyFolder: paths.keys,
             snapshotValidDays: config.snapshotValidDays,
           })
-        : new SnapshotBuilder({ ...building, store, renditions, signing, clock });
+        : new SnapshotBuilder({ ...building, store, checkpoints: new HashCheckpoints(), signing, clock });
     stopping.add(() => snapshotBuilder.stop());
     const copies = await openBlobs(paths.copies);
     // Partial downloads of an earlier process are useless.
@@ -197,8 +208,16 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     stopping.add(() => refresher.stop());
     const uploads = new Uploads({ blobs: artifacts, clock });
     const collector = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
-    await storeMissingArtifacts({ store, blobs, renditions, log });
-    const catalogPurge = new CatalogPurge({ store, renditions, bytesLock, snapshotBuilder, clock, log });
+    await storeMissingArtifacts({ store, blobs, documents, log });
+    const catalogPurge = new CatalogPurge({
+      store,
+      documents,
+      profileDocuments,
+      bytesLock,
+      snapshotBuilder,
+      clock,
+      log,
+    });
     const renewal = new SignatureRenewal({ store, signing, metrics, log });
     stopping.add(
       () => uploads.close(),
@@ -218,16 +237,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       uploads,
       collector,
       catalogPurge,
-      renditions,
-      profileRenditions: new ProfileRenditions({
-        ...cacheSizes,
-        store,
-        blobs: renditionBlobs,
-        renditions,
-        bytesLock,
-        derive,
-        signing: { store, signing },
-      }),
+      documents,
+      profileDocuments,
       derive,
       derived,
       newestSnapshots,

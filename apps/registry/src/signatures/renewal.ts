@@ -1,4 +1,5 @@
-import type { CatalogRecord, SnapshotSignature } from '@krmhub/catalog';
+import { type CatalogRecord, renderSnapshot, type SnapshotSignature } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import { catalogRepository } from '../artifacts/repositories.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -97,7 +98,11 @@ async function renewCatalog(
   }
   const digests =
     (await signedDigests(deps, known)) ??
-    snapshotDigests(newest, await store.snapshotEntryRows(catalog, serial), manifest);
+    snapshotDigests(
+      newest,
+      sha256(renderSnapshot(newest, await store.snapshotEntryRows(catalog, serial))),
+      manifest,
+    );
   const { signature, artifact } = await signSnapshot(signing, newest, digests, manifest);
   if (!(await store.renewSignature(signature, artifact))) return false;
   const { key, expiresAt } = signature;

@@ -2,8 +2,8 @@ import type { SnapshotRecord } from '@krmhub/catalog';
 import { profileSubjects } from '@krmhub/signing/statement';
 import { readSnapshotDigests, verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import { catalogRepository } from '../artifacts/repositories.js';
+import type { StoredProfile } from '../store/profile-store.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import type { ProfileRendition } from '../store/rendition-store.js';
 import { type SigningDeps, signMore } from './sign-snapshot.js';
 
 export interface ProfileSigningDeps {
@@ -11,7 +11,7 @@ export interface ProfileSigningDeps {
   signing: Pick<SigningDeps, 'keys'>;
 }
 
-type SignedProfile = Pick<ProfileRendition, 'profile' | 'digest' | 'report'>;
+type SignedProfile = Pick<StoredProfile, 'profile' | 'digest' | 'report'>;
 
 /**
  * Reports whether the signature of a snapshot covers a profile and its report. Only reads the stored statement, because every

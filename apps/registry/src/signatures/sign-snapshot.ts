@@ -12,14 +12,9 @@
  * registry does not start.
  */
 
-import {
-  type CatalogEntryRow,
-  renderSnapshot,
-  type SnapshotRecord,
-  type SnapshotSignature,
-} from '@krmhub/catalog';
+import type { SnapshotRecord, SnapshotSignature } from '@krmhub/catalog';
 import { bundleManifest, type ManifestDescriptor, MEDIA_TYPES } from '@krmhub/oci';
-import { SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
+import { type Digest, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { keySigner, signStatement } from '@krmhub/signing/sign';
 import { SNAPSHOT_PREDICATE, type SnapshotClaim, snapshotStatement } from '@krmhub/signing/statement';
 import type { Artifact } from '../artifacts/artifact-store.js';
@@ -43,16 +38,16 @@ export interface SignedSnapshot {
 type Named = Pick<SnapshotRecord, 'catalog' | 'serial' | 'previous'>;
 type Manifest = Pick<ManifestDescriptor, 'digest' | 'size'>;
 
-/** Returns everything that the signature of a snapshot covers, by name. */
+/** Returns everything that the signature of a snapshot covers, by name. `document` is the digest of `snapshot.json`. */
 export function snapshotDigests(
   snapshot: SnapshotRecord,
-  functions: readonly CatalogEntryRow[],
+  document: Digest,
   manifest: Manifest,
 ): Record<string, string> {
   return {
     // cosign shows the first one as the verified digest.
     manifest: manifest.digest,
-    'snapshot.json': sha256(renderSnapshot(snapshot, functions)),
+    'snapshot.json': document,
     ...Object.fromEntries(SNAPSHOT_RENDITIONS.map((form) => [form, snapshot.digests[form]])),
   };
 }
@@ -96,15 +91,6 @@ async function sign(
   const bundle = new TextDecoder().decode(bytes);
   const signature = { catalog, serial, bundle, key: publicKey.fingerprint, signedAt, expiresAt };
   return { signature, artifact: signatureArtifact(signature, manifest) };
-}
-
-/** Returns the entry rows of a catalog after changes: the content of the snapshot that is being built. */
-export function changedFunctions(
-  rows: readonly CatalogEntryRow[],
-  changed: readonly CatalogEntryRow[],
-): CatalogEntryRow[] {
-  const names = new Set(changed.map(({ group, kind }) => `${group}/${kind}`));
-  return [...rows.filter(({ group, kind }) => !names.has(`${group}/${kind}`)), ...changed];
 }
 
 /** Returns a signature as a referrer of the snapshot's manifest. The result is deterministic. */

@@ -9,10 +9,10 @@ export interface DataPaths {
   /** Published definitions and READMEs. */
   blobs: string;
   /**
-   * Renditions of snapshots. They can be regenerated, and are deleted when a snapshot grows old. They have their own
+   * Profiles of snapshots. They can be written again, and are deleted when a snapshot grows old. They have their own
    * folder, so that deleting one never deletes a published file with the same bytes.
    */
-  renditions: string;
+  profiles: string;
   /** Blobs that were pushed to repositories; unreferenced ones are deleted. */
   artifacts: string;
   /** Where blobs and artifacts are, if they are in an S3-compatible store. */
@@ -34,7 +34,7 @@ export function dataPaths(folder: string): DataPaths {
   return {
     database: path.join(folder, 'registry.db'),
     blobs: path.join(folder, 'blobs'),
-    renditions: path.join(folder, 'forms'),
+    profiles: path.join(folder, 'forms'),
     artifacts: path.join(folder, 'artifacts'),
     blobStore: path.join(folder, 'blob-store.json'),
     blobCache: path.join(folder, 'blob-cache'),

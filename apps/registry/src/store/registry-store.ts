@@ -9,7 +9,7 @@ import type {
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
-import type { RenditionStore } from './rendition-store.js';
+import type { ProfileStore } from './profile-store.js';
 
 /** Everything that the registry stores, except the bytes of blobs. Consumers name only the ports that they need. */
 export interface RegistryStore
@@ -21,7 +21,7 @@ export interface RegistryStore
     PolicyStore,
     SourceStore,
     TokenStore,
-    RenditionStore,
+    ProfileStore,
     ManifestStore {
   /** Resolves when everything that an earlier read could see is durable. Rejects if the disk fails. */
   durable(): Promise<void>;

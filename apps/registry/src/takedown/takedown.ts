@@ -4,7 +4,7 @@
  * invalidates every build that was planned before. If the newest snapshot is withdrawn, the catalog answers 503 until
  * the next build, which follows immediately.
  *
- * Then the bytes: the record next to the database (record.ts), unused blobs, renditions, and, after the builds, the
+ * Then the bytes: the record next to the database (record.ts), unused blobs, profiles, and, after the builds, the
  * database file, which is rewritten. Until all is done, the tombstone is marked unfinished, and the next start
  * continues.
  *
@@ -24,8 +24,9 @@ import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
-import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
+import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import { type ExclusiveDeps, runExclusive } from '../catalogs/run-exclusive.js';
+import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { lacksSigners, type TakedownRecord } from './record.js';
@@ -35,7 +36,8 @@ export interface TakedownDeps extends ExclusiveDeps {
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobStore;
-  renditions: SnapshotRenditions;
+  documents: Pick<CatalogDocuments, 'clear'>;
+  profileDocuments: Pick<ProfileDocuments, 'deleteUnused'>;
   newestSnapshots: NewestSnapshots;
   takedownRecord: TakedownRecord;
   log: Log;
@@ -170,7 +172,8 @@ async function deleteFiles({
   store,
   blobs,
   artifacts,
-  renditions,
+  documents,
+  profileDocuments,
   takedownRecord,
 }: TakedownDeps): Promise<boolean> {
   const left = await store.unfinishedTakedowns();
@@ -178,7 +181,8 @@ async function deleteFiles({
   await takedownRecord.add(left.takedowns);
   for (const blob of left.blobs) await blobs.delete(blob);
   await deleteUnnamedFiles({ store, artifacts, bytesLock: 'held' });
-  await renditions.deleteWithdrawn();
+  documents.clear();
+  await profileDocuments.deleteUnused();
   return true;
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore } from '@krmhub/catalog';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openTestRegistry, type TestRegistry } from './test-registry.js';
@@ -96,6 +97,8 @@ spec:
   const applied = await team.apply();
   if (applied.status !== 201) throw new Error(await applied.text());
   await send('/api/v1/catalogs/team/cut', undefined);
+  // Longer than a request waits, on a busy machine.
+  while ((await registry.parts.store.catalog('team'))?.newest === undefined) await sleep(20);
   await registry.waitForCatalogs();
   return team;
 }

@@ -53,7 +53,7 @@ export async function openTestRegistry(
     folder?: string;
     config?: Partial<OpenConfig>;
     maxCacheBytes?: number;
-    maxCompressedFirstBytes?: number;
+    maxBrotliBytes?: number;
     /** Which upstream catalogs may be fetched. */
     sources?: FetchSettings;
     planner?: Planner;

@@ -12,6 +12,7 @@ import type {
   Takedown,
   TakenDownSigner,
 } from '@krmhub/schema';
+import type { DocumentFacts, SegmentChanges } from './segment-records.js';
 import type { TestSummary } from './test-summary.js';
 
 export type { Signer } from '@krmhub/schema';
@@ -275,14 +276,6 @@ export interface RenderedEntry {
   json: string;
 }
 
-/** The size of a rendered entry in a catalog. */
-export interface EntrySize extends FunctionName {
-  /** Size of its `yaml` in UTF-8 bytes. */
-  yamlBytes: number;
-  /** Size of its `json` in UTF-8 bytes. */
-  jsonBytes: number;
-}
-
 export interface CatalogRecord {
   name: string;
   /** The exact text of the recipe. */
@@ -318,6 +311,8 @@ export interface SnapshotRecord {
   /** Labels of the catalog at that time, which are required to regenerate the bytes. */
   labels?: Record<string, string>;
   digests: Record<SnapshotRendition, Digest>;
+  /** Absent in snapshots of older versions. */
+  documents?: Record<SnapshotRendition, DocumentFacts>;
   /** Number of functions. */
   functions: number;
   createdAt: Time;
@@ -345,6 +340,8 @@ export interface SnapshotBuild {
   entries: RenderedEntry[];
   /** Absent if no entry changed. Then only the report of the next snapshot changes. */
   snapshot?: SnapshotRecord;
+  /** Changed segments; only with a snapshot. */
+  segments?: SegmentChanges;
   /** Signature of the snapshot. Absent only in snapshots of older versions. */
   signature?: SnapshotSignature;
   event?: NewEvent;

@@ -1,11 +1,10 @@
-import type { Digest, FunctionName } from '@krmhub/schema';
+import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
 import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
 import type {
   CatalogDeletion,
   CatalogEntryRow,
   CatalogRecord,
   CatalogTombstone,
-  EntrySize,
   Event,
   NewEvent,
   RenderedEntry,
@@ -15,6 +14,14 @@ import type {
   SnapshotSignature,
   Time,
 } from './records.js';
+import type {
+  CatalogSegment,
+  CatalogSyntax,
+  DocumentFacts,
+  EntryTexts,
+  SegmentChanges,
+  SegmentContent,
+} from './segment-records.js';
 
 /** Stores catalogs: their recipes, signed snapshots, and entries. */
 export interface SnapshotStore {
@@ -41,7 +48,7 @@ export interface SnapshotStore {
    */
   catalogsToPurge(at: Time): Promise<string[]>;
   /**
-   * Marks a catalog as purged, and erases its recipe. From then on, it cannot be restored, and its renditions belong to no
+   * Marks a catalog as purged, and erases its recipe. From then on, it cannot be restored, and its profiles belong to no
    * snapshot. Returns false if it must not be purged.
    */
   startPurge(name: string, at: Time): Promise<boolean>;
@@ -113,10 +120,48 @@ export interface SnapshotStore {
     serials: { from: number; to: number },
     limit: number,
   ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
-  /** Returns entry rows with their entries in the newest state of a catalog, by group and kind in code unit order. */
-  latestEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
-  /** Returns the same rows with the sizes of their entries, without reading them. */
-  latestEntrySizes(name: string): AsyncIterable<EntrySize>;
+  /**
+   * Returns the entries of a snapshot with their texts, by group and kind in code unit order, from a name on. One more
+   * than the newest serial is the newest state of the catalog. Yields to other work between pages.
+   */
+  entryTexts(name: string, serial: number, from?: FunctionName): AsyncIterable<EntryTexts>;
+  /** Returns the same texts in one syntax, a page at a time. */
+  entryPages(
+    name: string,
+    serial: number,
+    syntax: CatalogSyntax,
+    from?: FunctionName,
+  ): AsyncIterable<Uint8Array[]>;
+  /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
+  entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
+  /**
+   * Returns the segments of the newest snapshot in order, with the sizes of their compressed bytes. Undefined if it has
+   * another serial.
+   */
+  segments(
+    name: string,
+    serial: number,
+  ): Promise<(CatalogSegment & { compressed: Record<CatalogSyntax, number> })[] | undefined>;
+  /** Returns the lines of `snapshot.json` of the segments of the newest snapshot, in order. */
+  segmentLines(name: string): AsyncIterable<FunctionName & { lines: string }>;
+  /** Returns the digests of segments that are not stored. */
+  missingSegments(digests: readonly Digest[]): Promise<Digest[]>;
+  /** Returns the compressed bytes of segments in order, as far as they are stored. */
+  segmentBytes(digests: readonly Digest[], syntax: CatalogSyntax): Promise<(Uint8Array | undefined)[]>;
+  /** Stores contents durably, before a build names them. A takedown deletes those that no catalog names. */
+  storeSegments(contents: readonly SegmentContent[]): Promise<void>;
+  /** Deletes contents that no catalog names. Call it while no build runs. */
+  deleteUnusedSegments(): Promise<void>;
+  /**
+   * Adds what older versions did not store with the newest snapshot of a catalog. Returns false if there is a newer
+   * one.
+   */
+  addSegments(added: {
+    catalog: string;
+    serial: number;
+    segments: SegmentChanges;
+    documents: Record<SnapshotRendition, DocumentFacts>;
+  }): Promise<boolean>;
   /** Stores entries durably, before a build references them. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
   /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */

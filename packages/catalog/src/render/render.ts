@@ -93,6 +93,27 @@ export function catalogPieces(
   };
 }
 
+/** The text of a catalog document around its entries. */
+export interface CatalogFrame {
+  head: string;
+  /** Between two entries. */
+  between: string;
+  end: string;
+  /** The whole document of a catalog without entries. */
+  empty: string;
+}
+
+export function catalogFrame(form: SnapshotRendition, header: CatalogHeader): CatalogFrame {
+  const pieces = catalogPieces(form, header);
+  const noText = { yaml: '', json: '' };
+  return {
+    head: pieces.entry(noText),
+    between: pieces.entry(noText),
+    end: pieces.end(),
+    empty: catalogPieces(form, header).end(),
+  };
+}
+
 /** Returns the definition with its fields in canonical order. Schemas keep their order. */
 export function orderDefinition(definition: FunctionDefinition): JsonObject {
   const { group, names, description, publisher, versions, home, maintainers, tags } = definition;

@@ -1,7 +1,8 @@
-import type { Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { Snapshot, SnapshotEntry, SnapshotReport } from '@krmhub/schema';
 import { compareFunctionNames } from '../ports/function-name.js';
 import type { CatalogEntryRow, SnapshotRecord } from '../ports/records.js';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
+import type { CatalogFrame } from '../render/render.js';
 
 /** Renders `snapshot.json`. It contains no time, so equal snapshots in the same order have equal bytes. */
 export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogEntryRow[]): string {
@@ -21,20 +22,36 @@ export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly Cat
     entries: functions
       .filter(({ versions }) => versions.length > 0)
       .sort(compareFunctionNames)
-      .map(({ group, kind, versions }) => ({
-        group,
-        kind,
-        versions: versions.map(({ name, source, release, definition, signedBy, rewritten }) => ({
-          name,
-          source,
-          ...(release === undefined ? {} : { release }),
-          definition,
-          ...(signedBy === undefined ? {} : { signedBy }),
-          ...(rewritten === undefined ? {} : { rewritten }),
-        })),
-      })),
+      .map(snapshotEntry),
   };
   return renderLists(head, { entries });
+}
+
+function snapshotEntry({ group, kind, versions }: CatalogEntryRow): SnapshotEntry {
+  return {
+    group,
+    kind,
+    versions: versions.map(({ name, source, release, definition, signedBy, rewritten }) => ({
+      name,
+      source,
+      ...(release === undefined ? {} : { release }),
+      definition,
+      ...(signedBy === undefined ? {} : { signedBy }),
+      ...(rewritten === undefined ? {} : { rewritten }),
+    })),
+  };
+}
+
+/** Renders the line of an entry of `snapshot.json`, without the text around it. */
+export function renderSnapshotLine(row: CatalogEntryRow): string {
+  return JSON.stringify(snapshotEntry(row));
+}
+
+/** Returns the text of `snapshot.json` around the lines of its entries. */
+export function snapshotFrame(snapshot: SnapshotRecord): CatalogFrame {
+  const empty = renderSnapshot(snapshot, []);
+  const end = ']}\n';
+  return { head: `${empty.slice(0, -end.length)}\n`, between: ',\n', end: `\n${end}`, empty };
 }
 
 /**
@@ -87,7 +104,7 @@ function releaseField(release: string | undefined): { release?: string } {
   return release === undefined ? {} : { release };
 }
 
-/** Renders JSON with one list item per line, so that a diff of two files is readable. */
+/** Renders JSON with one list item per line, so that a diff of two files is readable (`snapshotFrame`). */
 function renderLists(head: object, lists: Record<string, readonly object[]>): string {
   const fields = Object.entries(head).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,

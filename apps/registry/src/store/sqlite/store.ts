@@ -14,7 +14,7 @@ import { policyRows } from './functions/policies.js';
 import { searchRows } from './search/search.js';
 import { synchronizeSearch } from './search/synchronize.js';
 import { catalogRows } from './snapshots/catalogs.js';
-import { renditionRows } from './snapshots/renditions.js';
+import { profileRows } from './snapshots/profiles.js';
 import { servedEntries } from './snapshots/served-entries.js';
 import { sourceRows } from './sources/sources.js';
 import { takedownRows } from './takedowns/takedowns.js';
@@ -44,7 +44,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...eventRows(connection),
     ...catalogRows(connection),
     ...sourceRows(connection),
-    ...renditionRows(connection),
+    ...profileRows(connection),
     ...takedownRows(connection),
     ...tokenRows(connection),
     ...policyRows(connection),

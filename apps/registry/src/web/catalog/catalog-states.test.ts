@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
 import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
 import { catalogText, startUpstream } from '../../testing/upstream-server.js';
@@ -197,9 +197,9 @@ describe('a catalog of many functions', () => {
             if (names === undefined) never('catalogFunctions');
             return store.latestEntryRows(name, names);
           },
-          latestEntries: (...given) => {
-            never('latestEntries');
-            return store.latestEntries(...given);
+          entryTexts: (...given) => {
+            never('entryTexts');
+            return store.entryTexts(...given);
           },
           entries: async (digests) => {
             if (digests.length > 2) never('entries');
@@ -213,8 +213,11 @@ describe('a catalog of many functions', () => {
 `;
     await apply(registry, 'many', sources);
     await send(registry, 'POST', '/api/v1/catalogs/many/cut');
+    const newest = async () => (await registry.parts.store.catalog('many'))?.newest?.serial;
+    await vi.waitFor(async () => expect(await newest()).toBe(1), 300_000);
     upstream.files.set('/catalog.yaml', catalogText(many('after')));
     await send(registry, 'POST', '/api/v1/catalogs/many/sources/theirs/refresh');
+    await vi.waitFor(async () => expect(await newest()).toBe(2), 300_000);
     await registry.waitForCatalogs();
     await registry.parts.snapshotBuilder.stop();
     isWhole = false;

@@ -42,7 +42,7 @@ async function publish(kind: string, readme: string): Promise<void> {
   const text = definitionText({ kind, release: '1.0.0' });
   body.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
   body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
-  const response = await registry.request(releasePath({ kind, release: '1.0.0' }), {
+  const response = await registry.request(`${releasePath({ kind, release: '1.0.0' })}?wait=true`, {
     method: 'PUT',
     body,
     headers: { Authorization: authorization },

@@ -173,7 +173,7 @@ export function manifestStore(connection: Connection): ManifestStore {
       write(() => {
         const blob =
           from === undefined ? anywhere.get({ digest: one }) : blobOf.get({ repository: from, digest: one });
-        // Renditions and signatures of snapshots are only found through their catalog.
+        // Catalogs and signatures of snapshots are only found through their catalog.
         if (blob === undefined || blob.place === 'forms' || blob.place === 'signatures') return false;
         writer.addBlob(to, { ...blob, digest: one }, change);
         return true;

@@ -236,6 +236,8 @@ export const snapshots = sqliteTable(
     withdrawn: text('withdrawn', { mode: 'json' }).$type<Takedown>(),
     /** JSON list of the upstream sources; null without any. */
     sources: text('sources', { mode: 'json' }).$type<ReportedSource[]>(),
+    /** JSON of sizes and checksums by rendition; null in snapshots of older versions. */
+    documents: text('documents', { mode: 'json' }).$type<NonNullable<SnapshotRecord['documents']>>(),
   },
   (table) => [
     primaryKey({ columns: [table.catalog, table.serial] }),
@@ -330,8 +332,8 @@ export const catalogFunctions = sqliteTable(
   ],
 );
 
-/** A stored rendition of a snapshot. */
-export const renditions = sqliteTable(
+/** A stored coding of a profile or of its report. */
+export const profileBlobs = sqliteTable(
   'form',
   {
     /** Digest of the identity bytes. */
@@ -344,7 +346,7 @@ export const renditions = sqliteTable(
 );
 
 /** A stored profile of a snapshot. Its bytes and its report are also rows of `form`. */
-export const profileRenditions = sqliteTable(
+export const profiles = sqliteTable(
   'profile_form',
   {
     /** Digest of the snapshot's catalog.yaml. */

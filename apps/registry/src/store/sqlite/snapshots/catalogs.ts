@@ -1,6 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
-import type { CatalogRecord, EntrySize, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
-import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Connection } from '../connection.js';
@@ -12,7 +11,9 @@ import { type CatalogDeletions, catalogDeletions } from './catalog-deletion.js';
 import { catalogEntryRows } from './catalog-entries.js';
 import { commitSnapshot } from './commit-snapshot.js';
 import { type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
+import { entryTexts } from './entry-texts.js';
 import { type CatalogPurges, catalogPurges } from './purge-catalog.js';
+import { segmentRows } from './segments.js';
 import { signatureRows } from './signatures.js';
 
 export type CatalogRows = Pick<
@@ -31,8 +32,8 @@ export type CatalogRows = Pick<
   | 'renewSignature'
   | 'hasSignatures'
   | 'signatureBundle'
-  | 'latestEntries'
-  | 'latestEntrySizes'
+  | keyof ReturnType<typeof entryTexts>
+  | keyof ReturnType<typeof segmentRows>
   | 'entryPage'
   | 'countEntries'
   | 'changedEntries'
@@ -41,11 +42,6 @@ export type CatalogRows = Pick<
   | keyof CatalogDeletions
   | keyof CatalogPurges
 >;
-
-/** Entries per read; other work runs between two pages. */
-const PAGE = 200;
-/** Entry sizes per read. */
-const SIZES_PAGE = 2_000;
 
 const name = sql.placeholder('name');
 
@@ -146,39 +142,6 @@ export function catalogRows(connection: Connection): CatalogRows {
     ),
   );
 
-  /** Iterates over the rows with an entry, `size` at a time, with these columns of a table of entries. */
-  const entryPages = <Held extends FunctionName>(columns: string, table: string, size: number) => {
-    const entriesAfter = prepared(() =>
-      client.prepare<{ wanted: string; group: string; kind: string }, Held>(
-        `SELECT place.group_name AS "group", place.kind, ${columns}
-       FROM catalog_function AS place JOIN ${table} ON entry.digest = place.entry
-       WHERE place.catalog = :wanted AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
-       ORDER BY place.group_name, place.kind LIMIT ${size}`,
-      ),
-    );
-    return async function* (wanted: string): AsyncIterable<Held> {
-      let after = { group: '', kind: '' };
-      for (;;) {
-        const page = await read(() => entriesAfter.all({ wanted, ...after }));
-        yield* page;
-        const last = page.at(-1);
-        if (last === undefined || page.length < size) return;
-        after = { group: last.group, kind: last.kind };
-        await setImmediate();
-      }
-    };
-  };
-  const held = entryPages<FunctionName & RenderedEntry>(
-    'entry.digest, entry.yaml, entry.json',
-    'entry',
-    PAGE,
-  );
-  const entrySizes = entryPages<EntrySize>(
-    'octet_length(entry.yaml) AS yamlBytes, octet_length(entry.json) AS jsonBytes',
-    // This index contains the sizes; without it, each entry reads a page of the file.
-    'entry INDEXED BY entry_sizes',
-    SIZES_PAGE,
-  );
   const addEntry = prepared(() =>
     client.prepare<[string, string, string]>(
       'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
@@ -228,10 +191,8 @@ export function catalogRows(connection: Connection): CatalogRows {
     ...catalogDeletions(connection),
     ...catalogPurges(connection),
     ...catalogEntryRows(connection),
-    async *latestEntries(wanted) {
-      for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };
-    },
-    latestEntrySizes: entrySizes,
+    ...entryTexts(connection),
+    ...segmentRows(connection),
     storeEntries: (added) =>
       write(() => {
         for (const { digest, yaml, json } of added) addEntry.run(digest, yaml, json);
@@ -252,10 +213,11 @@ export function catalogRows(connection: Connection): CatalogRows {
 }
 
 function snapshot(columns: typeof snapshots.$inferSelect): SnapshotRecord {
-  const { digest: _, labels, withdrawn, sources, ...row } = columns;
+  const { digest: _, labels, documents, withdrawn, sources, ...row } = columns;
   return {
     ...row,
     ...(labels !== null && { labels }),
+    ...(documents !== null && { documents }),
     ...(sources !== null && { sources }),
     ...(withdrawn !== null && { withdrawn }),
   };

@@ -8,6 +8,7 @@ import { eventAppender } from '../events/events.js';
 import { prepared } from '../prepared.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
 import { searchNotifier } from '../search/synchronize.js';
+import { segmentWriter } from './segments.js';
 import { signatureWriter } from './signatures.js';
 
 export function commitSnapshot(connection: Connection): RegistryStore['commitSnapshot'] {
@@ -17,6 +18,7 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
   const artifacts = artifactWriter(connection);
   const signatures = signatureWriter(connection);
   const notifySearch = searchNotifier(connection);
+  const writeSegments = segmentWriter(connection);
   const addEntry = prepared(() =>
     db
       .insert(entries)
@@ -42,6 +44,7 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
             digest: build.snapshot.digests['catalog.yaml'],
           })
           .run();
+        if (build.segments !== undefined) writeSegments(build.catalog, build.segments);
         notifySearch(build.snapshot);
       }
       if (build.event !== undefined) {

@@ -7,6 +7,7 @@ import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { entryRemover } from '../sources/source-rows.js';
 import { PURGED_CATALOGS } from './catalog-deletion.js';
+import { unusedSegmentDeleter } from './segments.js';
 
 export type CatalogPurges = Pick<
   SnapshotStore,
@@ -30,6 +31,7 @@ export function catalogPurges(connection: Connection): CatalogPurges {
   const isUnfinished = `name IN (${PURGED_CATALOGS}) AND (
     EXISTS (SELECT 1 FROM snapshot WHERE catalog = name)
     OR EXISTS (SELECT 1 FROM catalog_function WHERE catalog = name)
+    OR EXISTS (SELECT 1 FROM catalog_segment WHERE catalog = name)
     OR EXISTS (SELECT 1 FROM catalog_source WHERE catalog = name)
     OR EXISTS (SELECT 1 FROM oci_repository AS repository WHERE repository.name = 'catalogs/' || catalog.name))`;
   const toPurge = prepared(() =>
@@ -105,7 +107,16 @@ function purgeSteps(connection: Connection): ((name: string, at: string) => bool
       return deleted.length > 0;
     };
   };
+  const segments = prepared(() =>
+    client.prepare<[string], Digest>(`${some('catalog_segment')} RETURNING segment`).pluck(),
+  );
+  const deleteUnusedSegment = unusedSegmentDeleter(connection);
   return [
+    (name) => {
+      const digests = segments.all(name);
+      for (const digest of digests) deleteUnusedSegment(digest);
+      return digests.length > 0;
+    },
     (name) => {
       const ids = manifests.all(catalogRepository(name));
       for (const id of ids) artifacts.removeManifest(id);

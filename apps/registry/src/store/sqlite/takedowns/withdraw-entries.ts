@@ -3,6 +3,7 @@ import type { Digest } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { entryRowWriter } from '../snapshots/commit-snapshot.js';
+import { segmentRemover } from '../snapshots/segments.js';
 
 interface WithdrawnRow {
   catalog: string;
@@ -21,6 +22,7 @@ export function entryWithdrawer(
 ): (change: FunctionTakedown) => TakedownResult['withdrawn'] {
   const { client } = connection;
   const storeEntryRow = entryRowWriter(connection);
+  const removeSegment = segmentRemover(connection);
   const holding = prepared(() =>
     client.prepare<{ group: string; kind: string; digests: string }, WithdrawnRow>(
       `SELECT catalog, from_serial AS fromSerial, to_serial AS toSerial, entry FROM catalog_function
@@ -73,6 +75,7 @@ export function entryWithdrawer(
       if (to === null) {
         const empty = { group, kind, versions: [], shadowed: [], yanked: [] };
         storeEntryRow(catalog, newestSerial.get(catalog)! + 1, empty);
+        if (row.entry !== null) removeSegment(catalog, { group, kind });
       }
       return snapshots.sort((a, b) => a.serial - b.serial);
     });

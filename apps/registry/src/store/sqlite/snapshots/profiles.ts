@@ -1,23 +1,23 @@
 import type { Digest } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
-import type { RenditionStore } from '../../rendition-store.js';
+import type { ProfileStore } from '../../profile-store.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
-import { profileRenditions, renditions } from '../schema/schema.js';
+import { profileBlobs, profiles } from '../schema/schema.js';
 import { PURGED_CATALOGS } from './catalog-deletion.js';
 
 /** Condition of a snapshot that is neither withdrawn nor of a purged catalog. */
-const HAS_RENDITIONS = `withdrawn IS NULL AND catalog NOT IN (${PURGED_CATALOGS})`;
+const HAS_PROFILES = `withdrawn IS NULL AND catalog NOT IN (${PURGED_CATALOGS})`;
 
-export function renditionRows({ client, db, read, write }: Connection): RenditionStore {
+export function profileRows({ client, db, read, write }: Connection): ProfileStore {
   const stored = prepared(() =>
     db
-      .select({ blob: renditions.blob })
-      .from(renditions)
+      .select({ blob: profileBlobs.blob })
+      .from(profileBlobs)
       .where(
         and(
-          eq(renditions.digest, sql.placeholder('digest')),
-          eq(renditions.coding, sql.placeholder('coding')),
+          eq(profileBlobs.digest, sql.placeholder('digest')),
+          eq(profileBlobs.coding, sql.placeholder('coding')),
         ),
       )
       .prepare(),
@@ -25,15 +25,15 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
   const profileRow = prepared(() =>
     db
       .select({
-        revision: profileRenditions.revision,
-        digest: profileRenditions.digest,
-        report: profileRenditions.report,
+        revision: profiles.revision,
+        digest: profiles.digest,
+        report: profiles.report,
       })
-      .from(profileRenditions)
+      .from(profiles)
       .where(
         and(
-          eq(profileRenditions.snapshot, sql.placeholder('snapshot')),
-          eq(profileRenditions.profile, sql.placeholder('profile')),
+          eq(profiles.snapshot, sql.placeholder('snapshot')),
+          eq(profiles.profile, sql.placeholder('profile')),
         ),
       )
       .prepare(),
@@ -42,26 +42,18 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
     client.prepare<[string], Digest>('SELECT blob FROM form WHERE digest = ?').pluck(),
   );
   const deleteOne = prepared(() => client.prepare<[string]>('DELETE FROM form WHERE digest = ?'));
-  // A README may have the bytes of a catalog, so a blob of a release is never deleted here.
   const isNamed = prepared(() =>
-    client
-      .prepare<{ blob: string }, 0 | 1>(
-        `SELECT EXISTS (SELECT 1 FROM form WHERE blob = :blob)
-        OR EXISTS (SELECT 1 FROM release WHERE digest = :blob)
-        OR EXISTS (SELECT 1 FROM release WHERE readme = :blob)`,
-      )
-      .pluck(),
+    client.prepare<{ blob: string }, 0 | 1>('SELECT EXISTS (SELECT 1 FROM form WHERE blob = :blob)').pluck(),
   );
   const deleteWithdrawnProfiles = prepared(() =>
     client.prepare(
-      `DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE ${HAS_RENDITIONS})`,
+      `DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE ${HAS_PROFILES})`,
     ),
   );
   const deleteWithdrawn = prepared(() =>
     client.prepare(
       `DELETE FROM form WHERE digest NOT IN (
-       SELECT form_digest.value FROM snapshot, json_each(snapshot.digests) AS form_digest WHERE ${HAS_RENDITIONS}
-       UNION ALL SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
+       SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
     ),
   );
   const deleteProfiles = prepared(() =>
@@ -69,12 +61,11 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
       'DELETE FROM profile_form WHERE snapshot = ? RETURNING digest, report',
     ),
   );
-  // Profiles and renditions of a catalog without functions can have the same bytes.
-  const isRendition = prepared(() =>
+  // Profiles of other snapshots can have the same bytes.
+  const isUsed = prepared(() =>
     client
       .prepare<{ digest: string }, 0 | 1>(
-        `SELECT EXISTS (SELECT 1 FROM profile_form WHERE digest = :digest OR report = :digest)
-        OR EXISTS (SELECT 1 FROM snapshot, json_each(snapshot.digests) AS one WHERE one.value = :digest)`,
+        'SELECT EXISTS (SELECT 1 FROM profile_form WHERE digest = :digest OR report = :digest)',
       )
       .pluck(),
   );
@@ -85,43 +76,42 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
   };
   const allBlobs = prepared(() => client.prepare<[], Digest>('SELECT DISTINCT blob FROM form').pluck());
   const deleteUnused = (digests: readonly Digest[]): Digest[] =>
-    deleteAll([...new Set(digests)].filter((digest) => isRendition.get({ digest }) === 0));
+    deleteAll([...new Set(digests)].filter((digest) => isUsed.get({ digest }) === 0));
   return {
-    renditionBlob: (digest, coding) => read(() => stored.get({ digest, coding })?.blob),
-    recordRenditions: (recorded) =>
+    profileBlob: (digest, coding) => read(() => stored.get({ digest, coding })?.blob),
+    recordProfileBlobs: (recorded) =>
       write(() => {
         for (const { digest, coding, blob } of recorded) {
-          db.insert(renditions)
+          db.insert(profileBlobs)
             .values({ digest, coding, blob })
-            .onConflictDoUpdate({ target: [renditions.digest, renditions.coding], set: { blob } })
+            .onConflictDoUpdate({ target: [profileBlobs.digest, profileBlobs.coding], set: { blob } })
             .run();
         }
       }),
-    deleteRenditions: (digests) => write(() => deleteAll(digests)),
-    profileRendition: (snapshot, profile) =>
+    storedProfile: (snapshot, profile) =>
       read(() => {
         const row = profileRow.get({ snapshot, profile });
         return row === undefined ? undefined : { ...row, snapshot, profile };
       }),
-    recordProfileRendition: (form) =>
+    recordProfile: (made) =>
       write(() => {
-        const { snapshot, profile, revision, digest, report } = form;
+        const { snapshot, profile, revision, digest, report } = made;
         const before = profileRow.get({ snapshot, profile });
-        db.insert(profileRenditions)
-          .values(form)
+        db.insert(profiles)
+          .values(made)
           .onConflictDoUpdate({
-            target: [profileRenditions.snapshot, profileRenditions.profile],
+            target: [profiles.snapshot, profiles.profile],
             set: { revision, digest, report },
           })
           .run();
         return before === undefined ? [] : deleteUnused([before.digest, before.report]);
       }),
-    deleteProfileRenditions: (snapshots) =>
+    deleteProfiles: (snapshots) =>
       write(() => {
         const removed = snapshots.flatMap((snapshot) => deleteProfiles.all(snapshot));
         return deleteUnused(removed.flatMap(({ digest, report }) => [digest, report]));
       }),
-    deleteWithdrawnRenditions: () =>
+    deleteWithdrawnProfiles: () =>
       write(() => {
         deleteWithdrawnProfiles.run();
         deleteWithdrawn.run();

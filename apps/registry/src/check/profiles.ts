@@ -10,29 +10,29 @@ const decode: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {
   br: promisify(brotliDecompress),
 };
 
-interface RenditionRow {
+interface StoredRow {
   digest: Digest;
   coding: Coding;
   blob: Digest;
 }
 
-/** Checks that stored renditions match their digests. A missing one is only noted, because it is regenerated. */
-export const checkRenditions: Check = async function* (input) {
-  const rows = input.client.prepare<[], RenditionRow>('SELECT digest, coding, blob FROM form').all();
+/** Checks that stored profiles match their digests. A missing one is only noted, because it is written again. */
+export const checkProfiles: Check = async function* (input) {
+  const rows = input.client.prepare<[], StoredRow>('SELECT digest, coding, blob FROM form').all();
   const missing: Digest[] = [];
   for (const row of rows) {
     const state = await blobState(input, row);
     if (state === 'missing') missing.push(row.blob);
     if (state === 'damaged') {
       yield damage(
-        `rendition ${row.digest} (${row.coding})`,
+        `profile ${row.digest} (${row.coding})`,
         `its stored bytes ${row.blob} have changed`,
-        `Remove the file with this digest in forms/. The registry regenerates it at the next request.`,
+        `Remove the file with this digest in forms/. The registry writes it again at the next request.`,
       );
     }
   }
   if (missing.length === 0) return;
-  // A build evicts renditions of old snapshots.
+  // The registry deletes profiles of old snapshots.
   const lost = input.now((client) => {
     const isNamed = client
       .prepare<[Digest], 0 | 1>('SELECT EXISTS (SELECT 1 FROM form WHERE blob = ?)')
@@ -42,17 +42,17 @@ export const checkRenditions: Check = async function* (input) {
   if (lost > 0) {
     yield information(
       'forms',
-      `${lost} stored renditions are missing; the registry regenerates them on request`,
+      `${lost} stored profiles are missing; the registry writes them again on request`,
     );
   }
 };
 
 async function blobState(
-  { renditions }: CheckInput,
-  { digest, coding, blob }: RenditionRow,
+  { profiles }: CheckInput,
+  { digest, coding, blob }: StoredRow,
 ): Promise<'missing' | 'damaged' | 'whole'> {
   try {
-    const bytes = await renditions.get(blob);
+    const bytes = await profiles.get(blob);
     if (bytes === undefined) return 'missing';
     return sha256(await decode[coding](bytes)) === digest ? 'whole' : 'damaged';
   } catch (error) {

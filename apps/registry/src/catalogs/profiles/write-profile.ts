@@ -1,10 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import { PROFILE_DIALECTS, profileReportPieces, type SnapshotRecord } from '@krmhub/catalog';
+import {
+  PROFILE_DIALECTS,
+  profileReportPieces,
+  type SnapshotRecord,
+  type SnapshotStore,
+} from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, Profile } from '@krmhub/schema';
 import type { Derivation } from '../../derive/derivation.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { PieceWriter, storedEntries } from './assemble.js';
-import { catalogHeader } from './snapshot-renditions.js';
+import { catalogHeader } from '../catalog-header.js';
+import { PieceWriter } from './piece-writer.js';
 
 /** Files of a profile and of its report, with their sizes in bytes. They are durable. */
 export interface WrittenProfile {
@@ -19,7 +24,7 @@ type ProfiledSnapshot = Pick<SnapshotRecord, 'catalog' | 'serial' | 'digests' | 
 /** Writes a snapshot in the dialect of another tool, entry by entry: converting a large one takes long. */
 export const WRITE_PROFILE: Derivation<{ snapshot: ProfiledSnapshot; profile: Profile }, WrittenProfile> = {
   name: 'profile',
-  async derive({ store, renditionBlobs }, { snapshot, profile }) {
+  async derive({ store, profileBlobs }, { snapshot, profile }) {
     const { catalog, serial, digests } = snapshot;
     const { unsupportedFields, writer } = PROFILE_DIALECTS[profile];
     const document = writer(catalogHeader(snapshot));
@@ -27,14 +32,12 @@ export const WRITE_PROFILE: Derivation<{ snapshot: ProfiledSnapshot; profile: Pr
       { catalog, snapshot: digests['catalog.yaml'], profile },
       unsupportedFields,
     );
-    const rows = await store.snapshotEntryRows(catalog, serial);
-    const entries = rows.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-    const files = [await renditionBlobs.write(), await renditionBlobs.write()] as const;
+    const files = [await profileBlobs.write(), await profileBlobs.write()] as const;
     try {
       const [text, report] = [new PieceWriter(files[0]), new PieceWriter(files[1])];
       let functions = 0;
       let omitted = 0;
-      for await (const { json } of storedEntries(store, entries)) {
+      for await (const json of jsonEntries(store, catalog, serial)) {
         const entry = document.entry(JSON.parse(json) as FunctionDefinition);
         if (entry.written) functions += 1;
         else omitted += 1;
@@ -56,3 +59,13 @@ export const WRITE_PROFILE: Derivation<{ snapshot: ProfiledSnapshot; profile: Pr
     }
   },
 };
+
+async function* jsonEntries(
+  store: Pick<SnapshotStore, 'entryPages'>,
+  catalog: string,
+  serial: number,
+): AsyncIterable<string> {
+  for await (const page of store.entryPages(catalog, serial, 'json')) {
+    for (const text of page) yield Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString();
+  }
+}

@@ -8,7 +8,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
 import { dataPaths } from '../../store/data-folder.js';
 import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
-import { ProfileRenditions } from './profile-renditions.js';
+import { ProfileDocuments } from './profile-documents.js';
 
 let registry: TestRegistry;
 let writes: string[];
@@ -17,9 +17,9 @@ beforeEach(async () => {
   registry = await openTestRegistry({
     wrapStore: (store) => ({
       ...store,
-      recordProfileRendition: (form) => {
+      recordProfile: (form) => {
         writes.push(form.profile);
-        return store.recordProfileRendition(form);
+        return store.recordProfile(form);
       },
     }),
   });
@@ -31,7 +31,7 @@ afterEach(() => registry.close());
 const NEWEST = '/catalogs/default/catalog.yaml?profile=';
 const get = (path: string, headers: Record<string, string> = {}) => registry.request(path, { headers });
 const blobsOf = async () => {
-  const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
+  const blobs = await openBlobFolder(dataPaths(registry.folder).profiles);
   const found: string[] = [];
   for await (const blob of blobs.list()) found.push(blob);
   return found.sort();
@@ -130,21 +130,21 @@ describe('a stored profile', () => {
     expect(writes).toEqual(['kep-schema']);
     registry = await registry.reopen();
     const [snapshot] = await registry.parts.store.snapshots('default', 1);
-    const kept = await registry.parts.store.profileRendition(snapshot!.digests['catalog.yaml'], 'kep-schema');
+    const kept = await registry.parts.store.storedProfile(snapshot!.digests['catalog.yaml'], 'kep-schema');
     expect(kept?.digest).toBe(sha256(texts[0]!));
   });
 
   it('is replaced if another version of the program wrote it', async () => {
     const { store } = registry.parts;
     const [snapshot] = await store.snapshots('default', 1);
-    const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
+    const blobs = await openBlobFolder(dataPaths(registry.folder).profiles);
     const old = await blobs.put(Buffer.from('old'));
     const report = await blobs.put(Buffer.from('old report'));
     const key = snapshot!.digests['catalog.yaml'];
     for (const digest of [old, report])
-      await store.recordRenditions([{ digest, coding: 'identity', blob: digest }]);
+      await store.recordProfileBlobs([{ digest, coding: 'identity', blob: digest }]);
     const revision = PROFILE_DIALECTS.porch.revision - 1;
-    await store.recordProfileRendition({ snapshot: key, profile: 'porch', revision, digest: old, report });
+    await store.recordProfile({ snapshot: key, profile: 'porch', revision, digest: old, report });
     const answer = await get(`${NEWEST}porch`);
     expect(await answer.text()).toContain('FunctionConfig');
     expect(await blobsOf()).not.toContain(old);
@@ -154,13 +154,13 @@ describe('a stored profile', () => {
   it('is written again if its file is missing', async () => {
     const text = await (await get(`${NEWEST}porch`)).text();
     registry = await registry.reopen();
-    const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
+    const blobs = await openBlobFolder(dataPaths(registry.folder).profiles);
     await blobs.delete(sha256(text));
     const answer = await get(`${NEWEST}porch`);
     expect([answer.status, await answer.text()]).toEqual([200, text]);
   });
 
-  it('is evicted with its snapshot, and passes a check of the folder until then', async () => {
+  it('is deleted when a profile of a much newer snapshot is written, and passes a check of the folder until then', async () => {
     const first = await (await get(`${NEWEST}porch`)).text();
     const found = await checkRegistry(registry.folder, { startedAt: new Date(Date.now() + 3_600_000) });
     expect(found.findings).toEqual([]);
@@ -170,7 +170,8 @@ describe('a stored profile', () => {
       await registry.publish({ kind: `Later${index}`, release: '1.0.0' });
     }
     await registry.waitForCatalogs();
-    expect(await store.profileRendition(key, 'porch')).toBeUndefined();
+    expect((await get(`${NEWEST}porch`)).status).toBe(200);
+    expect(await store.storedProfile(key, 'porch')).toBeUndefined();
     expect(await blobsOf()).not.toContain(sha256(first));
     // It is written again on request.
     const old = '/catalogs/default/snapshots/3/catalog.yaml?profile=porch';
@@ -180,17 +181,17 @@ describe('a stored profile', () => {
   });
 
   it('is evicted for old snapshots beyond a total size', async () => {
-    const { store, renditions, bytesLock, derive, keys } = registry.parts;
-    const blobs = await openBlobFolder(dataPaths(registry.folder).renditions);
+    const { store, bytesLock, derive, keys } = registry.parts;
+    const blobs = await openBlobFolder(dataPaths(registry.folder).profiles);
     const signing = { store, signing: { keys } };
-    const deps = { store, blobs, renditions, bytesLock, derive, signing };
-    const tight = new ProfileRenditions({ ...deps, maxRegeneratedBytes: 0 });
+    const deps = { store, blobs, bytesLock, derive, signing };
+    const tight = new ProfileDocuments({ ...deps, maxOldBytes: 0 });
     const [newest, second, third] = await store.snapshots('default', 3);
     await tight.get(newest!, 'kep');
     await tight.get(second!, 'kep');
     await tight.get(third!, 'kep');
     const kept = [newest, second, third].map((one) =>
-      store.profileRendition(one!.digests['catalog.yaml'], 'kep'),
+      store.storedProfile(one!.digests['catalog.yaml'], 'kep'),
     );
     expect((await Promise.all(kept)).map((one) => one !== undefined)).toEqual([true, false, true]);
   });
@@ -232,7 +233,7 @@ describe('a profile after a takedown', () => {
   });
 
   it('is not written for a snapshot that was found before the takedown', async () => {
-    const { store, profileRenditions: profiles, renditions: forms } = registry.parts;
+    const { store, profileDocuments: profiles } = registry.parts;
     const [snapshot] = await store.snapshots('default', 1);
     const { secret } = await registry.token({});
     await registry.request(`${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/takedown`, {
@@ -241,11 +242,11 @@ describe('a profile after a takedown', () => {
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` },
     });
     await expect(profiles.get(snapshot!, 'kep')).rejects.toMatchObject({ code: 'gone' });
-    expect(await forms.findStored(snapshot!.digests['catalog.yaml'], 'identity')).toBeUndefined();
+    expect(await store.storedProfile(snapshot!.digests['catalog.yaml'], 'kep')).toBeUndefined();
   });
 });
 
-it('serves profiles of an empty catalog, which share bytes with its renditions', async () => {
+it('serves profiles of an empty catalog, which share bytes with its documents', async () => {
   const { secret } = await registry.token({});
   const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: nothing}\nspec: {sources: [{name: all, functions: {}, match: [{group: nothing.example.com}]}]}\n`;
   const applied = await registry.request('/api/v1/catalogs/nothing', {
@@ -263,9 +264,6 @@ it('serves profiles of an empty catalog, which share bytes with its renditions',
   expect([porch.status, await porch.text()]).toEqual([200, '']);
   const { store } = registry.parts;
   const [snapshot] = await store.snapshots('nothing', 1);
-  // A rendition has the same bytes.
-  expect(await store.deleteProfileRenditions([snapshot!.digests['catalog.yaml']])).not.toContain(
-    sha256(plain),
-  );
+  expect(await store.deleteProfiles([snapshot!.digests['catalog.yaml']])).toContain(sha256(plain));
   expect(await (await get('/catalogs/nothing/catalog.yaml')).text()).toBe(plain);
 });

@@ -1,0 +1,242 @@
+import {
+  type AddedSegment,
+  type CatalogEntryRow,
+  type CatalogHeader,
+  type CatalogSegment,
+  catalogFrame,
+  compareFunctionNames,
+  type EntryTexts,
+  isInRange,
+  type NameRange,
+  type RenderedEntry,
+  rangesToSplit,
+  renderSnapshotLine,
+  type Segment,
+  type SegmentChanges,
+  type SegmentContent,
+  SegmentSplitter,
+  type SnapshotRecord,
+  type SnapshotStore,
+} from '@krmhub/catalog';
+import type { Digest, FunctionName } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../../limits.js';
+import type { HashedDocuments } from './document-hashes.js';
+import { deflateSegment, joinTexts } from './gzip.js';
+import type { HashCheckpoints } from './hash-checkpoints.js';
+import { SNAPSHOT_BETWEEN } from './snapshot-digest.js';
+
+/** Segments that are compressed at the same time, besides other work. */
+const COMPRESSIONS_AT_ONCE = 4;
+/** Compressed bytes of new segments that wait for the commit; more are stored before it. */
+const MAX_WAITING_BYTES = 4_194_304;
+
+export type SegmentStore = Pick<
+  SnapshotStore,
+  'entries' | 'entryTexts' | 'latestEntryRows' | 'segments' | 'missingSegments' | 'storeSegments'
+>;
+
+export interface BuiltSegments extends HashedDocuments {
+  segments: SegmentChanges;
+}
+
+interface Build {
+  header: CatalogHeader;
+  /** The newest snapshot. */
+  previous: SnapshotRecord | undefined;
+  /** Entry rows that differ from it. */
+  changed: readonly CatalogEntryRow[];
+  /** Entries of `changed` that are not stored yet. */
+  known: ReadonlyMap<Digest, RenderedEntry>;
+  /** Whether `changed` does not contain all changes. */
+  isFull: boolean;
+}
+
+/** A name after all others. */
+const LAST_NAME: FunctionName = { group: '\u{10ffff}', kind: '' };
+
+type SizedEntry = EntryTexts & { bytes: number };
+
+/**
+ * Hashes the documents of the next snapshot, and splits and compresses again the parts of the catalog that changed. It
+ * reads entries from the last checkpoint before the first change on.
+ */
+export async function buildSegments(
+  store: SegmentStore,
+  checkpoints: HashCheckpoints,
+  build: Build,
+): Promise<BuiltSegments> {
+  const { header, previous, changed, known, isFull } = build;
+  const serial = previous?.serial ?? 0;
+  const before = (await store.segments(header.name, serial)) ?? [];
+  const isWhole = isFull || before.length === 0;
+  const ranges: NameRange[] = isWhole ? [{}] : rangesToSplit(before, changed);
+  // Without any change, everything can be continued.
+  const firstChange = ranges.length === 0 ? LAST_NAME : ranges[0]?.from;
+  const hashes = checkpoints.begin(header, isFull ? undefined : previous, firstChange);
+  const state = { catalog: header.name, serial: serial + 1, changed, known };
+  const segments = new ChangedSegments(store, before, ranges, { header, changed });
+  for await (const entry of mergedEntries(store, state, hashes.from)) {
+    hashes.add(entry);
+    await segments.add(entry);
+  }
+  return { ...hashes.end(), segments: await segments.end() };
+}
+
+/** Yields the entries of a catalog after the changes, from a name on. */
+async function* mergedEntries(
+  store: Pick<SnapshotStore, 'entries' | 'entryTexts'>,
+  { catalog, serial, changed, known }: Pick<Build, 'changed' | 'known'> & { catalog: string; serial: number },
+  from: FunctionName | undefined,
+): AsyncIterable<EntryTexts> {
+  const changes = changed
+    .filter((one) => from === undefined || compareFunctionNames(one, from) >= 0)
+    .sort(compareFunctionNames);
+  let at = 0;
+  let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
+  const next = async (): Promise<EntryTexts[]> => {
+    const { group, kind, entry: digest } = changes[at]!;
+    if (digest !== undefined && !known.has(digest) && !read.has(digest)) {
+      const batch = changes.slice(at, at + SERVER_LIMITS.buildBatch).flatMap(({ entry }) => entry ?? []);
+      read = await store.entries(batch.filter((one) => !known.has(one)));
+    }
+    at += 1;
+    if (digest === undefined) return [];
+    const entry = known.get(digest) ?? read.get(digest);
+    if (entry === undefined) throw new Error(`the store has no entry ${digest}`);
+    return [{ group, kind, digest, yaml: Buffer.from(entry.yaml), json: Buffer.from(entry.json) }];
+  };
+  for await (const current of store.entryTexts(catalog, serial, from)) {
+    while (at < changes.length && compareFunctionNames(changes[at]!, current) < 0) yield* await next();
+    if (at < changes.length && compareFunctionNames(changes[at]!, current) === 0) yield* await next();
+    else yield current;
+  }
+  while (at < changes.length) yield* await next();
+}
+
+/** Splits parts of a catalog, whose entries are added in order, and compresses what is not stored. */
+class ChangedSegments {
+  readonly #store: SegmentStore;
+  readonly #before: readonly CatalogSegment[];
+  readonly #ranges: readonly NameRange[];
+  readonly #between: Buffer;
+  readonly #splitter = new SegmentSplitter<SizedEntry>();
+  readonly #catalog: string;
+  readonly #changed: ReadonlyMap<string, CatalogEntryRow>;
+  readonly #made: (AddedSegment & { isChanged: boolean })[] = [];
+  readonly #known: Set<Digest>;
+  readonly #running = new Set<Promise<void>>();
+  #contents: SegmentContent[] = [];
+  #waitingBytes = 0;
+  #range = 0;
+
+  constructor(
+    store: SegmentStore,
+    before: readonly CatalogSegment[],
+    ranges: readonly NameRange[],
+    { header, changed }: Pick<Build, 'header' | 'changed'>,
+  ) {
+    this.#store = store;
+    this.#catalog = header.name;
+    this.#changed = new Map(changed.map((row) => [nameKey(row), row]));
+    this.#before = before;
+    this.#ranges = ranges;
+    this.#between = Buffer.from(catalogFrame('catalog.json', header).between);
+    this.#known = new Set(before.map(({ digest }) => digest));
+  }
+
+  async add(entry: EntryTexts): Promise<void> {
+    for (;;) {
+      const to = this.#ranges[this.#range]?.to;
+      if (to === undefined || compareFunctionNames(entry, to) < 0) break;
+      await this.#take(this.#splitter.end());
+      this.#range += 1;
+    }
+    const range = this.#ranges[this.#range];
+    if (range === undefined || !isInRange(entry, range)) return;
+    const bytes = entry.yaml.byteLength + entry.json.byteLength;
+    await this.#take(this.#splitter.add({ ...entry, bytes }));
+  }
+
+  async end(): Promise<SegmentChanges> {
+    await this.#take(this.#splitter.end());
+    await Promise.all(this.#running);
+    const key = (segment: CatalogSegment) => `${nameKey(segment)} ${segment.digest}`;
+    const replaced = this.#before.filter((one) => this.#ranges.some((range) => isInRange(one, range)));
+    const earlier = new Set(replaced.map(key));
+    const made = new Set(this.#made.map(key));
+    return {
+      removed: replaced.filter((one) => !made.has(key(one))).map(({ group, kind }) => ({ group, kind })),
+      added: this.#made
+        .filter((one) => one.isChanged || !earlier.has(key(one)))
+        .map(({ isChanged: _, ...one }) => one),
+      contents: this.#contents,
+    };
+  }
+
+  async #take(segment: Segment<SizedEntry> | undefined): Promise<void> {
+    if (segment === undefined) return;
+    const { group, kind, digest, entries } = segment;
+    const isChanged = entries.some((entry) => this.#changed.has(nameKey(entry)));
+    this.#made.push({ group, kind, digest, lines: await this.#lines(entries), isChanged });
+    if (this.#known.has(digest)) return;
+    this.#known.add(digest);
+    const [missing] = await this.#store.missingSegments([digest]);
+    if (missing === undefined) return;
+    if (this.#running.size >= COMPRESSIONS_AT_ONCE) await Promise.race(this.#running);
+    const running: Promise<void> = this.#compress(digest, entries).finally(() =>
+      this.#running.delete(running),
+    );
+    this.#running.add(running);
+    // The end, or the race above, reports the error.
+    running.catch(() => undefined);
+    if (this.#waitingBytes < MAX_WAITING_BYTES) return;
+    const contents = this.#contents;
+    this.#contents = [];
+    this.#waitingBytes = 0;
+    await this.#store.storeSegments(contents);
+  }
+
+  /** Returns the lines of entries in `snapshot.json`. */
+  async #lines(entries: readonly FunctionName[]): Promise<string> {
+    const unchanged = entries.filter((entry) => !this.#changed.has(nameKey(entry)));
+    const rows = new Map(
+      (await this.#store.latestEntryRows(this.#catalog, unchanged)).map((row) => [nameKey(row), row]),
+    );
+    return entries
+      .map((entry) => renderSnapshotLine(this.#changed.get(nameKey(entry)) ?? rows.get(nameKey(entry))!))
+      .join(SNAPSHOT_BETWEEN);
+  }
+
+  async #compress(digest: Digest, entries: readonly EntryTexts[]): Promise<void> {
+    const content = await segmentContent(digest, entries, this.#between);
+    this.#contents.push(content);
+    this.#waitingBytes += content.yaml.byteLength + content.json.byteLength;
+  }
+}
+
+function nameKey({ group, kind }: FunctionName): string {
+  return `${group}/${kind}`;
+}
+
+/** Compresses the entries of a segment. `between` is the text between two of them in JSON. */
+async function segmentContent(
+  digest: Digest,
+  entries: readonly EntryTexts[],
+  between: Uint8Array,
+): Promise<SegmentContent> {
+  const [yaml, json] = await Promise.all([
+    deflateSegment(
+      joinTexts(
+        entries.map((entry) => entry.yaml),
+        new Uint8Array(),
+      ),
+    ),
+    deflateSegment(
+      joinTexts(
+        entries.map((entry) => entry.json),
+        between,
+      ),
+    ),
+  ]);
+  return { digest, yaml, json };
+}

@@ -1,0 +1,87 @@
+import type {
+  CatalogFrame,
+  CatalogSyntax,
+  DocumentFacts,
+  SnapshotRecord,
+  SnapshotStore,
+} from '@krmhub/catalog';
+import { compareFunctionNames } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import { deflateSegment, GZIP_HEADER, gzipTrailer, joinTexts, storedBlocks } from './gzip.js';
+
+/** Segments that are read and sent in one step: about 200 KB. */
+const SEGMENTS_AT_ONCE = 4;
+
+export type StoredSegments = NonNullable<Awaited<ReturnType<SnapshotStore['segments']>>>;
+
+interface GzipDocument {
+  frame: CatalogFrame;
+  segments: StoredSegments;
+  syntax: CatalogSyntax;
+  facts: DocumentFacts;
+}
+
+/** Returns the size of a document in gzip. */
+export function gzipSize(frame: CatalogFrame, segments: StoredSegments, syntax: CatalogSyntax): number {
+  const { head, between, end } = blocksAround(frame, segments.length === 0);
+  return (
+    GZIP_HEADER.byteLength +
+    head.byteLength +
+    segments.reduce((sum, { compressed }) => sum + compressed[syntax], 0) +
+    Math.max(segments.length - 1, 0) * between.byteLength +
+    end.byteLength +
+    gzipTrailer({ bytes: 0, crc32: 0 }).byteLength
+  );
+}
+
+/** Yields a document in gzip from its segments. */
+export async function* gzipPieces(
+  from: { store: Pick<SnapshotStore, 'segmentBytes' | 'entryTexts'>; snapshot: SnapshotRecord },
+  { frame, segments, syntax, facts }: GzipDocument,
+): AsyncIterable<Uint8Array> {
+  const { head, between, end } = blocksAround(frame, segments.length === 0);
+  let lead: readonly Uint8Array[] = [GZIP_HEADER, head];
+  for (let start = 0; start < segments.length; start += SEGMENTS_AT_ONCE) {
+    const batch = segments.slice(start, start + SEGMENTS_AT_ONCE);
+    const digests = batch.map(({ digest }) => digest);
+    const stored = await from.store.segmentBytes(digests, syntax);
+    const pieces: Uint8Array[] = [];
+    for (const [index, bytes] of stored.entries()) {
+      const next = segments[start + index + 1];
+      pieces.push(...lead, bytes ?? (await remade(from, batch[index]!, next, { frame, syntax })));
+      lead = [between];
+    }
+    yield Buffer.concat(pieces);
+  }
+  yield Buffer.concat([...(segments.length === 0 ? lead : []), end, gzipTrailer(facts)]);
+}
+
+function blocksAround(
+  { head, between, end, empty }: CatalogFrame,
+  isEmpty: boolean,
+): Record<'head' | 'between' | 'end', Uint8Array> {
+  const stored = (text: string, final = false) => storedBlocks(Buffer.from(text), { final });
+  return {
+    head: stored(isEmpty ? '' : head),
+    between: stored(between),
+    end: stored(isEmpty ? empty : end, true),
+  };
+}
+
+/**
+ * Compresses a segment again: a build replaced it since the response began. The same version of zlib gives the same
+ * bytes.
+ */
+async function remade(
+  { store, snapshot }: { store: Pick<SnapshotStore, 'entryTexts'>; snapshot: SnapshotRecord },
+  first: FunctionName,
+  next: FunctionName | undefined,
+  { frame, syntax }: Pick<GzipDocument, 'frame' | 'syntax'>,
+): Promise<Uint8Array> {
+  const texts: Uint8Array[] = [];
+  for await (const entry of store.entryTexts(snapshot.catalog, snapshot.serial, first)) {
+    if (next !== undefined && compareFunctionNames(entry, next) >= 0) break;
+    texts.push(entry[syntax]);
+  }
+  return deflateSegment(joinTexts(texts, Buffer.from(frame.between)));
+}
