@@ -5,6 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { untrustedCertificate } from '../testing/certificate.js';
 import { asking, CATALOG, TestRepositories, text } from '../testing/repositories.js';
 import { catchFailure, httpServer, rawServer } from '../testing/servers.js';
 
@@ -187,26 +188,7 @@ describe('a failing git source', () => {
   });
 
   it('reports an untrusted certificate', async () => {
-    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(repositories.folder, name)) as [
-      string,
-      string,
-    ];
-    const subject = ['-subj', '/CN=h', '-addext', 'subjectAltName=IP:127.0.0.1'];
-    const made = [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-      '-days',
-      '2',
-    ];
-    execFileSync('openssl', [...made, ...subject], { stdio: 'ignore' });
-    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) });
+    const server = createServer(untrustedCertificate(repositories.folder));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     expect(

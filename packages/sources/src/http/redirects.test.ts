@@ -1,12 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import type { LookupAddress } from 'node:dns';
-import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
-import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { FetchRequest } from '../context.js';
+import { untrustedCertificate } from '../testing/certificate.js';
 import {
   catchFailure,
   httpServer,
@@ -133,27 +131,7 @@ describe('redirects', () => {
   });
 
   it('from https to http are not followed', async () => {
-    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(folder, name)) as [string, string];
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-        '-days',
-        '2',
-        '-subj',
-        '/CN=h',
-      ].concat(['-addext', 'subjectAltName=IP:127.0.0.1']),
-      { stdio: 'ignore' },
-    );
-    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) =>
+    const server = createServer(untrustedCertificate(folder), (_, response) =>
       response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
     );
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
