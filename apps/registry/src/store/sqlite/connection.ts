@@ -197,8 +197,12 @@ function writeTogether(client: BetterSqlite3.Database, log: LogSync | undefined)
       const writes = pending.splice(0, MAX_WRITES_TOGETHER);
       try {
         await log?.recover();
-        const settled = await whenFree(WRITE_PATIENCE_MS, () => transaction.immediate(writes));
-        await log?.sync();
+        const { settled, synced } = await whenFree(WRITE_PATIENCE_MS, () => ({
+          settled: transaction.immediate(writes),
+          // At once: a read after the commit must find a sync to wait for.
+          synced: log?.sync(),
+        }));
+        await synced;
         for (const settle of settled) settle();
       } catch (error) {
         for (const { reject } of writes) reject(error);

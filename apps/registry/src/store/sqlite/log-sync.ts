@@ -38,7 +38,8 @@ export class LogSync {
   /** Makes all commits so far durable. Rejects with `unavailable` or `storage-full`. */
   sync(): Promise<void> {
     const running = this.#sync();
-    this.#running = running.catch(() => undefined);
+    const before = this.#running;
+    this.#running = running.catch(() => undefined).then(() => before);
     return running;
   }
 
