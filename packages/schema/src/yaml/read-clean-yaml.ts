@@ -1,9 +1,11 @@
 import { constructFromEvents, EVENT_ID, type Event, parseEvents } from 'js-yaml';
+import type { Path, Range, Target } from '../diagnostics/diagnostic.js';
 import type { JsonValue } from '../documents/definition.js';
 import { EventChecker } from './events.js';
 import { locateScalar } from './locate-scalar.js';
 import { openText, type ReadOptions } from './open-text.js';
 import { PLACEHOLDER, readYaml, type YamlDocument } from './read-yaml.js';
+import type { SourceText } from './source.js';
 
 /** Thrown by `locate` of a clean file in which readYaml finds problems or other documents. */
 export class NotClean extends Error {}
@@ -18,31 +20,29 @@ export function readCleanYaml(input: Uint8Array, options: ReadOptions): YamlDocu
   if (source === undefined || UNUSUAL.test(source.text) || source.text.includes(PLACEHOLDER))
     return undefined;
   let value: JsonValue;
-  let events: Event[];
+  let locateSoon: ScalarLocator | undefined;
   try {
     // The library also counts the document as a level.
-    events = parseEvents(source.text, { maxDepth: limits.maxDepth + 1 });
+    const events = parseEvents(source.text, { maxDepth: limits.maxDepth + 1 });
     if (!events.every(isUsual)) return undefined;
     const { empty } = new EventChecker(source.text, limits, reporter).check(events);
     if (empty.size > 0 || reporter.finish().length > 0) return undefined;
     const documents = constructFromEvents(events, { source: source.text }) as JsonValue[];
     if (documents.length !== 1) return undefined;
     value = documents[0]!;
+    if (events.length <= MAX_KEPT_EVENTS) locateSoon = scalarLocator(events, source);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return undefined;
   }
   let precise: YamlDocument | undefined;
-  let located = 0;
   return {
     value,
     index: 0,
     locate(path, target = 'value') {
-      const range =
-        precise === undefined && ++located <= MAX_SCANS
-          ? locateScalar(events, source, path, target)
-          : undefined;
+      const range = locateSoon?.(path, target);
       if (range !== undefined) return range;
+      locateSoon = undefined;
       precise ??= onlyDocument(input, options);
       return precise.locate(path, target);
     },
@@ -51,6 +51,16 @@ export function readCleanYaml(input: Uint8Array, options: ReadOptions): YamlDocu
 
 /** Positions to find by reading all events before the one in question. */
 const MAX_SCANS = 10;
+/** Events that stay in memory with their document. A definition has some hundred, a hostile one millions. */
+const MAX_KEPT_EVENTS = 10_000;
+
+type ScalarLocator = (path: Path, target: Target) => Range | undefined;
+
+/** A function of its own, since what any function in a function uses stays in memory for all of them. */
+function scalarLocator(events: readonly Event[], source: SourceText): ScalarLocator {
+  let located = 0;
+  return (path, target) => (++located <= MAX_SCANS ? locateScalar(events, source, path, target) : undefined);
+}
 
 /** Tabs, carriage returns, directives, byte order marks: parsers differ in where they allow them. */
 const UNUSUAL = /[\t\r\ufeff]|^(?:%|\.\.\.)/m;
