@@ -45,6 +45,9 @@ export interface TestRegistry {
   close(): Promise<void>;
 }
 
+/** Milliseconds for which tests wait on a busy machine. */
+const PATIENCE_MS = 300_000;
+
 export async function openTestRegistry(
   options: {
     wrapStore?: (store: RegistryStore) => RegistryStore;
@@ -124,7 +127,7 @@ export async function openTestRegistry(
     },
     async waitForCatalogs() {
       snapshotBuilder.wake();
-      await snapshotBuilder.waitFor(await store.lastEvent());
+      await snapshotBuilder.waitFor(await store.lastEvent(), PATIENCE_MS);
     },
     async reopen() {
       await parts.close();

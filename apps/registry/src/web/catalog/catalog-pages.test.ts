@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
 import { catalogText, startUpstream, type TestUpstream } from '../../testing/upstream-server.js';
 
@@ -24,6 +24,13 @@ async function post(target: string, body?: object): Promise<void> {
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   expect(response.status, await response.text()).toBe(200);
+}
+
+/** Tries again as the response 503 asks: the registry waits for syncs only for a while. */
+async function cut(name: string): Promise<void> {
+  const headers = { Authorization: `Bearer ${admin}` };
+  const attempt = () => registry.request(`/api/v1/catalogs/${name}/cut`, { method: 'POST', headers });
+  await vi.waitFor(async () => expect((await attempt()).status).toBe(200), { timeout: 300_000 });
 }
 
 const browse = (target: string, on = registry) => on.request(target, { headers: { Accept: 'text/html' } });
@@ -105,7 +112,7 @@ spec:
     - {kind: Denied, reason: '${SCRIPT} is not for us'}
 `.replace(', minimumAge: 0s', ''),
   );
-  await post('/api/v1/catalogs/platform/cut');
+  await cut('platform');
   await registry.publish({ kind: 'Plain', release: '1.1.0' });
   await registry.publish({ kind: 'Late', release: '1.0.0' });
   await post(`${releasePath({ kind: 'Yanked', release: '1.0.0' })}/yank`, { reason: 'it loses labels' });
