@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { benchCommands } from './bench-commands.js';
-import { spawn, spawnSync } from './processes.js';
+import { finished, spawn, spawnSync } from './processes.js';
 import { cleanEnvironment, type Finished, root, temporaryFolder } from './running.js';
 
 /** Tests the built bench. Nothing here checks speed: a test must not fail because a machine is slow. */
@@ -40,16 +39,7 @@ async function bench(args: readonly string[], cwd: string): Promise<Finished> {
     env: cleanEnvironment(cwd),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
-  const [code] = await once(child, 'close');
-  return { code, stdout, stderr };
+  return finished(child);
 }
 
 describe('bench', () => {

@@ -3,6 +3,8 @@ import childProcess, {
   type SpawnOptions,
   type SpawnSyncOptions,
 } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
 
 /**
  * Starts the programs of tests, in place of `node:child_process`: no program outlives the test file that started it,
@@ -33,6 +35,29 @@ export const spawn = ((program: string, args: string[], options: SpawnOptions) =
   child.once('close', () => running.delete(child));
   return child;
 }) as typeof childProcess.spawn;
+
+export interface Finished {
+  /** `null` if a signal ended it. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Returns all that a program prints once it has ended. */
+export async function finished(
+  child: childProcess.ChildProcessByStdio<Writable | null, Readable, Readable>,
+): Promise<Finished> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code, stdout, stderr };
+}
 
 /**
  * Throws if the program, or one that it started and that holds its output, does not end. With a timeout of its own, the

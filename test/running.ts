@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { spawn } from './processes.js';
+import { type Finished, finished, spawn } from './processes.js';
 
 /** Starts what users start, as they start it: the built command line in separate processes. */
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
@@ -14,11 +14,7 @@ export const fixtures = path.join(root, 'test/fixtures');
 export const sharedData = path.join(path.dirname(root), 'shared/data');
 export const command = path.join(root, 'apps/cli/bin/krmhub.js');
 
-export interface Finished {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+export type { Finished };
 
 export interface RunOptions {
   cwd?: string;
@@ -52,17 +48,9 @@ export async function krmhub(args: readonly string[], options: RunOptions = {}):
     env: cleanEnvironment(options.cwd ?? tmpdir(), options.env),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
+  const ended = finished(child);
   child.stdin.on('error', () => undefined).end(options.stdin ?? '');
-  const [code] = await once(child, 'close');
-  return { code, stdout, stderr };
+  return await ended;
 }
 
 export interface RunningRegistry {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -10,7 +9,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { spawn } from '../processes.js';
+import { finished, spawn } from '../processes.js';
 import { cleanEnvironment, type Finished, root, temporaryFolder } from '../running.js';
 
 /** Runs `npm run oci-conformance` with stand-ins for the suite, which write the same result files. */
@@ -71,15 +70,7 @@ async function run(env: Record<string, string>, ...args: string[]): Promise<Fini
     env: cleanEnvironment(folder, { TMPDIR: temporary, ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
-  const [code] = await once(child, 'close');
+  const { code, stdout, stderr } = await finished(child);
   expect(readdirSync(temporary).filter((name) => name.startsWith('krmhub-conformance-'))).toEqual([]);
   return { code, stdout, stderr, last: stdout.trimEnd().split('\n').at(-1)! };
 }

@@ -1,5 +1,6 @@
 import {
   type DeprecationRecord,
+  type Event,
   type EventType,
   type FunctionChange,
   imageRepositories,
@@ -9,6 +10,7 @@ import {
   type SearchDocument,
   type SearchResult,
   type Signer,
+  type SnapshotStore,
 } from '@krmhub/catalog';
 import { type FunctionDefinition, type FunctionVersion, sha256 } from '@krmhub/schema';
 
@@ -127,4 +129,21 @@ export function changeOf(
   };
   const event = { type, at: AT, by: 'token publisher', group, kind, release: name, digest };
   return { group, kind, expectedRevision, action, release, search, event };
+}
+
+/** Applies a recipe whose text does not matter, or one that replaces another. */
+export function applySample(
+  store: Pick<SnapshotStore, 'applyRecipe'>,
+  name: string,
+  recipe = 'r',
+  expectedRecipe?: string,
+): Promise<Event> {
+  return store.applyRecipe({
+    name,
+    recipe,
+    expectedRecipe,
+    at: AT,
+    by: 'admin',
+    event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
+  });
 }

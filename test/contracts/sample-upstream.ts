@@ -16,7 +16,7 @@ import {
   sha256,
 } from '@krmhub/schema';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import { AT } from './sample-records.js';
+import { AT, applySample } from './sample-records.js';
 
 export interface SampleEntry {
   group?: string;
@@ -43,14 +43,7 @@ export async function cutUpstream(
 ): Promise<void> {
   let current = await store.catalog(catalog);
   if (current === undefined) {
-    await store.applyRecipe({
-      name: catalog,
-      recipe: recipeText(catalog),
-      expectedRecipe: undefined,
-      at: AT,
-      by: 'admin',
-      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog },
-    });
+    await applySample(store, catalog, recipeText(catalog));
     current = (await store.catalog(catalog))!;
   }
   const serial = (current.newest?.serial ?? 0) + 1;

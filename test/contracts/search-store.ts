@@ -2,10 +2,8 @@ import { describeSigner, type SearchQuery, type Signer } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import { AT, changeOf, foundAfter } from './sample-records.js';
+import { changeOf, foundAfter } from './sample-records.js';
 import { FUNCTIONS } from './searched-functions.js';
-
-const _mark = { at: AT, by: 'someone', reason: 'replaced' };
 
 export function searchContract(store: () => RegistryStore): void {
   const search = (query: Partial<SearchQuery> = {}) => store().search({ limit: 100, ...query });

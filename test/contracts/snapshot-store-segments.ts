@@ -2,19 +2,11 @@ import { RevisionConflict, type SegmentChanges } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import { AT } from './sample-records.js';
+import { AT, applySample } from './sample-records.js';
 
 /** The contract of every store of segments. */
 export function segmentContract(store: () => RegistryStore): void {
-  const apply = (name: string) =>
-    store().applyRecipe({
-      name,
-      recipe: 'r',
-      expectedRecipe: undefined,
-      at: AT,
-      by: 'admin',
-      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
-    });
+  const apply = (name: string) => applySample(store(), name);
   const at = (kind: string, text: string) => ({
     group: 'example.com',
     kind,

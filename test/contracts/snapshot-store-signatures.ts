@@ -3,7 +3,7 @@ import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import type { RegistryStoreHarness } from './registry-store.js';
-import { AT, changeOf } from './sample-records.js';
+import { AT, applySample, changeOf } from './sample-records.js';
 
 const KEY = sha256('a key');
 const EXPIRES = '2030-02-01T00:00:00.000Z';
@@ -20,15 +20,7 @@ function signatureOf(
 export function signatureContract(harness: () => RegistryStoreHarness): void {
   const store = (): RegistryStore => harness().store;
 
-  const apply = (name: string) =>
-    store().applyRecipe({
-      name,
-      recipe: 'r',
-      expectedRecipe: undefined,
-      at: AT,
-      by: 'admin',
-      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
-    });
+  const apply = (name: string) => applySample(store(), name);
 
   const bad = changeOf({ kind: 'Bad', release: '1.0.0' });
 

@@ -2,7 +2,7 @@ import { type CatalogEntryRow, type EntryQuery, RevisionConflict, type SnapshotB
 import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import { AT, changeOf } from './sample-records.js';
+import { AT, applySample, changeOf } from './sample-records.js';
 
 const entryOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSON.stringify(text) });
 
@@ -34,14 +34,7 @@ function digestsOf(text: string): Record<SnapshotRendition, Digest> {
 
 export function catalogContract(store: () => RegistryStore): void {
   const apply = (name: string, recipe: string, expectedRecipe?: string) =>
-    store().applyRecipe({
-      name,
-      recipe,
-      expectedRecipe,
-      at: AT,
-      by: 'admin',
-      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
-    });
+    applySample(store(), name, recipe, expectedRecipe);
 
   /** Builds from the stored state; `text` is the content of a new snapshot. */
   const cut = async (

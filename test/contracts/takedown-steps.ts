@@ -8,7 +8,7 @@ import {
 } from '@krmhub/schema';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import type { RegistryStoreHarness } from './registry-store.js';
-import { AT, changeOf } from './sample-records.js';
+import { AT, applySample, changeOf } from './sample-records.js';
 
 /** A function with two releases, its takedowns, and snapshots that contain it. */
 
@@ -51,15 +51,7 @@ export function takedownSteps(harness: () => RegistryStoreHarness) {
     ...(entry !== undefined && { entry: sha256(entry) }),
   });
 
-  const apply = (name: string) =>
-    store().applyRecipe({
-      name,
-      recipe: 'r',
-      expectedRecipe: undefined,
-      at: AT,
-      by: 'admin',
-      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
-    });
+  const apply = (name: string) => applySample(store(), name);
 
   /** Builds a snapshot whose entries are the names of releases. */
   const cut = async (

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { arch, platform } from 'node:os';
 import path from 'node:path';
@@ -6,7 +5,7 @@ import { sha256 } from '@krmhub/schema/digest';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { blocks, documentBlocks } from '../document-blocks.js';
-import { spawn } from '../processes.js';
+import { finished, spawn } from '../processes.js';
 import {
   cleanEnvironment,
   type Finished,
@@ -75,16 +74,7 @@ describe.skipIf(whyNoKpt !== undefined)(titleWithReason('kpt', whyNoKpt), () => 
       KPT_FN_RUNTIME: 'podman',
     };
     const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      stderr += text;
-    });
-    const [code] = await once(child, 'close');
-    return { code, stdout, stderr };
+    return finished(child);
   }
   async function done(program: string, args: readonly string[], cwd?: string): Promise<string> {
     const { code, stdout, stderr } = await run(program, args, cwd);

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadAll } from 'js-yaml';
-import { spawn } from '../processes.js';
+import { finished, spawn } from '../processes.js';
 
 /** The manifest of a config management plugin. */
 export interface PluginManifest {
@@ -95,16 +94,7 @@ export function runLocally(sidecar: NodeJS.ProcessEnv): RunCommand {
       env: { ...sidecar, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      stderr += text;
-    });
-    const [code] = await once(child, 'close');
-    return { code, stdout, stderr };
+    return finished(child);
   };
 }
 

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocks, documentBlocks, promised } from '../document-blocks.js';
-import { spawn } from '../processes.js';
+import { finished, spawn } from '../processes.js';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 import { freePort } from './free-port.js';
 import { hasS3Server } from './s3-server.js';
@@ -36,15 +35,7 @@ describe.skipIf(!hasS3Server)('the page about S3 (needs versitygw)', () => {
       }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      stderr += text;
-    });
-    const [code] = await once(child, 'close');
+    const { code, stdout, stderr } = await finished(child);
     expect([code, stderr]).toEqual([0, expect.any(String)]);
     const outputs = stdout.split(`\n${MARKER}\n`);
     const found = blocks(readFileSync(path.join(root, 'docs/operate-s3.md'), 'utf8'));

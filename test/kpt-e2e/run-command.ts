@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { spawn } from '../processes.js';
+import { finished, spawn } from '../processes.js';
 
 export interface Finished {
   /** `null` if a signal ended the command. */
@@ -22,22 +21,13 @@ export async function runCommand(
   { cwd, env, milliseconds }: CommandOptions,
 ): Promise<Finished> {
   const child = spawn(program!, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
     process.kill(-child.pid!, 'SIGKILL');
   }, milliseconds);
   try {
-    const [code] = (await once(child, 'close')) as [number | null];
-    return { code, stdout, stderr, timedOut };
+    return { ...(await finished(child)), timedOut };
   } finally {
     clearTimeout(timer);
   }

@@ -1,6 +1,6 @@
 /**
  * Opens the blobs of a registry where they are: in its data folder, or in an S3-compatible store that a file in the data
- * folder names. What cannot be regenerated is in that store: published files and pushed blobs. Renditions and copies of
+ * folder names. What cannot be regenerated is in that store: published files and pushed blobs. Profiles and copies of
  * upstream catalogs stay in the data folder.
  */
 
