@@ -154,6 +154,13 @@ export const SERVER_LIMITS = {
   exportSliceMilliseconds: 5,
   /** Changed functions of a build that other builds wait for. A larger build runs in parallel. */
   maxSmallBuildFunctions: 1_000,
+  /**
+   * Rest after builds that nobody waits for, as a multiple of their time. While many publish, builds use no more than a
+   * quarter of a core.
+   */
+  buildRestFactor: 3,
+  /** Longest such rest. */
+  maxBuildRestMilliseconds: 1_000,
   /** Functions that a build processes before other work runs. */
   buildBatch: 100,
   /** Delay before the first retry of a failed build. Each further retry doubles the delay. */

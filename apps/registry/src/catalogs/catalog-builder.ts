@@ -9,10 +9,10 @@ export interface BuilderStatus {
 
 /** Builds snapshots of catalogs in the background, in this thread or another one. */
 export interface CatalogBuilder {
-  /** Call it after every event that a catalog can depend on. */
+  /** Call it after every event that a catalog can depend on. The builder may rest before it builds. */
   wake(): void;
   /**
-   * Resolves with true once the named catalogs include the event, or all of them and search. Resolves with false after
+   * Ends a rest. Resolves with true once the named catalogs include the event, or all of them and search. Resolves with false after
    * the timeout or when the builder stops.
    */
   waitFor(event: number, milliseconds?: number, catalogs?: readonly string[]): Promise<boolean>;

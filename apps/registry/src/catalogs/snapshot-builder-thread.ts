@@ -64,15 +64,28 @@ export function startSnapshotBuilderThread(options: {
     onNotice: (notice) => onNotice(notice as SnapshotThreadNotice),
   });
   thread.start();
-  // A failed thread is restarted, and builds everything that is due.
-  const wake = (): void => void thread.call('wake').catch(() => undefined);
+  let waking: Promise<unknown> | undefined;
+  let wakesAgain = false;
+  /** One call for all publishes until the thread has answered it. */
+  const wake = (): void => {
+    wakesAgain = waking !== undefined;
+    if (wakesAgain) return;
+    // A failed thread is restarted, and builds everything that is due.
+    waking = thread
+      .call('wake')
+      .catch(() => undefined)
+      .then(() => {
+        waking = undefined;
+        if (wakesAgain) wake();
+      });
+  };
 
   return {
     wake,
     async waitFor(event, milliseconds = SERVER_LIMITS.waitMilliseconds, catalogs) {
       if (progress.includes(event, catalogs)) return true;
       if (stopping !== undefined) return false;
-      wake();
+      void thread.call('hurry').catch(() => undefined);
       return progress.waitFor(event, milliseconds, catalogs);
     },
     async buildNow(name) {

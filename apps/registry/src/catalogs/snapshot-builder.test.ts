@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 let registry: TestRegistry;
@@ -49,4 +49,47 @@ it('reports a failed build, also if the current pass has already visited the cat
   failing = false;
   await registry.parts.snapshotBuilder.buildNow('aaa');
   expect((await registry.parts.store.snapshots('aaa', 1))[0]?.functions).toBe(1);
+});
+
+describe('the rest after a build', () => {
+  const publish = (kind: string) => registry.publish({ kind, release: '1.0.0' }, '');
+  const snapshots = async () =>
+    (await registry.parts.store.snapshots('default', 10)).map(({ functions }) => functions);
+
+  beforeEach(async () => {
+    registry = await openTestRegistry();
+    await registry.waitForCatalogs();
+    // A rest ends when the test says so.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await publish('First');
+    while ((await snapshots()).length < 1) await new Promise((resolve) => setImmediate(resolve));
+    // Publishes of a build share the next one, so that it rests now or after that.
+    await publish('Second');
+    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('lets publishes share a snapshot', async () => {
+    const before = await snapshots();
+    for (const kind of ['Third', 'Fourth', 'Fifth']) await publish(kind);
+    expect(await snapshots()).toEqual(before);
+    await vi.runOnlyPendingTimersAsync();
+    vi.useRealTimers();
+    await vi.waitFor(async () => expect(await snapshots()).toEqual([5, ...before]));
+  });
+
+  it('ends when a caller waits for a snapshot', async () => {
+    const before = await snapshots();
+    await publish('Third');
+    expect(await snapshots()).toEqual(before);
+    expect(await registry.parts.snapshotBuilder.waitFor(await registry.parts.store.lastEvent())).toBe(true);
+    expect(await snapshots()).toEqual([3, ...before]);
+  });
+
+  it('ends when the builder stops', async () => {
+    await registry.parts.snapshotBuilder.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });

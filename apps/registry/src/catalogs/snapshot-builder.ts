@@ -3,8 +3,8 @@ import type { Metrics } from '../metrics.js';
  * Building snapshots. The event log is the work list: a catalog records the last event that it includes.
  *
  * - A build selects entries from release summaries, only for functions that later events touched; a policy also reads
- *   their definitions. A new recipe selects every function again. Releases that arrive during a build share the next
- *   one.
+ *   their definitions. A new recipe selects every function again. Releases that arrive during a build, or during the
+ *   rest after it, share the next one. A caller that waits for a snapshot ends the rest.
  * - It hashes the documents in YAML and JSON, under both kinds of the KEP, from the last checkpoint before the first
  *   change on (segments/hash-checkpoints.ts). An entry is in memory only for that time.
  * - It compresses the segments that changed (segments/build-segments.ts). Nothing else of a document is stored.
@@ -66,8 +66,11 @@ export class SnapshotBuilder implements CatalogBuilder {
   /** What all catalogs include, once search is updated. */
   #searchDue: number | undefined;
   #woken = true;
+  /** Whether a caller has waited for a snapshot since the last pass began. */
+  #hurried = false;
   #stopping = false;
   #wakeLoop: () => void = () => undefined;
+  #endRest: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
   constructor(deps: SnapshotBuilderDeps) {
@@ -84,6 +87,13 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#wakeLoop();
   }
 
+  /** Wakes it, and ends a rest. */
+  hurry(): void {
+    this.#hurried = true;
+    this.wake();
+    this.#endRest();
+  }
+
   async waitFor(
     event: number,
     milliseconds: number = SERVER_LIMITS.waitMilliseconds,
@@ -91,7 +101,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   ): Promise<boolean> {
     if (this.#progress.includes(event, catalogs)) return true;
     if (this.#stopping) return false;
-    this.wake();
+    this.hurry();
     return this.#progress.waitFor(event, milliseconds, catalogs);
   }
 
@@ -147,6 +157,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#stopping = true;
     this.#stop.abort();
     this.#wakeLoop();
+    this.#endRest();
     await this.#running;
     await this.#runningLarge;
     await this.#searching;
@@ -158,6 +169,8 @@ export class SnapshotBuilder implements CatalogBuilder {
       if (!this.#woken) await this.#sleep();
       if (this.#stopping) return;
       this.#woken = false;
+      this.#hurried = false;
+      const started = performance.now();
       try {
         await this.#pass();
         this.#storeFailure = undefined;
@@ -166,7 +179,25 @@ export class SnapshotBuilder implements CatalogBuilder {
         this.#deps.log.error({ err: error }, 'cannot build snapshots');
         this.#deps.onPass?.(this.#progress.all.event, this.status());
       }
+      await this.#rest(performance.now() - started);
     }
+  }
+
+  /** Leaves the processor to requests after a pass. Publishes that come meanwhile share the next snapshot. */
+  async #rest(busyMilliseconds: number): Promise<void> {
+    if (this.#hurried || this.#stopping) return;
+    const { buildRestFactor, maxBuildRestMilliseconds } = SERVER_LIMITS;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(
+        resolve,
+        Math.min(busyMilliseconds * buildRestFactor, maxBuildRestMilliseconds),
+      );
+      this.#endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endRest = () => undefined;
   }
 
   /** Waits until the next wake-up or retry. */

@@ -35,6 +35,7 @@ const builder = new SnapshotBuilder({
 });
 handleCalls({
   wake: async () => builder.wake(),
+  hurry: async () => builder.hurry(),
   buildNow: (name: string) => builder.buildNow(name),
   pause: () => builder.pause(),
   resume: async () => builder.resume(),
