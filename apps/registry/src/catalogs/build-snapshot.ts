@@ -13,13 +13,13 @@ import { type SigningDeps, signSnapshot, snapshotDigests } from '../signatures/s
 import { catalogHeader } from './catalog-header.js';
 import { type EntryStore, findChangedEntries } from './changed-entries.js';
 import { buildSegments } from './segments/build-segments.js';
-import type { HashCheckpoints } from './segments/hash-checkpoints.js';
+import type { DocumentHasher } from './segments/document-hasher.js';
 import { snapshotDigest } from './segments/snapshot-digest.js';
 import { storedRecipe } from './stored-recipe.js';
 
 export interface BuildSnapshotDeps {
   store: EntryStore & Pick<ArtifactStore, 'commitSnapshot'>;
-  checkpoints: HashCheckpoints;
+  hasher: DocumentHasher;
   signing: SigningDeps;
   clock: () => Date;
   /** Called with each new snapshot, and with an older one whose segments were added. */
@@ -46,7 +46,7 @@ export async function buildSnapshot(
 }
 
 async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
-  const { store, checkpoints, signing, clock } = deps;
+  const { store, hasher, signing, clock } = deps;
   // Read before the recipe: a recipe that is applied in between then counts as newer than this build.
   const throughEvent = await store.lastEvent();
   const catalog = await store.catalog(name);
@@ -78,7 +78,7 @@ async function tryBuildSnapshot(deps: BuildSnapshotDeps, name: string): Promise<
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const built = await buildSegments(store, checkpoints, {
+  const built = await buildSegments(store, hasher, {
     header,
     previous,
     changed,
@@ -128,11 +128,11 @@ export function lacksSegments({ documents, withdrawn }: SnapshotRecord): boolean
 
 /** Compresses the newest snapshot of an older version. Throws if its documents do not have their digests any more. */
 async function addMissingSegments(
-  { store, checkpoints, onSnapshot }: BuildSnapshotDeps,
+  { store, hasher, onSnapshot }: BuildSnapshotDeps,
   snapshot: SnapshotRecord,
 ): Promise<void> {
   const { catalog, serial } = snapshot;
-  const { digests, documents, segments } = await buildSegments(store, checkpoints, {
+  const { digests, documents, segments } = await buildSegments(store, hasher, {
     header: catalogHeader(snapshot),
     previous: snapshot,
     changed: [],

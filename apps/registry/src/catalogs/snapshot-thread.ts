@@ -4,7 +4,7 @@ import { handleCalls, notify } from '../isolation/handle-calls.js';
 import { threadInput } from '../isolation/thread-input.js';
 import { RegistryKeys } from '../signatures/registry-keys.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
-import { HashCheckpoints } from './segments/hash-checkpoints.js';
+import { DocumentHasher } from './segments/document-hasher.js';
 import { SnapshotBuilder } from './snapshot-builder.js';
 import type { SnapshotThreadInput, SnapshotThreadNotice } from './snapshot-builder-thread.js';
 
@@ -21,7 +21,7 @@ const log = pino({ level: logLevel, base: null }, { write: (line: string) => not
 const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });
 const builder = new SnapshotBuilder({
   store,
-  checkpoints: new HashCheckpoints(),
+  hasher: new DocumentHasher(store),
   signing: { keys, clock, validDays: snapshotValidDays },
   clock,
   log,

@@ -5,7 +5,7 @@ import { CatalogPurge } from '../catalogs/catalog-purge.js';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
-import { HashCheckpoints } from '../catalogs/segments/hash-checkpoints.js';
+import { DocumentHasher } from '../catalogs/segments/document-hasher.js';
 import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/snapshot-builder-thread.js';
 import { deriveHere } from '../derive/derivation.js';
@@ -172,7 +172,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
             keyFolder: paths.keys,
             snapshotValidDays: config.snapshotValidDays,
           })
-        : new SnapshotBuilder({ ...building, store, checkpoints: new HashCheckpoints(), signing, clock });
+        : new SnapshotBuilder({ ...building, store, hasher: new DocumentHasher(store), signing, clock });
     stopping.add(() => snapshotBuilder.stop());
     const copies = await openBlobs(paths.copies);
     // Partial downloads of an earlier process are useless.

@@ -1,4 +1,5 @@
 import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
+import type { NameRange } from '../snapshot/segments.js';
 import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
 import type {
   CatalogDeletion,
@@ -132,6 +133,15 @@ export interface SnapshotStore {
     syntax: CatalogSyntax,
     from?: FunctionName,
   ): AsyncIterable<Uint8Array[]>;
+  /**
+   * Returns the texts of the entries of a snapshot in each range of names, with the text between two of them. Yields to
+   * other work between ranges.
+   */
+  entryRuns(
+    name: string,
+    serial: number,
+    reading: { syntax: CatalogSyntax; between: string; ranges: readonly NameRange[] },
+  ): AsyncIterable<{ text: Uint8Array; functions: number }>;
   /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
   entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
   /**

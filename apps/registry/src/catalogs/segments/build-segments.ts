@@ -20,9 +20,8 @@ import {
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { HashedDocuments } from './document-hashes.js';
+import type { DocumentHasher, HashedDocuments } from './document-hasher.js';
 import { deflateSegment, joinTexts } from './gzip.js';
-import type { HashCheckpoints } from './hash-checkpoints.js';
 import { SNAPSHOT_BETWEEN } from './snapshot-digest.js';
 
 /** Segments that are compressed at the same time, besides other work. */
@@ -58,11 +57,11 @@ type SizedEntry = EntryTexts & { bytes: number };
 
 /**
  * Hashes the documents of the next snapshot, and splits and compresses again the parts of the catalog that changed. It
- * reads entries from the last checkpoint before the first change on.
+ * reads the texts from the last checkpoint before the first change on: by entries in those parts, otherwise by segments.
  */
 export async function buildSegments(
   store: SegmentStore,
-  checkpoints: HashCheckpoints,
+  hasher: DocumentHasher,
   build: Build,
 ): Promise<BuiltSegments> {
   const { header, previous, changed, known, isFull } = build;
@@ -72,25 +71,47 @@ export async function buildSegments(
   const ranges: NameRange[] = isWhole ? [{}] : rangesToSplit(before, changed);
   // Without any change, everything can be continued.
   const firstChange = ranges.length === 0 ? LAST_NAME : ranges[0]?.from;
-  const hashes = checkpoints.begin(header, isFull ? undefined : previous, firstChange);
+  const hashes = await hasher.begin(header, serial + 1, isFull ? undefined : previous, firstChange);
   const state = { catalog: header.name, serial: serial + 1, changed, known };
   const segments = new ChangedSegments(store, before, ranges, { header, changed });
-  for await (const entry of mergedEntries(store, state, hashes.from)) {
-    hashes.add(entry);
-    await segments.add(entry);
+  const unchanged = segmentRanges(before);
+  let at = hashes.from;
+  for (const range of ranges) {
+    if (range.from !== undefined) await hashes.addStored(unchanged(at, range.from));
+    for await (const entry of mergedEntries(store, state, range)) {
+      await hashes.add(entry);
+      await segments.add(entry);
+    }
+    at = range.to;
   }
-  return { ...hashes.end(), segments: await segments.end() };
+  if (ranges.length === 0 || at !== undefined) await hashes.addStored(unchanged(at, undefined));
+  return { ...(await hashes.end()), segments: await segments.end() };
 }
 
-/** Yields the entries of a catalog after the changes, from a name on. */
+/** Divides parts of a catalog, which are given in order, where its segments begin. */
+function segmentRanges(segments: readonly FunctionName[]) {
+  let next = 0;
+  return (from: FunctionName | undefined, to: FunctionName | undefined): NameRange[] => {
+    const starts = from === undefined ? [] : [from];
+    for (; next < segments.length; next += 1) {
+      const { group, kind } = segments[next]!;
+      if (to !== undefined && compareFunctionNames({ group, kind }, to) >= 0) break;
+      if (from === undefined || compareFunctionNames({ group, kind }, from) > 0) starts.push({ group, kind });
+    }
+    return starts.map((start, index) => {
+      const end = starts[index + 1] ?? to;
+      return { from: start, ...(end === undefined ? {} : { to: end }) };
+    });
+  };
+}
+
+/** Yields the entries of a part of a catalog after the changes. */
 async function* mergedEntries(
   store: Pick<SnapshotStore, 'entries' | 'entryTexts'>,
   { catalog, serial, changed, known }: Pick<Build, 'changed' | 'known'> & { catalog: string; serial: number },
-  from: FunctionName | undefined,
+  range: NameRange,
 ): AsyncIterable<EntryTexts> {
-  const changes = changed
-    .filter((one) => from === undefined || compareFunctionNames(one, from) >= 0)
-    .sort(compareFunctionNames);
+  const changes = changed.filter((one) => isInRange(one, range)).sort(compareFunctionNames);
   let at = 0;
   let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
   const next = async (): Promise<EntryTexts[]> => {
@@ -105,7 +126,8 @@ async function* mergedEntries(
     if (entry === undefined) throw new Error(`the store has no entry ${digest}`);
     return [{ group, kind, digest, yaml: Buffer.from(entry.yaml), json: Buffer.from(entry.json) }];
   };
-  for await (const current of store.entryTexts(catalog, serial, from)) {
+  for await (const current of store.entryTexts(catalog, serial, range.from)) {
+    if (!isInRange(current, range)) break;
     while (at < changes.length && compareFunctionNames(changes[at]!, current) < 0) yield* await next();
     if (at < changes.length && compareFunctionNames(changes[at]!, current) === 0) yield* await next();
     else yield current;

@@ -8,8 +8,8 @@ import { CODINGS, type Coding } from '../../http/content-coding.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { catalogHeader } from '../catalog-header.js';
 import { brotliDocument } from './brotli.js';
-import { syntaxOf } from './document-hashes.js';
 import { gzipPieces, gzipSize } from './gzip-document.js';
+import { syntaxOf } from './syntax-hashes.js';
 
 /** Old snapshots whose sizes are remembered. */
 const MAX_SIZES = 1_000;
