@@ -152,13 +152,20 @@ function generatedCalls(random: Random, generator: PackageGenerator): Call[] {
   return calls;
 }
 
-function configOf({ settings }: Call, at: number, annotations: Readonly<Record<string, string>>): string {
-  return stringify({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: `config-of-${at}`, ...(Object.keys(annotations).length === 0 ? {} : { annotations }) },
-    data: settings,
-  });
+function configOf(
+  { field, settings }: Call,
+  at: number,
+  annotations: Readonly<Record<string, string>>,
+): string {
+  const metadata = {
+    name: `config-of-${at}`,
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+  };
+  // kustomize gives a generator its own configuration as an item, which later functions get too: it has a kind that none changes.
+  if (field === 'generators') {
+    return stringify({ apiVersion: 'example.com/v1', kind: 'GeneratorConfig', metadata, ...settings });
+  }
+  return stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: settings });
 }
 
 function write(place: string, files: Files): void {
