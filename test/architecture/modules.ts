@@ -67,7 +67,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     plan: ['ports', 'compare', 'policy', 'render'],
     recipe: ['ports', 'policy'],
     profiles: ['render', 'recipe'],
-    upstream: ['ports', 'policy', 'render', 'recipe'],
+    upstream: ['ports', 'policy', 'render', 'recipe', 'resolve'],
     snapshot: ['ports', 'policy', 'render', 'plan', 'recipe', 'upstream'],
     resolve: ['ports', 'policy', 'render'],
     lock: ['compare', 'policy', 'render', 'resolve'],

@@ -1,4 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
+import { readChangedEntries } from '@krmhub/catalog/read-changes';
 import { readUpstreamCatalog } from '@krmhub/catalog/read-upstream';
 import { respondToFrames } from '../isolation/frames.js';
 import type { ReadInput, ReadResult } from './upstream-reader.js';
@@ -6,8 +7,9 @@ import type { ReadInput, ReadResult } from './upstream-reader.js';
 /** Reads upstream catalogs. A catalog that needs too much time or memory ends only this process. */
 respondToFrames((input) => serialize(read(deserialize(input) as ReadInput)));
 
-function read({ bytes, file, known, reading }: ReadInput): ReadResult {
-  const read = readUpstreamCatalog(bytes, file, reading);
+function read({ bytes, file, known, reading, former }: ReadInput): ReadResult {
+  const read =
+    (former && readChangedEntries(bytes, file, former)) ?? readUpstreamCatalog(bytes, file, reading);
   if ('problem' in read) return read;
   const { entries, ...rest } = read;
   return {

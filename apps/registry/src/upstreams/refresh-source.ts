@@ -183,15 +183,14 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
   if (bytes === undefined) {
     return failed({ problem: 'bad-answer', message: 'unexpected response 304 Not Modified' });
   }
-  return evaluateFetched(deps, before, fetched, bytes, storedBytes !== undefined);
+  return evaluateFetched(deps, before, fetched, { bytes, storedBytes });
 }
 
 async function evaluateFetched(
   { root, reader, clock }: RefreshDeps,
   { record, upstream, policies, known }: Known,
   { bundles, validators, manifest }: FetchedCatalog,
-  bytes: Uint8Array,
-  isStored: boolean,
+  { bytes, storedBytes }: { bytes: Uint8Array; storedBytes: Uint8Array | undefined },
 ): Promise<PollResult> {
   const digest = sha256(bytes);
   const copy = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
@@ -202,13 +201,20 @@ async function evaluateFetched(
   if ('refused' in judged) return failed(judged.refused);
   const { accepted } = judged;
   const isReadAlike = record.copy?.reading === readingDigest(upstream);
-  if (isStored && isReadAlike && digest === record.copy?.digest) {
+  if (storedBytes !== undefined && isReadAlike && digest === record.copy?.digest) {
     return { outcome: { outcome: 'unchanged', validators, accepted }, rendered: [] };
   }
-  const stored = new Set(known.map(({ definition }) => definition));
-  const read = await reader.read({ bytes, file: record.source, known: stored, reading: readingOf(upstream) });
+  const read = await reader.read({
+    bytes,
+    digest,
+    file: record.source,
+    source: `${record.catalog}/${record.source}`,
+    known,
+    reading: readingOf(upstream),
+    copy: storedBytes && { digest: record.copy!.digest, bytes: storedBytes },
+  });
   if ('refused' in read) return failed(read.refused);
-  const { rendered, ...contents } = read;
+  const { rendered, totals: _, ...contents } = read;
   const size = bytes.byteLength;
   return {
     outcome: { outcome: 'fetched', digest, size, validators, accepted, ...contents },

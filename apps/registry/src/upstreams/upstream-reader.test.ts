@@ -1,10 +1,11 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { sha256 } from '@krmhub/schema';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { builtEntry } from '../isolation/built-entry.js';
 import { catalogText } from '../testing/upstream-server.js';
-import { UpstreamReader } from './upstream-reader.js';
+import { type ReadRequest, UpstreamReader } from './upstream-reader.js';
 
 /** The built module: a process cannot run TypeScript. */
 const frames = path.join(path.dirname(builtEntry('plan-process')), '../isolation/frames.js');
@@ -38,8 +39,19 @@ respondToFrames((bytes) => {
   return reader;
 }
 
-const read = (text: string, known: ReadonlySet<`sha256:${string}`> = new Set()) =>
-  reader.read({ bytes: new TextEncoder().encode(text), file: 'theirs', known, reading: {} });
+/** Returns a catalog in the layout that krmhub writes, as far as names go. */
+const inOurLayout = (text: string) => text.replace(/^( *)(names|metadata): \{(.*)\}$/gm, '$1$2:\n$1  $3');
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const read = (text: string, more: Partial<ReadRequest> = {}) =>
+  reader.read({
+    bytes: bytesOf(text),
+    digest: sha256(text),
+    file: 'theirs',
+    source: 'c/theirs',
+    known: [],
+    reading: {},
+    ...more,
+  });
 
 describe('reading an upstream catalog', () => {
   it('returns its entries, and renders those that are not known', async () => {
@@ -51,8 +63,32 @@ describe('reading an upstream catalog', () => {
     expect(first.rendered.map(({ digest }) => digest)).toEqual(
       first.entries.map(({ definition }) => definition),
     );
-    const second = await read(text, new Set([first.entries[0]!.definition]));
+    const second = await read(text, { known: [first.entries[0]!] });
     expect(second).toMatchObject({ entries: first.entries, rendered: [first.rendered[1]] });
+  });
+
+  it('parses only entries whose text differs from the last good copy, if it read that copy', async () => {
+    const before = inOurLayout(catalogText({ One: 'first', Two: 'second', Three: 'third' }));
+    const after = inOurLayout(catalogText({ One: 'first', Two: 'changed', Three: 'third' }));
+    const copy = { digest: sha256(before), bytes: bytesOf(before) };
+    const kinds = (result: Awaited<ReturnType<typeof read>>) =>
+      'refused' in result
+        ? result.refused
+        : [result.entries.map(({ kind }) => kind), result.unchanged?.map(({ kind }) => kind)];
+    reader = new UpstreamReader();
+    const first = await read(before);
+    if ('refused' in first) throw new Error(first.refused.message);
+    const known = first.entries;
+    expect(kinds(await read(after, { known, copy }))).toEqual([['Two', 'Three'], ['One']]);
+    // The last copy that it read is another one now.
+    const all = [['One', 'Two', 'Three'], undefined];
+    expect(kinds(await read(after, { known, copy }))).toEqual(all);
+    await read(before);
+    expect(kinds(await read(after, { known, copy, source: 'c/other' }))).toEqual(all);
+    expect(kinds(await read(after, { known, copy, reading: { defaults: {} } }))).toEqual(all);
+    await reader.close();
+    reader = new UpstreamReader();
+    expect(kinds(await read(after, { known, copy }))).toEqual(all);
   });
 
   it('reports why a document is not a catalog', async () => {
@@ -67,7 +103,7 @@ describe('reading an upstream catalog', () => {
     ['memory', 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));', 60_000],
     ['words', 'for (;;) writeSync(1, Buffer.alloc(1_048_576));', 60_000],
   ])('limits %s, and reads the next catalog', async (_, body, milliseconds) => {
-    const empty = `answer({ entries: [], rendered: [], invalid: [], invalidEntries: 0 })`;
+    const empty = `answer({ entries: [], rendered: [], invalid: [], invalidEntries: 0, totals: { versions: 0, storedBytes: 0 } })`;
     readerThat(`if (input.bytes.length === 1) { ${body} } else ${empty}`, milliseconds);
     const hostile = read('x');
     const good = read('good');

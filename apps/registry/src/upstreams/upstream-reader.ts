@@ -1,10 +1,20 @@
-import type { InvalidEntry, Reading, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
+import type {
+  InvalidEntry,
+  Reading,
+  ReadTotals,
+  Refusal,
+  RenderedEntry,
+  UpstreamEntry,
+  UpstreamEntryName,
+} from '@krmhub/catalog';
+import type { FormerRead } from '@krmhub/catalog/read-changes';
 import type { CompletedEntry, Digest } from '@krmhub/schema';
 import { ProcessEnded } from '../isolation/bounded-process.js';
 import { WarmProcess } from '../isolation/warm-process.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 
+/** Input of the process. */
 export interface ReadInput {
   bytes: Uint8Array;
   /** Name in messages. */
@@ -12,11 +22,27 @@ export interface ReadInput {
   /** Entries that are stored already, so their rendered form is not returned. */
   known: ReadonlySet<Digest>;
   reading: Reading;
+  /** The last good copy, if only changed entries need to be parsed. */
+  former?: FormerRead;
+}
+
+export interface ReadRequest extends Omit<ReadInput, 'known' | 'former'> {
+  /** Digest of the bytes. */
+  digest: Digest;
+  /** The catalog and its source. */
+  source: string;
+  /** The current entries of the source. */
+  known: readonly UpstreamEntryName[];
+  /** The last good copy, which has these entries. */
+  copy?: { digest: Digest; bytes: Uint8Array } | undefined;
 }
 
 /** An upstream catalog as read, without the time at which its entries were first seen. */
 export interface ReadCatalog {
+  /** Without the unchanged ones. */
   entries: Omit<UpstreamEntry, 'firstSeen'>[];
+  /** Known entries that were not parsed, because their text is unchanged. */
+  unchanged?: UpstreamEntryName[];
   /** Rendered entries that were not known. */
   rendered: RenderedEntry[];
   invalid: InvalidEntry[];
@@ -24,18 +50,25 @@ export interface ReadCatalog {
   /** Absent for none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
+  totals: ReadTotals;
 }
 
 /** Response of the process. */
 export type ReadResult = ReadCatalog | { problem: string };
 
+/** Sources whose last read is known. With more, the first of them is read completely again. */
+const MAX_REMEMBERED = 10_000;
+
 /**
  * Reads upstream catalogs, one after the other, in a process with bounded time and memory. A catalog that exceeds the
- * bounds ends the process, and the next catalog is read in a new one.
+ * bounds ends the process, and the next catalog is read in a new one. A catalog that it read before is compared with the
+ * last good copy; after a restart or an update of krmhub, it is first read completely.
  */
 export class UpstreamReader {
   readonly #warmProcess: WarmProcess;
   readonly #log: Pick<Log, 'error'> | undefined;
+  /** By source: the last copy, if all its entries were valid and none was completed. */
+  readonly #lastReads = new Map<string, { digest: Digest; totals: ReadTotals }>();
 
   constructor(
     options: {
@@ -63,11 +96,16 @@ export class UpstreamReader {
     this.#warmProcess.warm();
   }
 
-  async read({ bytes, file, known, reading }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
+  async read(request: ReadRequest): Promise<ReadCatalog | { refused: Refusal }> {
+    const { bytes, file, known, reading } = request;
+    const former = this.#former(request);
+    const stored = new Set(known.map(({ definition }) => definition));
     try {
-      const input: ReadInput = { bytes, file, known, reading };
+      const input: ReadInput = { bytes, file, known: stored, reading, ...(former && { former }) };
       const answer = (await this.#warmProcess.call(input)) as ReadResult;
-      return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
+      if ('problem' in answer) return refused('invalid-catalog', answer.problem);
+      this.#remember(request, answer);
+      return answer;
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
@@ -78,10 +116,28 @@ export class UpstreamReader {
     }
   }
 
+  #former({ source, copy, known, reading }: ReadRequest): FormerRead | undefined {
+    const last = this.#lastReads.get(source);
+    if (copy === undefined || !isPlain(reading) || last?.digest !== copy.digest) return undefined;
+    return { bytes: copy.bytes, entries: known, totals: last.totals };
+  }
+
+  #remember({ source, digest, reading }: ReadRequest, read: ReadCatalog): void {
+    this.#lastReads.delete(source);
+    if (!isPlain(reading) || read.invalidEntries > 0 || read.completedEntries !== undefined) return;
+    this.#lastReads.set(source, { digest, totals: read.totals });
+    const [first] = this.#lastReads.keys();
+    if (this.#lastReads.size > MAX_REMEMBERED) this.#lastReads.delete(first!);
+  }
+
   /** Rejects the running read and all waiting ones. */
   close(): Promise<void> {
     return this.#warmProcess.close();
   }
+}
+
+function isPlain(reading: Reading): boolean {
+  return Object.keys(reading).length === 0;
 }
 
 function refused(problem: Refusal['problem'], message: string): { refused: Refusal } {

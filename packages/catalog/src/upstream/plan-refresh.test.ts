@@ -142,6 +142,15 @@ describe('a refresh of a source', () => {
     expect(event?.type).toBe('source.changed');
   });
 
+  it('keeps unchanged entries that were not parsed', () => {
+    const before = [entryOf('A'), entryOf('B'), entryOf('C')].map(nameOf);
+    const outcome = fetched([entryOf('B', 'b')], { unchanged: [before[0]!] });
+    const { put, removed, record } = plan(known, outcome, { known: before });
+    expect(put.map(({ kind, definition }) => [kind, definition])).toEqual([['B', sha256('b')]]);
+    expect(removed).toEqual([before[1], before[2]]);
+    expect(record.copy?.entries).toBe(2);
+  });
+
   it('emits no event without a change', () => {
     const { record, event, put, removed } = plan(known, unchanged());
     expect(record).toEqual({

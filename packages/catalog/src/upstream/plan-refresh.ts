@@ -42,7 +42,10 @@ export type PollOutcome =
       size: number;
       validators: Record<string, string>;
       accepted: AcceptedCopy;
+      /** All entries, without those in `unchanged`. */
       entries: readonly Omit<UpstreamEntry, 'firstSeen'>[];
+      /** Current entries that the new copy also has. Absent for none. */
+      unchanged?: readonly UpstreamEntryName[];
       invalid: InvalidEntry[];
       invalidEntries: number;
       completed?: CompletedEntry[];
@@ -138,14 +141,15 @@ function nextCopy(
   const { signatures, snapshot } = accepted;
   const signed = { signatures, ...(snapshot === undefined ? {} : { snapshot }) };
   if (outcome.outcome === 'fetched') {
-    const { digest, size, entries, invalid, invalidEntries, completed, completedEntries } = outcome;
+    const { digest, size, entries, unchanged = [], invalid, invalidEntries } = outcome;
+    const { completed, completedEntries } = outcome;
     const reading = readingDigest(upstream);
     return {
       digest,
       size,
       fetchedAt: now,
       validators,
-      entries: entries.length,
+      entries: entries.length + unchanged.length,
       invalid,
       invalidEntries,
       ...(completed === undefined ? {} : { completed, completedEntries: completedEntries ?? 0 }),
@@ -162,7 +166,7 @@ function entryChanges({ known, outcome, now }: RefreshInput): Pick<SourceRefresh
   if (outcome.outcome !== 'fetched') return { put: [], removed: [] };
   const nameOf = ({ group, kind, definition }: UpstreamEntryName) => `${group}/${kind} ${definition}`;
   const before = new Set(known.map(nameOf));
-  const after = new Set(outcome.entries.map(nameOf));
+  const after = new Set([...outcome.entries, ...(outcome.unchanged ?? [])].map(nameOf));
   return {
     put: outcome.entries
       .filter((entry) => !before.has(nameOf(entry)))

@@ -37,6 +37,14 @@ export interface ReadEntry {
   facts: Omit<UpstreamEntry, 'firstSeen' | 'goneAt'>;
 }
 
+/** What the limits on whole catalogs count. */
+export interface ReadTotals {
+  /** API versions of all entries. */
+  versions: number;
+  /** Size of all entries in normal form, in bytes. */
+  storedBytes: number;
+}
+
 export interface ReadUpstream {
   /** In catalog order, one entry per function. */
   entries: ReadEntry[];
@@ -46,6 +54,7 @@ export interface ReadUpstream {
   /** The first completed entries, and the number of all. Absent if there are none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
+  totals: ReadTotals;
 }
 
 /**
@@ -107,7 +116,7 @@ export function readUpstreamCatalog(
       problem: `its entries have ${versions} API versions; the limit is ${UPSTREAM_LIMITS.maxAllVersions}`,
     };
   }
-  let keptBytes = 0;
+  let storedBytes = 0;
   for (const { at, definition } of found.values()) {
     const made = readEntry(definition);
     if (typeof made === 'string') {
@@ -115,9 +124,9 @@ export function readUpstreamCatalog(
       continue;
     }
     for (const kept of [made.rendered.yaml, made.rendered.json, JSON.stringify(made.facts)]) {
-      keptBytes += Buffer.byteLength(kept);
+      storedBytes += Buffer.byteLength(kept);
     }
-    if (keptBytes > UPSTREAM_LIMITS.maxStoredBytes) {
+    if (storedBytes > UPSTREAM_LIMITS.maxStoredBytes) {
       return {
         problem: `its entries exceed ${UPSTREAM_LIMITS.maxStoredBytes} bytes in normal form`,
       };
@@ -129,6 +138,7 @@ export function readUpstreamCatalog(
     invalid: invalid.sort((a, b) => a.entry - b.entry),
     invalidEntries,
     ...(completedEntries === 0 ? {} : { completed, completedEntries }),
+    totals: { versions, storedBytes },
   };
 }
 
