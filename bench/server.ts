@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { command } from './built.js';
+import { linkedCommand } from './built.js';
 import { startProcess } from './processes.js';
 import { type Core, onCore, type Tools } from './tools.js';
 
@@ -26,14 +26,14 @@ const SETTINGS = {
   MALLOC_ARENA_MAX: '2',
 };
 
-/** `krmhub serve` of the built tree on a free port. */
+/** `krmhub serve` as installed, on a free port. */
 export async function startServer(
   tools: Tools,
   folder: string,
   options: { core?: Core; args?: string[]; env?: Record<string, string> } = {},
 ): Promise<Server> {
   const serve = [
-    command,
+    linkedCommand,
     'serve',
     '--host',
     '127.0.0.1',
