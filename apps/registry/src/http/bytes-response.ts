@@ -27,6 +27,7 @@ export async function bytesResponse(c: RegistryContext, document: BytesResponse)
   const head = negotiated.ok(coding, inMemory ? body.byteLength : body.size);
   // The framework dispatches HEAD as GET, and drops the body only after it exists.
   if (c.req.method === 'HEAD') return new Response(null, head);
+  c.set('isStream', !inMemory);
   const sent = inMemory ? (body as Uint8Array<ArrayBuffer>) : ReadableStream.from(body.pieces);
   return new Response(sent as Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>, head);
 }

@@ -50,6 +50,8 @@ export interface RequestVariables {
   rateLimitClass?: RateLimitClass;
   /** The response is for this client only: not for caches, and not for pages of other origins. */
   isPrivate?: boolean;
+  /** The body is generated while it is sent. */
+  isStream?: boolean;
   /** The error code and the error behind a status of 500 or higher, for the log. */
   failure?: { code: string; err: unknown };
   /** Remaining quota of the limit that counted the request. */

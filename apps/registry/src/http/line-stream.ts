@@ -24,6 +24,7 @@ export class LineStreams {
     const ended = () => {
       this.#running -= 1;
     };
+    c.set('isStream', true);
     return new Response(createStream(inPieces(text()), ended), { headers });
   }
 }

@@ -62,6 +62,7 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
   const read = await found.open();
   if (read === undefined)
     throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
+  c.set('isStream', true);
   return new Response(streamOf(read({ start, end })), { status, headers });
 }
 

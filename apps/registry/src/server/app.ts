@@ -87,20 +87,24 @@ export function createApp(registry: OpenRegistry): RegistryApp {
   return app;
 }
 
+/** Not with `c.header`, which copies the response for each field. */
 function addHeaders(c: RegistryContext, always: readonly [string, string][]): void {
   const { headers } = c.res;
-  c.header('X-Request-Id', c.get('requestId'));
-  for (const [name, value] of always) c.header(name, value);
+  headers.set('X-Request-Id', c.get('requestId'));
+  for (const [name, value] of always) headers.set(name, value);
   const allowance = c.get('allowance');
   if (allowance !== undefined) {
-    for (const [name, value] of Object.entries(rateLimitFields(allowance))) c.header(name, value);
+    for (const [name, value] of Object.entries(rateLimitFields(allowance))) headers.set(name, value);
   }
-  if (!headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', DENY_ALL_POLICY);
+  if (!headers.has('Content-Security-Policy')) headers.set('Content-Security-Policy', DENY_ALL_POLICY);
   if (c.get('isPrivate') === true) {
-    for (const [name, value] of Object.entries(PRIVATE_HEADERS)) c.header(name, value);
+    for (const [name, value] of Object.entries(PRIVATE_HEADERS)) headers.set(name, value);
   } else if (c.req.method === 'GET' || c.req.method === 'HEAD') {
-    for (const [name, value] of Object.entries(READ_HEADERS)) c.header(name, value);
+    for (const [name, value] of Object.entries(READ_HEADERS)) headers.set(name, value);
   }
+  // node-server sends the header of a response whose body was not asked for before it has the first piece. If there is
+  // none because the stream fails, the client must see an error.
+  if (c.get('isStream') === true) void c.res.body;
 }
 
 function record(
