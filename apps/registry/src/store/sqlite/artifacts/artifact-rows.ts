@@ -13,8 +13,7 @@ import type { Artifact } from '../../../artifacts/artifact-store.js';
 import type { Connection } from '../connection.js';
 import { rowInserter } from '../insert-row.js';
 import { prepared } from '../prepared.js';
-import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
-import { takedowns } from '../schema/schema.js';
+import { manifests, pushers, references, repositoryBlobs, tags } from '../schema/artifacts.js';
 
 export interface ArtifactWriter {
   putManifest(
@@ -39,22 +38,17 @@ const digest = sql.placeholder('digest');
 export function artifactWriter({ client, db }: Pick<Connection, 'client' | 'db'>): ArtifactWriter {
   const insertManifestRow = rowInserter({ client }, manifests);
   const account = prepared(() =>
-    db
-      .insert(repositories)
-      .values({ name: repository, bytes: sql.placeholder('bytes') })
-      .onConflictDoUpdate({
-        target: repositories.name,
-        set: { bytes: sql`${repositories.bytes} + excluded.bytes` },
-      })
-      .returning({ bytes: repositories.bytes })
-      .prepare(),
+    client
+      .prepare<[name: string, bytes: number], number>(
+        `INSERT INTO oci_repository (name, bytes) VALUES (?, ?)
+        ON CONFLICT (name) DO UPDATE SET bytes = bytes + excluded.bytes RETURNING bytes`,
+      )
+      .pluck(),
   );
   const blobOf = prepared(() =>
-    db
-      .select({ size: repositoryBlobs.size })
-      .from(repositoryBlobs)
-      .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest)))
-      .prepare(),
+    client.prepare<{ repository: string; digest: OciDigest }, { size: number }>(
+      'SELECT size FROM oci_blob WHERE repository = :repository AND digest = :digest',
+    ),
   );
   const manifestOf = prepared(() =>
     db
@@ -63,23 +57,14 @@ export function artifactWriter({ client, db }: Pick<Connection, 'client' | 'db'>
       .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
       .prepare(),
   );
+  // A blob of a release becomes an artifact blob when it is pushed.
   const putBlob = prepared(() =>
-    db
-      .insert(repositoryBlobs)
-      .values({
-        repository,
-        digest,
-        file: sql.placeholder('file'),
-        place: sql.placeholder('place'),
-        size: sql.placeholder('size'),
-        seenAt: sql.placeholder('seenAt'),
-      })
-      .onConflictDoUpdate({
-        target: [repositoryBlobs.repository, repositoryBlobs.digest],
-        // A blob of a release becomes an artifact blob when it is pushed.
-        set: { seenAt: sql`excluded.seen_at`, place: sql`excluded.place`, file: sql`excluded.file` },
-      })
-      .prepare(),
+    client.prepare<RepositoryBlob & { repository: string }>(
+      `INSERT INTO oci_blob (repository, digest, file, place, size, seen_at)
+      VALUES (:repository, :digest, :file, :place, :size, :seenAt)
+      ON CONFLICT (repository, digest)
+      DO UPDATE SET seen_at = excluded.seen_at, place = excluded.place, file = excluded.file`,
+    ),
   );
   // A client that pushes an existing manifest will refer to it next, so garbage collection treats it as new.
   const pushedAgain = prepared(() =>
@@ -124,21 +109,17 @@ export function artifactWriter({ client, db }: Pick<Connection, 'client' | 'db'>
       .prepare(),
   );
   const takenDown = prepared(() =>
-    db
-      .select({ reason: takedowns.reason })
-      .from(takedowns)
-      .where(eq(takedowns.digest, sql.placeholder('file')))
-      .prepare(),
+    client.prepare<[OciDigest], string>('SELECT reason FROM takedown WHERE digest = ?').pluck(),
   );
 
   const grow = (name: string, bytes: number, { quota }: Pick<Change, 'quota'>): void => {
-    const after = account.get({ repository: name, bytes })!.bytes;
+    const after = account.get(name, bytes)!;
     if (quota !== undefined && bytes > 0 && after > quota) throw new QuotaExceeded(after, quota);
   };
 
   const refuseTakenDown = (file: OciDigest): void => {
-    const taken = takenDown.get({ file });
-    if (taken !== undefined) throw isTombstoned(file, taken.reason);
+    const reason = takenDown.get(file);
+    if (reason !== undefined) throw isTombstoned(file, reason);
   };
 
   const insertManifest = (name: string, manifest: ManifestRecord, change: Change): number => {
@@ -191,8 +172,8 @@ export function artifactWriter({ client, db }: Pick<Connection, 'client' | 'db'>
 
     addBlob(name, { digest, file, place, size }, change) {
       if (place === 'artifacts') refuseTakenDown(file);
-      const stored = blobOf.get({ repository: name, digest });
-      grow(name, stored === undefined ? size : 0, change);
+      // The repository of a stored blob has a row.
+      if (blobOf.get({ repository: name, digest }) === undefined) grow(name, size, change);
       putBlob.run({ repository: name, digest, file, place, size, seenAt: change.at });
     },
 
