@@ -37,6 +37,14 @@ export interface SegmentChanges {
   contents: SegmentContent[];
 }
 
+/** A part of a catalog. */
+export interface NameRange {
+  /** The first name; absent for the beginning of the catalog. */
+  from?: FunctionName;
+  /** The name after the last one; absent for the end of the catalog. */
+  to?: FunctionName;
+}
+
 /** What a response needs to know about a document before its bytes are read. */
 export interface DocumentFacts {
   /** Size in bytes. */

@@ -1,5 +1,4 @@
 import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
-import type { NameRange } from '../snapshot/segments.js';
 import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
 import type {
   CatalogDeletion,
@@ -20,6 +19,7 @@ import type {
   CatalogSyntax,
   DocumentFacts,
   EntryTexts,
+  NameRange,
   SegmentChanges,
   SegmentContent,
 } from './segment-records.js';

@@ -11,6 +11,7 @@
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
 import { compareFunctionNames } from '../ports/function-name.js';
+import type { NameRange } from '../ports/segment-records.js';
 
 /** Average number of entries, unless segments become full. */
 const AVERAGE_ENTRIES = 32;
@@ -61,14 +62,6 @@ export class SegmentSplitter<Entry extends SegmentEntry = SegmentEntry> {
     const digest = sha256(entries.map((entry) => `${entry.digest}\n`).join(''));
     return { group: first.group, kind: first.kind, digest, entries };
   }
-}
-
-/** A part of a catalog. */
-export interface NameRange {
-  /** The first name; absent for the beginning of the catalog. */
-  from?: FunctionName;
-  /** The name after the last one; absent for the end of the catalog. */
-  to?: FunctionName;
 }
 
 /** Reports whether a name is in the range. */
