@@ -55,6 +55,8 @@ describe('the tests of limits', () => {
     readMilliseconds: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxReadMegabytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxReadResultBytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
+    startReadBytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
+    reuseReadMegabytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxExports: 'apps/registry/src/routes/functions-export.test.ts',
     maxFormBytes: 'apps/registry/src/web/operate/forms.test.ts',
     maxFormFields: 'apps/registry/src/web/operate/forms.test.ts',
@@ -79,7 +81,7 @@ describe('the tests of limits', () => {
   };
   /** Limits of work that the registry does by itself. */
   const INTERNAL =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|upload|manifest|collectFirst|collectEvery|purgeEvery|maxBuildRest|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxDocumentCacheBytes|maxProfileCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|buildRestFactor|maxSearchThreads|maxBrotliBytes|profilePieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|upload|manifest|collectFirst|collectEvery|purgeEvery|maxBuildRest|readKeys|renewEvery|idleProcess|idleRead|planProcess|refreshWait|refreshedBuild|sourceWait|schedulePoll|retainCopy|exportSlice)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxDocumentCacheBytes|maxProfileCacheBytes|maxEntryCacheBytes|retainedSnapshots|evictedSnapshots|buildBatch|buildRestFactor|maxSearchThreads|maxBrotliBytes|profilePieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxCachedCounts|maxComparisonCacheBytes|maxCountedChanges|maxSmallBuildFunctions)$/;
 
   it('contain every limit that has a name', () => {
     const tested = new Set(

@@ -66,6 +66,12 @@ export const SERVER_LIMITS = {
   refreshAttempts: 3,
   /** Timeout for parsing an upstream catalog: six times the time of 64 MiB of ordinary entries. */
   readMilliseconds: 30_000,
+  /** Size of waiting upstream catalogs from which the registry starts another process to parse them. */
+  startReadBytes: 262_144,
+  /** Time during which the registry keeps an idle process for catalogs beyond the first. */
+  idleReadMilliseconds: 2_000,
+  /** Memory with which the registry replaces a process that parsed an upstream catalog. It usually uses about 100. */
+  reuseReadMegabytes: 192,
   /** Time during which the registry keeps an idle process for definitions or catalogs. It uses about 100 MB. */
   idleProcessMilliseconds: 60_000,
   /** Young generation of the heap of each worker thread. */

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { execPath } from 'node:process';
 import { frameLength, HEADER_BYTES } from './frames.js';
@@ -11,6 +12,8 @@ export interface ProcessBounds {
   megabytes: number;
   /** Total time of all calls after which the process is not reused. A quarter of `milliseconds` by default. */
   reuseMilliseconds?: number;
+  /** Memory in mebibytes, of which the heap is a part, with which the process is not reused. No limit by default. */
+  reuseMegabytes?: number;
   /** Low by default, so that requests of the registry run first. */
   priority?: 'low' | 'normal';
 }
@@ -57,6 +60,7 @@ export class BoundedProcess {
   readonly #ending: Promise<Ending>;
   readonly #milliseconds: number;
   readonly #reuseMilliseconds: number;
+  readonly #reuseMegabytes: number | undefined;
   readonly #output: Buffer[];
   /** Handles standard output. */
   #onOutput: (piece: Buffer) => void = () => undefined;
@@ -65,11 +69,12 @@ export class BoundedProcess {
 
   private constructor(
     child: ChildProcessWithoutNullStreams,
-    { milliseconds, reuseMilliseconds }: { milliseconds: number; reuseMilliseconds: number },
+    { milliseconds, reuseMilliseconds, reuseMegabytes }: ProcessBounds & { reuseMilliseconds: number },
   ) {
     this.#child = child;
     this.#milliseconds = milliseconds;
     this.#reuseMilliseconds = reuseMilliseconds;
+    this.#reuseMegabytes = reuseMegabytes;
     this.#output = collect(child.stderr, MAX_OUTPUT_BYTES);
     child.stdout.on('data', (piece: Buffer) => this.#onOutput(piece));
     this.#ending = new Promise((resolve, reject) => {
@@ -91,15 +96,16 @@ export class BoundedProcess {
     const seconds = Math.ceil((milliseconds + reuseMilliseconds) / 1_000) * PROCESSOR_SHARE;
     const heap = [`--max-old-space-size=${megabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`];
     const child = await start([...heap, module], seconds);
-    const started = new BoundedProcess(child, { milliseconds, reuseMilliseconds });
+    const started = new BoundedProcess(child, { ...bounds, reuseMilliseconds });
     if (child.pid !== undefined && priority === 'low') lowerPriority(child.pid);
     await started.#ready();
     return started;
   }
 
-  /** Whether the process runs and has time left for a full call. */
+  /** Whether the process runs, has time left for a full call, and did not grow. */
   get isReusable(): boolean {
-    return !this.#hasEnded && this.#millisecondsUsed <= this.#reuseMilliseconds;
+    if (this.#hasEnded || this.#millisecondsUsed > this.#reuseMilliseconds) return false;
+    return this.#reuseMegabytes === undefined || residentMegabytes(this.#child.pid) <= this.#reuseMegabytes;
   }
 
   /**
@@ -211,6 +217,16 @@ function collect(stream: NodeJS.ReadableStream, maxBytes: number): Buffer[] {
     if (size <= maxBytes) pieces.push(piece);
   });
   return pieces;
+}
+
+/** Returns the memory of a process in mebibytes; 0 where the system does not report it. */
+function residentMegabytes(pid: number | undefined): number {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kilobytes ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
 }
 
 function lowerPriority(pid: number): void {

@@ -35,6 +35,11 @@ export class WarmProcess {
     this.#idleMilliseconds = idleMilliseconds ?? SERVER_LIMITS.idleProcessMilliseconds;
   }
 
+  /** Whether a process waits for a call. */
+  get isStarted(): boolean {
+    return this.#idle !== undefined;
+  }
+
   /** Starts the process early, so that the next call does not wait for it. */
   warm(): void {
     const warmed = this.#last.then(async () => {

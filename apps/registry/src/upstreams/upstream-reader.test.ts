@@ -4,6 +4,7 @@ import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { builtEntry } from '../isolation/built-entry.js';
+import { SERVER_LIMITS } from '../limits.js';
 import { catalogText } from '../testing/upstream-server.js';
 import { type ReadRequest, UpstreamReader } from './upstream-reader.js';
 
@@ -18,11 +19,16 @@ afterEach(() => reader.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns a reader whose process runs `body` with `input`, and responds with `answer`. */
-function readerThat(body: string, milliseconds = 60_000, idleMilliseconds = 10_000): UpstreamReader {
+function readerThat(
+  body: string,
+  milliseconds = 60_000,
+  idleMilliseconds = 10_000,
+  processes = 1,
+): UpstreamReader {
   const module = path.join(folder, `process-${started++}.mjs`);
   writeFileSync(
     module,
-    `import { writeSync } from 'node:fs';
+    `import { existsSync, writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import { respondToFrames } from ${JSON.stringify(frames)};
 respondToFrames((bytes) => {
@@ -35,7 +41,8 @@ respondToFrames((bytes) => {
   );
   logged = [];
   const log = { error: ({ err }: { err: Error }) => void logged.push(err.message) };
-  reader = new UpstreamReader({ module, milliseconds, idleMilliseconds, megabytes: 64, log: log as never });
+  const bounds = { milliseconds, megabytes: 64 };
+  reader = new UpstreamReader({ module, ...bounds, idleMilliseconds, processes, log: log as never });
   return reader;
 }
 
@@ -133,6 +140,75 @@ describe('reading an upstream catalog', () => {
     const last = pid(await read('x'));
     await reader.close();
     await expect.poll(() => isAlive(last)).toBe(false);
+  });
+
+  describe('with several processes', () => {
+    const MANY = 'x'.repeat(SERVER_LIMITS.startReadBytes);
+    const FEW = 'x'.repeat(100);
+    const pidOf = async (result: ReturnType<typeof read>) => {
+      const done = await result;
+      if (!('refused' in done)) throw new Error('the process answers with a problem');
+      return done.refused.message;
+    };
+    /** Answers with its id once a file of the length of its input exists. */
+    const waiting = () => {
+      const gates = mkdtempSync(path.join(folder, 'gates-'));
+      const wait = `while (!existsSync(${JSON.stringify(`${gates}/`)} + input.bytes.length)) ; answer({ problem: String(process.pid) })`;
+      readerThat(wait, 60_000, 10_000, 2);
+      return (bytes: number) => writeFileSync(path.join(gates, String(bytes)), '');
+    };
+
+    it('reads large catalogs at the same time, and small ones one after the other', async () => {
+      const open = waiting();
+      const [first, second] = [read(MANY), read(`${MANY}y`)];
+      open(MANY.length + 1);
+      // The first still runs.
+      const other = await pidOf(second);
+      open(MANY.length);
+      expect(await pidOf(first)).not.toBe(other);
+      await reader.close();
+
+      const openFew = waiting();
+      const small = [read(FEW), read(`${FEW}y`)];
+      openFew(FEW.length + 1);
+      openFew(FEW.length);
+      expect(await pidOf(small[1]!)).toBe(await pidOf(small[0]!));
+    });
+
+    it('refuses only a catalog that exhausts its process, and reads those that run or wait', async () => {
+      readerThat(
+        `const all = []; if (input.bytes.length === ${MANY.length}) for (;;) all.push(new Array(100_000).fill(all.length));
+         answer({ problem: 'read' })`,
+        60_000,
+        10_000,
+        2,
+      );
+      const hostile = [read(MANY), read(MANY)];
+      const good = Array.from({ length: 6 }, (_, at) => read(MANY + 'y'.repeat(at + 1)));
+      for (const one of hostile) expect(await pidOf(one)).toBe('it takes too much time or memory to read');
+      for (const one of good) expect(await pidOf(one)).toBe('read');
+    });
+
+    it('rejects running and waiting catalogs when it is closed', async () => {
+      waiting();
+      const reads = [read(MANY), read(MANY), read(MANY), read(FEW)];
+      for (const one of reads) one.catch(() => undefined);
+      await reader.close();
+      for (const one of [...reads, read(FEW)]) await expect(one).rejects.toThrow();
+    });
+  });
+
+  it.runIf(existsSync('/proc/self/status'))('replaces a process that has grown', async () => {
+    const grow = `globalThis.kept = Buffer.alloc(input.bytes.length === 1 ? 1 : ${SERVER_LIMITS.reuseReadMegabytes} * 1_048_576, 1)`;
+    readerThat(`${grow}; answer({ problem: String(process.pid) })`);
+    const pid = async (text: string) => {
+      const result = await read(text);
+      return 'refused' in result ? result.refused.message : '';
+    };
+    const first = await pid('x');
+    expect(await pid('x')).toBe(first);
+    expect(await pid('grow')).toBe(first);
+    expect(await pid('x')).not.toBe(first);
   });
 
   it('starts at most one process early', async () => {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type {
   InvalidEntry,
   Reading,
@@ -10,7 +11,7 @@ import type {
 import type { FormerRead } from '@krmhub/catalog/read-changes';
 import type { CompletedEntry, Digest } from '@krmhub/schema';
 import { ProcessEnded } from '../isolation/bounded-process.js';
-import { WarmProcess } from '../isolation/warm-process.js';
+import { ProcessPool } from '../isolation/process-pool.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 
@@ -60,12 +61,12 @@ export type ReadResult = ReadCatalog | { problem: string };
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Reads upstream catalogs, one after the other, in a process with bounded time and memory. A catalog that exceeds the
- * bounds ends the process, and the next catalog is read in a new one. A catalog that it read before is compared with the
+ * Reads upstream catalogs in processes with bounded time and memory, each one catalog at a time. A catalog that exceeds
+ * the bounds ends its process, and the next catalog is read in a new one. A catalog that it read before is compared with the
  * last good copy; after a restart or an update of krmhub, it is first read completely.
  */
 export class UpstreamReader {
-  readonly #warmProcess: WarmProcess;
+  readonly #processes: ProcessPool;
   readonly #log: Pick<Log, 'error'> | undefined;
   /** By source: the last copy, if all its entries were valid and none was completed. */
   readonly #lastReads = new Map<string, { digest: Digest; totals: ReadTotals }>();
@@ -76,15 +77,21 @@ export class UpstreamReader {
       milliseconds?: number;
       megabytes?: number;
       idleMilliseconds?: number;
+      /** As many as processors by default. */
+      processes?: number;
       log?: Pick<Log, 'error'>;
     } = {},
   ) {
     const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =
       options;
-    this.#warmProcess = new WarmProcess({
+    const { processes = Math.min(availableParallelism(), SERVER_LIMITS.maxRefreshes) } = options;
+    this.#processes = new ProcessPool({
+      size: processes,
+      startBytes: SERVER_LIMITS.startReadBytes,
+      extraIdleMilliseconds: SERVER_LIMITS.idleReadMilliseconds,
       entry: 'read-process',
       module: options.module,
-      bounds: { milliseconds, megabytes },
+      bounds: { milliseconds, megabytes, reuseMegabytes: SERVER_LIMITS.reuseReadMegabytes },
       maxResponseBytes: SERVER_LIMITS.maxReadResultBytes,
       idleMilliseconds: options.idleMilliseconds,
     });
@@ -93,7 +100,7 @@ export class UpstreamReader {
 
   /** Starts the process early: starting takes as long as reading. */
   warm(): void {
-    this.#warmProcess.warm();
+    this.#processes.warm();
   }
 
   async read(request: ReadRequest): Promise<ReadCatalog | { refused: Refusal }> {
@@ -102,7 +109,7 @@ export class UpstreamReader {
     const stored = new Set(known.map(({ definition }) => definition));
     try {
       const input: ReadInput = { bytes, file, known: stored, reading, ...(former && { former }) };
-      const answer = (await this.#warmProcess.call(input)) as ReadResult;
+      const answer = (await this.#processes.call(input, bytes.byteLength)) as ReadResult;
       if ('problem' in answer) return refused('invalid-catalog', answer.problem);
       this.#remember(request, answer);
       return answer;
@@ -132,7 +139,7 @@ export class UpstreamReader {
 
   /** Rejects the running read and all waiting ones. */
   close(): Promise<void> {
-    return this.#warmProcess.close();
+    return this.#processes.close();
   }
 }
 
