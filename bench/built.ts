@@ -17,13 +17,10 @@ export async function registryStores() {
   const { openSqliteStore } = (await store(
     'sqlite/store',
   )) as typeof import('../apps/registry/src/store/sqlite/store.js');
-  const { openBlobFolder } = (await store(
-    'blobs/folder',
-  )) as typeof import('../apps/registry/src/store/blobs/folder.js');
   const { releaseArtifact } = (await store(
     '../artifacts/release-artifact',
   )) as typeof import('../apps/registry/src/artifacts/release-artifact.js');
-  return { openSqliteStore, openBlobFolder, releaseArtifact };
+  return { openSqliteStore, releaseArtifact };
 }
 
 /** SQLite without the registry around it. */

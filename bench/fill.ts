@@ -1,12 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  displayedRelease,
-  type FunctionChange,
-  findPredecessor,
-  type PublishPlan,
-  planPublish,
-} from '@krmhub/catalog';
+import { displayedRelease, findPredecessor, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { registryStores } from './built.js';
 import { CorpusCounter } from './corpus.js';
 import { SyntheticFunctions, type SyntheticRelease } from './synthetic/definitions.js';
@@ -21,28 +15,19 @@ const BATCH = 200;
 
 const count = Number(process.argv[2]);
 const folder = process.argv[3]!;
-const { openSqliteStore, openBlobFolder, releaseArtifact } = await registryStores();
+const { openSqliteStore, releaseArtifact } = await registryStores();
 const store = await openSqliteStore(path.join(folder, 'registry.db'));
-const blobs = await openBlobFolder(path.join(folder, 'blobs'));
 const source = new SyntheticFunctions(1);
 const corpus = new CorpusCounter();
 const started = performance.now();
 
 for (let done = 0; done < count; done += BATCH) {
   const functions = Array.from({ length: Math.min(BATCH, count - done) }, () => source.next());
-  const first = await Promise.all(
-    functions.map(async ([release]) => {
-      const planned = await plan(release!, false);
-      for (const blob of planned.blobs) await blobs.put(blob);
-      return planned;
-    }),
-  );
-  for (const { change } of first) await commit(change);
+  const first = await Promise.all(functions.map(([release]) => plan(release!, false)));
+  for (const planned of first) await commit(planned);
   for (const [, ...later] of functions) {
     for (const release of later) {
-      const planned = await plan(release, true);
-      for (const blob of planned.blobs) await blobs.put(blob);
-      await commit(planned.change);
+      await commit(await plan(release, true));
     }
   }
   for (const releases of functions) corpus.add(releases.at(-1)!);
@@ -55,14 +40,13 @@ process.stderr.write('\n');
 await store.close();
 await writeFile(path.join(folder, 'corpus.json'), JSON.stringify(corpus.result()));
 
-async function commit(change: FunctionChange): Promise<void> {
-  await store.commitFunction(change, [releaseArtifact(change.release, undefined)]);
+type Created = Extract<PublishPlan, { outcome: 'created' }>;
+
+async function commit({ change, files }: Created): Promise<void> {
+  await store.commitFunction(change, [releaseArtifact(change.release, undefined)], files);
 }
 
-async function plan(
-  release: SyntheticRelease,
-  known: boolean,
-): Promise<Extract<PublishPlan, { outcome: 'created' }>> {
+async function plan(release: SyntheticRelease, known: boolean): Promise<Created> {
   const { group, kind } = release;
   const current = known ? await store.function(group, kind) : undefined;
   const predecessor = findPredecessor(current, release.release);

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { inflateRawSync } from 'node:zlib';
 import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { dataPaths } from '../apps/registry/src/store/data-folder.js';
 import { Database } from '../apps/registry/src/store/sqlite/driver.js';
@@ -25,7 +26,8 @@ export function documentPath(serial: number, rendition: SnapshotRendition): stri
 
 /**
  * Makes a data folder as the version before segments left it: whole documents of the newest snapshots of the catalog
- * `default` as files in `forms/`, and a database without the tables of segments. Returns every snapshot.
+ * `default` as files in `forms/`, all definitions as files in `blobs/`, and a database without the tables of segments
+ * and of definitions. Returns every snapshot.
  */
 export async function makeOlderFolder(folder: string, snapshots: number): Promise<OlderSnapshot[]> {
   mkdirSync(folder, { recursive: true });
@@ -45,17 +47,26 @@ export async function makeOlderFolder(folder: string, snapshots: number): Promis
 
   const client = new Database(dataPaths(folder).database);
   client.exec('ALTER TABLE snapshot DROP COLUMN documents; DROP TABLE catalog_segment; DROP TABLE segment');
+  const rows = client
+    .prepare<[], { digest: Digest; bytes: Buffer }>('SELECT digest, bytes FROM release_file')
+    .all();
+  for (const { digest, bytes } of rows) writeBlob(dataPaths(folder).blobs, digest, inflateRawSync(bytes));
+  client.exec('DROP TABLE release_file');
   client.prepare('DELETE FROM __drizzle_migrations WHERE created_at >= ?').run(SEGMENTS_MIGRATION);
   const add = client.prepare('INSERT OR IGNORE INTO form (digest, coding, blob) VALUES (?, ?, ?)');
   for (const { digest, coding, bytes } of files) {
     const blob = sha256(bytes);
-    const file = path.join(dataPaths(folder).profiles, blob.replace(/:(..)/, '/$1/$1'));
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, bytes);
+    writeBlob(dataPaths(folder).profiles, blob, bytes);
     add.run(digest, coding, blob);
   }
   client.close();
   return found.map(({ serial, digests }) => ({ serial, digests }));
+}
+
+function writeBlob(folder: string, digest: Digest, bytes: Uint8Array): void {
+  const file = path.join(folder, digest.replace(/:(..)/, '/$1/$1'));
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, bytes);
 }
 
 async function storedDocuments(registry: TestRegistry, snapshots: readonly OlderSnapshot[]) {

@@ -187,6 +187,24 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().unfinishedTakedowns())?.blobs).toEqual([]);
     });
 
+    it('delete files that were stored with the release, except those that other releases use', async () => {
+      const bytesOf = ({ group, kind, release }: FunctionChange['release']) =>
+        Buffer.from(`${group}/${kind}@${release}`);
+      const readme = Buffer.from('readme');
+      const good = changeOf({ kind: 'Good' });
+      for (const change of [one, good]) {
+        const release = { ...change.release, readme: sha256(readme) };
+        await store().commitFunction({ ...change, release }, [], [bytesOf(release), readme]);
+      }
+      expect(await store().fileBytes(one.release.digest)).toEqual(bytesOf(one.release));
+      await store().commitTakedown(planned(one, 1), { dryRun: true });
+      expect(await store().fileBytes(one.release.digest)).toEqual(bytesOf(one.release));
+      await store().commitTakedown(planned(one, 1));
+      expect(await store().fileBytes(one.release.digest)).toBeUndefined();
+      expect(await store().fileBytes(good.release.digest)).toEqual(bytesOf(good.release));
+      expect(await store().fileBytes(sha256(readme))).toEqual(readme);
+    });
+
     it('are unfinished until all their bytes are deleted', async () => {
       await store().commitFunction(one);
       expect(await store().unfinishedTakedowns()).toBeUndefined();

@@ -1,4 +1,5 @@
 import { type FunctionRecord, RevisionConflict } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { AT, changeOf, foundAfter } from './sample-records.js';
@@ -45,6 +46,18 @@ export function functionContract(store: () => RegistryStore): void {
       expect(await store().definitionJson('example.com', 'SetLabels', '1.0.1')).toBeUndefined();
       expect(await store().release('example.com', 'SetLabels', '1.0.1')).toBeUndefined();
       expect(await store().release('example.com', 'Other', '1.0.0')).toBeUndefined();
+    });
+
+    it('store the files of a release with it, or nothing', async () => {
+      const change = changeOf({ kind: 'SetLabels' });
+      const bytes = Buffer.from('example.com/SetLabels@1.0.0');
+      await expect(store().commitFunction({ ...change, expectedRevision: 7 }, [], [bytes])).rejects.toThrow(
+        RevisionConflict,
+      );
+      expect(await store().fileBytes(change.release.digest)).toBeUndefined();
+      await store().commitFunction(change, [], [bytes, Buffer.alloc(0)]);
+      expect(await store().fileBytes(change.release.digest)).toEqual(bytes);
+      expect(await store().fileBytes(sha256(''))).toEqual(Buffer.alloc(0));
     });
 
     it('list releases by precedence, the newest first', async () => {

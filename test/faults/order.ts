@@ -1,14 +1,16 @@
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
 import { waitForAsyncWork } from './points.js';
 import { startServer } from './server.js';
 import { attach, type Call, calls } from './strace.js';
-import { definition, newLedger, publish, releasePath, type Sent } from './workload.js';
+import { definition, LARGE, newLedger, publish, releasePath, type Sent } from './workload.js';
 
 /**
  * A kill cannot show a missing sync: the kernel keeps what a killed process wrote, a power failure does
- * not. So this reads the trace of a publish: its bytes are synced before they get their name, the name
- * before the row is written, and the row before the response is sent.
+ * not. So this reads the trace of a publish: the row is synced before the response is sent. If the files of
+ * the release are large, their bytes are synced before they get their name, and the name before the row is
+ * written.
  */
 export async function checkPublishOrder(scratch: string, publishes: number): Promise<string[]> {
   const server = await startServer(path.join(scratch, 'data'));
@@ -28,8 +30,9 @@ export async function checkPublishOrder(scratch: string, publishes: number): Pro
       const one: Sent = {
         kind: `Ordered${at}`,
         release: '1.0.0',
-        body: definition(`Ordered${at}`, '1.0.0'),
-        ...(at % 2 === 0 ? { readme: `# Ordered ${at}\n` } : {}),
+        // Small files are rows, large files are blobs.
+        body: definition(`Ordered${at}`, '1.0.0') + (at < publishes / 2 ? '' : LARGE),
+        ...(at % 2 === 0 ? { readme: `# Ordered ${at}\n${LARGE}` } : {}),
         acknowledged: false,
         yanked: false,
       };
@@ -61,7 +64,10 @@ export function orderViolations(made: readonly Call[], { kind, release, body, re
   );
   if (row === undefined) return [`${name}: its row is not in the trace`];
   const problems: string[] = [];
-  for (const blob of [digest, ...(readme === undefined ? [] : [sha256(readme).slice(7)])]) {
+  const blobs = [body, ...(readme === undefined ? [] : [readme])]
+    .filter((text) => Buffer.byteLength(text) > SERVER_LIMITS.maxFileRowBytes)
+    .map((text) => sha256(text).slice(7));
+  for (const blob of blobs) {
     problems.push(...blobViolations(made, blob, row).map((problem) => `${name}: ${problem}`));
   }
   const synced = made.find(

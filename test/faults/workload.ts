@@ -31,6 +31,9 @@ export const GROUP = 'faults.example.com';
 export const releasePath = ({ kind, release }: Pick<Sent, 'kind' | 'release'>) =>
   `/api/v1/functions/${GROUP}/${kind}/releases/${release}`;
 
+/** Lines that make a definition or a README too large for a row. */
+export const LARGE = '# large\n'.repeat(10_000);
+
 /** About 4 KB, like published definitions. */
 export function definition(kind: string, release: string, remark = ''): string {
   const properties = Array.from(
@@ -70,8 +73,7 @@ interface Target {
 const ALLOWED = new Set([200, 201, 202, 503, 507]);
 
 /**
- * A round of publisher work: new releases with and without a README, the same one again, a yank, an
- * artifact. Everything is recorded in the ledger before it is sent. Returns the statuses; 0 is a broken
+ * A round of publisher work: new releases, the same one again, a yank, an artifact. Everything is recorded in the ledger before it is sent. Returns the statuses; 0 is a broken
  * connection.
  */
 export async function work(target: Target, ledger: Ledger, round: number): Promise<number[]> {
@@ -79,7 +81,7 @@ export async function work(target: Target, ledger: Ledger, round: number): Promi
     kind: `Fn${round % 5}`,
     release: `1.${round}.0`,
     body: definition(`Fn${round % 5}`, `1.${round}.0`),
-    readme: `# README of round ${round}\n`,
+    readme: `# README of round ${round}\n${LARGE}`,
     acknowledged: false,
     yanked: false,
   };
@@ -87,6 +89,8 @@ export async function work(target: Target, ledger: Ledger, round: number): Promi
     kind: `Fn${(round + 1) % 5}`,
     release: `2.${round}.0-rc.1`,
     body: definition(`Fn${(round + 1) % 5}`, `2.${round}.0-rc.1`),
+    // Each round has files of both kinds: definitions are rows, READMEs are blobs.
+    readme: `# README of another release of round ${round}\n${LARGE}`,
     acknowledged: false,
     yanked: false,
   };

@@ -48,6 +48,11 @@ export const SERVER_LIMITS = {
   shutdownMilliseconds: 40_000,
   /** Size of a definition that the main thread checks. A separate process checks larger definitions. */
   maxPlannedInlineBytes: 16_384,
+  /**
+   * Size of a definition or a README that the registry stores as a row of the database. Larger ones are files in
+   * `blobs/`, whose publishes wait for more syncs.
+   */
+  maxFileRowBytes: 65_536,
   /** Large definitions that wait for that process. All of them are in memory. */
   maxPlansWaiting: 32,
   /** Timeout for the check of a large definition: ten times the time of the worst known definition. */

@@ -6,6 +6,10 @@ import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { firstSnapshot, runTest, type TestIoOptions } from '../testing/command-line.js';
 
+const FIXTURE = fileURLToPath(
+  new URL('../../../../test/fixtures/functions/set-labels/1.0.0.yaml', import.meta.url),
+);
+
 let folder: string;
 let cwd: string;
 let number = 0;
@@ -21,10 +25,11 @@ beforeAll(async () => {
   await firstSnapshot(registry.url);
   const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
   const readme = path.join(folder, 'README.md');
-  await writeFile(readme, '# SetLabels\n');
-  const definition = fileURLToPath(
-    new URL('../../../../test/fixtures/functions/set-labels/1.0.0.yaml', import.meta.url),
-  );
+  // Files of this size are blobs, not rows.
+  const padding = '# large\n'.repeat(10_000);
+  await writeFile(readme, `# SetLabels\n${padding}`);
+  const definition = path.join(folder, 'set-labels.yaml');
+  await writeFile(definition, (await readFile(FIXTURE, 'utf8')) + padding);
   const published = await runTest(['publish', definition, '--readme', readme], {
     env: { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: token },
   });

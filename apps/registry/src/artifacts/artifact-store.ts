@@ -14,8 +14,15 @@ export interface Artifact {
 
 /** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */
 export interface ArtifactStore {
-  /** As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. */
-  commitFunction(change: FunctionChange, artifacts?: readonly Artifact[]): Promise<Event>;
+  /**
+   * As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. So are
+   * files: exact bytes that the release names and that are no blobs.
+   */
+  commitFunction(
+    change: FunctionChange,
+    artifacts?: readonly Artifact[],
+    files?: readonly Uint8Array[],
+  ): Promise<Event>;
   /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
   commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;
   /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */

@@ -122,7 +122,8 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles>
       const digests = (sql: string) => copy.prepare<[], Digest>(sql).pluck().all();
       return {
         blobs: digests(
-          'SELECT digest FROM release UNION SELECT readme FROM release WHERE readme IS NOT NULL',
+          `SELECT digest FROM release UNION SELECT readme FROM release WHERE readme IS NOT NULL
+           EXCEPT SELECT digest FROM release_file`,
         ),
         artifacts: digests("SELECT DISTINCT file FROM oci_blob WHERE place = 'artifacts'"),
         copies: digests(COPIES),

@@ -7,6 +7,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { dataPaths } from '../store/data-folder.js';
+import { rowsFirst } from '../store/release-files.js';
 import { isDamaged, translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite/state.js';
 import { checkArtifactBlobs, checkManifests } from './artifacts.js';
@@ -73,7 +74,7 @@ export async function checkRegistry(
   try {
     const input: CheckInput = {
       ...state,
-      blobs: readerOf('blobs'),
+      blobs: rowsFirst(state.store, readerOf('blobs')),
       profiles: readBlobFolder(paths.profiles),
       artifacts: readerOf('artifacts'),
       copies: readBlobFolder(paths.copies),

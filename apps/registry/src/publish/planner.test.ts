@@ -86,7 +86,7 @@ describe('Planner', () => {
     expect([small, large]).toMatchObject([{ outcome: 'created' }, { outcome: 'created' }]);
     if (small.outcome !== 'created' || large.outcome !== 'created') throw new Error('nothing is created');
     expect(large.change.release.definition).toEqual(small.change.release.definition);
-    expect(large.blobs[0]).toEqual(input(LIMIT + 1).bytes);
+    expect(large.files[0]).toEqual(input(LIMIT + 1).bytes);
   });
 
   it('converts conflicts and failures of the process to errors', async () => {

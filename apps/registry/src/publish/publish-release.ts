@@ -14,7 +14,8 @@ import type { SigningTrust } from './signing-trust.js';
  * - Large definitions are planned in a bounded process (planner.ts), so that they delay no other request.
  * - `planTrust` runs between plan and commit. If a policy covers the release, a signer that it trusts must have signed
  *   it. Otherwise a function that was signed must be signed by the same signer.
- * - Blobs are durable before the one transaction that writes release, search row, event, and manifest.
+ * - One transaction writes release, definition, README, search row, event, and manifest. Large files and bundles are
+ *   blobs, which are durable before it.
  */
 
 import type { PublishResult } from '@krmhub/api/model';
@@ -44,8 +45,10 @@ export interface PublishDeps {
   store: Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
     Pick<ArtifactStore, 'commitFunction'> &
     Pick<PolicyStore, 'policies'>;
-  /** Definitions and READMEs. */
+  /** Definitions and READMEs that are no rows. */
   blobs: Pick<BlobStore, 'put'>;
+  /** Size up to which definitions and READMEs are rows, in bytes. */
+  maxFileRowBytes: number;
   /** Blobs of repositories, bundles among them. */
   artifacts: Pick<BlobStore, 'put'>;
   planner: Pick<Planner, 'plan'>;
@@ -116,6 +119,7 @@ export async function publishRelease(
     if (plan.outcome === 'conflict') throw plan.error;
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return response('unchanged', plan.release, plan.diagnostics);
+    const isRow = ({ byteLength }: Uint8Array) => byteLength <= deps.maxFileRowBytes;
     const { change, artifacts, bundles } = await signed(deps, {
       planned: plan.change,
       current,
@@ -129,10 +133,10 @@ export async function publishRelease(
       await deps.bytesLock.read(async () => {
         // Durable before the transaction that names them.
         await allDone([
-          ...plan.blobs.map((blob) => deps.blobs.put(blob)),
+          ...plan.files.filter((file) => !isRow(file)).map((file) => deps.blobs.put(file)),
           ...bundles.map((bundle) => deps.artifacts.put(bundle)),
         ]);
-        await store.commitFunction(change, artifacts);
+        await store.commitFunction(change, artifacts, plan.files.filter(isRow));
       });
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;

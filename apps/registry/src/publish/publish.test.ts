@@ -10,6 +10,8 @@ import type {
 import { RevisionConflict } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../limits.js';
+import { readBlobFolder } from '../store/blobs/reader.js';
 import {
   definitionText,
   openTestRegistry,
@@ -130,6 +132,31 @@ describe('publishing', () => {
     expect(readme.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
     const definition = await registry.request(`${releasePath(set)}/definition.yaml`);
     expect(await definition.text()).toBe(definitionText(set));
+  });
+
+  it.each([
+    ['a row', 0, []],
+    ['a file', 1, ['README']],
+  ])('stores a README at the limit as %s with %i bytes more', async (_, more, files) => {
+    const text = 'x'.repeat(SERVER_LIMITS.maxFileRowBytes + more);
+    const form = new FormData();
+    form.append('definition', new Blob([definitionText(set)], { type: 'application/yaml' }), 'definition');
+    form.append('readme', new Blob([text], { type: 'text/markdown' }), 'README.md');
+    expect((await put(releasePath(set), form)).status).toBe(201);
+    const names = new Map([
+      [sha256(definitionText(set)), 'definition'],
+      [sha256(text), 'README'],
+    ]);
+    const stored: (string | undefined)[] = [];
+    for await (const { digest } of readBlobFolder(registry.parts.paths.blobs).blobs()) {
+      stored.push(names.get(digest));
+    }
+    expect(stored).toEqual(files);
+    registry = await registry.reopen();
+    expect(await (await registry.request(`${releasePath(set)}/readme.md`)).text()).toBe(text);
+    expect(await (await registry.request(`${releasePath(set)}/definition.yaml`)).text()).toBe(
+      definitionText(set),
+    );
   });
 
   it('names everything that is wrong with a form', async () => {

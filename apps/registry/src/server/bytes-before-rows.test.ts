@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import type { BlobPlace } from '@krmhub/oci';
-import type { Digest } from '@krmhub/schema';
+import { type Digest, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RegistryStore } from '../store/registry-store.js';
 import { testClient } from '../testing/oci.js';
@@ -62,7 +62,9 @@ function commit(method: string, named: readonly (readonly [folder: string | unde
 function wrapStore(store: RegistryStore): RegistryStore {
   return {
     ...store,
-    commitFunction(change, artifacts = []) {
+    commitFunction(change, artifacts = [], files = []) {
+      // The same transaction stores them.
+      for (const file of files) durable.add(`blobs ${sha256(file)}`);
       const { digest, readme } = change.release;
       const blobs = artifacts.flatMap((artifact) => artifact.blobs);
       commit('commitFunction', [
@@ -70,7 +72,7 @@ function wrapStore(store: RegistryStore): RegistryStore {
         ...(readme === undefined ? [] : [['blobs', readme] as const]),
         ...blobs.map(({ place, file }) => [FOLDERS[place], file] as const),
       ]);
-      return store.commitFunction(change, artifacts);
+      return store.commitFunction(change, artifacts, files);
     },
     commitRefresh(refresh) {
       const { copy } = refresh.record;
@@ -123,11 +125,14 @@ it('a publish, and the snapshot that includes it', async () => {
   expectOrder('commitFunction');
 });
 
-it('a publish with a README', async () => {
+it.each([
+  ['a row', '1.1.0', '# Set labels\n'],
+  ['a blob', '1.2.0', `# Set labels\n${'large '.repeat(20_000)}`],
+])('a publish with a README that is %s', async (_, release, readme) => {
   const form = new FormData();
-  const definition = { kind: 'SetLabels', release: '1.1.0' };
+  const definition = { kind: 'SetLabels', release };
   form.set('definition', new File([definitionText(definition)], 'd.yaml', { type: 'application/yaml' }));
-  form.set('readme', new File(['# Set labels\n'], 'README.md'));
+  form.set('readme', new File([readme], 'README.md'));
   const response = await registry.request(`${releasePath(definition)}?wait=true`, {
     method: 'PUT',
     headers: { Authorization: authorization },

@@ -15,6 +15,7 @@ import type { PublicAddress } from '../http/public-address.js';
 import { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { RwLock } from '../isolation/rw-lock.js';
 import { Turns } from '../isolation/turns.js';
+import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
@@ -29,6 +30,7 @@ import { openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
+import { rowsFirst } from '../store/release-files.js';
 import { type SearchThreads, searchThreads } from '../store/sqlite/search/search-threads.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import { openTakedownRecord } from '../takedown/record.js';
@@ -108,7 +110,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
     });
     const openPart = await openBlobStores(paths, config, metrics);
-    const blobs = await wrapped(paths.blobs, openPart('blobs'));
+    const blobs = rowsFirst(store, await wrapped(paths.blobs, openPart('blobs')));
     const artifacts = await wrapped(paths.artifacts, openPart('artifacts'));
     const profileBlobs = await openBlobs(paths.profiles);
     const documents = new CatalogDocuments({ ...cacheSizes, store });
@@ -252,6 +254,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       bytesLock,
       trust,
       keys,
+      // An operator who has blobs in another store expects definitions there.
+      maxFileRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxFileRowBytes : 0,
       takedownRecord,
       renewal,
       clock,

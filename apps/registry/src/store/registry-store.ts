@@ -8,6 +8,7 @@ import type {
   TokenStore,
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
+import type { Digest } from '@krmhub/schema';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import type { ProfileStore } from './profile-store.js';
 
@@ -23,6 +24,11 @@ export interface RegistryStore
     TokenStore,
     ProfileStore,
     ManifestStore {
+  /**
+   * Returns the exact bytes of a definition or a README that is a row; undefined for others. Rejects with `internal` if
+   * they do not match the digest.
+   */
+  fileBytes(digest: Digest): Promise<Uint8Array | undefined>;
   /** Resolves when everything that an earlier read could see is durable. Rejects if the disk fails. */
   durable(): Promise<void>;
   /** Rejects if the database cannot be written. */

@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { brotliDecompressSync, constants, gunzipSync, inflateRawSync } from 'node:zlib';
+import { brotliDecompressSync, constants, deflateRawSync, gunzipSync, inflateRawSync } from 'node:zlib';
 import type { Problem, PublishResult, RevocationPage, TakedownResult } from '@krmhub/api/model';
 import { planTakedown } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
@@ -80,7 +80,26 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
     });
     if (containsText) found.push(path.relative(folder, file));
   }
-  return [...found, ...segmentsWith(folder, text)];
+  return [...found, ...segmentsWith(folder, text), ...fileRowsWith(folder, text)];
+}
+
+/** Returns the digests of definitions and READMEs with a text that are rows. */
+function fileRowsWith(folder: string, text: string): string[] {
+  const database = new Database(path.join(folder, 'registry.db'), { readonly: true });
+  const rows = database
+    .prepare<[], { digest: string; bytes: Buffer }>('SELECT digest, bytes FROM release_file')
+    .all();
+  database.close();
+  return rows.flatMap(({ digest, bytes }) => (inflateRawSync(bytes).includes(text) ? [digest] : []));
+}
+
+/** Returns the files of the database with these bytes. */
+async function databaseFilesWith(folder: string, bytes: Buffer): Promise<string[]> {
+  const files = ['registry.db', 'registry.db-wal'];
+  const contents = await Promise.all(
+    files.map((file) => readFile(path.join(folder, file)).catch(() => Buffer.alloc(0))),
+  );
+  return files.filter((_, at) => contents[at]!.includes(bytes));
 }
 
 /** Returns the segments in the database with a text, by syntax. */
@@ -109,7 +128,10 @@ describe('a taken-down release', () => {
   });
 
   it('leaves none of its bytes on the disk, and all other files', async () => {
-    await publishWithReadme(BAD, `# ${MARKER}\n`);
+    // A blob, because it is large.
+    await publishWithReadme(BAD, `# ${MARKER}\n${'large '.repeat(20_000)}`);
+    const row = deflateRawSync(definitionText(BAD));
+    expect(await databaseFilesWith(registry.folder, row)).not.toEqual([]);
     expect(segmentsWith(registry.folder, MARKER)).toEqual(['segment yaml', 'segment json']);
     await registry.publish(OTHER);
     // Search displays another release by then; the earlier row must be erased as well.
@@ -127,11 +149,13 @@ describe('a taken-down release', () => {
     const before = await filesWith(registry.folder, MARKER);
     expect(before.some((file) => file.startsWith('blobs'))).toBe(true);
     expect(before.some((file) => file.startsWith('registry.db'))).toBe(true);
+    expect(before).toContain(sha256(definitionText(BAD)));
 
     const { status, body } = await takedown(BAD);
     expect(status).toBe(200);
     expect(body).toMatchObject({ outcome: 'taken-down', dryRun: false, erased: true });
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+    expect(await databaseFilesWith(registry.folder, row)).toEqual([]);
     expect((await filesWith(registry.folder, 'holds a password')).sort()).toContain('takedowns.jsonl');
 
     const kept = await registry.request(`${releasePath(OTHER)}/definition.yaml`);

@@ -83,9 +83,9 @@ const publishedBytes = releaseRecord('1.0.0', functionDefinition());
 
 describe('a new release', () => {
   it('of a new function is inserted, with its summary, search document and event', () => {
-    const { change, blobs, diagnostics } = created({ readme: README });
+    const { change, files, diagnostics } = created({ readme: README });
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-    expect(blobs).toEqual([BYTES, README]);
+    expect(files).toEqual([BYTES, README]);
     expect(change).toEqual({
       ...NAME,
       expectedRevision: 0,
@@ -141,13 +141,13 @@ describe('a new release', () => {
       spec: functionDefinition(),
     };
     const bytes = encode(JSON.stringify(document));
-    const { change, blobs } = created({ bytes, mediaType: 'application/json' });
+    const { change, files } = created({ bytes, mediaType: 'application/json' });
     expect(change.release).toMatchObject({
       digest: sha256(bytes),
       mediaType: 'application/json',
       definition: functionDefinition(),
     });
-    expect(blobs).toEqual([bytes]);
+    expect(files).toEqual([bytes]);
   });
 
   it('lists API versions by preference and each license once', () => {
@@ -332,7 +332,7 @@ describe('a rejected release', () => {
       'publish/readme-size',
     ]);
     expect(errors({ readme: new Uint8Array([0xc3, 0x28]) })).toEqual(['publish/readme-encoding']);
-    expect(created({ readme: new Uint8Array(PUBLISH_LIMITS.maxReadmeBytes).fill(0x61) }).blobs).toHaveLength(
+    expect(created({ readme: new Uint8Array(PUBLISH_LIMITS.maxReadmeBytes).fill(0x61) }).files).toHaveLength(
       2,
     );
   });

@@ -60,8 +60,8 @@ export interface PublishInput {
 }
 
 export type PublishPlan =
-  /** `blobs` must be durable before the change is committed: the bytes of the definition and the README. */
-  | { outcome: 'created'; change: FunctionChange; diagnostics: Diagnostic[]; blobs: Uint8Array[] }
+  /** `files` are the bytes of the definition and the README, durable before the change or with it. */
+  | { outcome: 'created'; change: FunctionChange; diagnostics: Diagnostic[]; files: Uint8Array[] }
   /**
    * The release already exists with these bytes. It is not linted again, because rules can change but releases cannot.
    */
@@ -95,7 +95,7 @@ export function planPublish(input: PublishInput): PublishPlan {
     outcome: 'created',
     change: createChange(input, record),
     diagnostics,
-    blobs: readme === undefined ? [bytes] : [bytes, readme],
+    files: readme === undefined ? [bytes] : [bytes, readme],
   };
 }
 

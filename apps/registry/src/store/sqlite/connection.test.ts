@@ -11,6 +11,7 @@ import { openConnection } from './connection.js';
 import { Database } from './driver.js';
 import { attempt } from './errors.js';
 import * as artifacts from './schema/artifacts.js';
+import * as releaseFiles from './schema/release-files.js';
 import * as catalogs from './schema/schema.js';
 import * as segments from './schema/segments.js';
 import * as sources from './schema/sources.js';
@@ -38,9 +39,14 @@ interface ColumnInfo {
 describe('migrations', () => {
   it('create the tables of the schema', () => {
     const connection = openConnection(':memory:');
-    const tables = Object.values({ ...catalogs, ...artifacts, ...segments, ...sources, ...upstream }).filter(
-      (value) => is(value, SQLiteTable),
-    );
+    const tables = Object.values({
+      ...catalogs,
+      ...releaseFiles,
+      ...artifacts,
+      ...segments,
+      ...sources,
+      ...upstream,
+    }).filter((value) => is(value, SQLiteTable));
     for (const table of tables) {
       const name = getTableName(table);
       const { primaryKeys, indexes, uniqueConstraints, foreignKeys } = getTableConfig(table);
@@ -104,7 +110,7 @@ describe('migrations', () => {
     client.exec('DROP TABLE function_text_words');
     client.exec('ALTER TABLE catalog DROP COLUMN deleted');
     client.exec('ALTER TABLE snapshot DROP COLUMN documents');
-    client.exec('DROP TABLE catalog_segment; DROP TABLE segment');
+    client.exec('DROP TABLE catalog_segment; DROP TABLE segment; DROP TABLE release_file');
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');

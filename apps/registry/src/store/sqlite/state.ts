@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
-import type { EventStore, FunctionStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
+import type { EventStore, SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import type { RegistryStore } from '../registry-store.js';
 import {
   BUSY_TIMEOUT_MS,
   type Connection,
@@ -19,10 +20,7 @@ import { sourceRows } from './sources/sources.js';
 
 /** A database in the state at which it was opened, regardless of later writes. */
 export interface DatabaseState {
-  store: Pick<
-    FunctionStore & EventStore & SnapshotStore & SourceStore,
-    keyof FunctionRows | keyof EventStore | keyof CatalogRows | keyof SourceStore
-  >;
+  store: Pick<RegistryStore, keyof FunctionRows | keyof EventStore | keyof CatalogRows | keyof SourceStore>;
   /** Client within one read transaction; only `temp` can have new tables. */
   client: BetterSqlite3.Database;
   close(): void;

@@ -15,6 +15,7 @@ import { upstreamRows } from '../search/upstream-rows.js';
 import { functionTakedowns, lastRevision } from '../takedowns/takedown-rows.js';
 import { functionRecords, releaseSummary } from './function-records.js';
 import { policyRevision } from './policies.js';
+import { fileRow, releaseFileReader, releaseFileWriter } from './release-files.js';
 
 export type FunctionRows = Pick<
   RegistryStore,
@@ -25,6 +26,7 @@ export type FunctionRows = Pick<
   | 'release'
   | 'definitionJson'
   | 'releaseFiles'
+  | 'fileBytes'
   | 'commitFunction'
 >;
 
@@ -146,6 +148,8 @@ export function functionRows(connection: Connection): FunctionRows {
         return { digest, mediaType, ...(readme !== null && { readme }) };
       }),
 
+    fileBytes: releaseFileReader(connection),
+
     commitFunction: functionCommitter(connection, find, write),
   };
 }
@@ -180,6 +184,7 @@ function functionCommitter(
   const policiesAt = policyRevision(connection);
   const artifacts = artifactWriter(connection);
   const upstream = upstreamRows(connection);
+  const releaseFiles = releaseFileWriter(connection);
   const insertFunction = rowInserter(connection, functions);
   const insertRelease = rowInserter(connection, releases);
 
@@ -232,8 +237,9 @@ function functionCommitter(
     storeBundles(changed.id, release);
   };
 
-  return (change, given = []) =>
-    write(() => {
+  return async (change, given = [], files = []) => {
+    const rows = files.map(fileRow);
+    return write(() => {
       const current = find(change.group, change.kind);
       const revision = current?.revision ?? 0;
       if (revision !== change.expectedRevision) {
@@ -259,10 +265,12 @@ function functionCommitter(
         if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
         throw refused(change.release, 'already exists');
       }
+      for (const row of rows) releaseFiles.add(row);
       for (const artifact of given) artifacts.putArtifact(artifact, change.event);
       searchRows(id, change.search, !hasText);
       return appendEvent(change.event);
     });
+  };
 }
 
 function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {

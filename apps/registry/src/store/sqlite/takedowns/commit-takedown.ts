@@ -10,6 +10,7 @@ import { and, eq } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 import { functionFinder, type NameRow } from '../functions/functions.js';
+import { releaseFileWriter } from '../functions/release-files.js';
 import { prepared } from '../prepared.js';
 import { catalogs, functions, releases, takedowns } from '../schema/schema.js';
 import { searchRowRemover, searchRowWriter } from '../search/rows.js';
@@ -53,6 +54,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
   const updateFunctionRow = functionRowWriter(connection);
   const withdrawArtifacts = artifactWithdrawer(connection);
   const upstream = upstreamRows(connection);
+  const files = releaseFileWriter(connection);
 
   return (change) => {
     const { group, kind } = change;
@@ -80,6 +82,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
       if (readme) digests.add(readme);
       events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
     }
+    for (const digest of digests) files.removeUnnamed(digest);
     if (current !== undefined) updateFunctionRow(current.id, change, revision);
     const withdrawn = withdrawEntries(change);
     // Without a release, an upstream catalog can provide the name again.

@@ -1,0 +1,44 @@
+/**
+ * Definitions and READMEs. A publish stores small ones as rows, in the transaction of the release: one sync makes the
+ * releases of all publishes of a transaction durable, with their files. Large ones, those of older versions, and those
+ * of a registry with an S3-compatible store are blobs.
+ */
+
+import type { BlobStore, OpenBlob } from '@krmhub/catalog';
+import type { RegistryStore } from './registry-store.js';
+
+/** Returns the blobs with reads that find rows first. Everything else is of the blobs only. */
+export function rowsFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' | 'open'>>>(
+  { fileBytes }: Pick<RegistryStore, 'fileBytes'>,
+  blobs: Blobs,
+): Blobs {
+  const reads: Pick<BlobStore, 'get' | 'read' | 'open'> = {
+    get: async (digest) => (await fileBytes(digest)) ?? blobs.get?.(digest),
+    async read(digest) {
+      const bytes = await fileBytes(digest);
+      return bytes === undefined ? blobs.read?.(digest) : { size: bytes.byteLength, pieces: piecesOf(bytes) };
+    },
+    async open(digest) {
+      const bytes = await fileBytes(digest);
+      return bytes === undefined ? blobs.open?.(digest) : openBytes(bytes);
+    },
+  };
+  return { ...blobs, ...reads };
+}
+
+function openBytes(bytes: Uint8Array): OpenBlob {
+  return {
+    size: bytes.byteLength,
+    read: (start, end) => piecesOf(bytes.subarray(start, end)),
+    async readInto(buffer, position) {
+      const part = bytes.subarray(position, position + buffer.byteLength);
+      buffer.set(part);
+      return part.byteLength;
+    },
+    close: async () => undefined,
+  };
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
