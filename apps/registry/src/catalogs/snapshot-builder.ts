@@ -253,6 +253,8 @@ export class SnapshotBuilder implements CatalogBuilder {
           continue;
         }
         await this.#build(catalog.name);
+        // Without a new snapshot, the next pass compresses the one of an older version.
+        if (catalog.newest !== undefined && lacksSegments(catalog.newest)) this.wake();
       }
       this.#reach(catalog.name, through);
     }
