@@ -1,14 +1,13 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import { eq, sql } from 'drizzle-orm';
 import { SERVER_LIMITS } from '../../../limits.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
+import { releaseFiles } from '../schema/release-files.js';
 
 /** A row of `release_file`: the exact bytes of a definition or README as raw deflate. */
-interface FileRow {
-  digest: Digest;
-  bytes: Uint8Array;
-}
+type FileRow = Omit<typeof releaseFiles.$inferSelect, 'id'>;
 
 export interface ReleaseFileWriter {
   /** Stores a file, unless it is stored. Call it in a transaction. */
@@ -21,9 +20,13 @@ export function fileRow(bytes: Uint8Array): FileRow {
   return { digest: sha256(bytes), bytes: deflateRawSync(bytes) };
 }
 
-export function releaseFileWriter({ client }: Pick<Connection, 'client'>): ReleaseFileWriter {
+export function releaseFileWriter({ client, db }: Pick<Connection, 'client' | 'db'>): ReleaseFileWriter {
   const insert = prepared(() =>
-    client.prepare<FileRow>('INSERT OR IGNORE INTO release_file (digest, bytes) VALUES (:digest, :bytes)'),
+    db
+      .insert(releaseFiles)
+      .values({ digest: sql.placeholder('digest'), bytes: sql.placeholder('bytes') })
+      .onConflictDoNothing()
+      .prepare(),
   );
   const remove = prepared(() =>
     client.prepare<Pick<FileRow, 'digest'>>(
@@ -33,22 +36,26 @@ export function releaseFileWriter({ client }: Pick<Connection, 'client'>): Relea
     ),
   );
   return {
-    add: (row) => void insert.run(row),
+    add: (row) => void insert.run({ ...row }),
     removeUnnamed: (digest) => void remove.run({ digest }),
   };
 }
 
 /** Reads a file that is a row. Rejects with `internal` if the bytes do not match the digest. */
 export function releaseFileReader({
-  client,
+  db,
   read,
-}: Pick<Connection, 'client' | 'read'>): (digest: Digest) => Promise<Uint8Array | undefined> {
+}: Pick<Connection, 'db' | 'read'>): (digest: Digest) => Promise<Uint8Array | undefined> {
   const stored = prepared(() =>
-    client.prepare<[Digest], Buffer>('SELECT bytes FROM release_file WHERE digest = ?').pluck(),
+    db
+      .select({ bytes: releaseFiles.bytes })
+      .from(releaseFiles)
+      .where(eq(releaseFiles.digest, sql.placeholder('digest')))
+      .prepare(),
   );
   return async (digest) => {
-    const packed = await read(() => stored.get(digest));
-    return packed && unpacked(digest, packed);
+    const row = await read(() => stored.get({ digest }));
+    return row && unpacked(digest, row.bytes);
   };
 }
 
