@@ -20,6 +20,7 @@ import {
   type SnapshotStore,
   type SourceCopy,
   type SourceRecord,
+  type SourceRefresh,
   type SourceStore,
   type UpstreamCatalog,
   type UpstreamEntryName,
@@ -106,10 +107,7 @@ async function refreshOnce(
   });
   const event = await deps.copiesLock.read(async () => {
     if (result.bytes !== undefined) await deps.copies.put(result.bytes);
-    for (let start = 0; start < result.rendered.length; start += SERVER_LIMITS.buildBatch) {
-      await store.storeEntries(result.rendered.slice(start, start + SERVER_LIMITS.buildBatch));
-    }
-    return store.commitRefresh(refresh);
+    return storeRefresh(store, refresh, result.rendered);
   });
   return {
     record: refresh.record,
@@ -117,6 +115,24 @@ async function refreshOnce(
     isFirstSync: record.checkedAt === undefined,
     outcome: outcome.outcome === 'failed' ? outcome.problem : outcome.outcome,
   };
+}
+
+/** Stores the rendered entries in batches, the last of them in one transaction with the refresh: each waits for the disk. */
+async function storeRefresh(
+  store: Pick<RefreshDeps['store'], 'storeEntries' | 'commitRefresh'>,
+  refresh: SourceRefresh,
+  rendered: readonly RenderedEntry[],
+): Promise<Event | undefined> {
+  const { buildBatch } = SERVER_LIMITS;
+  let start = 0;
+  for (; rendered.length - start > buildBatch; start += buildBatch) {
+    await store.storeEntries(rendered.slice(start, start + buildBatch));
+  }
+  const last = rendered.slice(start);
+  // The refresh is not committed without its entries.
+  const stored = last.length === 0 ? undefined : store.storeEntries(last);
+  const [event] = await Promise.all([store.commitRefresh(refresh), stored]);
+  return event;
 }
 
 /** Returns the source in the recipe. Throws if a recipe that was applied meanwhile changed or removed it. */
