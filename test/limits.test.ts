@@ -56,6 +56,7 @@ describe('the tests of limits', () => {
     maxReadMegabytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxReadResultBytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     startReadBytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
+    maxReadBytesAtOnce: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     reuseReadMegabytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxExports: 'apps/registry/src/routes/functions-export.test.ts',
     maxFormBytes: 'apps/registry/src/web/operate/forms.test.ts',

@@ -73,6 +73,11 @@ export const SERVER_LIMITS = {
   readMilliseconds: 30_000,
   /** Size of waiting upstream catalogs from which the registry starts another process to parse them. */
   startReadBytes: 262_144,
+  /**
+   * Size of the upstream catalogs that the registry parses at the same time. It parses a larger catalog alone: parsing can
+   * require a hundred times the size.
+   */
+  maxReadBytesAtOnce: 4_194_304,
   /** Time during which the registry keeps an idle process for catalogs beyond the first. */
   idleReadMilliseconds: 2_000,
   /** Memory with which the registry replaces a process that parsed an upstream catalog. It usually uses about 100. */

@@ -5,6 +5,8 @@ export interface ProcessPoolOptions extends WarmProcessOptions {
   size: number;
   /** Size of the waiting inputs, in bytes, from which another process starts: less takes less time than its start. */
   startBytes: number;
+  /** Total size of the inputs that are processed at the same time; a larger one is processed alone. */
+  bytesAtOnce: number;
   /** Time after which processes other than the first end. */
   extraIdleMilliseconds: number;
 }
@@ -23,13 +25,16 @@ export class ProcessPool {
   readonly #free: Set<WarmProcess>;
   readonly #all: readonly WarmProcess[];
   readonly #startBytes: number;
+  readonly #bytesAtOnce: number;
   readonly #waiting: WaitingCall[] = [];
+  #runningBytes = 0;
 
-  constructor({ size, startBytes, extraIdleMilliseconds, ...options }: ProcessPoolOptions) {
+  constructor({ size, startBytes, bytesAtOnce, extraIdleMilliseconds, ...options }: ProcessPoolOptions) {
     const extra = { ...options, idleMilliseconds: extraIdleMilliseconds };
     this.#all = Array.from({ length: size }, (_, at) => new WarmProcess(at === 0 ? options : extra));
     this.#free = new Set(this.#all);
     this.#startBytes = startBytes;
+    this.#bytesAtOnce = bytesAtOnce;
   }
 
   /** Starts a process early, so that the next call does not wait for it. */
@@ -56,10 +61,12 @@ export class ProcessPool {
     while (this.#waiting.length > 0) {
       const next = this.#take();
       if (next === undefined) return;
-      const { input, resolve } = this.#waiting.shift()!;
+      const { input, bytes, resolve } = this.#waiting.shift()!;
+      this.#runningBytes += bytes;
       const response = next.call(input);
       resolve(response);
       const free = () => {
+        this.#runningBytes -= bytes;
         this.#free.add(next);
         this.#startWaiting();
       };
@@ -67,10 +74,12 @@ export class ProcessPool {
     }
   }
 
-  /** Returns a free process. Another one starts only if much is waiting. */
+  /** Returns a free process for the next call. Another one starts only if much is waiting. */
   #take(): WarmProcess | undefined {
+    const isAlone = this.#free.size === this.#all.length;
+    if (!isAlone && this.#runningBytes + this.#waiting[0]!.bytes > this.#bytesAtOnce) return undefined;
     const waiting = this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0);
-    const mayStart = this.#free.size === this.#all.length || waiting >= this.#startBytes;
+    const mayStart = isAlone || waiting >= this.#startBytes;
     const free = this.#all.filter((one) => this.#free.has(one));
     const taken = free.find(({ isStarted }) => isStarted) ?? (mayStart ? free[0] : undefined);
     if (taken !== undefined) this.#free.delete(taken);

@@ -28,7 +28,7 @@ function readerThat(
   const module = path.join(folder, `process-${started++}.mjs`);
   writeFileSync(
     module,
-    `import { existsSync, writeSync } from 'node:fs';
+    `import { appendFileSync, existsSync, writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import { respondToFrames } from ${JSON.stringify(frames)};
 respondToFrames((bytes) => {
@@ -173,6 +173,22 @@ describe('reading an upstream catalog', () => {
       openFew(FEW.length + 1);
       openFew(FEW.length);
       expect(await pidOf(small[1]!)).toBe(await pidOf(small[0]!));
+    });
+
+    it('reads catalogs alone that together would need too much memory', async () => {
+      const started = path.join(mkdtempSync(path.join(folder, 'started-')), 'sizes');
+      readerThat(
+        `const at = ${JSON.stringify(started)}; appendFileSync(at, input.bytes.length + ' starts '); const until = performance.now() + 300; while (performance.now() < until); appendFileSync(at, 'ends '); answer({ problem: 'read' })`,
+        60_000,
+        10_000,
+        2,
+      );
+      const size = SERVER_LIMITS.maxReadBytesAtOnce - MANY.length + 1;
+      const reads = [read(MANY), read('x'.repeat(size)), read(MANY)];
+      for (const one of reads) expect(await pidOf(one)).toBe('read');
+      expect(readFileSync(started, 'utf8')).toBe(
+        `${MANY.length} starts ends ${size} starts ends ${MANY.length} starts ends `,
+      );
     });
 
     it('refuses only a catalog that exhausts its process, and reads those that run or wait', async () => {

@@ -88,6 +88,7 @@ export class UpstreamReader {
     this.#processes = new ProcessPool({
       size: processes,
       startBytes: SERVER_LIMITS.startReadBytes,
+      bytesAtOnce: SERVER_LIMITS.maxReadBytesAtOnce,
       extraIdleMilliseconds: SERVER_LIMITS.idleReadMilliseconds,
       entry: 'read-process',
       module: options.module,
