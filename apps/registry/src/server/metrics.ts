@@ -16,21 +16,18 @@ export interface MetricsOptions {
 export function createMetrics(options: MetricsOptions): Metrics {
   const register = new Registry();
   if (options.process) collectDefaultMetrics({ register });
-  /** Cached responses since the metrics were last rendered, by route, method and status. */
-  const stored = new Map<string, Map<string, Map<number, number>>>();
+  /** Cached responses since the metrics were last rendered. A route has few methods and statuses. */
+  const stored = new Map<string, { method: string; status: number; count: number }[]>();
   const requests: Counter<'method' | 'route' | 'status'> = new Counter({
     name: 'krmhub_http_requests_total',
     help: 'Requests by route template and status.',
     labelNames: ['method', 'route', 'status'],
     registers: [register],
     collect() {
-      for (const [route, byMethod] of stored) {
-        for (const [method, byStatus] of byMethod) {
-          for (const [status, count] of byStatus) {
-            requests.inc({ method, route, status: String(status) }, count);
-          }
+      for (const [route, counted] of stored) {
+        for (const { method, status, count } of counted.splice(0)) {
+          requests.inc({ method, route, status: String(status) }, count);
         }
-        byMethod.clear();
       }
     },
   });
@@ -143,12 +140,16 @@ export function createMetrics(options: MetricsOptions): Metrics {
       durations.observe({ method, route }, seconds);
     },
     storedResponses(route) {
-      const byMethod = stored.get(route) ?? new Map<string, Map<number, number>>();
-      stored.set(route, byMethod);
+      const counted = stored.get(route) ?? [];
+      stored.set(route, counted);
       return (method, status) => {
-        const byStatus = byMethod.get(method) ?? new Map<number, number>();
-        if (byStatus.size === 0) byMethod.set(method, byStatus);
-        byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+        for (const one of counted) {
+          if (one.status === status && one.method === method) {
+            one.count += 1;
+            return;
+          }
+        }
+        counted.push({ method, status, count: 1 });
       };
     },
     publish: (outcome) => publishes.inc({ outcome }),
