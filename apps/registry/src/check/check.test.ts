@@ -417,11 +417,13 @@ describe('unused files', () => {
       await utimes(file, old, old);
     }
     sql(`INSERT INTO form VALUES ('sha256:${'e'.repeat(64)}', 'br', 'sha256:${'f'.repeat(64)}')`);
+    sql(`INSERT INTO release_file (digest, bytes) VALUES ('sha256:${'e'.repeat(64)}', x'0300')`);
     const { healthy: isWhole, findings } = await check();
     expect(isWhole).toBe(true);
     expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
       'information: 1 stored profiles are missing; the registry writes them again on request',
       'information: 1 published files that no release uses: 5 bytes',
+      'information: 1 stored files that no release uses: 2 bytes',
       'information: 1 profiles that no row uses: 5 bytes',
       'information: 1 partial files, which the next start removes: 5 bytes',
       'information: 1 stored profiles belong to no snapshot',

@@ -1,4 +1,5 @@
 import type { BlobReader, StoredFile } from '../store/blobs/reader.js';
+import { IS_UNUSED_FILE } from '../store/sqlite/functions/release-files.js';
 import { COPIES } from '../store/sqlite/sources/source-rows.js';
 import { type Check, type CheckInput, information } from './finding.js';
 
@@ -17,6 +18,7 @@ export const checkLeftovers: Check = async function* (input) {
   );
   const ofProfile = named('SELECT 1 FROM form WHERE blob = :digest');
   yield* reclaimable(input, 'blobs', 'published files that no release uses', unnamed(blobs, ofRelease));
+  yield* unusedRows(input);
   yield* reclaimable(input, 'forms', 'profiles that no row uses', unnamed(profiles, ofProfile));
   const ofRepository = named("SELECT 1 FROM oci_blob WHERE file = :digest AND place = 'artifacts'");
   yield* reclaimable(
@@ -42,6 +44,17 @@ export const checkLeftovers: Check = async function* (input) {
   );
   yield* unusedProfiles(input);
 };
+
+/** Rows are stored and deleted with their releases, so that none is in flight. */
+async function* unusedRows({ client }: CheckInput) {
+  const { count, bytes } = client
+    .prepare<[], { count: number; bytes: number }>(
+      `SELECT count(*) AS count, total(length(bytes)) AS bytes FROM release_file WHERE ${IS_UNUSED_FILE}`,
+    )
+    .get()!;
+  if (count > 0)
+    yield information('registry.db', `${count} stored files that no release uses: ${bytes} bytes`);
+}
 
 async function* unusedProfiles(input: CheckInput) {
   const ofNoSnapshot = (client: CheckInput['client']) =>

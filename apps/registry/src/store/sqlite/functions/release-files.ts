@@ -9,8 +9,15 @@ import { releaseFiles } from '../schema/release-files.js';
 /** A row of `release_file`: the exact bytes of a definition or README as raw deflate. */
 type FileRow = Omit<typeof releaseFiles.$inferSelect, 'id'>;
 
+/** Condition of a file that no release names. */
+export const IS_UNUSED_FILE = `NOT EXISTS (SELECT 1 FROM release WHERE digest = release_file.digest)
+  AND NOT EXISTS (SELECT 1 FROM release WHERE readme = release_file.digest)`;
+
+/** Deletes rows that only damage or another program can leave. */
+export const DELETE_UNUSED_FILES = `DELETE FROM release_file WHERE ${IS_UNUSED_FILE}`;
+
 export interface ReleaseFileWriter {
-  /** Stores a file, unless it is stored. Call it in a transaction. */
+  /** Stores a file, also in place of a damaged row. Call it in a transaction. */
   add(row: FileRow): void;
   /** Deletes a file that no release names. Call it in a transaction. */
   removeUnnamed(digest: Digest): void;
@@ -25,15 +32,15 @@ export function releaseFileWriter({ client, db }: Pick<Connection, 'client' | 'd
     db
       .insert(releaseFiles)
       .values({ digest: sql.placeholder('digest'), bytes: sql.placeholder('bytes') })
-      .onConflictDoNothing()
+      .onConflictDoUpdate({
+        target: releaseFiles.digest,
+        set: { bytes: sql`excluded.bytes` },
+        setWhere: sql`${releaseFiles.bytes} <> excluded.bytes`,
+      })
       .prepare(),
   );
   const remove = prepared(() =>
-    client.prepare<Pick<FileRow, 'digest'>>(
-      `DELETE FROM release_file WHERE digest = :digest
-       AND NOT EXISTS (SELECT 1 FROM release WHERE digest = :digest)
-       AND NOT EXISTS (SELECT 1 FROM release WHERE readme = :digest)`,
-    ),
+    client.prepare<Pick<FileRow, 'digest'>>(`${DELETE_UNUSED_FILES} AND digest = :digest`),
   );
   return {
     add: (row) => void insert.run({ ...row }),

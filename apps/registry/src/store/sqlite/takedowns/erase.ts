@@ -3,6 +3,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { startWorker } from '../../../isolation/start-worker.js';
 import type { Connection } from '../connection.js';
 import { translateSqliteError } from '../errors.js';
+import { DELETE_UNUSED_FILES } from '../functions/release-files.js';
 import { DELETE_UNUSED_SEGMENTS } from '../snapshots/segments.js';
 
 /** Milliseconds to wait for a reader in another program. */
@@ -13,6 +14,7 @@ const STATEMENTS = [
   `DELETE FROM entry WHERE digest NOT IN (SELECT entry FROM catalog_function WHERE entry IS NOT NULL)
      AND digest NOT IN (SELECT definition FROM upstream_entry)`,
   DELETE_UNUSED_SEGMENTS,
+  DELETE_UNUSED_FILES,
   // The full-text index contains words of deleted documents until its segments are merged.
   `INSERT INTO function_text (function_text) VALUES ('optimize')`,
   'VACUUM',
