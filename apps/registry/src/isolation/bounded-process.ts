@@ -188,10 +188,12 @@ export class BoundedProcess {
 
 /**
  * Starts Node. If there is a shell, it disables core dumps and limits the processor time, so that a process also ends
- * if its registry was killed.
+ * if its registry was killed. On Linux, a system without memory kills this process before the registry.
  */
 async function start(args: readonly string[], seconds: number): Promise<ChildProcessWithoutNullStreams> {
-  const limits = `ulimit -c 0 2>/dev/null || :; ulimit -t ${seconds} 2>/dev/null || :; exec "$@"`;
+  const limits = `ulimit -c 0 2>/dev/null || :; ulimit -t ${seconds} 2>/dev/null || :
+{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null || :
+exec "$@"`;
   try {
     return await spawned('sh', ['-c', limits, 'sh', execPath, ...args]);
   } catch (error) {

@@ -28,7 +28,7 @@ function readerThat(
   const module = path.join(folder, `process-${started++}.mjs`);
   writeFileSync(
     module,
-    `import { appendFileSync, existsSync, writeSync } from 'node:fs';
+    `import { appendFileSync, existsSync, readFileSync, writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import { respondToFrames } from ${JSON.stringify(frames)};
 respondToFrames((bytes) => {
@@ -225,6 +225,11 @@ describe('reading an upstream catalog', () => {
     expect(await pid('x')).toBe(first);
     expect(await pid('grow')).toBe(first);
     expect(await pid('x')).not.toBe(first);
+  });
+
+  it.runIf(existsSync('/proc/self/oom_score_adj'))('is killed for memory before the registry', async () => {
+    readerThat(`answer({ problem: readFileSync('/proc/self/oom_score_adj', 'utf8').trim() })`);
+    expect(await read('x')).toMatchObject({ refused: { message: '1000' } });
   });
 
   it('starts at most one process early', async () => {
