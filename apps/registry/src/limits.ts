@@ -177,6 +177,8 @@ export const SERVER_LIMITS = {
   buildRestFactor: 3,
   /** Longest such rest. */
   maxBuildRestMilliseconds: 1_000,
+  /** Functions of a large catalog: other builds do not wait for its builds, which hash much. */
+  largeCatalogFunctions: 20_000,
   /** Functions that a build processes before other work runs. */
   buildBatch: 100,
   /** Delay before the first retry of a failed build. Each further retry doubles the delay. */

@@ -8,7 +8,7 @@ import type { Metrics } from '../metrics.js';
  * - It hashes the documents in YAML and JSON, under both kinds of the KEP, from the last checkpoint before the first
  *   change on (segments/syntax-hasher.ts). An entry is in memory only for that time.
  * - It compresses the segments that changed (segments/build-segments.ts). Nothing else of a document is stored.
- * - A build of many changes runs beside the others, and so does the update of search: a large upstream catalog holds up
+ * - A build of many changes or of a large catalog runs beside the others, and so does the update of search: it holds up
  *   no other catalog. A publish waits only for catalogs that list its function.
  * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
  *   contains. One transaction commits entries, snapshot, and signature.
@@ -66,11 +66,11 @@ export class SnapshotBuilder implements CatalogBuilder {
   /** What all catalogs include, once search is updated. */
   #searchDue: number | undefined;
   #woken = true;
-  /** Whether a caller has waited for a snapshot since the last pass began. */
-  #hurried = false;
+  /** Whether a caller has waited for a snapshot since the last pass began, and the last large build. */
+  #hurried = { pass: false, large: false };
   #stopping = false;
   #wakeLoop: () => void = () => undefined;
-  #endRest: () => void = () => undefined;
+  readonly #rests = new Set<() => void>();
   #running: Promise<void> | undefined;
 
   constructor(deps: SnapshotBuilderDeps) {
@@ -89,9 +89,9 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   /** Wakes it, and ends a rest. */
   hurry(): void {
-    this.#hurried = true;
+    this.#hurried = { pass: true, large: true };
     this.wake();
-    this.#endRest();
+    this.#endRests();
   }
 
   async waitFor(
@@ -157,7 +157,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#stopping = true;
     this.#stop.abort();
     this.#wakeLoop();
-    this.#endRest();
+    this.#endRests();
     await this.#running;
     await this.#runningLarge;
     await this.#searching;
@@ -169,7 +169,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       if (!this.#woken) await this.#sleep();
       if (this.#stopping) return;
       this.#woken = false;
-      this.#hurried = false;
+      this.#hurried.pass = false;
       const started = performance.now();
       try {
         await this.#pass();
@@ -179,25 +179,30 @@ export class SnapshotBuilder implements CatalogBuilder {
         this.#deps.log.error({ err: error }, 'cannot build snapshots');
         this.#deps.onPass?.(this.#progress.all.event, this.status());
       }
-      await this.#rest(performance.now() - started);
+      await this.#rest('pass', performance.now() - started);
     }
   }
 
-  /** Leaves the processor to requests after a pass. Publishes that come meanwhile share the next snapshot. */
-  async #rest(busyMilliseconds: number): Promise<void> {
-    if (this.#hurried || this.#stopping) return;
+  /**
+   * Leaves the processor to requests after a pass or a large build. Publishes that come meanwhile share the next
+   * snapshot.
+   */
+  async #rest(after: 'pass' | 'large', busyMilliseconds: number): Promise<void> {
+    if (this.#hurried[after] || this.#stopping) return;
     const { buildRestFactor, maxBuildRestMilliseconds } = SERVER_LIMITS;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(
-        resolve,
-        Math.min(busyMilliseconds * buildRestFactor, maxBuildRestMilliseconds),
-      );
-      this.#endRest = () => {
+      const end = () => {
         clearTimeout(timer);
+        this.#rests.delete(end);
         resolve();
       };
+      const timer = setTimeout(end, Math.min(busyMilliseconds * buildRestFactor, maxBuildRestMilliseconds));
+      this.#rests.add(end);
     });
-    this.#endRest = () => undefined;
+  }
+
+  #endRests(): void {
+    for (const end of this.#rests) end();
   }
 
   /** Waits until the next wake-up or retry. */
@@ -270,12 +275,13 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#deps.onBuilt?.(catalog, event);
   }
 
-  /** Reports whether a build handles so many functions that others must not wait for it. */
+  /** Reports whether a build handles or hashes so many functions that others must not wait for it. */
   async #isLarge(
-    { name, throughEvent }: CatalogRecord,
+    { name, throughEvent, newest }: CatalogRecord,
     sources: readonly SourceRecord[],
     through: number,
   ): Promise<boolean> {
+    if ((newest?.functions ?? 0) >= SERVER_LIMITS.largeCatalogFunctions) return true;
     const { store } = this.#deps;
     const changed =
       throughEvent === 0
@@ -297,11 +303,14 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   async #buildAllLarge(): Promise<void> {
     for (const [name, through] of this.#large) {
+      this.#hurried.large = false;
+      const started = performance.now();
       if (!this.#stopping) await this.#build(name);
       this.#large.delete(name);
       this.#reach(name, through);
       // The next pass finds what changed meanwhile.
       this.wake();
+      await this.#rest('large', performance.now() - started);
     }
     this.#runningLarge = undefined;
   }
