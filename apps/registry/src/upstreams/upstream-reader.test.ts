@@ -98,6 +98,22 @@ describe('reading an upstream catalog', () => {
     expect(kinds(await read(after, { known, copy }))).toEqual(all);
   });
 
+  it('does not compare a catalog with a copy of several times its size', async () => {
+    const unchangedAfter = async (removed: number) => {
+      const others = Object.fromEntries(Array.from({ length: removed }, (_, at) => [`Other${at}`, 'other']));
+      const before = inOurLayout(catalogText({ One: 'first', Two: 'second', ...others }));
+      const first = await read(before);
+      if ('refused' in first) throw new Error(first.refused.message);
+      const after = inOurLayout(catalogText({ One: 'first', Two: 'changed' }));
+      const copy = { digest: sha256(before), bytes: bytesOf(before) };
+      const result = await read(after, { known: first.entries, copy });
+      return 'refused' in result ? result.refused : result.unchanged?.map(({ kind }) => kind);
+    };
+    reader = new UpstreamReader();
+    expect(await unchangedAfter(1)).toEqual(['One']);
+    expect(await unchangedAfter(10)).toBeUndefined();
+  });
+
   it('reports why a document is not a catalog', async () => {
     reader = new UpstreamReader();
     expect(await read('kind: Other')).toMatchObject({

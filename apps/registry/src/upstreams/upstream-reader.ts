@@ -60,6 +60,9 @@ export type ReadResult = ReadCatalog | { problem: string };
 /** Sources whose last read is known. With more, the first of them is read completely again. */
 const MAX_REMEMBERED = 10_000;
 
+/** Size of a last good copy, as a multiple of the size of the next, with which both are compared. */
+const MAX_FORMER_SIZE = 2;
+
 /**
  * Reads upstream catalogs in processes with bounded time and memory, each one catalog at a time. A catalog that exceeds
  * the bounds ends its process, and the next catalog is read in a new one. A catalog that it read before is compared with the
@@ -124,8 +127,10 @@ export class UpstreamReader {
     }
   }
 
-  #former({ source, copy, known, reading }: ReadRequest): FormerRead | undefined {
+  #former({ source, bytes, copy, known, reading }: ReadRequest): FormerRead | undefined {
     const last = this.#lastReads.get(source);
+    // It is in memory too, but the limit on what is read at the same time counts only the new bytes.
+    if (copy !== undefined && copy.bytes.byteLength > MAX_FORMER_SIZE * bytes.byteLength) return undefined;
     if (copy === undefined || !isPlain(reading) || last?.digest !== copy.digest) return undefined;
     return { bytes: copy.bytes, entries: known, totals: last.totals };
   }
