@@ -140,7 +140,8 @@ function createServer(listener: RequestListener, targetOf: (target: string) => s
   };
   const server = createHttpServer(options);
   server.timeout = SERVER_LIMITS.stalledMilliseconds;
-  keepTimerLists(server, [server.timeout, server.keepAliveTimeout]);
+  // Node.js waits a second longer for the next request than it tells the client.
+  keepTimerLists(server, [server.timeout, server.keepAliveTimeout + 1_000]);
   listenForRequests(server, (request, response) => {
     request.url = targetOf(request.url ?? '/');
     if (hasBody(request) && !UPLOADS.test(request.url)) limitBody(request);

@@ -1,7 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import { type Digest, DOCUMENT_LIMITS, KrmhubError, sha256 } from '@krmhub/schema';
 import { eq, sql } from 'drizzle-orm';
-import { SERVER_LIMITS } from '../../../limits.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { releaseFiles } from '../schema/release-files.js';
@@ -69,7 +68,8 @@ export function releaseFileReader({
 function unpacked(digest: Digest, packed: Uint8Array): Uint8Array {
   let cause: unknown;
   try {
-    const bytes = inflateRawSync(packed, { maxOutputLength: SERVER_LIMITS.maxFileRowBytes });
+    // Not the limit of new rows: a version with a lower one reads those that exist.
+    const bytes = inflateRawSync(packed, { maxOutputLength: DOCUMENT_LIMITS.maxDefinitionBytes });
     if (sha256(bytes) === digest) return bytes;
   } catch (error) {
     cause = error;
