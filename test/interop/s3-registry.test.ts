@@ -182,7 +182,7 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     expect((await publish(third, 'Places', '1.0.0')).status).toBe(201);
     await stop(third);
     const inFolder = await startRegistry(path.join(folder, 'in-folder'));
-    expect((await publish(inFolder, 'Places', '1.0.0')).status).toBe(201);
+    expect((await push(inFolder, Buffer.from('in a folder'))).status).toBe(201);
     await inFolder.stop();
     await refused('in-folder', { KRMHUB_BLOB_URL: server.blobUrl('in-folder') }, 'krmhub restore');
   });
