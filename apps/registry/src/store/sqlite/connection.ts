@@ -10,6 +10,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { Database } from './driver.js';
 import { attempt, isBusy, translateSqliteError } from './errors.js';
 import { LogSync } from './log-sync.js';
+import { type SyncSql, withSql } from './sqlite-sql.js';
 
 /** Milliseconds for which opening, migrating and reading wait for a lock. */
 export const BUSY_TIMEOUT_MS = 1_000;
@@ -51,6 +52,8 @@ export interface Connection {
   /** Writes the database's header. */
   check(): Promise<void>;
   close(): void;
+  /** Runs the work of transactions that any database can run. */
+  sql: SyncSql;
 }
 
 /** Opens and migrates a database file, or `:memory:`, and locks it against other registry processes. */
@@ -121,7 +124,7 @@ function connection(
   client.pragma(`busy_timeout = ${WRITE_BUSY_TIMEOUT_MS}`);
   const writeTogetherWithOthers = writeTogether(client, log);
   let pause: Promise<unknown> | undefined;
-  return {
+  return withSql<Omit<Connection, 'sql'>>({
     client,
     db,
     async write(work) {
@@ -157,7 +160,7 @@ function connection(
       client.close();
       lock?.close();
     },
-  };
+  });
 }
 
 /** Runs reads, each on one state of the database. One wrapper for all: making one costs more than a small read. */

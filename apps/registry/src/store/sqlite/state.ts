@@ -15,8 +15,10 @@ import { Database } from './driver.js';
 import { attempt, isDamaged, translateSqliteError } from './errors.js';
 import { eventRows } from './events/events.js';
 import { type FunctionRows, functionRows } from './functions/functions.js';
+import { searchIndex } from './search/sqlite-index.js';
 import { type CatalogRows, catalogRows } from './snapshots/catalogs.js';
 import { sourceRows } from './sources/sources.js';
+import { withSql } from './sqlite-sql.js';
 
 /** A database in the state at which it was opened, regardless of later writes. */
 export interface DatabaseState {
@@ -53,7 +55,7 @@ export function openDatabaseState(file: string): DatabaseState {
 
 function databaseState(client: BetterSqlite3.Database): DatabaseState {
   const read: Connection['read'] = (work) => attempt(work);
-  const connection: Connection = {
+  const connection = withSql<Omit<Connection, 'sql'>>({
     client,
     db: drizzle(client),
     read,
@@ -63,13 +65,13 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
     durable: async () => undefined,
     check: async () => undefined,
     close: () => client.close(),
-  };
+  });
   return {
     store: {
-      ...functionRows(connection),
-      ...eventRows(connection),
+      ...functionRows(connection.sql, searchIndex(connection)),
+      ...eventRows(connection.sql),
       ...catalogRows(connection),
-      ...sourceRows(connection),
+      ...sourceRows(connection.sql),
     },
     client,
     close: () => client.close(),

@@ -12,11 +12,14 @@ import { eventRows } from './events/events.js';
 import { functionRows } from './functions/functions.js';
 import { policyRows } from './functions/policies.js';
 import { searchRows } from './search/search.js';
+import { searchIndex } from './search/sqlite-index.js';
 import { synchronizeSearch } from './search/synchronize.js';
 import { catalogRows } from './snapshots/catalogs.js';
 import { profileRows } from './snapshots/profiles.js';
 import { servedEntries } from './snapshots/served-entries.js';
 import { sourceRows } from './sources/sources.js';
+import { erase } from './takedowns/erase.js';
+import { snapshotWithdrawal } from './takedowns/snapshot-withdrawal.js';
 import { takedownRows } from './takedowns/takedowns.js';
 import { tokenRows } from './tokens/tokens.js';
 
@@ -36,20 +39,26 @@ export function openSecondSqliteStore(file: string): RegistryStore {
 
 /** Returns the store on a connection. Closing the store closes it. */
 export function createStore(connection: Connection): RegistryStore {
+  const { sql } = connection;
+  const search = searchIndex(connection);
   return {
-    ...functionRows(connection),
+    ...functionRows(sql, search),
     ...searchRows(connection),
     servedEntries: servedEntries(connection),
     synchronizeSearch: synchronizeSearch(connection),
-    ...eventRows(connection),
+    ...eventRows(sql),
     ...catalogRows(connection),
-    ...sourceRows(connection),
+    ...sourceRows(sql),
     ...profileRows(connection),
-    ...takedownRows(connection),
-    ...tokenRows(connection),
-    ...policyRows(connection),
-    ...manifestStore(connection),
-    ...missingArtifacts(connection),
+    ...takedownRows(sql, {
+      search,
+      snapshots: snapshotWithdrawal(connection),
+      erase: () => erase(connection),
+    }),
+    ...tokenRows(sql),
+    ...policyRows(sql),
+    ...manifestStore(sql),
+    ...missingArtifacts(sql),
     durable: () => connection.durable(),
     check: () => connection.check(),
     close: async () => connection.close(),

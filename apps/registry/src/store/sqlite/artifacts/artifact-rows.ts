@@ -10,205 +10,188 @@ import {
 import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Artifact } from '../../../artifacts/artifact-store.js';
-import type { Connection } from '../connection.js';
-import { rowInserter } from '../insert-row.js';
-import { prepared } from '../prepared.js';
+import { inserter } from '../../sql/insert.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { manifests, pushers, references, repositoryBlobs, tags } from '../schema/artifacts.js';
 
-export interface ArtifactWriter {
-  putManifest(
-    repository: string,
-    manifest: ManifestRecord,
-    options: Change & { tag?: string; needed: readonly OciDigest[]; standing?: boolean },
-  ): void;
-  addBlob(repository: string, blob: Omit<RepositoryBlob, 'seenAt'>, change: Change): void;
-  /** `standing` marks the artifact of an existing release: its content is not checked for takedowns. */
-  putArtifact(artifact: Artifact, change: Change, options?: { standing?: boolean }): void;
-  /** Removes a manifest by row id, with its tags. */
-  removeManifest(id: number): void;
-  /** Removes a manifest by digest. Returns false if it does not exist. */
-  removeManifestByDigest(repository: string, digest: OciDigest): boolean;
-  removeBlob(repository: string, digest: OciDigest): void;
-}
+/** Changes of repositories and of the total size of each, as work of a transaction. */
 
 const repository = sql.placeholder('repository');
 const digest = sql.placeholder('digest');
+const isBlob = and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest));
 
-/** Changes repositories and the total size of each. Call it in a transaction. */
-export function artifactWriter({ client, db }: Pick<Connection, 'client' | 'db'>): ArtifactWriter {
-  const insertManifestRow = rowInserter({ client }, manifests);
-  const account = prepared(() =>
-    client
-      .prepare<[name: string, bytes: number], number>(
-        `INSERT INTO oci_repository (name, bytes) VALUES (?, ?)
-        ON CONFLICT (name) DO UPDATE SET bytes = bytes + excluded.bytes RETURNING bytes`,
-      )
-      .pluck(),
-  );
-  const blobOf = prepared(() =>
-    client.prepare<{ repository: string; digest: OciDigest }, { size: number }>(
-      'SELECT size FROM oci_blob WHERE repository = :repository AND digest = :digest',
-    ),
-  );
-  const manifestOf = prepared(() =>
-    db
-      .select({ id: manifests.id })
-      .from(manifests)
-      .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
-      .prepare(),
-  );
-  // A blob of a release becomes an artifact blob when it is pushed.
-  const putBlob = prepared(() =>
-    client.prepare<RepositoryBlob & { repository: string }>(
-      `INSERT INTO oci_blob (repository, digest, file, place, size, seen_at)
-      VALUES (:repository, :digest, :file, :place, :size, :seenAt)
-      ON CONFLICT (repository, digest)
-      DO UPDATE SET seen_at = excluded.seen_at, place = excluded.place, file = excluded.file`,
-    ),
-  );
-  // A client that pushes an existing manifest will refer to it next, so garbage collection treats it as new.
-  const pushedAgain = prepared(() =>
-    db
-      .update(manifests)
-      .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
-      .where(eq(manifests.id, sql.placeholder('id')))
-      .prepare(),
-  );
-  const addReference = prepared(() =>
-    db
-      .insert(references)
-      .values({ manifest: sql.placeholder('manifest'), repository, digest })
-      .onConflictDoNothing()
-      .prepare(),
-  );
-  const addPusher = prepared(() =>
-    db
-      .insert(pushers)
-      .values({ manifest: sql.placeholder('manifest'), pushedBy: sql.placeholder('by') })
-      .onConflictDoNothing()
-      .prepare(),
-  );
-  const putTag = prepared(() =>
-    db
-      .insert(tags)
-      .values({
-        repository,
-        tag: sql.placeholder('tag'),
-        manifest: sql.placeholder('manifest'),
-        taggedAt: sql.placeholder('at'),
-        taggedBy: sql.placeholder('by'),
-      })
-      .onConflictDoUpdate({
-        target: [tags.repository, tags.tag],
-        set: {
-          manifest: sql`excluded.manifest`,
-          taggedAt: sql`excluded.tagged_at`,
-          taggedBy: sql`excluded.tagged_by`,
-        },
-      })
-      .prepare(),
-  );
-  const takenDown = prepared(() =>
-    client.prepare<[OciDigest], string>('SELECT reason FROM takedown WHERE digest = ?').pluck(),
-  );
+const insertManifestRow = inserter(manifests);
+const account = text<{ bytes: number }>(
+  `INSERT INTO oci_repository (name, bytes) VALUES (:repository, :bytes)
+   ON CONFLICT (name) DO UPDATE SET bytes = oci_repository.bytes + excluded.bytes RETURNING bytes`,
+);
+const sizeOfBlob = text<{ size: number }>(
+  'SELECT size FROM oci_blob WHERE repository = :repository AND digest = :digest',
+);
+const manifestOf = query((db) =>
+  db
+    .select({ id: manifests.id })
+    .from(manifests)
+    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest))),
+);
+// A blob of a release becomes an artifact blob when it is pushed.
+const putBlob = text<never>(
+  `INSERT INTO oci_blob (repository, digest, file, place, size, seen_at)
+   VALUES (:repository, :digest, :file, :place, :size, :seenAt)
+   ON CONFLICT (repository, digest)
+   DO UPDATE SET seen_at = excluded.seen_at, place = excluded.place, file = excluded.file`,
+);
+// A client that pushes an existing manifest will refer to it next, so garbage collection treats it as new.
+const pushedAgain = change((db) =>
+  db
+    .update(manifests)
+    .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
+    .where(eq(manifests.id, sql.placeholder('id'))),
+);
+const addReference = change((db) =>
+  db
+    .insert(references)
+    .values({ manifest: sql.placeholder('manifest'), repository, digest })
+    .onConflictDoNothing(),
+);
+const addPusher = change((db) =>
+  db
+    .insert(pushers)
+    .values({ manifest: sql.placeholder('manifest'), pushedBy: sql.placeholder('by') })
+    .onConflictDoNothing(),
+);
+const putTag = change((db) =>
+  db
+    .insert(tags)
+    .values({
+      repository,
+      tag: sql.placeholder('tag'),
+      manifest: sql.placeholder('manifest'),
+      taggedAt: sql.placeholder('at'),
+      taggedBy: sql.placeholder('by'),
+    })
+    .onConflictDoUpdate({
+      target: [tags.repository, tags.tag],
+      set: {
+        manifest: sql`excluded.manifest`,
+        taggedAt: sql`excluded.tagged_at`,
+        taggedBy: sql`excluded.tagged_by`,
+      },
+    }),
+);
+const takenDown = text<{ reason: string }>('SELECT reason FROM takedown WHERE digest = :file');
+const manifestById = query((db) =>
+  db
+    .select({ name: manifests.repository, size: manifests.size })
+    .from(manifests)
+    .where(eq(manifests.id, sql.placeholder('id'))),
+);
+const deleteTagsOf = change((db) => db.delete(tags).where(eq(tags.manifest, sql.placeholder('id'))));
+const deleteManifest = change((db) => db.delete(manifests).where(eq(manifests.id, sql.placeholder('id'))));
+const deleteBlob = change((db) => db.delete(repositoryBlobs).where(isBlob));
 
-  const grow = (name: string, bytes: number, { quota }: Pick<Change, 'quota'>): void => {
-    const after = account.get(name, bytes)!;
-    if (quota !== undefined && bytes > 0 && after > quota) throw new QuotaExceeded(after, quota);
-  };
-
-  const refuseTakenDown = (file: OciDigest): void => {
-    const reason = takenDown.get(file);
-    if (reason !== undefined) throw isTombstoned(file, reason);
-  };
-
-  const insertManifest = (name: string, manifest: ManifestRecord, change: Change): number => {
-    const { digest, mediaType, artifactType, subject, annotations, size, bytes } = manifest;
-    grow(name, size, change);
-    const id = insertManifestRow({
-      repository: name,
-      digest,
-      mediaType,
-      artifactType,
-      subject,
-      annotations,
-      size,
-      pushedAt: change.at,
-      pushedBy: change.by,
-      bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    });
-    for (const named of manifest.references) {
-      addReference.run({ manifest: id, repository: name, digest: named });
-    }
-    return id;
-  };
-
-  const writer: ArtifactWriter = {
-    putArtifact({ repository: name, tags: given, manifest, blobs, needed = [] }, change, options = {}) {
-      for (const blob of blobs) writer.addBlob(name, blob, change);
-      for (const tag of given.length === 0 ? [undefined] : given) {
-        const named = tag === undefined ? {} : { tag };
-        writer.putManifest(name, manifest, { ...change, ...options, ...named, needed });
-      }
-    },
-
-    putManifest(name, manifest, { tag, needed, standing = false, ...change }) {
-      const { at, by } = change;
-      if (!standing) for (const file of manifest.references) refuseTakenDown(file);
-      const unknown = needed.filter(
-        // Nearly all artifacts refer to `{}`, which needs no row.
-        (one) =>
-          one !== EMPTY_DIGEST &&
-          blobOf.get({ repository: name, digest: one }) === undefined &&
-          manifestOf.get({ repository: name, digest: one }) === undefined,
-      );
-      if (unknown.length > 0) throw new UnknownReferences(unknown);
-      const stored = manifestOf.get({ repository: name, digest: manifest.digest });
-      if (stored !== undefined) pushedAgain.run({ id: stored.id, at, by });
-      const id = stored?.id ?? insertManifest(name, manifest, change);
-      if (manifest.subject !== undefined) addPusher.run({ manifest: id, by });
-      if (tag !== undefined) putTag.run({ repository: name, tag, manifest: id, at, by });
-    },
-
-    addBlob(name, { digest, file, place, size }, change) {
-      if (place === 'artifacts') refuseTakenDown(file);
-      // The repository of a stored blob has a row.
-      if (blobOf.get({ repository: name, digest }) === undefined) grow(name, size, change);
-      putBlob.run({ repository: name, digest, file, place, size, seenAt: change.at });
-    },
-
-    removeManifest(id) {
-      const [removed] = db
-        .select({ name: manifests.repository, size: manifests.size })
-        .from(manifests)
-        .where(eq(manifests.id, id))
-        .all();
-      if (removed === undefined) return;
-      db.delete(tags).where(eq(tags.manifest, id)).run();
-      db.delete(manifests).where(eq(manifests.id, id)).run();
-      grow(removed.name, -removed.size, {});
-    },
-
-    removeManifestByDigest(name, one) {
-      const found = manifestOf.get({ repository: name, digest: one });
-      if (found !== undefined) writer.removeManifest(found.id);
-      return found !== undefined;
-    },
-
-    removeBlob(name, one) {
-      const stored = blobOf.get({ repository: name, digest: one });
-      if (stored === undefined) return;
-      db.delete(repositoryBlobs)
-        .where(and(eq(repositoryBlobs.repository, name), eq(repositoryBlobs.digest, one)))
-        .run();
-      grow(name, -stored.size, {});
-    },
-  };
-  return writer;
+/** `standing` marks the artifact of an existing release: its content is not checked for takedowns. */
+export function* putArtifact(
+  { repository: name, tags: given, manifest, blobs, needed = [] }: Artifact,
+  change: Change,
+  options: { standing?: boolean } = {},
+): Work<void> {
+  for (const blob of blobs) yield* addBlob(name, blob, change);
+  for (const tag of given.length === 0 ? [undefined] : given) {
+    const named = tag === undefined ? {} : { tag };
+    yield* putManifest(name, manifest, { ...change, ...options, ...named, needed });
+  }
 }
 
-function isTombstoned(file: OciDigest, reason: string): KrmhubError {
-  return new KrmhubError('gone', `${file} was taken down: ${reason}`, {
+export function* putManifest(
+  name: string,
+  manifest: ManifestRecord,
+  options: Change & { tag?: string; needed: readonly OciDigest[]; standing?: boolean },
+): Work<void> {
+  const { tag, needed, standing = false, ...change } = options;
+  const { at, by } = change;
+  if (!standing) for (const file of manifest.references) yield* refuseTakenDown(file);
+  const unknown: OciDigest[] = [];
+  for (const one of needed) {
+    // Nearly all artifacts refer to `{}`, which needs no row.
+    if (one === EMPTY_DIGEST) continue;
+    const place = { repository: name, digest: one };
+    const isKnown =
+      (yield* sizeOfBlob.first(place)) !== undefined || (yield* manifestOf.first(place)) !== undefined;
+    if (!isKnown) unknown.push(one);
+  }
+  if (unknown.length > 0) throw new UnknownReferences(unknown);
+  const stored = yield* manifestOf.first({ repository: name, digest: manifest.digest });
+  if (stored !== undefined) yield* pushedAgain.run({ id: stored.id, at, by });
+  const id = stored?.id ?? (yield* insertManifest(name, manifest, change));
+  if (manifest.subject !== undefined) yield* addPusher.run({ manifest: id, by });
+  if (tag !== undefined) yield* putTag.run({ repository: name, tag, manifest: id, at, by });
+}
+
+function* insertManifest(name: string, manifest: ManifestRecord, change: Change): Work<number> {
+  const { digest, mediaType, artifactType, subject, annotations, size, bytes } = manifest;
+  yield* grow(name, size, change);
+  const id = yield* insertManifestRow({
+    repository: name,
+    digest,
+    mediaType,
+    artifactType,
+    subject,
+    annotations,
+    size,
+    pushedAt: change.at,
+    pushedBy: change.by,
+    bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  });
+  for (const named of manifest.references) {
+    yield* addReference.run({ manifest: id, repository: name, digest: named });
+  }
+  return id;
+}
+
+export function* addBlob(
+  name: string,
+  { digest, file, place, size }: Omit<RepositoryBlob, 'seenAt'>,
+  change: Change,
+): Work<void> {
+  if (place === 'artifacts') yield* refuseTakenDown(file);
+  // The repository of a stored blob has a row.
+  if ((yield* sizeOfBlob.first({ repository: name, digest })) === undefined) yield* grow(name, size, change);
+  yield* putBlob.run({ repository: name, digest, file, place, size, seenAt: change.at });
+}
+
+/** Removes a manifest by row id, with its tags. */
+export function* removeManifest(id: number): Work<void> {
+  const removed = yield* manifestById.first({ id });
+  if (removed === undefined) return;
+  yield* deleteTagsOf.run({ id });
+  yield* deleteManifest.run({ id });
+  yield* grow(removed.name, -removed.size, {});
+}
+
+/** Removes a manifest by digest. Returns false if it does not exist. */
+export function* removeManifestByDigest(repository: string, digest: OciDigest): Work<boolean> {
+  const found = yield* manifestOf.first({ repository, digest });
+  if (found !== undefined) yield* removeManifest(found.id);
+  return found !== undefined;
+}
+
+export function* removeBlob(repository: string, digest: OciDigest): Work<void> {
+  const stored = yield* sizeOfBlob.first({ repository, digest });
+  if (stored === undefined) return;
+  yield* deleteBlob.run({ repository, digest });
+  yield* grow(repository, -stored.size, {});
+}
+
+function* grow(name: string, bytes: number, { quota }: Pick<Change, 'quota'>): Work<void> {
+  const { bytes: after } = (yield* account.first({ repository: name, bytes }))!;
+  if (quota !== undefined && bytes > 0 && after > quota) throw new QuotaExceeded(after, quota);
+}
+
+function* refuseTakenDown(file: OciDigest): Work<void> {
+  const taken = yield* takenDown.first({ file });
+  if (taken === undefined) return;
+  throw new KrmhubError('gone', `${file} was taken down: ${taken.reason}`, {
     hint: 'The registry does not accept bytes that were taken down.',
   });
 }

@@ -1,9 +1,9 @@
 import { isOciDigest, type ManifestDescriptor, type ManifestStore, type OciDigest } from '@krmhub/oci';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, type Work } from '../../sql/statement.js';
 import { manifests, pushers, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
-import { artifactWriter } from './artifact-rows.js';
+import { addBlob, putManifest, removeBlob, removeManifestByDigest } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
 
 /** Columns for HEAD and GET. Annotations are not included: they can have megabytes and are part of the bytes. */
@@ -20,119 +20,136 @@ const digest = sql.placeholder('digest');
 /** Not the repository of a deleted catalog. */
 const isCurrentCatalog = sql`${repositories.name} NOT IN (SELECT 'catalogs/' || name FROM catalog WHERE deleted IS NOT NULL)`;
 
-export function manifestStore(connection: Connection): ManifestStore {
-  const { db, read, write } = connection;
-  const writer = artifactWriter(connection);
-  const find = manifestFinder(connection);
-  const blobOf = prepared(() =>
-    db
-      .select()
-      .from(repositoryBlobs)
-      .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest)))
-      .prepare(),
-  );
-  const anywhere = prepared(() =>
-    db
-      .select()
-      .from(repositoryBlobs)
-      .where(
-        sql`${repositoryBlobs.place} = 'artifacts' AND (${repositoryBlobs.file} = ${digest}
-        OR ("digest" <> "file" AND ${repositoryBlobs.digest} = ${digest}))`,
-      )
-      .limit(1)
-      .prepare(),
-  );
-  const isNamed = prepared(() =>
-    db
-      .select({ manifest: references.manifest })
-      .from(references)
-      .where(and(eq(references.repository, repository), eq(references.digest, digest)))
-      .limit(1)
-      .prepare(),
-  );
-  const tagged = prepared(() =>
-    db
-      .select({ tag: tags.tag })
-      .from(tags)
-      .innerJoin(manifests, eq(manifests.id, tags.manifest))
-      .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
-      .orderBy(asc(tags.tag))
-      .limit(1_000)
-      .prepare(),
-  );
-  const repositoryOf = prepared(() =>
-    db
-      .select({ bytes: repositories.bytes })
-      .from(repositories)
-      .where(eq(repositories.name, repository))
-      .prepare(),
-  );
-  const tagsAfter = prepared(() =>
-    db
-      .select({ tag: tags.tag })
-      .from(tags)
-      .where(and(eq(tags.repository, repository), gt(tags.tag, sql.placeholder('after'))))
-      .orderBy(asc(tags.tag))
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-  );
-  const referrersAfter = prepared(() =>
-    db
-      .select(descriptorColumns)
-      .from(manifests)
-      .where(
-        and(
-          eq(manifests.repository, repository),
-          eq(manifests.subject, sql.placeholder('subject')),
-          gt(manifests.digest, sql.placeholder('after')),
-          sql`(${sql.placeholder('artifactType')} IS NULL OR ${manifests.artifactType} = ${sql.placeholder('artifactType')})`,
-          sql`(${sql.placeholder('pushedBy')} IS NULL OR EXISTS (SELECT 1 FROM ${pushers}
-          WHERE ${pushers.manifest} = ${manifests.id} AND ${pushers.pushedBy} = ${sql.placeholder('pushedBy')}))`,
-        ),
-      )
-      .orderBy(asc(manifests.digest))
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-  );
-  const pushersOf = prepared(() =>
-    db
-      .select({ by: pushers.pushedBy })
-      .from(pushers)
-      .innerJoin(manifests, eq(manifests.id, pushers.manifest))
-      .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
-      .orderBy(asc(pushers.pushedBy))
-      .prepare(),
-  );
+const blobOf = query((db) =>
+  db
+    .select()
+    .from(repositoryBlobs)
+    .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest))),
+);
+const anywhere = query((db) =>
+  db
+    .select()
+    .from(repositoryBlobs)
+    .where(
+      sql`${repositoryBlobs.place} = 'artifacts' AND (${repositoryBlobs.file} = ${digest}
+      OR ("digest" <> "file" AND ${repositoryBlobs.digest} = ${digest}))`,
+    )
+    .limit(1),
+);
+const isNamed = query((db) =>
+  db
+    .select({ manifest: references.manifest })
+    .from(references)
+    .where(and(eq(references.repository, repository), eq(references.digest, digest)))
+    .limit(1),
+);
+const tagged = query((db) =>
+  db
+    .select({ tag: tags.tag })
+    .from(tags)
+    .innerJoin(manifests, eq(manifests.id, tags.manifest))
+    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
+    .orderBy(asc(tags.tag))
+    .limit(1_000),
+);
+const repositoryOf = query((db) =>
+  db.select({ bytes: repositories.bytes }).from(repositories).where(eq(repositories.name, repository)),
+);
+const tagsAfter = query((db) =>
+  db
+    .select({ tag: tags.tag })
+    .from(tags)
+    .where(and(eq(tags.repository, repository), gt(tags.tag, sql.placeholder('after'))))
+    .orderBy(asc(tags.tag))
+    .limit(sql.placeholder('limit')),
+);
+const referrersAfter = query((db) =>
+  db
+    .select(descriptorColumns)
+    .from(manifests)
+    .where(
+      and(
+        eq(manifests.repository, repository),
+        eq(manifests.subject, sql.placeholder('subject')),
+        gt(manifests.digest, sql.placeholder('after')),
+        sql`(CAST(${sql.placeholder('artifactType')} AS text) IS NULL OR ${manifests.artifactType} = ${sql.placeholder('artifactType')})`,
+        sql`(CAST(${sql.placeholder('pushedBy')} AS text) IS NULL OR EXISTS (SELECT 1 FROM ${pushers}
+        WHERE ${pushers.manifest} = ${manifests.id} AND ${pushers.pushedBy} = ${sql.placeholder('pushedBy')}))`,
+      ),
+    )
+    .orderBy(asc(manifests.digest))
+    .limit(sql.placeholder('limit')),
+);
+const pushersOf = query((db) =>
+  db
+    .select({ by: pushers.pushedBy })
+    .from(pushers)
+    .innerJoin(manifests, eq(manifests.id, pushers.manifest))
+    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
+    .orderBy(asc(pushers.pushedBy)),
+);
 
+const byDigest = and(
+  eq(manifests.repository, repository),
+  eq(manifests.digest, sql.placeholder('reference')),
+);
+const byTag = and(eq(tags.repository, repository), eq(tags.tag, sql.placeholder('reference')));
+const ofTag = eq(manifests.id, tags.manifest);
+const wholeColumns = { ...headColumns, bytes: manifests.bytes };
+const wholeByDigest = query((db) => db.select(wholeColumns).from(manifests).where(byDigest));
+const wholeByTag = query((db) => db.select(wholeColumns).from(tags).innerJoin(manifests, ofTag).where(byTag));
+const descriptorByDigest = query((db) => db.select(headColumns).from(manifests).where(byDigest));
+const descriptorByTag = query((db) =>
+  db.select(headColumns).from(tags).innerJoin(manifests, ofTag).where(byTag),
+);
+const repositoriesAfter = query((db) =>
+  db
+    .select({ name: repositories.name })
+    .from(repositories)
+    .where(and(gt(repositories.name, sql.placeholder('after')), isCurrentCatalog))
+    .orderBy(asc(repositories.name))
+    .limit(sql.placeholder('limit')),
+);
+const touch = change((db) =>
+  db
+    .update(repositoryBlobs)
+    .set({ seenAt: sql`${sql.placeholder('at')}` })
+    .where(and(eq(repositoryBlobs.repository, repository), eq(repositoryBlobs.digest, digest))),
+);
+const removeTag = change((db) =>
+  db.delete(tags).where(and(eq(tags.repository, repository), eq(tags.tag, sql.placeholder('tag')))),
+);
+
+export function manifestStore(sql: Sql): ManifestStore {
+  const { read, write } = sql;
   return {
     manifest: (name, reference) =>
-      read(() => {
-        const row = find.whole(name, reference);
+      read(function* () {
+        const found = isOciDigest(reference) ? wholeByDigest : wholeByTag;
+        const row = yield* found.first({ repository: name, reference });
         return row && { ...descriptorOf(row), bytes: row.bytes };
       }),
     manifestDescriptor: (name, reference) =>
-      read(() => {
-        const row = find.descriptor(name, reference);
+      read(function* () {
+        const found = isOciDigest(reference) ? descriptorByDigest : descriptorByTag;
+        const row = yield* found.first({ repository: name, reference });
         return row && descriptorOf(row);
       }),
-    putManifest: (name, manifest, options) => write(() => writer.putManifest(name, manifest, options)),
-    deleteManifest: (name, one) => write(() => writer.removeManifestByDigest(name, one)),
+    putManifest: (name, manifest, options) => write(() => putManifest(name, manifest, options)),
+    deleteManifest: (name, one) => write(() => removeManifestByDigest(name, one)),
     deleteTag: (name, tag) =>
-      write(
-        () =>
-          db
-            .delete(tags)
-            .where(and(eq(tags.repository, name), eq(tags.tag, tag)))
-            .run().changes > 0,
-      ),
+      write(function* () {
+        return (yield* removeTag.run({ repository: name, tag })) > 0;
+      }),
     listManifestTags: (name, one) =>
-      read(() => tagged.all({ repository: name, digest: one }).map(({ tag }) => tag)),
+      read(function* () {
+        return (yield* tagged.all({ repository: name, digest: one })).map(({ tag }) => tag);
+      }),
     tags: (name, after, limit) =>
-      read(() =>
-        repositoryOf.get({ repository: name }) === undefined
-          ? undefined
-          : tagsAfter.all({ repository: name, after, limit }).map(({ tag }) => tag),
-      ),
+      read(function* () {
+        if ((yield* repositoryOf.first({ repository: name })) === undefined) return undefined;
+        return (yield* tagsAfter.all({ repository: name, after, limit })).map(({ tag }) => tag);
+      }),
     referrers: (
       name,
       subject,
@@ -143,82 +160,59 @@ export function manifestStore(connection: Connection): ManifestStore {
         limit,
       }: { artifactType?: string | null; pushedBy?: string | null; after: string; limit: number },
     ) =>
-      read(() =>
-        referrersAfter
-          .all({ repository: name, subject, artifactType, pushedBy, after, limit })
-          .map(descriptorOf),
-      ),
-    pushers: (name, one) => read(() => pushersOf.all({ repository: name, digest: one }).map(({ by }) => by)),
+      read(function* () {
+        const values = { repository: name, subject, artifactType, pushedBy, after, limit };
+        return (yield* referrersAfter.all(values)).map(descriptorOf);
+      }),
+    pushers: (name, one) =>
+      read(function* () {
+        return (yield* pushersOf.all({ repository: name, digest: one })).map(({ by }) => by);
+      }),
     repositories: (after, limit) =>
-      read(() =>
-        db
-          .select({ name: repositories.name })
-          .from(repositories)
-          .where(and(gt(repositories.name, after), isCurrentCatalog))
-          .orderBy(asc(repositories.name))
-          .limit(limit)
-          .all()
-          .map(({ name }) => name),
-      ),
+      read(function* () {
+        return (yield* repositoriesAfter.all({ after, limit })).map(({ name }) => name);
+      }),
 
     blob: (name, one) =>
-      read(() => {
-        const row = blobOf.get({ repository: name, digest: one });
+      read(function* () {
+        const row = yield* blobOf.first({ repository: name, digest: one });
         if (row === undefined) return undefined;
         const { repository: _, ...blob } = row;
         return blob;
       }),
-    addBlob: (name, blob, change) => write(() => writer.addBlob(name, blob, change)),
+    addBlob: (name, blob, change) => write(() => addBlob(name, blob, change)),
     mountBlob: (from, to, one, change) =>
-      write(() => {
+      write(function* () {
         const blob =
-          from === undefined ? anywhere.get({ digest: one }) : blobOf.get({ repository: from, digest: one });
+          from === undefined
+            ? yield* anywhere.first({ digest: one })
+            : yield* blobOf.first({ repository: from, digest: one });
         // Catalogs and signatures of snapshots are only found through their catalog.
         if (blob === undefined || blob.place === 'forms' || blob.place === 'signatures') return false;
-        writer.addBlob(to, { ...blob, digest: one }, change);
+        yield* addBlob(to, { ...blob, digest: one }, change);
         return true;
       }),
     touchBlob: (name, one, at) =>
-      write(() => {
-        db.update(repositoryBlobs)
-          .set({ seenAt: at })
-          .where(and(eq(repositoryBlobs.repository, name), eq(repositoryBlobs.digest, one)))
-          .run();
+      write(function* () {
+        yield* touch.run({ repository: name, digest: one, at });
       }),
     deleteBlob: (name, one) =>
-      write(() => {
-        if (blobOf.get({ repository: name, digest: one }) === undefined) return 'unknown';
-        if (isNamed.get({ repository: name, digest: one }) !== undefined) return 'named';
-        writer.removeBlob(name, one);
+      write(function* (): Work<'unknown' | 'named' | 'deleted'> {
+        const place = { repository: name, digest: one };
+        if ((yield* blobOf.first(place)) === undefined) return 'unknown';
+        if ((yield* isNamed.first(place)) !== undefined) return 'named';
+        yield* removeBlob(name, one);
         return 'deleted';
       }),
-    isReferenced: (name, one) => read(() => isNamed.get({ repository: name, digest: one }) !== undefined),
-    countBytes: (name) => read(() => repositoryOf.get({ repository: name })?.bytes ?? 0),
-    ...collector(connection, writer),
-  };
-}
-
-function manifestFinder({ db }: Connection) {
-  const byDigest = and(
-    eq(manifests.repository, repository),
-    eq(manifests.digest, sql.placeholder('reference')),
-  );
-  const byTag = and(eq(tags.repository, repository), eq(tags.tag, sql.placeholder('reference')));
-  const ofTag = eq(manifests.id, tags.manifest);
-  const wholeColumns = { ...headColumns, bytes: manifests.bytes };
-  const wholeByDigest = prepared(() => db.select(wholeColumns).from(manifests).where(byDigest).prepare());
-  const wholeByTag = prepared(() =>
-    db.select(wholeColumns).from(tags).innerJoin(manifests, ofTag).where(byTag).prepare(),
-  );
-  const descriptorByDigest = prepared(() => db.select(headColumns).from(manifests).where(byDigest).prepare());
-  const descriptorByTag = prepared(() =>
-    db.select(headColumns).from(tags).innerJoin(manifests, ofTag).where(byTag).prepare(),
-  );
-  return {
-    whole: (name: string, reference: string) =>
-      (isOciDigest(reference) ? wholeByDigest : wholeByTag).get({ repository: name, reference }),
-    descriptor: (name: string, reference: string) =>
-      (isOciDigest(reference) ? descriptorByDigest : descriptorByTag).get({ repository: name, reference }),
+    isReferenced: (name, one) =>
+      read(function* () {
+        return (yield* isNamed.first({ repository: name, digest: one })) !== undefined;
+      }),
+    countBytes: (name) =>
+      read(function* () {
+        return (yield* repositoryOf.first({ repository: name }))?.bytes ?? 0;
+      }),
+    ...collector(sql),
   };
 }
 

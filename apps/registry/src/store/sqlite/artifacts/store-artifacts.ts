@@ -1,34 +1,29 @@
 import type { RegistryStore } from '../../registry-store.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
-import { artifactWriter } from './artifact-rows.js';
+import type { Sql } from '../../sql/sql.js';
+import { text } from '../../sql/statement.js';
+import { putArtifact } from './artifact-rows.js';
+
+const page = text<{ id: number; group: string; kind: string; release: string; known: number }>(
+  `SELECT release.id, group_name AS "group", kind, release.release,
+     (SELECT count(*) FROM oci_tag
+      WHERE repository = 'functions/' || group_name || '/' || kind_folded AND tag = release.release) AS known
+   FROM release JOIN function ON function.id = function_id WHERE release.id > :after ORDER BY release.id LIMIT :limit`,
+);
 
 /** Adds artifacts to releases that an older program stored without them. */
-export function missingArtifacts(
-  connection: Connection,
-): Pick<RegistryStore, 'releasesWithoutArtifact' | 'putArtifact'> {
-  const { client, read, write } = connection;
-  const writer = artifactWriter(connection);
-  const page = prepared(() =>
-    client.prepare<
-      { after: number; limit: number },
-      { id: number; group: string; kind: string; release: string; known: 0 | 1 }
-    >(
-      `SELECT release.id, group_name AS "group", kind, release.release, EXISTS (
-       SELECT 1 FROM oci_tag
-       WHERE repository = 'functions/' || group_name || '/' || kind_folded AND tag = release.release) AS known
-     FROM release JOIN function ON function.id = function_id WHERE release.id > :after ORDER BY release.id LIMIT :limit`,
-    ),
-  );
+export function missingArtifacts({
+  read,
+  write,
+}: Sql): Pick<RegistryStore, 'releasesWithoutArtifact' | 'putArtifact'> {
   return {
-    releasesWithoutArtifact: (options) =>
-      read(() => {
-        const rows = page.all(options);
+    releasesWithoutArtifact: ({ after, limit }) =>
+      read(function* () {
+        const rows = yield* page.all({ after, limit });
         return {
-          without: rows.flatMap(({ id: _id, known, ...name }) => (known === 1 ? [] : [name])),
-          last: rows.length < options.limit ? undefined : rows.at(-1)?.id,
+          without: rows.flatMap(({ id: _id, known, ...name }) => (known > 0 ? [] : [name])),
+          last: rows.length < limit ? undefined : rows.at(-1)?.id,
         };
       }),
-    putArtifact: (artifact, change) => write(() => writer.putArtifact(artifact, change, { standing: true })),
+    putArtifact: (artifact, change) => write(() => putArtifact(artifact, change, { standing: true })),
   };
 }

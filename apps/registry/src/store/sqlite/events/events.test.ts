@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { openConnection } from '../connection.js';
-import { eventAppender, eventRows } from './events.js';
+import { appendEvent } from './append-event.js';
+import { eventRows } from './events.js';
 
 const event = { type: 'release.yanked', at: '2030-01-01T00:00:00.000Z', by: 'ci' } as const;
 
@@ -10,9 +11,8 @@ it('are read when they are durable: after a power cut, another event could have 
   const durable = new Promise<void>((resolve) => {
     synced = resolve;
   });
-  const store = eventRows({ ...connection, durable: () => durable });
-  const append = eventAppender(connection);
-  await connection.write(() => append(event));
+  const store = eventRows({ ...connection.sql, durable: () => durable });
+  await connection.sql.write(() => appendEvent(event));
   const read: string[] = [];
   const reads = [
     store.events(0, 10).then(() => read.push('events')),

@@ -8,8 +8,7 @@ import type {
 import { compareReleases } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../../limits.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import { text, type Work } from '../../sql/statement.js';
 import type { releases } from '../schema/schema.js';
 
 interface FunctionRow {
@@ -32,45 +31,44 @@ type StoredRow = Omit<
 
 export interface FunctionRecords {
   /** Reads the record of a function. */
-  read(row: FunctionRow): FunctionRecord;
+  read(row: FunctionRow): Work<FunctionRecord>;
   /** Returns the same, from memory if the function has not changed. The record is frozen. */
-  cached(row: FunctionRow): FunctionRecord;
+  cached(row: FunctionRow): Work<FunctionRecord>;
 }
 
-/**
- * Returns the records of functions; call it in a transaction. A function can have thousands of releases, and every read
- * of one of its pages needs them all.
- */
-export function functionRecords({ client }: Pick<Connection, 'client'>): FunctionRecords {
-  // Not by drizzle: for thousands of rows, its conversion takes longer than everything else.
-  const rowsOf = prepared(() =>
-    client.prepare<[number], StoredRow>(
-      `SELECT release.id, function_id AS functionId, release.release, digest, size, media_type AS mediaType, readme,
-       versions, tags, publisher, runtimes, licenses, published_at AS publishedAt, published_by AS publishedBy,
-       yanked, deprecated, bundles
-     FROM release LEFT JOIN release_bundles ON release_bundles.release = release.id WHERE function_id = ?`,
-    ),
-  );
-  const read = ({ id, group, kind, revision }: FunctionRow): FunctionRecord => ({
+// Not by drizzle: for thousands of rows, its conversion takes longer than everything else.
+const rowsOf = text<StoredRow>(
+  `SELECT release.id, function_id AS "functionId", release.release, digest, size, media_type AS "mediaType", readme,
+     versions, tags, publisher, runtimes, licenses, published_at AS "publishedAt", published_by AS "publishedBy",
+     yanked, deprecated, bundles
+   FROM release LEFT JOIN release_bundles ON release_bundles.release = release.id WHERE function_id = :id`,
+);
+
+function* readRecord({ id, group, kind, revision }: FunctionRow): Work<FunctionRecord> {
+  const rows = yield* rowsOf.all({ id });
+  return {
     group,
     kind,
     revision,
-    releases: rowsOf
-      .all(id)
+    releases: rows
       .map((row) => releaseSummary(parsedRow(row)))
       .sort((a, b) => compareReleases(b.release, a.release)),
-  });
+  };
+}
+
+/** Returns the records of functions. A function can have thousands of releases, and every read of one of its pages needs them all. */
+export function functionRecords(): FunctionRecords {
   const cache = new LRUCache<string, FunctionRecord>({
     maxSize: SERVER_LIMITS.maxCachedReleases,
     sizeCalculation: ({ releases }) => releases.length + 1,
   });
   return {
-    read,
-    cached(row) {
+    read: readRecord,
+    *cached(row) {
       const key = `${row.group}/${row.kind}`;
       const known = cache.get(key);
       if (known?.revision === row.revision) return known;
-      const record = read(row);
+      const record = yield* readRecord(row);
       for (const release of record.releases) Object.freeze(release);
       Object.freeze(record.releases);
       cache.set(key, Object.freeze(record));

@@ -4,18 +4,18 @@ import { RevisionConflict, tombstoneConflict } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
-import { artifactWriter } from '../artifacts/artifact-rows.js';
-import type { Connection } from '../connection.js';
-import { eventAppender } from '../events/events.js';
-import { rowInserter } from '../insert-row.js';
-import { prepared } from '../prepared.js';
+import { isDuplicate } from '../../sql/duplicate.js';
+import { inserter } from '../../sql/insert.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
+import { putArtifact } from '../artifacts/artifact-rows.js';
+import { appendEvent } from '../events/append-event.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
-import { searchRowWriter } from '../search/rows.js';
-import { upstreamRows } from '../search/upstream-rows.js';
+import type { SearchIndex } from '../search/search-index.js';
 import { functionTakedowns, lastRevision } from '../takedowns/takedown-rows.js';
 import { functionRecords, releaseSummary } from './function-records.js';
 import { policyRevision } from './policies.js';
-import { fileRow, releaseFileReader, releaseFileWriter } from './release-files.js';
+import { addFile, fileRow, releaseFileReader } from './release-files.js';
 
 export type FunctionRows = Pick<
   RegistryStore,
@@ -41,77 +41,70 @@ const nameColumns = {
 };
 export type NameRow = Pick<typeof functions.$inferSelect, keyof typeof nameColumns>;
 
-export function functionRows(connection: Connection): FunctionRows {
-  const { db, read, write } = connection;
-  const find = functionFinder(connection);
-  const records = functionRecords(connection);
-  const releaseOf = prepared(() =>
-    db
-      .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
-      .from(releases)
-      .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
-      .where(
-        and(
-          eq(releases.functionId, sql.placeholder('functionId')),
-          eq(releases.release, sql.placeholder('release')),
-        ),
-      )
-      .prepare(),
-  );
-  const definitionOf = prepared(() =>
-    connection.client
-      .prepare<[string, string, string], Uint8Array>(
-        `SELECT CAST(release.definition AS BLOB) FROM release JOIN function ON function.id = function_id
-       WHERE group_name = ? AND kind_folded = ? AND release.release = ?`,
-      )
-      .pluck(),
-  );
-  const filesOf = prepared(() =>
-    db
-      .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
-      .from(releases)
-      .innerJoin(functions, eq(functions.id, releases.functionId))
-      .where(
-        and(
-          eq(functions.group, sql.placeholder('group')),
-          eq(functions.kindFolded, sql.placeholder('kindFolded')),
-          eq(releases.release, sql.placeholder('release')),
-        ),
-      )
-      .prepare(),
-  );
-  const pageAfter = prepared(() =>
-    db
-      .select(nameColumns)
-      .from(functions)
-      .where(
-        sql`(${functions.group}, ${functions.kind}) > (${sql.placeholder('group')}, ${sql.placeholder('kind')})`,
-      )
-      .orderBy(functions.group, functions.kind)
-      .limit(PAGE)
-      .prepare(),
-  );
+const ofName = and(
+  eq(functions.group, sql.placeholder('group')),
+  eq(functions.kindFolded, sql.placeholder('kindFolded')),
+);
+const byName = query((db) => db.select(nameColumns).from(functions).where(ofName));
+const releaseOf = query((db) =>
+  db
+    .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
+    .from(releases)
+    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
+    .where(
+      and(
+        eq(releases.functionId, sql.placeholder('functionId')),
+        eq(releases.release, sql.placeholder('release')),
+      ),
+    ),
+);
+const definitionOf = text<{ definition: Uint8Array }>({
+  sqlite: `SELECT CAST(release.definition AS BLOB) AS definition FROM release JOIN function ON function.id = function_id
+     WHERE group_name = :group AND kind_folded = :kindFolded AND release.release = :release`,
+  postgres: `SELECT convert_to(release.definition, 'UTF8') AS definition FROM release JOIN function ON function.id = function_id
+     WHERE group_name = :group AND kind_folded = :kindFolded AND release.release = :release`,
+});
+const filesOf = query((db) =>
+  db
+    .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
+    .from(releases)
+    .innerJoin(functions, eq(functions.id, releases.functionId))
+    .where(and(ofName, eq(releases.release, sql.placeholder('release')))),
+);
+const pageAfter = query((db) =>
+  db
+    .select(nameColumns)
+    .from(functions)
+    .where(
+      sql`(${functions.group}, ${functions.kind}) > (${sql.placeholder('group')}, ${sql.placeholder('kind')})`,
+    )
+    .orderBy(functions.group, functions.kind)
+    .limit(PAGE),
+);
+const counted = query((db) => db.select({ functions: count() }).from(functions));
+const insertFunction = inserter(functions);
+const insertRelease = inserter(releases);
 
-  const counted = prepared(() => db.select({ functions: count() }).from(functions).prepare());
-
+export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
+  const { read, write } = database;
+  const records = functionRecords();
   return {
     function: (group, kind) =>
-      read(() => {
-        const row = find(group, kind);
-        return row === undefined ? undefined : records.cached(row);
+      read(function* () {
+        const row = yield* findFunction(group, kind);
+        return row === undefined ? undefined : yield* records.cached(row);
       }),
 
     async functions(names) {
       const found: FunctionRecord[] = [];
       for (let at = 0; at < names.length; at += PAGE) {
         if (at > 0) await setImmediate();
-        const page = await read(() =>
-          names.slice(at, at + PAGE).flatMap(({ group, kind }) => {
-            const row = find(group, kind);
-            return row === undefined ? [] : [records.read(row)];
-          }),
-        );
-        found.push(...page);
+        await read(function* () {
+          for (const { group, kind } of names.slice(at, at + PAGE)) {
+            const row = yield* findFunction(group, kind);
+            if (row !== undefined) found.push(yield* records.read(row));
+          }
+        });
       }
       return found;
     },
@@ -119,7 +112,11 @@ export function functionRows(connection: Connection): FunctionRows {
     async *allFunctions() {
       let after = { group: '', kind: '' };
       for (;;) {
-        const page = await read(() => pageAfter.all(after).map(records.read));
+        const page = await read(function* () {
+          const found: FunctionRecord[] = [];
+          for (const row of yield* pageAfter.all(after)) found.push(yield* records.read(row));
+          return found;
+        });
         yield* page;
         const last = page.at(-1);
         if (last === undefined || page.length < PAGE) return;
@@ -128,100 +125,108 @@ export function functionRows(connection: Connection): FunctionRows {
       }
     },
 
-    countFunctions: () => read(() => counted.get()!.functions),
+    countFunctions: () =>
+      read(function* () {
+        return (yield* counted.first())!.functions;
+      }),
 
     release: (group, kind, release) =>
-      read(() => {
-        const fn = find(group, kind);
-        const row = fn && releaseOf.get({ functionId: fn.id, release });
+      read(function* () {
+        const fn = yield* findFunction(group, kind);
+        const row = fn && (yield* releaseOf.first({ functionId: fn.id, release }));
         return fn && row && releaseRecord(fn, row);
       }),
 
     definitionJson: (group, kind, release) =>
-      read(() => definitionOf.get(group, kind.toLowerCase(), release)),
+      read(function* () {
+        return (yield* definitionOf.first({ group, kindFolded: kind.toLowerCase(), release }))?.definition;
+      }),
 
     releaseFiles: (group, kind, release) =>
-      read(() => {
-        const row = filesOf.get({ group, kindFolded: kind.toLowerCase(), release });
+      read(function* () {
+        const row = yield* filesOf.first({ group, kindFolded: kind.toLowerCase(), release });
         if (row === undefined) return undefined;
         const { digest, mediaType, readme } = row;
         return { digest, mediaType, ...(readme !== null && { readme }) };
       }),
 
-    fileBytes: releaseFileReader(connection),
+    fileBytes: releaseFileReader(database),
 
-    commitFunction: functionCommitter(connection, find, write),
+    commitFunction: async (change, given = [], files = []) => {
+      const rows = files.map(fileRow);
+      return write(function* () {
+        const { id, isNew } = yield* storeFunction(change, search);
+        for (const row of rows) yield* addFile(row);
+        for (const artifact of given) yield* putArtifact(artifact, change.event);
+        yield* search.put(id, change.search, isNew);
+        return yield* appendEvent(change.event);
+      });
+    },
   };
 }
 
 /** Finds a function by group and kind, ignoring the case of the kind. */
-export function functionFinder({ db }: Connection): (group: string, kind: string) => NameRow | undefined {
-  const byName = prepared(() =>
-    db
-      .select(nameColumns)
-      .from(functions)
-      .where(
-        and(
-          eq(functions.group, sql.placeholder('group')),
-          eq(functions.kindFolded, sql.placeholder('kindFolded')),
-        ),
-      )
-      .prepare(),
-  );
-  return (group, kind) => byName.get({ group, kindFolded: kind.toLowerCase() });
+export function findFunction(group: string, kind: string): Work<NameRow | undefined> {
+  return byName.first({ group, kindFolded: kind.toLowerCase() });
 }
 
-function functionCommitter(
-  connection: Connection,
-  find: (group: string, kind: string) => NameRow | undefined,
-  write: Connection['write'],
-): FunctionRows['commitFunction'] {
-  const { db } = connection;
-  const appendEvent = eventAppender(connection);
-  const searchRows = searchRowWriter(connection);
-  const takedownsOf = functionTakedowns(connection);
-  const revisionOf = lastRevision(connection);
-  const policiesAt = policyRevision(connection);
-  const artifacts = artifactWriter(connection);
-  const upstream = upstreamRows(connection);
-  const releaseFiles = releaseFileWriter(connection);
-  const insertFunction = rowInserter(connection, functions);
-  const insertRelease = rowInserter(connection, releases);
+/** Stores the function and its release. `isNew`: search has no document of the name. */
+function* storeFunction(change: FunctionChange, search: SearchIndex): Work<{ id: number; isNew: boolean }> {
+  const current = yield* findFunction(change.group, change.kind);
+  const revision = current?.revision ?? 0;
+  if (revision !== change.expectedRevision) {
+    throw new RevisionConflict(
+      `${change.group}/${change.kind} is at revision ${revision}, not ${change.expectedRevision}`,
+    );
+  }
+  const { expectedPolicies } = change;
+  if (expectedPolicies !== undefined && expectedPolicies !== (yield* policyRevision())) {
+    throw new RevisionConflict('the signing policies have changed');
+  }
+  if (current !== undefined && current.kind !== change.kind) {
+    throw refused(change.release, `differs only in case from the existing kind ${current.kind}`);
+  }
+  if (change.action === 'insert') {
+    const conflict = tombstoneConflict(yield* functionTakedowns(change.group, change.kind), change.release);
+    if (conflict) throw conflict;
+  }
+  const row = yield* upsertFunction(change, current, search);
+  try {
+    yield* storeRelease(row.id, change);
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw refused(change.release, 'already exists');
+  }
+  return row;
+}
 
-  const upsertFunction = (
-    change: FunctionChange,
-    current: NameRow | undefined,
-  ): { id: number; hasText: boolean } => {
-    const { group, kind, ...shown } = change.search;
-    if (current !== undefined) {
-      const columns = { ...shown, revision: current.revision + 1 };
-      db.update(functions).set(columns).where(eq(functions.id, current.id)).run();
-      return { id: current.id, hasText: true };
-    }
-    const revision = revisionOf(group, kind) + 1;
-    // A release in this registry takes the name over from upstream catalogs.
-    const takenOver = upstream.release(group, kind);
-    const id = takenOver ?? upstream.newId();
-    insertFunction({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision });
-    return { id, hasText: takenOver !== undefined };
-  };
+function* upsertFunction(
+  { search: { group, kind, ...shown } }: FunctionChange,
+  current: NameRow | undefined,
+  search: SearchIndex,
+): Work<{ id: number; isNew: boolean }> {
+  if (current !== undefined) {
+    const columns = { ...shown, revision: current.revision + 1 };
+    yield* change((db) => db.update(functions).set(columns).where(eq(functions.id, current.id))).run();
+    return { id: current.id, isNew: false };
+  }
+  const revision = (yield* lastRevision(group, kind)) + 1;
+  // A release in this registry takes the name over from upstream catalogs.
+  const takenOver = yield* search.takeOver(group, kind);
+  const id = takenOver ?? (yield* search.newId());
+  yield* insertFunction({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision });
+  return { id, isNew: takenOver === undefined };
+}
 
-  const storeBundles = (id: number, { bundles = [] }: ReleaseRecord): void => {
-    if (bundles.length === 0) return;
-    db.insert(releaseBundles)
-      .values({ release: id, bundles })
-      .onConflictDoUpdate({ target: releaseBundles.release, set: { bundles } })
-      .run();
-  };
-
-  const storeRelease = (functionId: number, { action, release }: FunctionChange): void => {
-    const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
-    if (action === 'insert') {
-      storeBundles(insertRelease({ ...columns, functionId }), release);
-      return;
-    }
-    // Only the lifecycle and the bundles change: the bytes of a release never do.
-    const [changed] = db
+function* storeRelease(functionId: number, { action, release }: FunctionChange): Work<void> {
+  const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
+  if (action === 'insert') {
+    yield* storeBundles(yield* insertRelease({ ...columns, functionId }), release);
+    return;
+  }
+  // Only the lifecycle and the bundles change: the bytes of a release never do.
+  const changed = yield* query((db) =>
+    db
       .update(releases)
       .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
       .where(
@@ -231,46 +236,20 @@ function functionCommitter(
           eq(releases.digest, release.digest),
         ),
       )
-      .returning({ id: releases.id })
-      .all();
-    if (changed === undefined) throw refused(release, 'is not stored with these bytes');
-    storeBundles(changed.id, release);
-  };
+      .returning({ id: releases.id }),
+  ).first();
+  if (changed === undefined) throw refused(release, 'is not stored with these bytes');
+  yield* storeBundles(changed.id, release);
+}
 
-  return async (change, given = [], files = []) => {
-    const rows = files.map(fileRow);
-    return write(() => {
-      const current = find(change.group, change.kind);
-      const revision = current?.revision ?? 0;
-      if (revision !== change.expectedRevision) {
-        throw new RevisionConflict(
-          `${change.group}/${change.kind} is at revision ${revision}, not ${change.expectedRevision}`,
-        );
-      }
-      const { expectedPolicies } = change;
-      if (expectedPolicies !== undefined && expectedPolicies !== policiesAt()) {
-        throw new RevisionConflict('the signing policies have changed');
-      }
-      if (current !== undefined && current.kind !== change.kind) {
-        throw refused(change.release, `differs only in case from the existing kind ${current.kind}`);
-      }
-      const conflict =
-        change.action === 'insert' &&
-        tombstoneConflict(takedownsOf(change.group, change.kind), change.release);
-      if (conflict) throw conflict;
-      const { id, hasText } = upsertFunction(change, current);
-      try {
-        storeRelease(id, change);
-      } catch (error) {
-        if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
-        throw refused(change.release, 'already exists');
-      }
-      for (const row of rows) releaseFiles.add(row);
-      for (const artifact of given) artifacts.putArtifact(artifact, change.event);
-      searchRows(id, change.search, !hasText);
-      return appendEvent(change.event);
-    });
-  };
+function* storeBundles(id: number, { bundles = [] }: ReleaseRecord): Work<void> {
+  if (bundles.length === 0) return;
+  yield* change((db) =>
+    db
+      .insert(releaseBundles)
+      .values({ release: id, bundles })
+      .onConflictDoUpdate({ target: releaseBundles.release, set: { bundles } }),
+  ).run();
 }
 
 function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {

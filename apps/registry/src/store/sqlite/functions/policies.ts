@@ -1,49 +1,49 @@
 import { type PolicyStore, RevisionConflict } from '@krmhub/catalog';
-import type { Connection } from '../connection.js';
-import { eventAppender } from '../events/events.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
+import { appendEvent } from '../events/append-event.js';
 import { policies } from '../schema/schema.js';
 
 /** Id of the only row of the table. */
 const ID = 1;
 
+const current = query((db) => db.select().from(policies));
+const currentRevision = query((db) => db.select({ revision: policies.revision }).from(policies));
+const applied = text<{ sequence: number }>(
+  `SELECT sequence FROM event WHERE sequence > :after AND sequence <= :through AND type = 'policy.applied' LIMIT 1`,
+);
+
 /** Returns the revision of the current policies; 0 without any. */
-export function policyRevision({ db }: Pick<Connection, 'db'>): () => number {
-  const statement = prepared(() => db.select({ revision: policies.revision }).from(policies).prepare());
-  return () => statement.get()?.revision ?? 0;
+export function* policyRevision(): Work<number> {
+  return (yield* currentRevision.first())?.revision ?? 0;
 }
 
-export function policyRows(connection: Connection): PolicyStore {
-  const { client, db, read, write } = connection;
-  const appendEvent = eventAppender(connection);
-  const revision = policyRevision(connection);
-  const find = () => {
-    const row = db.select().from(policies).get();
-    if (row === undefined) return undefined;
-    const { id: _id, ...record } = row;
-    return record;
-  };
-  const applied = prepared(() =>
-    client
-      .prepare<[number, number], number>(
-        `SELECT EXISTS (SELECT 1 FROM event WHERE sequence > ? AND sequence <= ? AND type = 'policy.applied')`,
-      )
-      .pluck(),
-  );
+export function policyRows({ read, write }: Sql): PolicyStore {
   return {
-    policies: () => read(find),
-    appliedPolicies: (after, through) => read(() => applied.get(after, through) === 1),
+    policies: () =>
+      read(function* () {
+        const row = yield* current.first();
+        if (row === undefined) return undefined;
+        const { id: _id, ...record } = row;
+        return record;
+      }),
+    appliedPolicies: (after, through) =>
+      read(function* () {
+        return (yield* applied.first({ after, through })) !== undefined;
+      }),
     applyPolicies: ({ expectedRevision, event, ...applied }) =>
-      write(() => {
-        if (revision() !== expectedRevision) {
+      write(function* () {
+        if ((yield* policyRevision()) !== expectedRevision) {
           throw new RevisionConflict('the policies have changed');
         }
         const record = { ...applied, revision: expectedRevision + 1 };
-        db.insert(policies)
-          .values({ id: ID, ...record })
-          .onConflictDoUpdate({ target: policies.id, set: record })
-          .run();
-        return appendEvent(event);
+        yield* change((db) =>
+          db
+            .insert(policies)
+            .values({ id: ID, ...record })
+            .onConflictDoUpdate({ target: policies.id, set: record }),
+        ).run();
+        return yield* appendEvent(event);
       }),
   };
 }

@@ -5,7 +5,7 @@ import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Connection, openConnection } from '../connection.js';
 import { erase } from '../takedowns/erase.js';
-import { fileRow, releaseFileReader, releaseFileWriter } from './release-files.js';
+import { addFile, fileRow, releaseFileReader } from './release-files.js';
 
 const BYTES = Buffer.from('# Functions\n');
 
@@ -14,8 +14,7 @@ let connection: Connection;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'release-files-'));
   connection = openConnection(path.join(folder, 'registry.db'));
-  const { add } = releaseFileWriter(connection);
-  await connection.write(() => add(fileRow(BYTES)));
+  await connection.sql.write(() => addFile(fileRow(BYTES)));
 });
 afterEach(async () => {
   connection.close();
@@ -23,16 +22,15 @@ afterEach(async () => {
 });
 
 it('are stored again in place of a damaged row', async () => {
-  const read = releaseFileReader(connection);
+  const read = releaseFileReader(connection.sql);
   connection.client.exec(`UPDATE release_file SET bytes = x'0300'`);
   await expect(read(sha256(BYTES))).rejects.toMatchObject({ code: 'internal' });
-  const { add } = releaseFileWriter(connection);
-  await connection.write(() => add(fileRow(BYTES)));
+  await connection.sql.write(() => addFile(fileRow(BYTES)));
   expect(await read(sha256(BYTES))).toEqual(BYTES);
 });
 
 it('are erased if no release uses them', async () => {
-  expect(await releaseFileReader(connection)(sha256(BYTES))).toEqual(BYTES);
+  expect(await releaseFileReader(connection.sql)(sha256(BYTES))).toEqual(BYTES);
   await erase(connection);
-  expect(await releaseFileReader(connection)(sha256(BYTES))).toBeUndefined();
+  expect(await releaseFileReader(connection.sql)(sha256(BYTES))).toBeUndefined();
 });

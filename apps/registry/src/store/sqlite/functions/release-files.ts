@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Digest, DOCUMENT_LIMITS, KrmhubError, sha256 } from '@krmhub/schema';
 import { eq, sql } from 'drizzle-orm';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { releaseFiles } from '../schema/release-files.js';
 
 /** A row of `release_file`: the exact bytes of a definition or README as raw deflate. */
@@ -15,52 +15,44 @@ export const IS_UNUSED_FILE = `NOT EXISTS (SELECT 1 FROM release WHERE digest = 
 /** Deletes rows that only damage or another program can leave. */
 export const DELETE_UNUSED_FILES = `DELETE FROM release_file WHERE ${IS_UNUSED_FILE}`;
 
-export interface ReleaseFileWriter {
-  /** Stores a file, also in place of a damaged row. Call it in a transaction. */
-  add(row: FileRow): void;
-  /** Deletes a file that no release names. Call it in a transaction. */
-  removeUnnamed(digest: Digest): void;
-}
-
 export function fileRow(bytes: Uint8Array): FileRow {
   return { digest: sha256(bytes), bytes: deflateRawSync(bytes) };
 }
 
-export function releaseFileWriter({ client, db }: Pick<Connection, 'client' | 'db'>): ReleaseFileWriter {
-  const insert = prepared(() =>
-    db
-      .insert(releaseFiles)
-      .values({ digest: sql.placeholder('digest'), bytes: sql.placeholder('bytes') })
-      .onConflictDoUpdate({
-        target: releaseFiles.digest,
-        set: { bytes: sql`excluded.bytes` },
-        setWhere: sql`${releaseFiles.bytes} <> excluded.bytes`,
-      })
-      .prepare(),
-  );
-  const remove = prepared(() =>
-    client.prepare<Pick<FileRow, 'digest'>>(`${DELETE_UNUSED_FILES} AND digest = :digest`),
-  );
-  return {
-    add: (row) => void insert.run({ ...row }),
-    removeUnnamed: (digest) => void remove.run({ digest }),
-  };
+const insert = change((db) =>
+  db
+    .insert(releaseFiles)
+    .values({ digest: sql.placeholder('digest'), bytes: sql.placeholder('bytes') })
+    .onConflictDoUpdate({
+      target: releaseFiles.digest,
+      set: { bytes: sql`excluded.bytes` },
+      setWhere: sql`${releaseFiles.bytes} <> excluded.bytes`,
+    }),
+);
+const removeUnnamed = text<never>(`${DELETE_UNUSED_FILES} AND digest = :digest`);
+const stored = query((db) =>
+  db
+    .select({ bytes: releaseFiles.bytes })
+    .from(releaseFiles)
+    .where(eq(releaseFiles.digest, sql.placeholder('digest'))),
+);
+
+/** Stores a file, also in place of a damaged row. */
+export function* addFile(row: FileRow): Work<void> {
+  yield* insert.run({ ...row });
+}
+
+/** Deletes a file that no release names. */
+export function* removeUnnamedFile(digest: Digest): Work<void> {
+  yield* removeUnnamed.run({ digest });
 }
 
 /** Reads a file that is a row. Rejects with `internal` if the bytes do not match the digest. */
 export function releaseFileReader({
-  db,
   read,
-}: Pick<Connection, 'db' | 'read'>): (digest: Digest) => Promise<Uint8Array | undefined> {
-  const stored = prepared(() =>
-    db
-      .select({ bytes: releaseFiles.bytes })
-      .from(releaseFiles)
-      .where(eq(releaseFiles.digest, sql.placeholder('digest')))
-      .prepare(),
-  );
+}: Pick<Sql, 'read'>): (digest: Digest) => Promise<Uint8Array | undefined> {
   return async (digest) => {
-    const row = await read(() => stored.get({ digest }));
+    const row = await read(() => stored.first({ digest }));
     return row && unpacked(digest, row.bytes);
   };
 }

@@ -1,10 +1,9 @@
 import { RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
 import { and, eq } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
-import { eventAppender } from '../events/events.js';
+import { entryRemover, eventAppender } from '../run-now.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
-import { entryRemover } from '../sources/source-rows.js';
 
 export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'] {
   const { db, write } = connection;

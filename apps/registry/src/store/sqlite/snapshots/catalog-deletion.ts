@@ -6,8 +6,8 @@ import {
 } from '@krmhub/catalog';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
-import { eventAppender } from '../events/events.js';
 import { prepared } from '../prepared.js';
+import { eventAppender } from '../run-now.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
 

@@ -2,10 +2,9 @@ import { type CatalogEntryRow, RevisionConflict, type SnapshotBuild } from '@krm
 import { KrmhubError } from '@krmhub/schema';
 import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
-import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
-import { eventAppender } from '../events/events.js';
 import { prepared } from '../prepared.js';
+import { artifactWriter, eventAppender } from '../run-now.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
 import { searchNotifier } from '../search/synchronize.js';
 import { segmentWriter } from './segments.js';

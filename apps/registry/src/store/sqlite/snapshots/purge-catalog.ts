@@ -2,10 +2,9 @@ import type { SnapshotStore } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { catalogRepository } from '../../../artifacts/repositories.js';
-import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
-import { entryRemover } from '../sources/source-rows.js';
+import { artifactWriter, entryRemover } from '../run-now.js';
 import { PURGED_CATALOGS } from './catalog-deletion.js';
 import { unusedSegmentDeleter } from './segments.js';
 

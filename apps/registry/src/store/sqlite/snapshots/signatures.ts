@@ -4,9 +4,9 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Artifact } from '../../../artifacts/artifact-store.js';
 import { catalogRepository } from '../../../artifacts/repositories.js';
 import type { RegistryStore } from '../../registry-store.js';
-import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
+import { artifactWriter } from '../run-now.js';
 import { snapshotSignatures, snapshots } from '../schema/schema.js';
 
 export interface SignatureWriter {

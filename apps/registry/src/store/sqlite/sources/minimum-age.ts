@@ -1,81 +1,63 @@
 import type { SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { Connection } from '../connection.js';
-import { eventAppender } from '../events/events.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { text, type Work } from '../../sql/statement.js';
+import { appendEvent } from '../events/append-event.js';
+
+const clock = text<{ clock: string }>('SELECT clock FROM catalog WHERE name = :catalog');
+const advance = text('UPDATE catalog SET clock = :now WHERE name = :catalog');
+const reached = text<{ source: string }>(
+  `SELECT source FROM upstream_entry WHERE catalog = :catalog AND source = :source
+     AND first_seen > :from AND first_seen <= :to AND gone_at IS NULL LIMIT 1`,
+);
+const mark = text(
+  `UPDATE upstream_entry SET changed_event = :event WHERE catalog = :catalog AND source = :source
+     AND first_seen > :from AND first_seen <= :to AND gone_at IS NULL`,
+);
+const oldestAfter = text<{ oldest: string | null }>(
+  `SELECT min(first_seen) AS oldest FROM upstream_entry
+   WHERE catalog = :catalog AND source = :source AND first_seen > :after AND gone_at IS NULL`,
+);
 
 /**
  * Moves the clock of a catalog. An entry reached the minimum age once the clock is that long after its first-seen
  * time.
  */
-export function applyMinimumAge(connection: Connection): SourceStore['advanceCatalogClock'] {
-  const { client, write } = connection;
-  const appendEvent = eventAppender(connection);
-  const clockOf = clockFinder(connection);
-  const advance = prepared(() =>
-    client.prepare<[string, string]>('UPDATE catalog SET clock = ? WHERE name = ?'),
-  );
-  const hasReached = prepared(() =>
-    client
-      .prepare<{ catalog: string; source: string; from: string; to: string }, 0 | 1>(
-        `SELECT EXISTS (SELECT 1 FROM upstream_entry WHERE catalog = :catalog AND source = :source
-         AND first_seen > :from AND first_seen <= :to AND gone_at IS NULL)`,
-      )
-      .pluck(),
-  );
-  const mark = prepared(() =>
-    client.prepare<{ catalog: string; source: string; from: string; to: string; event: number }>(
-      `UPDATE upstream_entry SET changed_event = :event WHERE catalog = :catalog AND source = :source
-       AND first_seen > :from AND first_seen <= :to AND gone_at IS NULL`,
-    ),
-  );
-
+export function applyMinimumAge({ write }: Sql): SourceStore['advanceCatalogClock'] {
   return ({ catalog, minimumAges, now, event }) =>
-    write(() => {
-      const clock = clockOf(catalog);
+    write(function* () {
+      const clock = yield* clockOf(catalog);
       if (clock >= now) return undefined;
-      advance.run(now, catalog);
-      const spans = [...minimumAges]
-        .map(([source, age]) => ({ catalog, source, from: moved(clock, -age), to: moved(now, -age) }))
-        .filter((span) => hasReached.get(span) === 1);
+      yield* advance.run({ now, catalog });
+      const spans: Record<'catalog' | 'source' | 'from' | 'to', string>[] = [];
+      for (const [source, age] of minimumAges) {
+        const span = { catalog, source, from: moved(clock, -age), to: moved(now, -age) };
+        if ((yield* reached.first(span)) !== undefined) spans.push(span);
+      }
       if (spans.length === 0) return undefined;
-      const appended = appendEvent(event);
-      for (const span of spans) mark.run({ ...span, event: appended.sequence });
+      const appended = yield* appendEvent(event);
+      for (const span of spans) yield* mark.run({ ...span, event: appended.sequence });
       return appended;
     });
 }
 
-export function nextMinimumAge(connection: Connection): SourceStore['nextMinimumAgeAt'] {
-  const { client, read } = connection;
-  const clockOf = clockFinder(connection);
-  const oldestAfter = prepared(() =>
-    client
-      .prepare<[string, string, string], string | null>(
-        `SELECT min(first_seen) FROM upstream_entry
-       WHERE catalog = ? AND source = ? AND first_seen > ? AND gone_at IS NULL`,
-      )
-      .pluck(),
-  );
+export function nextMinimumAge({ read }: Sql): SourceStore['nextMinimumAgeAt'] {
   return (catalog, minimumAges) =>
-    read(() => {
-      const clock = clockOf(catalog);
-      const due = [...minimumAges].flatMap(([source, age]) => {
-        const oldest = oldestAfter.get(catalog, source, moved(clock, -age));
-        return oldest == null ? [] : [moved(oldest, age)];
-      });
+    read(function* () {
+      const clock = yield* clockOf(catalog);
+      const due: string[] = [];
+      for (const [source, age] of minimumAges) {
+        const found = yield* oldestAfter.first({ catalog, source, after: moved(clock, -age) });
+        if (found?.oldest != null) due.push(moved(found.oldest, age));
+      }
       return due.sort()[0];
     });
 }
 
-function clockFinder({ client }: Connection): (catalog: string) => string {
-  const find = prepared(() =>
-    client.prepare<[string], string>('SELECT clock FROM catalog WHERE name = ?').pluck(),
-  );
-  return (catalog) => {
-    const clock = find.get(catalog);
-    if (clock === undefined) throw new KrmhubError('not-found', `catalog ${catalog} not found`);
-    return clock;
-  };
+function* clockOf(catalog: string): Work<string> {
+  const found = yield* clock.first({ catalog });
+  if (found === undefined) throw new KrmhubError('not-found', `catalog ${catalog} not found`);
+  return found.clock;
 }
 
 function moved(time: string, seconds: number): string {

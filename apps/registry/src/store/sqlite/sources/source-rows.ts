@@ -1,7 +1,6 @@
 import type { SourceRecord, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import { text, type Work } from '../../sql/statement.js';
 import type { catalogSources, EntryFacts } from '../schema/sources.js';
 
 /** Returns the row without its empty columns. */
@@ -29,7 +28,7 @@ export interface EntryRow {
 }
 
 export const ENTRY_COLUMNS = `one.source, one.group_name AS "group", one.kind, one.definition, one.facts,
-  one.first_seen AS firstSeen, one.gone_at AS goneAt`;
+  one.first_seen AS "firstSeen", one.gone_at AS "goneAt"`;
 
 export function upstreamEntry({ source: _, facts, goneAt, ...row }: EntryRow): UpstreamEntry {
   return { ...row, ...(JSON.parse(facts) as EntryFacts), ...(goneAt !== null && { goneAt }) };
@@ -42,80 +41,78 @@ const MAX_REMOVED_ENTRIES = 50_000;
 
 /** SQL of the digests of the copies that any source uses. */
 export const COPIES = `SELECT DISTINCT copy ->> '$.digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
+export const COPIES_POSTGRES = `SELECT DISTINCT copy::json ->> 'digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
 
 /** Milliseconds for which unused entries are stored: a build may be reading them. */
 const LOOSE_MILLISECONDS = 3_600_000;
 /** Entries deleted in one transaction. */
 const COLLECTED = 500;
 
-/** Deletes entries of sources, and later their rendered entries if unused. Call it in a transaction. */
-export function entryRemover({ client }: Connection) {
-  const loosen = (condition: string) =>
-    `INSERT OR IGNORE INTO loose_entry (digest, since)
-     SELECT DISTINCT definition, :at FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}`;
-  const forget = (condition: string) =>
-    `DELETE FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}`;
-  // A former entry may still be in the catalog while its successor is too young.
-  const gone = `AND rowid IN (
-    SELECT id FROM (
-      SELECT one.rowid AS id, one.gone_at < :before AND NOT EXISTS (
-          SELECT 1 FROM upstream_entry AS present
-          WHERE present.catalog = one.catalog AND present.source = one.source
-            AND present.group_name = one.group_name AND present.kind_folded = one.kind_folded
-            AND present.gone_at IS NULL AND present.first_seen >= :before) AS old,
-        row_number() OVER (PARTITION BY one.group_name, one.kind_folded ORDER BY one.gone_at DESC) AS nth,
-        row_number() OVER (ORDER BY one.gone_at DESC) AS place
-      FROM upstream_entry AS one
-      WHERE one.catalog = :catalog AND one.source = :source AND one.gone_at IS NOT NULL)
-    WHERE old OR nth > ${MAX_FORMER_ENTRIES} OR place > ${MAX_REMOVED_ENTRIES})`;
-  type Source = { catalog: string; source: string };
-  const loosenAll = prepared(() => client.prepare<Source & { at: string }>(loosen('')));
-  const forgetAll = prepared(() => client.prepare<Source>(forget('')));
-  const hasGone = prepared(() =>
-    client
-      .prepare<Source, 0 | 1>(
-        `SELECT EXISTS (SELECT 1 FROM upstream_entry
-         WHERE catalog = :catalog AND source = :source AND gone_at IS NOT NULL)`,
-      )
-      .pluck(),
-  );
-  const loosenGone = prepared(() => client.prepare<Source & { at: string; before: string }>(loosen(gone)));
-  const forgetGone = prepared(() => client.prepare<Source & { before: string }>(forget(gone)));
-  const looseSince = prepared(() =>
-    client
-      .prepare<[string, number], Digest>('SELECT digest FROM loose_entry WHERE since < ? LIMIT ?')
-      .pluck(),
-  );
-  const tighten = prepared(() => client.prepare<[Digest]>('DELETE FROM loose_entry WHERE digest = ?'));
-  const collect = prepared(() =>
-    client.prepare<{ digest: Digest }>(
-      `DELETE FROM entry WHERE digest = :digest
-       AND NOT EXISTS (SELECT 1 FROM catalog_function WHERE entry = :digest)
-       AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE definition = :digest)`,
-    ),
-  );
-  return {
-    all(source: Source, at: string): void {
-      const { catalog, source: name } = source;
-      loosenAll.run({ catalog, source: name, at });
-      forgetAll.run({ catalog, source: name });
-    },
-    goneBefore(source: Source, before: string, at: string): void {
-      const { catalog, source: name } = source;
-      if (hasGone.get({ catalog, source: name }) === 0) return;
-      loosenGone.run({ catalog, source: name, before, at });
-      forgetGone.run({ catalog, source: name, before });
-    },
-    canCollect(at: string): boolean {
-      return looseSince.get(looseBefore(at), 1) !== undefined;
-    },
-    collect(at: string): void {
-      for (const digest of looseSince.all(looseBefore(at), COLLECTED)) {
-        collect.run({ digest });
-        tighten.run(digest);
-      }
-    },
-  };
+interface Source {
+  catalog: string;
+  source: string;
+}
+
+const loosen = (condition: string) =>
+  `INSERT INTO loose_entry (digest, since)
+   SELECT DISTINCT definition, :at FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}
+   ON CONFLICT (digest) DO NOTHING`;
+const forget = (condition: string) =>
+  `DELETE FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}`;
+// A former entry may still be in the catalog while its successor is too young.
+const GONE = `AND (group_name, kind_folded, definition) IN (
+  SELECT group_name, kind_folded, definition FROM (
+    SELECT one.group_name, one.kind_folded, one.definition, one.gone_at < :before AND NOT EXISTS (
+        SELECT 1 FROM upstream_entry AS present
+        WHERE present.catalog = one.catalog AND present.source = one.source
+          AND present.group_name = one.group_name AND present.kind_folded = one.kind_folded
+          AND present.gone_at IS NULL AND present.first_seen >= :before) AS old,
+      row_number() OVER (PARTITION BY one.group_name, one.kind_folded ORDER BY one.gone_at DESC) AS nth,
+      row_number() OVER (ORDER BY one.gone_at DESC) AS place
+    FROM upstream_entry AS one
+    WHERE one.catalog = :catalog AND one.source = :source AND one.gone_at IS NOT NULL) AS former
+  WHERE old OR nth > ${MAX_FORMER_ENTRIES} OR place > ${MAX_REMOVED_ENTRIES}) AND gone_at IS NOT NULL`;
+const loosenAll = text(loosen(''));
+const forgetAll = text(forget(''));
+const gone = text<{ source: string }>(
+  `SELECT source FROM upstream_entry WHERE catalog = :catalog AND source = :source AND gone_at IS NOT NULL LIMIT 1`,
+);
+const loosenGone = text(loosen(GONE));
+const forgetGone = text(forget(GONE));
+const looseSince = text<{ digest: Digest }>(
+  'SELECT digest FROM loose_entry WHERE since < :before LIMIT :limit',
+);
+const tighten = text('DELETE FROM loose_entry WHERE digest = :digest');
+const collect = text(
+  `DELETE FROM entry WHERE digest = :digest
+     AND NOT EXISTS (SELECT 1 FROM catalog_function WHERE entry = :digest)
+     AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE definition = :digest)`,
+);
+
+/** Deletes all entries of a source, and later their rendered entries if unused. */
+export function* removeEntries({ catalog, source }: Source, at: string): Work<void> {
+  yield* loosenAll.run({ catalog, source, at });
+  yield* forgetAll.run({ catalog, source });
+}
+
+/** Deletes entries that a source has not had since a time, and later their rendered entries if unused. */
+export function* removeFormerEntries({ catalog, source }: Source, before: string, at: string): Work<void> {
+  if ((yield* gone.first({ catalog, source })) === undefined) return;
+  yield* loosenGone.run({ catalog, source, before, at });
+  yield* forgetGone.run({ catalog, source, before });
+}
+
+/** Reports whether rendered entries have been unused for long enough. */
+export function* canCollect(at: string): Work<boolean> {
+  return (yield* looseSince.first({ before: looseBefore(at), limit: 1 })) !== undefined;
+}
+
+/** Deletes some of them. */
+export function* collectEntries(at: string): Work<void> {
+  for (const { digest } of yield* looseSince.all({ before: looseBefore(at), limit: COLLECTED })) {
+    yield* collect.run({ digest });
+    yield* tighten.run({ digest });
+  }
 }
 
 function looseBefore(at: string): string {

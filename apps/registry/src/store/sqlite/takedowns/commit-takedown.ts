@@ -6,18 +6,19 @@ import {
   type TakedownResult,
 } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import { and, eq } from 'drizzle-orm';
-import type { Connection } from '../connection.js';
-import { eventAppender } from '../events/events.js';
-import { functionFinder, type NameRow } from '../functions/functions.js';
-import { releaseFileWriter } from '../functions/release-files.js';
-import { prepared } from '../prepared.js';
+import { and, eq, sql } from 'drizzle-orm';
+import { isDuplicate } from '../../sql/duplicate.js';
+import { inserter } from '../../sql/insert.js';
+import type { Sql } from '../../sql/sql.js';
+import { change as changes, query, text, type Work } from '../../sql/statement.js';
+import { appendEvent } from '../events/append-event.js';
+import { findFunction, type NameRow } from '../functions/functions.js';
+import { removeUnnamedFile } from '../functions/release-files.js';
 import { catalogs, functions, releases, takedowns } from '../schema/schema.js';
-import { searchRowRemover, searchRowWriter } from '../search/rows.js';
-import { upstreamRows } from '../search/upstream-rows.js';
+import type { SearchIndex } from '../search/search-index.js';
+import type { SnapshotWithdrawal } from './snapshot-withdrawal.js';
 import { lastRevision } from './takedown-rows.js';
-import { artifactWithdrawer } from './withdraw-artifacts.js';
-import { entryWithdrawer } from './withdraw-entries.js';
+import { withdrawArtifacts } from './withdraw-artifacts.js';
 
 /** Rolls a dry run back. */
 class DryRunRollback extends Error {
@@ -28,14 +29,18 @@ class DryRunRollback extends Error {
   }
 }
 
-export function commitTakedown(connection: Connection): FunctionStore['commitTakedown'] {
-  const apply = applier(connection);
+interface Reach {
+  search: SearchIndex;
+  snapshots: SnapshotWithdrawal;
+}
+
+export function commitTakedown({ write }: Pick<Sql, 'write'>, reach: Reach): FunctionStore['commitTakedown'] {
   return async (takedown, { dryRun } = { dryRun: false }) => {
     try {
-      return await connection.write(() => {
-        const reach = apply(takedown);
-        if (dryRun) throw new DryRunRollback(reach);
-        return reach;
+      return await write(function* () {
+        const result = yield* apply(takedown, reach);
+        if (dryRun) throw new DryRunRollback(result);
+        return result;
       });
     } catch (error) {
       if (error instanceof DryRunRollback) return error.reach;
@@ -44,127 +49,111 @@ export function commitTakedown(connection: Connection): FunctionStore['commitTak
   };
 }
 
-function applier(connection: Connection): (change: FunctionTakedown) => TakedownResult {
-  const { db } = connection;
-  const find = functionFinder(connection);
-  const revisionOf = lastRevision(connection);
-  const appendEvent = eventAppender(connection);
-  const withdrawEntries = entryWithdrawer(connection);
-  const namedBy = nameFinder(connection);
-  const updateFunctionRow = functionRowWriter(connection);
-  const withdrawArtifacts = artifactWithdrawer(connection);
-  const upstream = upstreamRows(connection);
-  const files = releaseFileWriter(connection);
+const insertTombstone = inserter(takedowns);
+const ofRelease = and(
+  eq(releases.functionId, sql.placeholder('functionId')),
+  eq(releases.release, sql.placeholder('release')),
+);
+const deleteRelease = query((db) =>
+  db
+    .delete(releases)
+    .where(and(ofRelease, eq(releases.digest, sql.placeholder('digest'))))
+    .returning({ readme: releases.readme }),
+);
+const releaseId = query((db) => db.select({ id: releases.id }).from(releases).where(ofRelease));
+const deleteFunction = changes((db) => db.delete(functions).where(eq(functions.id, sql.placeholder('id'))));
+const planAgain = changes((db) =>
+  db.update(catalogs).set({ appliedEvent: sql`${sql.placeholder('event')}` }),
+);
+/** The releases whose definition or README is a blob. */
+const naming = text<{ group: string; kind: string; release: string }>(
+  `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id
+   WHERE digest = :digest OR readme = :digest ORDER BY group_name, kind, release.id`,
+);
 
-  return (change) => {
-    const { group, kind } = change;
-    const current = find(group, kind);
-    if ((current?.revision ?? 0) !== change.expectedRevision) {
-      throw new RevisionConflict(
-        `${group}/${kind} is at revision ${current?.revision ?? 0}, not ${change.expectedRevision}`,
-      );
-    }
-    const revision = Math.max(current?.revision ?? 0, revisionOf(group, kind)) + 1;
-    const digests = new Set<Digest>();
-    const events: NewEvent[] = [];
-    for (const takedown of change.takedowns) {
-      const { at, by, reason, release, digest } = takedown;
-      const readme = current && removeRelease(connection, current.id, release, digest);
-      addTombstone(connection, {
-        ...takedown,
-        kindFolded: kind.toLowerCase(),
-        readme: readme ?? null,
-        revision,
-        token: change.token ?? null,
-        finished: false,
-      });
-      digests.add(digest);
-      if (readme) digests.add(readme);
-      events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
-    }
-    for (const digest of digests) files.removeUnnamed(digest);
-    if (current !== undefined) updateFunctionRow(current.id, change, revision);
-    const withdrawn = withdrawEntries(change);
-    // Without a release, an upstream catalog can provide the name again.
-    upstream.refresh(group, kind);
-    for (const snapshot of withdrawn) {
-      const { at, by, reason } = change.takedowns[0]!;
-      events.push({ type: 'catalog.withdrawn', at, by, reason, ...snapshot });
-    }
-    const blobs = [...digests].map((digest) => ({ digest, keptBy: namedBy(digest) }));
-    const repositories = withdrawArtifacts(change, withdrawn, blobs);
-    const event = Math.max(...events.map((one) => appendEvent(one).sequence));
-    // Builds that were planned before may contain it, so they must be planned again.
-    db.update(catalogs).set({ appliedEvent: event }).run();
-    return {
-      event,
-      withdrawn,
-      blobs,
-      repositories,
-    };
-  };
+function* apply(change: FunctionTakedown, { search, snapshots }: Reach): Work<TakedownResult> {
+  const { group, kind } = change;
+  const current = yield* findFunction(group, kind);
+  if ((current?.revision ?? 0) !== change.expectedRevision) {
+    throw new RevisionConflict(
+      `${group}/${kind} is at revision ${current?.revision ?? 0}, not ${change.expectedRevision}`,
+    );
+  }
+  const revision = Math.max(current?.revision ?? 0, yield* lastRevision(group, kind)) + 1;
+  const digests = new Set<Digest>();
+  const events: NewEvent[] = [];
+  for (const takedown of change.takedowns) {
+    const { at, by, reason, release, digest } = takedown;
+    const readme = current && (yield* removeRelease(current.id, release, digest));
+    yield* addTombstone({
+      ...takedown,
+      kindFolded: kind.toLowerCase(),
+      readme: readme ?? null,
+      revision,
+      token: change.token ?? null,
+      finished: false,
+    });
+    digests.add(digest);
+    if (readme) digests.add(readme);
+    events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
+  }
+  for (const digest of digests) yield* removeUnnamedFile(digest);
+  if (current !== undefined) yield* updateFunction(current.id, change, revision, search);
+  const withdrawn = yield* snapshots.withdrawEntries(change);
+  yield* search.refresh(group, kind);
+  for (const snapshot of withdrawn) {
+    const { at, by, reason } = change.takedowns[0]!;
+    events.push({ type: 'catalog.withdrawn', at, by, reason, ...snapshot });
+  }
+  const blobs: TakedownResult['blobs'] = [];
+  for (const digest of digests) blobs.push({ digest, keptBy: yield* naming.all({ digest }) });
+  const repositories = yield* withdrawArtifacts(change, withdrawn, blobs, snapshots);
+  let event = 0;
+  for (const one of events) event = Math.max(event, (yield* appendEvent(one)).sequence);
+  // Builds that were planned before may contain it, so they must be planned again.
+  yield* planAgain.run({ event });
+  return { event, withdrawn, blobs, repositories };
 }
 
 /** Deletes a release. Returns the digest of its README, null without one, undefined if there is no such release. */
-function removeRelease(
-  { db }: Connection,
+function* removeRelease(
   functionId: number,
   release: string,
   digest: Digest,
-): Digest | null | undefined {
-  const [removed] = db
-    .delete(releases)
-    .where(
-      and(eq(releases.functionId, functionId), eq(releases.release, release), eq(releases.digest, digest)),
-    )
-    .returning({ readme: releases.readme })
-    .all();
+): Work<Digest | null | undefined> {
+  const removed = yield* deleteRelease.first({ functionId, release, digest });
   if (removed !== undefined) return removed.readme;
-  const other = db
-    .select({ id: releases.id })
-    .from(releases)
-    .where(and(eq(releases.functionId, functionId), eq(releases.release, release)))
-    .get();
-  if (other === undefined) return undefined;
+  if ((yield* releaseId.first({ functionId, release })) === undefined) return undefined;
   throw new KrmhubError('conflict', `release ${release} does not have the digest ${digest}`);
 }
 
-function addTombstone({ db }: Connection, row: Omit<typeof takedowns.$inferInsert, 'id'>): void {
+function* addTombstone(row: Omit<typeof takedowns.$inferInsert, 'id'>): Work<void> {
   try {
-    db.insert(takedowns).values(row).run();
+    yield* insertTombstone(row);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
+    if (!isDuplicate(error)) throw error;
     throw new KrmhubError('conflict', `${row.group}/${row.kind}@${row.release} is already taken down`);
   }
 }
 
 /** Updates the function's row and search rows from its remaining releases, or deletes them. */
-function functionRowWriter(connection: Connection) {
-  const { db } = connection;
-  const writeSearchRows = searchRowWriter(connection);
-  const removeSearchRows = searchRowRemover(connection);
-  return (id: NameRow['id'], { search }: FunctionTakedown, revision: number): void => {
-    if (search === undefined) {
-      removeSearchRows(id);
-      db.delete(functions).where(eq(functions.id, id)).run();
-      return;
-    }
-    const { group: _group, kind: _kind, ...shown } = search;
-    db.update(functions)
+function* updateFunction(
+  id: NameRow['id'],
+  { search: document }: FunctionTakedown,
+  revision: number,
+  search: SearchIndex,
+): Work<void> {
+  if (document === undefined) {
+    yield* search.remove(id);
+    yield* deleteFunction.run({ id });
+    return;
+  }
+  const { group: _group, kind: _kind, ...shown } = document;
+  yield* changes((db) =>
+    db
+      .update(functions)
       .set({ ...shown, revision })
-      .where(eq(functions.id, id))
-      .run();
-    writeSearchRows(id, search, false);
-  };
-}
-
-/** Finds the releases whose definition or README is a blob. */
-function nameFinder({ client }: Connection) {
-  const find = prepared(() =>
-    client.prepare<{ digest: string }, { group: string; kind: string; release: string }>(
-      `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id
-     WHERE digest = :digest OR readme = :digest ORDER BY group_name, kind, release.id`,
-    ),
-  );
-  return (digest: Digest) => find.all({ digest });
+      .where(eq(functions.id, id)),
+  ).run();
+  yield* search.put(id, document, false);
 }

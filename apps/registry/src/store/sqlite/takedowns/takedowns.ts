@@ -1,11 +1,12 @@
 import { type FunctionStore, mergeSigners } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { and, asc, eq, lte } from 'drizzle-orm';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import { and, asc, eq, lte, sql } from 'drizzle-orm';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
+import type { SearchIndex } from '../search/search-index.js';
 import { commitTakedown } from './commit-takedown.js';
-import { erase } from './erase.js';
+import type { SnapshotWithdrawal } from './snapshot-withdrawal.js';
 import { functionTakedowns, takedown } from './takedown-rows.js';
 
 export type TakedownRows = Pick<
@@ -18,56 +19,68 @@ export type TakedownRows = Pick<
   | 'finishTakedowns'
 >;
 
-export function takedownRows(connection: Connection): TakedownRows {
-  const { client, db, read, write } = connection;
-  const ofFunction = functionTakedowns(connection);
-  const all = prepared(() => db.select().from(takedowns).orderBy(asc(takedowns.id)).prepare());
-  const unfinished = prepared(() =>
-    db.select().from(takedowns).where(eq(takedowns.finished, false)).orderBy(asc(takedowns.id)).prepare(),
-  );
-  const isNamed = prepared(() =>
-    client
-      .prepare<{ digest: Digest }, 0 | 1>(
-        `SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest)
-         OR EXISTS (SELECT 1 FROM release WHERE readme = :digest)`,
-      )
-      .pluck(),
-  );
+/** What a takedown changes in other parts of the database. */
+export interface TakedownReach {
+  search: SearchIndex;
+  snapshots: SnapshotWithdrawal;
+  /** Deletes what no row names any more, so that nothing of it is left on the disk. */
+  erase(): Promise<void>;
+}
+
+const all = query((db) => db.select().from(takedowns).orderBy(asc(takedowns.id)));
+const unfinished = query((db) =>
+  db.select().from(takedowns).where(eq(takedowns.finished, false)).orderBy(asc(takedowns.id)),
+);
+const named = and(
+  eq(takedowns.group, sql.placeholder('group')),
+  eq(takedowns.kindFolded, sql.placeholder('kindFolded')),
+  eq(takedowns.release, sql.placeholder('release')),
+);
+const signersOf = query((db) => db.select({ signers: takedowns.signers }).from(takedowns).where(named));
+const naming = text<{ digest: Digest }>(
+  `SELECT digest FROM release WHERE digest = :digest OR readme = :digest LIMIT 1`,
+);
+const finish = change((db) =>
+  db
+    .update(takedowns)
+    .set({ finished: true })
+    .where(lte(takedowns.id, sql.placeholder('last'))),
+);
+
+export function takedownRows({ read, write }: Sql, reach: TakedownReach): TakedownRows {
   return {
-    takedowns: (group, kind) => read(() => ofFunction(group, kind)),
-    allTakedowns: () => read(() => all.all().map(takedown)),
-    commitTakedown: commitTakedown(connection),
+    takedowns: (group, kind) => read(() => functionTakedowns(group, kind)),
+    allTakedowns: () =>
+      read(function* () {
+        return (yield* all.all()).map(takedown);
+      }),
+    commitTakedown: commitTakedown({ write }, reach),
     addTakedownSigners: ({ group, kind, release, signers: added = [] }) =>
-      write(() => {
-        const named = and(
-          eq(takedowns.group, group),
-          eq(takedowns.kindFolded, kind.toLowerCase()),
-          eq(takedowns.release, release),
-        );
-        const stored = db.select({ signers: takedowns.signers }).from(takedowns).where(named).get();
+      write(function* () {
+        const name = { group, kindFolded: kind.toLowerCase(), release };
+        const stored = yield* signersOf.first(name);
         if (stored === undefined || added.length === 0) return;
-        db.update(takedowns)
-          .set({ signers: mergeSigners(stored.signers ?? [], added) })
-          .where(named)
-          .run();
+        const signers = mergeSigners(stored.signers ?? [], added);
+        yield* change((db) => db.update(takedowns).set({ signers }).where(named)).run(name);
       }),
     unfinishedTakedowns: () =>
-      read(() => {
-        const rows = unfinished.all();
+      read(function* () {
+        const rows = yield* unfinished.all();
         if (rows.length === 0) return undefined;
         const digests = rows.flatMap(({ digest, readme }) => (readme === null ? [digest] : [digest, readme]));
-        return {
-          takedowns: rows.map(takedown),
-          blobs: [...new Set(digests)].filter((digest) => isNamed.get({ digest }) === 0),
-        };
+        const blobs: Digest[] = [];
+        for (const digest of new Set(digests)) {
+          if ((yield* naming.first({ digest })) === undefined) blobs.push(digest);
+        }
+        return { takedowns: rows.map(takedown), blobs };
       }),
     async finishTakedowns() {
-      const last = await read(() => unfinished.all().at(-1));
-      if (last === undefined) return;
-      await erase(connection);
-      await write(() => {
-        db.update(takedowns).set({ finished: true }).where(lte(takedowns.id, last.id)).run();
+      const last = await read(function* () {
+        return (yield* unfinished.all()).at(-1);
       });
+      if (last === undefined) return;
+      await reach.erase();
+      await write(() => finish.run({ last: last.id }));
     },
   };
 }

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 it('are read once until one changes', async () => {
-  const store = tokenRows(connection);
+  const store = tokenRows(connection.sql);
   expect(await store.tokenByHash('hash')).toBeUndefined();
   await store.createToken(token, 'hash');
   const found = await store.tokenByHash('hash');
@@ -38,7 +38,7 @@ it('are read once until one changes', async () => {
 });
 
 it('are read again after another program changes the database', async () => {
-  const store = tokenRows(connection);
+  const store = tokenRows(connection.sql);
   await store.createToken(token, 'hash');
   expect(await store.tokenByHash('hash')).toEqual(token);
   const other = new Database(connection.client.name);

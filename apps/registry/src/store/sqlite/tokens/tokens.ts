@@ -1,79 +1,88 @@
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
-import type { Connection } from '../connection.js';
-import { attempt } from '../errors.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, type Work } from '../../sql/statement.js';
 import { tokens } from '../schema/schema.js';
+
+const byHash = query((db) =>
+  db
+    .select()
+    .from(tokens)
+    .where(eq(tokens.hash, sql.placeholder('hash'))),
+);
+const byId = query((db) =>
+  db
+    .select()
+    .from(tokens)
+    .where(eq(tokens.id, sql.placeholder('id'))),
+);
+const all = query((db) => db.select().from(tokens).orderBy(asc(tokens.createdAt), asc(tokens.id)));
+// Only the first revocation counts.
+const revoke = change((db) =>
+  db
+    .update(tokens)
+    .set({ revokedAt: sql`${sql.placeholder('at')}`, revokedReason: sql`${sql.placeholder('reason')}` })
+    .where(and(eq(tokens.id, sql.placeholder('id')), isNull(tokens.revokedAt))),
+);
+const touch = change((db) =>
+  db
+    .update(tokens)
+    .set({ lastUsedAt: sql`${sql.placeholder('at')}` })
+    .where(
+      and(
+        eq(tokens.id, sql.placeholder('id')),
+        or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, sql.placeholder('at'))),
+      ),
+    ),
+);
 
 const MAX_RECENT_TOKENS = 1_000;
 
-export function tokenRows({ client, db, read, write }: Connection): TokenStore {
-  const byHash = prepared(() =>
-    db
-      .select()
-      .from(tokens)
-      .where(eq(tokens.hash, sql.placeholder('hash')))
-      .prepare(),
-  );
-  const byId = prepared(() =>
-    db
-      .select()
-      .from(tokens)
-      .where(eq(tokens.id, sql.placeholder('id')))
-      .prepare(),
-  );
-  const all = prepared(() =>
-    db.select().from(tokens).orderBy(asc(tokens.createdAt), asc(tokens.id)).prepare(),
-  );
+export function tokenRows(database: Sql): TokenStore {
+  const { read } = database;
   // Tokens of recent requests by hash: nearly all requests that change something are made with a few tokens. Changes
-  // by this connection forget them, and changes of any table by others change the version.
+  // by this connection forget them, and changes of any table by others change the version. A database that cannot tell
+  // that others changed it is asked at each request.
   const recent = new Map<string, TokenRecord>();
-  const versionOfOthers = prepared(() => client.prepare<[], number>('PRAGMA data_version').pluck());
-  let version: number | undefined;
-  const recentToken = (hash: string): TokenRecord | undefined => {
-    const current = versionOfOthers.get();
+  let version: unknown;
+  const recentToken = async (hash: string): Promise<TokenRecord | undefined> => {
+    const current = await database.versionOfOthers?.();
     if (current !== version) recent.clear();
     version = current;
     return recent.get(hash);
   };
-  const change = <Result>(work: () => Result): Promise<Result> =>
-    write(() => {
+  const write = <Result>(work: () => Work<Result>): Promise<Result> =>
+    database.write(() => {
       recent.clear();
       return work();
     });
   return {
     createToken: (token, hash) =>
-      change(() => {
-        db.insert(tokens)
-          .values({ ...token, hash })
-          .run();
+      write(function* () {
+        yield* change((db) => db.insert(tokens).values({ ...token, hash })).run();
       }),
     tokenByHash: async (hash) =>
-      (await attempt(() => recentToken(hash))) ??
-      read(() => {
-        const row = byHash.get({ hash });
+      (await recentToken(hash)) ??
+      read(function* () {
+        const row = yield* byHash.first({ hash });
         if (row === undefined) return undefined;
         const token = tokenRecord(row);
-        if (recent.size < MAX_RECENT_TOKENS) recent.set(hash, token);
+        if (database.versionOfOthers && recent.size < MAX_RECENT_TOKENS) recent.set(hash, token);
         return token;
       }),
-    tokens: () => read(() => all.all().map(tokenRecord)),
+    tokens: () =>
+      read(function* () {
+        return (yield* all.all()).map(tokenRecord);
+      }),
     revokeToken: (id, at, reason) =>
-      change(() => {
-        // Only the first revocation counts.
-        db.update(tokens)
-          .set({ revokedAt: at, revokedReason: reason ?? null })
-          .where(and(eq(tokens.id, id), isNull(tokens.revokedAt)))
-          .run();
-        const row = byId.get({ id });
+      write(function* () {
+        yield* revoke.run({ id, at, reason: reason ?? null });
+        const row = yield* byId.first({ id });
         return row && tokenRecord(row);
       }),
     touchToken: (id, at) =>
-      change(() => {
-        db.update(tokens)
-          .set({ lastUsedAt: at })
-          .where(and(eq(tokens.id, id), or(isNull(tokens.lastUsedAt), lt(tokens.lastUsedAt, at))))
-          .run();
+      write(function* () {
+        yield* touch.run({ id, at });
       }),
   };
 }

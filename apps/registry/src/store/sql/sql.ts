@@ -1,0 +1,16 @@
+import type { Work } from './statement.js';
+
+/** A database in which work runs. */
+export interface Sql {
+  /** Runs work on one state of the database. */
+  read<Result>(work: () => Work<Result>): Promise<Result>;
+  /**
+   * Runs work in a transaction that sees the newest state, with no other writer beside it; it is stored whole or not at
+   * all. Writes that arrive together share a transaction.
+   */
+  write<Result>(work: () => Work<Result>): Promise<Result>;
+  /** Resolves when everything that an earlier read could see is durable. */
+  durable(): Promise<void>;
+  /** Returns a value that differs when another connection has changed the database, in less time than a read takes. */
+  versionOfOthers?(): Promise<unknown>;
+}

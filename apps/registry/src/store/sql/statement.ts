@@ -1,0 +1,91 @@
+import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
+
+/**
+ * Work of one transaction, independent of the database: a generator that yields its statements one after the other, and is continued
+ * with their rows. SQLite runs it at once, so that it blocks its thread as short as a plain function; PostgreSQL waits for each row.
+ */
+export type Work<Result> = Generator<StatementCall, Result, unknown>;
+
+/** Values of the placeholders of a statement by name. */
+export type Values = Readonly<Record<string, unknown>>;
+
+/** A statement to run now. */
+export interface StatementCall {
+  readonly statement: Statement;
+  readonly method: 'all' | 'first' | 'run';
+  readonly values: Values;
+}
+
+/** Makes queries for both databases: drizzle in SQLite's dialect, which PostgreSQL understands as far as the store uses it. */
+export type Builder = Pick<
+  BetterSQLite3Database,
+  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete'
+>;
+
+/** A query of drizzle. */
+export interface Query<Row> {
+  prepare(): { all(values?: Values): Row[] };
+}
+
+/** What a statement is: a query of drizzle, or SQL with placeholders such as `:name`, for each database or for both. */
+export type Source<Row> =
+  | ((db: Builder) => Query<Row>)
+  | string
+  | { readonly sqlite: string; readonly postgres: string };
+
+/**
+ * A statement whose methods are work. Each connection prepares it at its first use: a store has some 200 of them, of which most
+ * connections use few. Make it once, not in every call.
+ */
+export class Statement<Row = unknown> {
+  readonly source: Source<Row>;
+
+  constructor(source: Source<Row>) {
+    this.source = source;
+  }
+
+  /** Returns all rows. */
+  *all(values: Values = {}): Work<Row[]> {
+    return (yield this.#call('all', values)) as Row[];
+  }
+
+  /** Returns the first row. */
+  *first(values: Values = {}): Work<Row | undefined> {
+    return (yield this.#call('first', values)) as Row | undefined;
+  }
+
+  /** Returns how many rows were changed. */
+  *run(values: Values = {}): Work<number> {
+    return (yield this.#call('run', values)) as number;
+  }
+
+  #call(method: StatementCall['method'], values: Values): StatementCall {
+    return { statement: this as Statement, method, values };
+  }
+}
+
+/** A change by drizzle that returns no rows. */
+export function change(build: (db: Builder) => { prepare(): unknown }): Statement<never> {
+  return new Statement(build as (db: Builder) => Query<never>);
+}
+
+/** A query of drizzle, with `sql.placeholder` for values. */
+export function query<Row>(build: (db: Builder) => Query<Row>): Statement<Row> {
+  return new Statement(build);
+}
+
+/** SQL with placeholders such as `:name`. Its rows are as the database has them. */
+export function text<Row>(source: Exclude<Source<Row>, (db: Builder) => Query<Row>>): Statement<Row> {
+  return new Statement<Row>(source);
+}
+
+/** SQL with a condition on a list: the placeholder is a JSON list of texts. */
+export function inList(
+  source: (list: string) => string,
+  placeholder: string,
+): { sqlite: string; postgres: string } {
+  return {
+    sqlite: source(`(SELECT value FROM json_each(${placeholder}))`),
+    postgres: source(`(SELECT json_array_elements_text(${placeholder}::json))`),
+  };
+}

@@ -1,0 +1,15 @@
+import type { SearchDocument } from '@krmhub/catalog';
+import type { Work } from '../../sql/statement.js';
+
+/** What search keeps of functions, changed in the transaction that changes them. */
+export interface SearchIndex {
+  /** Writes the document of a function of this registry. */
+  put(id: number, document: SearchDocument, isNew: boolean): Work<void>;
+  remove(id: number): Work<void>;
+  /** A release in this registry takes the name over from upstream catalogs: returns the id that the name has there. */
+  takeOver(group: string, kind: string): Work<number | undefined>;
+  /** An id that no function has. */
+  newId(): Work<number>;
+  /** Without a release, an upstream catalog can provide the name again. */
+  refresh(group: string, kind: string): Work<void>;
+}

@@ -1,0 +1,86 @@
+import type BetterSqlite3 from 'better-sqlite3';
+import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
+import type { Sql } from '../sql/sql.js';
+import type { Statement, StatementCall, Values, Work } from '../sql/statement.js';
+import { attempt } from './errors.js';
+import { prepared } from './prepared.js';
+
+interface Prepared {
+  all(values: Values): unknown[];
+  get(values: Values): unknown;
+  run(values: Values): { changes: number };
+}
+
+/** Runs work on a connection, without waiting between its statements. */
+export interface SyncSql extends Sql {
+  /** In a transaction that the caller has begun. */
+  run<Result>(work: Work<Result>): Result;
+}
+
+interface PlainConnection {
+  client: BetterSqlite3.Database;
+  db: BetterSQLite3Database;
+  read<Result>(work: () => Result): Promise<Result>;
+  write<Result>(work: () => Result): Promise<Result>;
+  durable(): Promise<void>;
+}
+
+/** Adds `sql` to a connection. */
+export function withSql<Given extends PlainConnection>(connection: Given): Given & { sql: SyncSql } {
+  return Object.assign(connection, { sql: sqliteSql(connection) });
+}
+
+function sqliteSql(connection: PlainConnection): SyncSql {
+  const { client, db } = connection;
+  const statements = new WeakMap<Statement, Prepared>();
+  const statementOf = (statement: Statement): Prepared => {
+    let found = statements.get(statement);
+    if (found === undefined) {
+      found = prepare(statement);
+      statements.set(statement, found);
+    }
+    return found;
+  };
+  const prepare = ({ source }: Statement): Prepared => {
+    if (typeof source === 'function') return source(db).prepare() as unknown as Prepared;
+    return rawStatement(client, typeof source === 'string' ? source : source.sqlite);
+  };
+  const call = ({ statement, method, values }: StatementCall): unknown => {
+    const found = statementOf(statement);
+    if (method === 'all') return found.all(values);
+    return method === 'first' ? found.get(values) : found.run(values).changes;
+  };
+  const run = <Result>(work: Work<Result>): Result => {
+    let step = work.next();
+    while (!step.done) {
+      let rows: unknown;
+      try {
+        rows = call(step.value);
+      } catch (error) {
+        step = work.throw(error);
+        continue;
+      }
+      step = work.next(rows);
+    }
+    return step.value;
+  };
+  const versionOfOthers = prepared(() => client.prepare<[], number>('PRAGMA data_version').pluck());
+  return {
+    run,
+    read: (work) => connection.read(() => run(work())),
+    write: (work) => connection.write(() => run(work())),
+    durable: () => connection.durable(),
+    versionOfOthers: () => attempt(() => versionOfOthers.get()),
+  };
+}
+
+/** The driver wants no values at all for a statement without placeholders. */
+function rawStatement(client: BetterSqlite3.Database, source: string): Prepared {
+  const statement = client.prepare(source);
+  const has = /:[a-z]/i.test(source);
+  return {
+    all: (values) => (has ? statement.all(values) : statement.all()),
+    get: (values) => (has ? statement.get(values) : statement.get()),
+    run: (values) => (has ? statement.run(values) : statement.run()),
+  };
+}
