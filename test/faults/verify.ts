@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { checkRegistry } from '@krmhub/registry/operate';
 import { sha256 } from '@krmhub/schema';
@@ -78,13 +79,27 @@ export async function lossesOverHttp(
     if (newest !== undefined && !catalog.text.includes(`registry.example.com/faults:v${newest.release}`)) {
       losses.push(`the catalog lacks ${kind}@${newest.release}`);
     }
-    const { total } = JSON.parse(
-      (await get(`/api/v1/functions?tag=${kind.toLowerCase()}&catalog=default`)).text,
-    ) as {
-      total: number;
-    };
+    const found = await searched(() => get(`/api/v1/functions?tag=${kind.toLowerCase()}&catalog=default`));
+    const { total } = JSON.parse(found.text) as { total?: number };
     if (newest !== undefined && total !== 1)
-      losses.push(`search finds ${kind} ${total} times by its tag and catalog`);
+      losses.push(
+        `search finds ${kind} ${total} times by its tag and catalog: ${found.status} ${found.text}`,
+      );
   }
   return losses;
+}
+
+/** Attempts of a search, and milliseconds between two. */
+const ATTEMPTS = 100;
+const BETWEEN_ATTEMPTS_MS = 100;
+
+/** A search thread that met the fault starts again after a second; until then, searches respond with 503. */
+async function searched<Response extends { status: number }>(
+  get: () => Promise<Response>,
+): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    const response = await get();
+    if (response.status !== 503 || attempt === ATTEMPTS) return response;
+    await setTimeout(BETWEEN_ATTEMPTS_MS);
+  }
 }
