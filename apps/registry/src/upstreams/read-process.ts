@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 import { readChangedEntries } from '@krmhub/catalog/read-changes';
-import { readUpstreamCatalog } from '@krmhub/catalog/read-upstream';
+import { readUpstreamWithTotals } from '@krmhub/catalog/read-upstream';
 import { respondToFrames } from '../isolation/frames.js';
 import type { ReadInput, ReadResult } from './upstream-reader.js';
 
@@ -9,7 +9,7 @@ respondToFrames((input) => serialize(read(deserialize(input) as ReadInput)));
 
 function read({ bytes, file, known, reading, former }: ReadInput): ReadResult {
   const read =
-    (former && readChangedEntries(bytes, file, former)) ?? readUpstreamCatalog(bytes, file, reading);
+    (former && readChangedEntries(bytes, file, former)) ?? readUpstreamWithTotals(bytes, file, reading);
   if ('problem' in read) return read;
   const { entries, ...rest } = read;
   return {

@@ -230,7 +230,7 @@ async function evaluateFetched(
     copy: storedBytes && { digest: record.copy!.digest, bytes: storedBytes },
   });
   if ('refused' in read) return failed(read.refused);
-  const { rendered, totals: _, ...contents } = read;
+  const { rendered, ...contents } = read;
   const size = bytes.byteLength;
   return {
     outcome: { outcome: 'fetched', digest, size, validators, accepted, ...contents },

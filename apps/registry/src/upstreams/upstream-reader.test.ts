@@ -66,6 +66,7 @@ describe('reading an upstream catalog', () => {
     const text = catalogText({ One: 'first', Two: 'second' });
     const first = await read(text);
     if ('refused' in first) throw new Error(first.refused.message);
+    expect(Object.keys(first).sort()).toEqual(['entries', 'invalid', 'invalidEntries', 'rendered']);
     expect(first.entries.map(({ kind }) => kind)).toEqual(['One', 'Two']);
     expect(first.rendered.map(({ digest }) => digest)).toEqual(
       first.entries.map(({ definition }) => definition),

@@ -51,11 +51,14 @@ export interface ReadCatalog {
   /** Absent for none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
+}
+
+interface CountedCatalog extends ReadCatalog {
   totals: ReadTotals;
 }
 
 /** Response of the process. */
-export type ReadResult = ReadCatalog | { problem: string };
+export type ReadResult = CountedCatalog | { problem: string };
 
 /** Sources whose last read is known. With more, the first of them is read completely again. */
 const MAX_REMEMBERED = 10_000;
@@ -116,7 +119,8 @@ export class UpstreamReader {
       const answer = (await this.#processes.call(input, bytes.byteLength)) as ReadResult;
       if ('problem' in answer) return refused('invalid-catalog', answer.problem);
       this.#remember(request, answer);
-      return answer;
+      const { totals: _, ...read } = answer;
+      return read;
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
@@ -135,7 +139,7 @@ export class UpstreamReader {
     return { bytes: copy.bytes, entries: known, totals: last.totals };
   }
 
-  #remember({ source, digest, reading }: ReadRequest, read: ReadCatalog): void {
+  #remember({ source, digest, reading }: ReadRequest, read: CountedCatalog): void {
     this.#lastReads.delete(source);
     if (!isPlain(reading) || read.invalidEntries > 0 || read.completedEntries !== undefined) return;
     this.#lastReads.set(source, { digest, totals: read.totals });

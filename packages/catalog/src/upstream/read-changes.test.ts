@@ -3,7 +3,7 @@ import { renderCatalog, renderEntry } from '../render/render.js';
 import { NASTY_STRINGS } from '../testing/nasty-strings.js';
 import { functionDefinition, functionVersion } from '../testing/records.js';
 import { type FormerRead, readChangedEntries } from './read-changes.js';
-import { readUpstreamCatalog, UPSTREAM_LIMITS } from './read-upstream.js';
+import { readUpstreamWithTotals, UPSTREAM_LIMITS } from './read-upstream.js';
 
 const HEAD =
   'apiVersion: config.kubernetes.io/v1alpha1\nkind: Catalog\nmetadata:\n  name: vendor\nspec:\n  krmFunctions:\n';
@@ -14,7 +14,7 @@ const item = (kind: string, description = kind) => renderEntry(named(kind, descr
 const catalog = (...items: string[]) => HEAD + items.join('');
 
 function complete(text: string) {
-  const read = readUpstreamCatalog(bytesOf(text), 'c');
+  const read = readUpstreamWithTotals(bytesOf(text), 'c');
   if ('problem' in read) throw new Error(read.problem);
   return read;
 }
@@ -61,7 +61,7 @@ describe('a changed catalog', () => {
       try {
         const made = item(kinds[at]!, text);
         // Some texts are not valid YAML, and make the whole catalog invalid.
-        return 'problem' in readUpstreamCatalog(bytesOf(catalog(made)), 'c') ? [] : [made];
+        return 'problem' in readUpstreamWithTotals(bytesOf(catalog(made)), 'c') ? [] : [made];
       } catch {
         return [];
       }
@@ -121,7 +121,7 @@ describe('a changed catalog', () => {
     const quoted = (kind: string) => item(kind).replace(`description: ${kind}`, 'description: "x');
     const end = item('B').replace('description: B', 'home: https://b.example"');
     const swallowed = catalog(item('A'), quoted('Q'), end, item('C'));
-    const read = readUpstreamCatalog(bytesOf(swallowed), 'c');
+    const read = readUpstreamWithTotals(bytesOf(swallowed), 'c');
     if ('problem' in read) return expect(read.problem).toBeTruthy();
     expect(read.entries.length).toBeLessThan(4);
     expect(compared(swallowed, catalog(item('A'), item('Q'), end, item('C')))).toBeUndefined();

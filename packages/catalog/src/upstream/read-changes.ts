@@ -2,7 +2,12 @@ import type { FunctionName } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { UpstreamEntryName } from '../ports/source-records.js';
 import { type EntryRange, splitEntries } from '../resolve/entries/split-entries.js';
-import { type ReadTotals, type ReadUpstream, readUpstreamCatalog, UPSTREAM_LIMITS } from './read-upstream.js';
+import {
+  type CountedUpstream,
+  type ReadTotals,
+  readUpstreamWithTotals,
+  UPSTREAM_LIMITS,
+} from './read-upstream.js';
 
 /** The last good copy of a plain catalog, all of whose entries are valid, complete, and stored. */
 export interface FormerRead {
@@ -13,14 +18,14 @@ export interface FormerRead {
 }
 
 /** `entries` has only the entries that were parsed. */
-export interface ReadChanges extends ReadUpstream {
+export interface ReadChanges extends CountedUpstream {
   /** The other entries: their text is that of the former copy. */
   unchanged: UpstreamEntryName[];
 }
 
 /**
  * Reads a plain catalog in the YAML layout of krmhub, and parses only the entries whose text changed. The result is that
- * of `readUpstreamCatalog`; its `totals` can be higher. Undefined if only a complete read can tell: the catalog has
+ * of `readUpstreamWithTotals`; its `totals` can be higher. Undefined if only a complete read can tell: the catalog has
  * another layout, an invalid entry, two entries of a function, an alias, or sizes near the limits.
  *
  * An entry means the same in both copies, because its text is a whole item of the list in both: in the former copy,
@@ -53,7 +58,7 @@ export function readChangedEntries(
   if (unchanged.length === 0) return undefined;
   const head = bytes.subarray(0, ranges[0]!.offset);
   const texts = changed.map(({ offset, length }) => bytes.subarray(offset, offset + length));
-  const read = readUpstreamCatalog(Buffer.concat([head, ...texts]), file);
+  const read = readUpstreamWithTotals(Buffer.concat([head, ...texts]), file);
   if ('problem' in read || read.entries.length !== changed.length) return undefined;
   const totals = {
     versions: former.totals.versions + read.totals.versions,

@@ -38,6 +38,11 @@ describe('an upstream catalog', () => {
     }
   });
 
+  it('is read without the totals that only the next read needs', () => {
+    const read = entriesOf(catalog([named('Peel')]));
+    expect(Object.keys(read).sort()).toEqual(['entries', 'invalid', 'invalidEntries']);
+  });
+
   it('can have the dialect of the KEP examples', () => {
     const { versions, ...rest } = named('Split');
     const { name, ...beside } = versions[0]!;

@@ -54,6 +54,9 @@ export interface ReadUpstream {
   /** The first completed entries, and the number of all. Absent if there are none. */
   completed?: CompletedEntry[];
   completedEntries?: number;
+}
+
+export interface CountedUpstream extends ReadUpstream {
   totals: ReadTotals;
 }
 
@@ -66,8 +69,20 @@ export interface ReadUpstream {
 export function readUpstreamCatalog(
   bytes: Uint8Array,
   file: string,
-  { format, defaults, ...reading }: Reading = {},
+  reading: Reading = {},
 ): ReadUpstream | { problem: string } {
+  const read = readUpstreamWithTotals(bytes, file, reading);
+  if ('problem' in read) return read;
+  const { totals: _, ...upstream } = read;
+  return upstream;
+}
+
+/** Reads an upstream catalog, with what the next read needs to parse only the changed entries. */
+export function readUpstreamWithTotals(
+  bytes: Uint8Array,
+  file: string,
+  { format, defaults, ...reading }: Reading = {},
+): CountedUpstream | { problem: string } {
   const { maxEntries, maxInvalidReported, maxMessageLength } = UPSTREAM_LIMITS;
   const completing = defaults === undefined ? {} : { defaults };
   const read =

@@ -152,7 +152,7 @@ function readSource(
   if ('problem' in read)
     throw new KrmhubError('invalid-document', `${catalog.url} is not a catalog: ${read.problem}`);
   const { signatures, snapshot } = judged.accepted;
-  const { entries, totals: _, ...found } = read;
+  const { entries, ...found } = read;
   return {
     entries: entries.map(({ facts, rendered: { json } }) => ({ facts, json, firstSeen: now })),
     former: [],

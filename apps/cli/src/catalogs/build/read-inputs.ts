@@ -134,7 +134,7 @@ async function readCopy(
   const read = readUpstreamCatalog(bytes, source, upstream);
   if ('problem' in read) throw refuse(`its copy is not a catalog: ${read.problem}`);
   const seen = new Map(known.filter(({ goneAt }) => goneAt === undefined).map((one) => [entryKey(one), one]));
-  const { entries: present, totals: _totals, ...found } = read;
+  const { entries: present, ...found } = read;
   const entries = present.map(({ facts, rendered: { json } }): KnownEntry => {
     const entry = seen.get(entryKey(facts));
     if (entry === undefined) {
