@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createLog, readConfig, startRegistry as startRegistryInProcess } from '@krmhub/registry';
@@ -6,8 +5,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { benchCommands } from './bench-commands.js';
 import { serveCommandFunction } from './command-function.js';
 import { type Block, blocks, promised } from './document-blocks.js';
-import { spawn } from './processes.js';
-import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
+import { type Finished, finished, spawn } from './processes.js';
+import { cleanEnvironment, root, startRegistry, temporaryFolder } from './running.js';
 
 /**
  * Runs every command of every document as its reader would: the `sh` blocks of a document are one session
@@ -69,7 +68,7 @@ async function session(
   start: string,
   cwd: string,
   env: NodeJS.ProcessEnv,
-): Promise<{ blocks: string[]; finished: Finished }> {
+): Promise<{ blocks: string[]; ended: Finished }> {
   const text = scripts.map((script) => `${script}\necho; echo ${marker}\n`).join('');
   const file = path.join(cwd, '.session.sh');
   writeFileSync(file, start + text);
@@ -78,16 +77,8 @@ async function session(
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.setEncoding('utf8').on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { blocks: stdout.split(`\n${marker}\n`), finished: { code, stdout, stderr } };
+  const ended = await finished(child);
+  return { blocks: ended.stdout.split(`\n${marker}\n`), ended };
 }
 
 /** A folder that looks like a checkout to the commands in it, with its own data. */
@@ -165,11 +156,11 @@ describe('documents', () => {
         const scripts = found.map(({ script }) =>
           script.replaceAll(documentedAddress, registry.url).replaceAll('localhost:8080/', `${host}/`),
         );
-        const { blocks: outputs, finished } = await session(scripts, command?.script ?? '', folder, env);
-        if (finished.code !== 0) {
+        const { blocks: outputs, ended } = await session(scripts, command?.script ?? '', folder, env);
+        if (ended.code !== 0) {
           const failed = found[outputs.length - 1];
           throw new Error(
-            `${name}:${failed?.line}: ended with ${finished.code}\n${failed?.script}\n${finished.stderr.slice(-2000)}`,
+            `${name}:${failed?.line}: ended with ${ended.code}\n${failed?.script}\n${ended.stderr.slice(-2000)}`,
           );
         }
         for (const [index, block] of found.entries()) {
