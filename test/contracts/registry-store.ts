@@ -9,6 +9,7 @@ import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
 import { catalogContract } from './snapshot-store.js';
+import { catalogEntriesContract } from './snapshot-store-entries.js';
 import { segmentContract } from './snapshot-store-segments.js';
 import { signatureContract } from './snapshot-store-signatures.js';
 import { sourceContract } from './source-store.js';
@@ -36,6 +37,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     searchContract(() => harness.store);
     searchPagesContract(() => harness.store);
     catalogContract(() => harness.store);
+    catalogEntriesContract(() => harness.store);
     segmentContract(() => harness.store);
     tokenContract(() => harness.store);
     profileContract(() => harness.store);
