@@ -2,7 +2,7 @@ import { upstreamSearchDocument } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { IN_NEWEST_SNAPSHOT } from '../store/sqlite/search/rows.js';
 import { upstreamColumns } from '../store/sqlite/search/upstream-rows.js';
-import { displayedEntry, IS_UPSTREAM } from '../store/sqlite/snapshots/served-entries.js';
+import { IS_UPSTREAM, UPSTREAM_ENTRIES } from '../store/sqlite/snapshots/served-entries.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 type Client = CheckInput['client'];
@@ -29,7 +29,9 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const isOurs = client.prepare<[number, string, string], 1>(
     `SELECT 1 FROM function WHERE id = ? OR (group_name = ? AND kind_folded = ?)`,
   );
-  const shown = displayedEntry({ client });
+  const shown = client
+    .prepare<{ group: string; kindFolded: string }, Digest>(`${UPSTREAM_ENTRIES.sqlite} LIMIT 1`)
+    .pluck();
   const jsonOf = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
   const page = client.prepare<[number], Row>(
     `SELECT *, group_name AS "group" FROM upstream_function WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
@@ -39,7 +41,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
     if (isOurs.get(row.id, row.group, kindFolded) !== undefined)
       return 'the search index contains it twice: as a function of this registry and as an upstream function';
     if (waiting.has(nameOf(row))) return undefined;
-    const entry = shown(row.group, kindFolded);
+    const entry = shown.get({ group: row.group, kindFolded });
     if (entry === undefined)
       return 'the search index contains it, but the newest snapshots have no upstream entry for it';
     if (entry !== row.entry)
@@ -90,7 +92,7 @@ function namesWithoutRow(client: Client): FunctionName[] {
   return client
     .prepare<[], FunctionName>(
       `SELECT DISTINCT place.group_name AS "group", place.kind FROM catalog_function AS place
-       WHERE ${IN_NEWEST_SNAPSHOT} AND ${IS_UPSTREAM}
+       WHERE ${IN_NEWEST_SNAPSHOT} AND ${IS_UPSTREAM.sqlite}
          AND NOT EXISTS (SELECT 1 FROM function AS ours
            WHERE ours.group_name = place.group_name AND ours.kind_folded = lower(place.kind))
          AND NOT EXISTS (SELECT 1 FROM upstream_function AS row

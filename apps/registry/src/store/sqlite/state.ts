@@ -15,7 +15,7 @@ import { Database } from './driver.js';
 import { attempt, isDamaged, translateSqliteError } from './errors.js';
 import { eventRows } from './events/events.js';
 import { type FunctionRows, functionRows } from './functions/functions.js';
-import { searchIndex } from './search/sqlite-index.js';
+import { sqliteIndex } from './search/sqlite-index.js';
 import { type CatalogRows, catalogRows } from './snapshots/catalogs.js';
 import { sourceRows } from './sources/sources.js';
 import { withSql } from './sqlite-sql.js';
@@ -68,7 +68,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
   });
   return {
     store: {
-      ...functionRows(connection.sql, searchIndex(connection)),
+      ...functionRows(connection.sql, sqliteIndex),
       ...eventRows(connection.sql),
       ...catalogRows(connection),
       ...sourceRows(connection.sql),

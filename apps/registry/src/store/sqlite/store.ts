@@ -12,7 +12,7 @@ import { eventRows } from './events/events.js';
 import { functionRows } from './functions/functions.js';
 import { policyRows } from './functions/policies.js';
 import { searchRows } from './search/search.js';
-import { searchIndex } from './search/sqlite-index.js';
+import { sqliteIndex as search } from './search/sqlite-index.js';
 import { synchronizeSearch } from './search/synchronize.js';
 import { catalogRows } from './snapshots/catalogs.js';
 import { profileRows } from './snapshots/profiles.js';
@@ -40,12 +40,11 @@ export function openSecondSqliteStore(file: string): RegistryStore {
 /** Returns the store on a connection. Closing the store closes it. */
 export function createStore(connection: Connection): RegistryStore {
   const { sql } = connection;
-  const search = searchIndex(connection);
   return {
     ...functionRows(sql, search),
     ...searchRows(connection),
-    servedEntries: servedEntries(connection),
-    synchronizeSearch: synchronizeSearch(connection),
+    servedEntries: servedEntries(sql),
+    synchronizeSearch: synchronizeSearch(sql),
     ...eventRows(sql),
     ...catalogRows(connection),
     ...sourceRows(sql),

@@ -1,28 +1,25 @@
 import type { SearchDocument } from '@krmhub/catalog';
 import { kindText } from '../../../search/text.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import { text, type Work } from '../../sql/statement.js';
 
 type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
 
-/** Removes the full-text document of a function. Call it in a transaction. */
-export function searchRowRemover({ client }: Connection): (id: number) => void {
-  const forget = prepared(() => client.prepare<[number]>('DELETE FROM function_text WHERE rowid = ?'));
-  return (id) => void forget.run(id);
+const forget = text('DELETE FROM function_text WHERE rowid = :id');
+const add = text(
+  `INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher)
+   VALUES (:id, :kind, :tags, :description, :group, :publisher)`,
+);
+
+/** Removes the full-text document of a function. */
+export function* removeText(id: number): Work<void> {
+  yield* forget.run({ id });
 }
 
-/** Writes the full-text document of a function. Call it in a transaction. */
-export function searchRowWriter(connection: Connection) {
-  const forget = searchRowRemover(connection);
-  const add = prepared(() =>
-    connection.client.prepare<[number, string, string, string, string, string]>(
-      'INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher) VALUES (?, ?, ?, ?, ?, ?)',
-    ),
-  );
-  return (id: number, document: TextDocument, isNew: boolean): void => {
-    if (!isNew) forget(id);
-    add.run(id, ...searchText(document));
-  };
+/** Writes the full-text document of a function. */
+export function* writeText(id: number, document: TextDocument, isNew: boolean): Work<void> {
+  if (!isNew) yield* forget.run({ id });
+  const [kind, tags, description, group, publisher] = searchText(document);
+  yield* add.run({ id, kind, tags, description, group, publisher });
 }
 
 /** Returns the columns of function_text for a function, in their order. */
@@ -38,7 +35,7 @@ export function searchText({
 
 /** SQL condition: the newest snapshot of a catalog that is not deleted contains the catalog_function row `place`. */
 export const IN_NEWEST_SNAPSHOT = `EXISTS (
-  SELECT 1 FROM (SELECT max(serial) AS newest FROM snapshot WHERE snapshot.catalog = place.catalog)
+  SELECT 1 FROM (SELECT max(serial) AS newest FROM snapshot WHERE snapshot.catalog = place.catalog) AS newest_snapshot
   WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest)
     AND place.catalog NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL))`;
 

@@ -1,4 +1,4 @@
-import type { SearchDocument } from '@krmhub/catalog';
+import type { SearchDocument, SnapshotRecord } from '@krmhub/catalog';
 import type { Work } from '../../sql/statement.js';
 
 /** What search keeps of functions, changed in the transaction that changes them. */
@@ -12,4 +12,6 @@ export interface SearchIndex {
   newId(): Work<number>;
   /** Without a release, an upstream catalog can provide the name again. */
   refresh(group: string, kind: string): Work<void>;
+  /** A catalog has a new snapshot, whose entry rows are stored. `synchronizeSearch` includes what this does not. */
+  snapshotCommitted(snapshot: SnapshotRecord): Work<void>;
 }

@@ -12,10 +12,10 @@
 import { setTimeout } from 'node:timers/promises';
 import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import { text, type Work } from '../../sql/statement.js';
 import { IS_UPSTREAM } from '../snapshots/served-entries.js';
-import { upstreamRows } from './upstream-rows.js';
+import type { SyncSql } from '../sqlite-sql.js';
+import { refresh } from './upstream-rows.js';
 
 /** Changed functions of a snapshot that its commit writes to search; more would delay other writes. */
 const MAX_WITH_COMMIT = 50;
@@ -33,76 +33,56 @@ interface Behind {
 const CHANGED = `SELECT DISTINCT group_name AS "group", kind FROM catalog_function
   WHERE catalog = :catalog AND from_serial > :searched AND from_serial <= :newest`;
 
-function markSearched({ client }: Connection): (catalog: string, serial: number) => void {
-  const mark = prepared(() =>
-    client.prepare<[number, string]>('UPDATE catalog SET searched_serial = ? WHERE name = ?'),
-  );
-  return (catalog, serial) => void mark.run(serial, catalog);
+const mark = text('UPDATE catalog SET searched_serial = :serial WHERE name = :catalog');
+const searchedOf = text<{ searched: number }>(
+  'SELECT searched_serial AS searched FROM catalog WHERE name = :catalog',
+);
+const changed = text<FunctionName>(CHANGED);
+const someChanged = text<FunctionName>(`${CHANGED} LIMIT ${MAX_WITH_COMMIT + 1}`);
+const concerned = text<{ found: 0 | 1 }>(
+  `SELECT EXISTS (SELECT 1 FROM upstream_function) OR EXISTS (
+     SELECT 1 FROM catalog_function AS place
+     WHERE catalog = :catalog AND from_serial = :serial AND ${IS_UPSTREAM.sqlite}) AS found`,
+);
+const behind = text<Behind>(
+  `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
+     (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog)
+   WHERE searched < newest ORDER BY catalog`,
+);
+
+/** Updates search in the transaction that commits a snapshot, if there are few changes. */
+export function* snapshotCommitted({ catalog, serial }: SnapshotRecord): Work<void> {
+  // Earlier snapshots must be synchronized first.
+  if ((yield* searchedOf.first({ catalog }))?.searched !== serial - 1) return;
+  const names = yield* someChanged.all({ catalog, searched: serial - 1, newest: serial });
+  if (names.length > MAX_WITH_COMMIT) {
+    if ((yield* concerned.first({ catalog, serial }))!.found === 1) return;
+  } else {
+    for (const { group, kind } of names) yield* refresh(group, kind);
+  }
+  yield* mark.run({ catalog, serial });
 }
 
-/**
- * Updates search in the transaction that commits a snapshot, if there are few changes. Call it after its entry rows
- * are stored. `synchronizeSearch` does the rest.
- */
-export function searchNotifier(connection: Connection): (snapshot: SnapshotRecord) => void {
-  const { client } = connection;
-  const { refresh } = upstreamRows(connection);
-  const mark = markSearched(connection);
-  const searchedOf = prepared(() =>
-    client.prepare<[string], number>('SELECT searched_serial FROM catalog WHERE name = ?').pluck(),
-  );
-  const changed = prepared(() =>
-    client.prepare<Behind, FunctionName>(`${CHANGED} LIMIT ${MAX_WITH_COMMIT + 1}`),
-  );
-  const concerned = prepared(() =>
-    client
-      .prepare<{ catalog: string; serial: number }, 0 | 1>(
-        `SELECT EXISTS (SELECT 1 FROM upstream_function) OR EXISTS (
-         SELECT 1 FROM catalog_function AS place
-         WHERE catalog = :catalog AND from_serial = :serial AND ${IS_UPSTREAM})`,
-      )
-      .pluck(),
-  );
-
-  return ({ catalog, serial }) => {
-    // Earlier snapshots must be synchronized first.
-    if (searchedOf.get(catalog) !== serial - 1) return;
-    const names = changed.all({ catalog, searched: serial - 1, newest: serial });
-    if (names.length > MAX_WITH_COMMIT && concerned.get({ catalog, serial }) === 1) return;
-    if (names.length <= MAX_WITH_COMMIT) for (const { group, kind } of names) refresh(group, kind);
-    mark(catalog, serial);
-  };
-}
-
-export function synchronizeSearch(connection: Connection): SearchStore['synchronizeSearch'] {
-  const { client, read, write } = connection;
-  const { refresh } = upstreamRows(connection);
-  const mark = markSearched(connection);
-  const behind = prepared(() =>
-    client.prepare<[], Behind>(
-      `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
-       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog)
-     WHERE searched < newest ORDER BY catalog`,
-    ),
-  );
-  const changed = prepared(() => client.prepare<Behind, FunctionName>(CHANGED));
-
+export function synchronizeSearch({
+  read,
+  write,
+}: Pick<SyncSql, 'read' | 'write'>): SearchStore['synchronizeSearch'] {
   return async (signal) => {
     for (const one of await read(() => behind.all())) {
-      const names = await read(() => changed.all(one));
+      const names = await read(() => changed.all({ ...one }));
       let done = 0;
       for (;;) {
         if (signal?.aborted === true) return false;
         const from = done;
-        done = await write(() => {
+        done = await write(function* () {
           const until = performance.now() + BATCH_MS;
           let next = from;
           // Each refresh is valid on its own, so after an interruption most of the work is done.
           while (next < names.length && (next === from || performance.now() < until)) {
             const { group, kind } = names[next++]!;
-            refresh(group, kind);
+            yield* refresh(group, kind);
           }
-          if (next === names.length) mark(one.catalog, one.newest);
+          if (next === names.length) yield* mark.run({ catalog: one.catalog, serial: one.newest });
           return next;
         });
         if (done === names.length) break;

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { artifactWriter, eventAppender } from '../run-now.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
-import { searchNotifier } from '../search/synchronize.js';
+import { sqliteIndex as search } from '../search/sqlite-index.js';
 import { segmentWriter } from './segments.js';
 import { signatureWriter } from './signatures.js';
 
@@ -16,7 +16,6 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
   const storeEntryRow = entryRowWriter(connection);
   const artifacts = artifactWriter(connection);
   const signatures = signatureWriter(connection);
-  const notifySearch = searchNotifier(connection);
   const writeSegments = segmentWriter(connection);
   const addEntry = prepared(() =>
     db
@@ -44,7 +43,7 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
           })
           .run();
         if (build.segments !== undefined) writeSegments(build.catalog, build.segments);
-        notifySearch(build.snapshot);
+        connection.sql.run(search.snapshotCommitted(build.snapshot));
       }
       if (build.event !== undefined) {
         if (artifact !== undefined) artifacts.putArtifact(artifact, build.event);

@@ -1,69 +1,78 @@
 import type { ServedEntry, SnapshotStore, UpstreamOrigin } from '@krmhub/catalog';
-import type { Digest, EntryVersion } from '@krmhub/schema';
+import type { EntryVersion } from '@krmhub/schema';
+import type { Sql } from '../../sql/sql.js';
+import { text } from '../../sql/statement.js';
 import type { Connection } from '../connection.js';
 import { prepared } from '../prepared.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 
-/** SQL condition: the row `place` has an entry that comes, at least in part, from an upstream catalog. */
-export const IS_UPSTREAM = `(place.entry IS NOT NULL AND EXISTS (
-  SELECT 1 FROM json_each(place.selection, '$.versions') AS version WHERE version.value ->> 'release' IS NULL))`;
-
-/** The first catalog is displayed. `default` comes last: a catalog that someone composed takes precedence. */
-const IN_ORDER = `ORDER BY place.catalog = 'default', place.catalog`;
-
-const OF_FUNCTION = `FROM catalog_function AS place
-  WHERE group_name = ? AND lower(kind) = ? AND ${IS_UPSTREAM} AND ${IN_NEWEST_SNAPSHOT} ${IN_ORDER}`;
-
-/** Returns the displayed entry of an upstream function. Call it in a transaction. */
-export function displayedEntry({
-  client,
-}: Pick<Connection, 'client'>): (group: string, kindFolded: string) => Digest | undefined {
-  const first = prepared(() =>
-    client.prepare<[string, string], Digest>(`SELECT entry ${OF_FUNCTION} LIMIT 1`).pluck(),
-  );
-  return (group, kindFolded) => first.get(group, kindFolded);
+/** SQL for each database. */
+interface Both {
+  sqlite: string;
+  postgres: string;
 }
+
+/** SQL condition: the row `place` has an entry that comes, at least in part, from an upstream catalog. */
+export const IS_UPSTREAM: Both = {
+  sqlite: `(place.entry IS NOT NULL AND EXISTS (
+  SELECT 1 FROM json_each(place.selection, '$.versions') AS version WHERE version.value ->> 'release' IS NULL))`,
+  postgres: `(place.entry IS NOT NULL AND EXISTS (
+  SELECT 1 FROM json_array_elements(place.selection::json -> 'versions') AS version
+  WHERE version.value ->> 'release' IS NULL))`,
+};
+
+const VERSIONS: Both = {
+  sqlite: `selection ->> '$.versions'`,
+  postgres: `selection::json ->> 'versions'`,
+};
+
+/** Of one function. The first catalog is displayed. `default` comes last: a catalog that someone composed takes precedence. */
+function ofFunction(columns: (versions: string) => string): Both {
+  const sql = (database: keyof Both) => `SELECT ${columns(VERSIONS[database])} FROM catalog_function AS place
+  WHERE group_name = :group AND lower(kind) = :kindFolded AND ${IS_UPSTREAM[database]} AND ${IN_NEWEST_SNAPSHOT}
+  ORDER BY place.catalog = 'default', place.catalog`;
+  return { sqlite: sql('sqlite'), postgres: sql('postgres') };
+}
+
+interface Name {
+  group: string;
+  kindFolded: string;
+}
+
+/** SQL of the entries of an upstream function in the newest snapshots; the first is displayed. */
+export const UPSTREAM_ENTRIES = ofFunction(() => 'entry');
+
+interface ServedRow extends Omit<ServedEntry, 'versions'> {
+  /** JSON. */
+  versions: string;
+}
+
+const served = text<ServedRow>(
+  ofFunction(
+    (versions) => `catalog, group_name AS "group", kind, ${versions} AS versions, entry,
+       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial`,
+  ),
+);
+const ORIGINS = ofFunction((versions) => `catalog, ${versions} AS versions`);
 
 /** Returns the catalogs and sources of an upstream function, each pair once. Call it in a transaction. */
 export function upstreamEntryRows({
   client,
 }: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamOrigin[] {
-  const all = prepared(() =>
-    client.prepare<[string, string], { catalog: string; versions: string }>(
-      `SELECT catalog, selection ->> '$.versions' AS versions ${OF_FUNCTION}`,
-    ),
-  );
+  const all = prepared(() => client.prepare<Name, { catalog: string; versions: string }>(ORIGINS.sqlite));
   return (group, kind) =>
-    all.all(group, kind.toLowerCase()).flatMap(({ catalog, versions }) => {
+    all.all({ group, kindFolded: kind.toLowerCase() }).flatMap(({ catalog, versions }) => {
       const upstream = readVersions(versions).filter(({ release }) => release === undefined);
       return [...new Set(upstream.map(({ source }) => source))].map((source) => ({ catalog, source }));
     });
 }
 
-export function servedEntries({
-  client,
-  read,
-}: Pick<Connection, 'client' | 'read'>): SnapshotStore['servedEntries'] {
-  interface Row {
-    catalog: string;
-    group: string;
-    kind: string;
-    serial: number;
-    versions: string;
-    entry: Digest;
-  }
-  const all = prepared(() =>
-    client.prepare<[string, string], Row>(
-      `SELECT catalog, group_name AS "group", kind, selection ->> '$.versions' AS versions, entry,
-       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial ${OF_FUNCTION}`,
-    ),
-  );
-  return (wantedGroup, wantedKind) =>
-    read(() =>
-      all
-        .all(wantedGroup, wantedKind.toLowerCase())
-        .map(({ versions, ...row }): ServedEntry => ({ ...row, versions: readVersions(versions) })),
-    );
+export function servedEntries({ read }: Pick<Sql, 'read'>): SnapshotStore['servedEntries'] {
+  return (group, kind) =>
+    read(function* () {
+      const rows = yield* served.all({ group, kindFolded: kind.toLowerCase() });
+      return rows.map(({ versions, ...row }): ServedEntry => ({ ...row, versions: readVersions(versions) }));
+    });
 }
 
 function readVersions(json: string): EntryVersion[] {
