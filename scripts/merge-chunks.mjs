@@ -1,14 +1,14 @@
-// Node spends about half a millisecond on each module, and a bundle that is split for many commands has hundreds of them.
-// This puts what a command usually loads into a few files: the chunks that the same commands load become one.
+// Node spends about half a millisecond on each module, and a bundle that is split for many commands has hundreds of
+// them. This puts what a command usually loads into a few files: the chunks that the same commands load become one.
 import path from 'node:path';
 import { rollup } from 'rollup';
 
 /**
- * The modules that each of these loads in a usual run, besides their static imports. A missing one makes that run slower;
- * `test/loaded-files.test.ts` counts the files of each.
+ * The modules that each of these loads in a usual run, besides their static imports. A missing one makes that run
+ * slower; `test/loaded-files.test.ts` counts the files of each.
  *
- * What a later list has in common with an earlier one is in the files of the earlier one, so that those of the first, which
- * run most often, stay few.
+ * What a later list has in common with an earlier one is in the files of the earlier one, so that those of the first,
+ * which run most often, stay few.
  */
 const STARTS = [
   {
@@ -60,8 +60,8 @@ const STARTS = [
 const SQLITE = 'apps/registry/dist/store/sqlite/driver.js';
 
 /**
- * Merges chunks of a bundle, given by name with their text, in place. `outputs` are those of esbuild's metafile. A chunk that
- * others import keeps its file, which names what the merged one has.
+ * Merges chunks of a bundle, given by name with their text, in place. `outputs` are those of esbuild's metafile. A
+ * chunk that others import keeps its file, which names what the merged one has.
  */
 export async function mergeChunks(texts, outputs) {
   const chunks = new Map(
@@ -101,8 +101,8 @@ export async function mergeChunks(texts, outputs) {
 }
 
 /**
- * Returns the merged chunk, by its name, of each chunk that one of the starts loads. Chunks that need SQLite are not merged
- * with others, which commands load that work without it.
+ * Returns the merged chunk, by its name, of each chunk that one of the starts loads. Chunks that need SQLite are not
+ * merged with others, which commands load that work without it.
  */
 function groupsOf(chunks) {
   const groups = new Map();

@@ -106,8 +106,8 @@ async function pack() {
 }
 
 /**
- * The drivers of SQLite and what they load. better-sqlite3 13 has compiled bindings for every Linux and every Node from 22
- * on. The binding for Node 20 was compiled here, so it is useful only if it was compiled on Linux with Node 20.
+ * The drivers of SQLite and what they load. better-sqlite3 13 has compiled bindings for every Linux and every Node from
+ * 22 on. The binding for Node 20 was compiled here, so it is useful only if it was compiled on Linux with Node 20.
  */
 function drivers() {
   const here = Number(process.versions.node.split('.')[0]) < 22 && process.platform === 'linux';

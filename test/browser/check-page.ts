@@ -47,8 +47,8 @@ function widestElement(page: Page): Promise<string> {
 }
 
 /**
- * Checks that the keyboard alone reaches everything: Tab visits each control once, in view and with a visible focus, and
- * leaves the page again.
+ * Checks that the keyboard alone reaches everything: Tab visits each control once, in view and with a visible focus,
+ * and leaves the page again.
  */
 export async function expectKeyboardWalk(page: Page): Promise<void> {
   const controls = await page.evaluate<number>(`(() => {

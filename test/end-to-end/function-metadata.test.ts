@@ -50,7 +50,9 @@ const run = async (...args: string[]) => {
 };
 const at = (repository: string, rest = '') => `git::${git.origin}/${repository}${rest}`;
 
-/** Applies a recipe with one source; returns the report. Builds without the registry too: the bytes must be the same. */
+/**
+ * Applies a recipe with one source; returns the report. Builds without the registry too: the bytes must be the same.
+ */
 async function apply(name: string, catalog: string): Promise<SnapshotReport> {
   const recipe = `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe

@@ -7,7 +7,10 @@ import { afterAll, expect, it } from 'vitest';
 import { spawn } from '../processes.js';
 import { cleanEnvironment, command, temporaryFolder } from '../running.js';
 
-/** Functions that never end, of commands that are killed: the function and its processes end, and the files are as they were. */
+/**
+ * Functions that never end, of commands that are killed: the function and its processes end, and the files are as they
+ * were.
+ */
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);

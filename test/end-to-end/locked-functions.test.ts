@@ -21,8 +21,8 @@ import {
 } from '../../apps/cli/src/testing/replayed-responses.js';
 
 /**
- * A function of an aggregated catalog is locked; then the registry that the user reads is rolled back, rewritten and taken away in
- * turn. With --frozen the same runs as before; without, each is refused with its reason.
+ * A function of an aggregated catalog is locked; then the registry that the user reads is rolled back, rewritten and
+ * taken away in turn. With --frozen the same runs as before; without, each is refused with its reason.
  */
 
 const GROUP = 'banana.example.com';

@@ -75,8 +75,8 @@ export function watchers(copy: string): string {
 }
 
 /**
- * Runs a script over a package, with faults in calls of its main thread; returns what it prints. Node.js writes to its own pipes too, and
- * waits for ever if that fails: it is killed then.
+ * Runs a script over a package, with faults in calls of its main thread; returns what it prints. Node.js writes to its
+ * own pipes too, and waits for ever if that fails: it is killed then.
  */
 export function runWithFault(script: string, copy: string, call: string, fault: string): string {
   const strace = ['strace', '-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:${fault}`];

@@ -13,7 +13,9 @@ const { folder, remove } = temporaryFolder();
 afterAll(remove);
 const mounts = canMount(folder);
 
-/** Returns the files of a registry and the version of its tables, without the files that SQLite keeps beside its file. */
+/**
+ * Returns the files of a registry and the version of its tables, without the files that SQLite keeps beside its file.
+ */
 function stateOf(data: string) {
   const client = new Database(dataPaths(data).database, { readonly: true });
   const migrations = client.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get();

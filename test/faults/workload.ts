@@ -73,8 +73,8 @@ interface Target {
 const ALLOWED = new Set([200, 201, 202, 503, 507]);
 
 /**
- * A round of publisher work: new releases, the same one again, a yank, an artifact. Everything is recorded in the ledger before it is sent. Returns the statuses; 0 is a broken
- * connection.
+ * A round of publisher work: new releases, the same one again, a yank, an artifact. Everything is recorded in the
+ * ledger before it is sent. Returns the statuses; 0 is a broken connection.
  */
 export async function work(target: Target, ledger: Ledger, round: number): Promise<number[]> {
   const first: Sent = {

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Finished, krmhub, temporaryFolder } from '../running.js';
 
 /**
- * Catalogs that attack the machine of a user who resolves a function: each ends in one clear error, in bounded memory, prints nothing
- * that a terminal acts on, and leaves nothing behind that a later run would use.
+ * Catalogs that attack the machine of a user who resolves a function: each ends in one clear error, in bounded memory,
+ * prints nothing that a terminal acts on, and leaves nothing behind that a later run would use.
  */
 
 const GROUP = 'functions.example.com';

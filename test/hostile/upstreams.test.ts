@@ -119,7 +119,9 @@ async function applied(urls: readonly string[], name = CATALOG): Promise<void> {
   expect([response.status, response.ok ? '' : await response.text()]).toEqual([expect.any(Number), '']);
 }
 
-/** Repeats a request that waits for sources: it waits as long as a response may take, and a busy machine reads slowly. */
+/**
+ * Repeats a request that waits for sources: it waits as long as a response may take, and a busy machine reads slowly.
+ */
 async function post(target: string): Promise<string> {
   for (;;) {
     const response = await ask('POST', target);

@@ -11,7 +11,10 @@ import { CONFIG_MAP, catalogText, configText, imageEntry, setting } from './func
 import { titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
-/** Builds that are interrupted, that run out of disk, or whose files are hostile: nothing is left behind, and nothing else runs. */
+/**
+ * Builds that are interrupted, that run out of disk, or whose files are hostile: nothing is left behind, and nothing
+ * else runs.
+ */
 
 const why = missingOracles();
 const SCRIPTS = {

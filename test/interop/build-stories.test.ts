@@ -6,8 +6,9 @@ import { configText } from './function-catalog.js';
 import { titleWithReason } from './oci-tools.js';
 
 /**
- * Stories of the KEPs end to end: functions are images in registries of ours, podman runs them by digest, and kustomize, kubectl and
- * kpt are those that people have. What they print is compared with what they print where the images are written in by hand.
+ * Stories of the KEPs end to end: functions are images in registries of ours, podman runs them by digest, and
+ * kustomize, kubectl and kpt are those that people have. What they print is compared with what they print where the
+ * images are written in by hand.
  *
  * | story | kustomize and kubectl, through `krmhub build` | kpt, after `krmhub kpt sync` |
  * |---|---|---|

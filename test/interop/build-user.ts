@@ -19,8 +19,8 @@ export const missingOracles = (): string | undefined => {
 };
 
 /**
- * Someone who builds kustomizations in a folder, with temporary files of their own; with containers, if there is an engine, by
- * podman under the name of docker.
+ * Someone who builds kustomizations in a folder, with temporary files of their own; with containers, if there is an
+ * engine, by podman under the name of docker.
  */
 export class BuildUser {
   readonly folder: string;

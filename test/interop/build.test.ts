@@ -11,8 +11,8 @@ import { titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
 /**
- * `krmhub build` against real kustomize and kubectl: kustomizations with catalogs, and the same ones with the runtimes written by
- * hand, which kustomize runs. The functions are executables; containers are in build-stories.test.ts.
+ * `krmhub build` against real kustomize and kubectl: kustomizations with catalogs, and the same ones with the runtimes
+ * written by hand, which kustomize runs. The functions are executables; containers are in build-stories.test.ts.
  */
 
 const why = missingOracles();
@@ -72,8 +72,8 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub build', why), () => {
 
   /**
    * Writes files twice, below `catalog/` and `hand/`. `$CATALOG(first)` is a reference to that catalog, for the entry
-   * `catalogs`, which is missing by hand. `$CONFIG(SetIt, first, a)` is the functionConfig `a` of this kind, with the runtime of
-   * that catalog by hand.
+   * `catalogs`, which is missing by hand. `$CONFIG(SetIt, first, a)` is the functionConfig `a` of this kind, with the
+   * runtime of that catalog by hand.
    */
   function write(files: Record<string, string>): void {
     for (const by of ['catalog', 'hand'] as const) {

@@ -13,8 +13,8 @@ import { adding, annotating, type FunctionImage, ImageBuilder } from './function
 import { registryHost } from './oci-tools.js';
 
 /**
- * The companies of the stories of KEP-2906: Example Co with its functions and catalogs, and the registries of Banana Co and Watermelon
- * Co. All images are in registries of ours.
+ * The companies of the stories of KEP-2906: Example Co with its functions and catalogs, and the registries of Banana Co
+ * and Watermelon Co. All images are in registries of ours.
  */
 
 /** What JavaApplication adds; more replicas if a folder is mounted that says so. */

@@ -9,8 +9,9 @@ import { spawnSync } from '../processes.js';
 import { temporaryFolder } from '../running.js';
 
 /**
- * What is listed of a kustomization is what the real kustomize runs, in that order. kubectl has kustomize built in; each kind is a
- * plugin that writes its name to a log, and containers are run by a stand-in for docker that does the same.
+ * What is listed of a kustomization is what the real kustomize runs, in that order. kubectl has kustomize built in;
+ * each kind is a plugin that writes its name to a log, and containers are run by a stand-in for docker that does the
+ * same.
  */
 const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 const { folder, remove } = temporaryFolder();

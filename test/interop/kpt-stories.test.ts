@@ -4,8 +4,8 @@ import { ExampleCo, JAVA, SECRETS, succeeded } from './example-co.js';
 import { missingReason, titleWithReason } from './oci-tools.js';
 
 /**
- * Stories of KEP-2906 with kpt, which renders packages that `krmhub kpt sync` filled in as it renders those with images written by
- * hand. build-stories.test.ts lists all stories.
+ * Stories of KEP-2906 with kpt, which renders packages that `krmhub kpt sync` filled in as it renders those with images
+ * written by hand. build-stories.test.ts lists all stories.
  */
 
 const why = missingReason('kpt') ?? whyNoContainers();

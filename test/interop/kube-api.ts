@@ -35,8 +35,8 @@ export interface KubeApi {
 }
 
 /**
- * As much of the API of Kubernetes as `kubectl apply --prune` uses for one namespaced custom resource: discovery, and get, list,
- * create, merge patch and delete of objects in memory.
+ * As much of the API of Kubernetes as `kubectl apply --prune` uses for one namespaced custom resource: discovery, and
+ * get, list, create, merge patch and delete of objects in memory.
  */
 export async function startKubeApi(resource: ServedResource): Promise<KubeApi> {
   const objects = new Map<string, KubeObject>();

@@ -10,8 +10,9 @@ import { makeFunctions } from './kpt-fn/oracle.js';
 import { missingReason, titleWithReason } from './oci-tools.js';
 
 /**
- * Generated resources and functions through `kubectl kustomize` and through `krmhub fn`: both give the same resources. Order and style
- * are not compared: kustomize writes all resources in its own. `KRMHUB_TEST_SEED` generates others, `KRMHUB_TEST_COUNT` sets how many.
+ * Generated resources and functions through `kubectl kustomize` and through `krmhub fn`: both give the same resources.
+ * Order and style are not compared: kustomize writes all resources in its own. `KRMHUB_TEST_SEED` generates others,
+ * `KRMHUB_TEST_COUNT` sets how many.
  */
 
 const why = missingReason('kubectl');
@@ -136,7 +137,9 @@ function resourceFiles(files: Files): Files {
   );
 }
 
-/** Sometimes a generator, one to three transformers, sometimes a validator: in the order in which kustomize runs them. */
+/**
+ * Sometimes a generator, one to three transformers, sometimes a validator: in the order in which kustomize runs them.
+ */
 function generatedCalls(random: Random, generator: PackageGenerator): Call[] {
   const calls: Call[] = [];
   if (random.below(2) === 0) {
@@ -161,7 +164,8 @@ function configOf(
     name: `config-of-${at}`,
     ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
   };
-  // kustomize gives a generator its own configuration as an item, which later functions get too: it has a kind that none changes.
+  // kustomize gives a generator its own configuration as an item, which later functions get too: it has a kind that
+  // none changes.
   if (field === 'generators') {
     return stringify({ apiVersion: 'example.com/v1', kind: 'GeneratorConfig', metadata, ...settings });
   }

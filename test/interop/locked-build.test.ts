@@ -22,7 +22,8 @@ import { registryHost, titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
 /**
- * Functions of an aggregated catalog are locked: an image that podman runs, and an executable. Then what is upstream is attacked:
+ * Functions of an aggregated catalog are locked: an image that podman runs, and an executable. Then what is upstream is
+ * attacked:
  *
  * | | the registry of the user | the vendor, whose catalog it aggregates |
  * |---|---|---|

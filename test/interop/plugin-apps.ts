@@ -1,8 +1,8 @@
 import { KRM_FUNCTIONS, type KrmFunction } from './krm-functions.js';
 
 /**
- * The examples of KEP-993 and a validator, each as a kustomization whose functions are plugins. The documents are those of the KEP but
- * for `groupVersion` and the missing names: kustomize reads `apiVersion` and wants `metadata.name`.
+ * The examples of KEP-993 and a validator, each as a kustomization whose functions are plugins. The documents are those
+ * of the KEP but for `groupVersion` and the missing names: kustomize reads `apiVersion` and wants `metadata.name`.
  */
 
 const KUSTOMIZATION = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n';

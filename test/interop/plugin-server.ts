@@ -44,9 +44,9 @@ export type RunCommand = (
 ) => Promise<{ code: number | null; stdout: string; stderr: string }>;
 
 /**
- * Does what argocd-cmp-server does in a sidecar (cmpserver/plugin/plugin.go): copies the repository to a folder of its own, looks
- * for the file of the plugin in the folder of the application, and runs the plugin's command there with the variables of the
- * sidecar and those of the application.
+ * Does what argocd-cmp-server does in a sidecar (cmpserver/plugin/plugin.go): copies the repository to a folder of its
+ * own, looks for the file of the plugin in the folder of the application, and runs the plugin's command there with the
+ * variables of the sidecar and those of the application.
  */
 export class PluginServer {
   readonly #plugin: PluginManifest;

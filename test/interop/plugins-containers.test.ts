@@ -11,8 +11,8 @@ import { titleWithReason } from './oci-tools.js';
 import { PLUGIN_APPS, pluginConfig } from './plugin-apps.js';
 
 /**
- * `krmhub plugins` with real kustomize and kubectl and functions in containers, which podman runs by digest, against the same
- * kustomizations with the images written by hand.
+ * `krmhub plugins` with real kustomize and kubectl and functions in containers, which podman runs by digest, against
+ * the same kustomizations with the images written by hand.
  */
 
 const why = whyNoContainers() ?? missingOracles();

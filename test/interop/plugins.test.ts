@@ -13,8 +13,8 @@ import { PLUGIN_APPS, pluginConfig } from './plugin-apps.js';
 import { ScriptRegistry } from './script-registry.js';
 
 /**
- * `krmhub plugins` with real kustomize and kubectl, against the same kustomizations with the runtimes written by hand. The
- * functions are executables; containers are in plugins-containers.test.ts.
+ * `krmhub plugins` with real kustomize and kubectl, against the same kustomizations with the runtimes written by hand.
+ * The functions are executables; containers are in plugins-containers.test.ts.
  */
 
 const why = missingOracles();

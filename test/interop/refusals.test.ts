@@ -10,8 +10,8 @@ import { titleWithReason } from './oci-tools.js';
 import { ScriptRegistry } from './script-registry.js';
 
 /**
- * What the pages about builds and plugins say is refused, with the messages that their tables list, from krmhub, kustomize and
- * kubectl. Each function leaves a file where it ran.
+ * What the pages about builds and plugins say is refused, with the messages that their tables list, from krmhub,
+ * kustomize and kubectl. Each function leaves a file where it ran.
  */
 
 const why = missingOracles();

@@ -6,8 +6,8 @@ import { spawnSync } from '../processes.js';
 import { cleanEnvironment, command, temporaryFolder } from '../running.js';
 
 /**
- * A catalog or base on the Internet must not lead to an address of the user's own network. In a network namespace of its own, a public address
- * is one of this machine, so that a real server can have it.
+ * A catalog or base on the Internet must not lead to an address of the user's own network. In a network namespace of
+ * its own, a public address is one of this machine, so that a real server can have it.
  */
 
 const PUBLIC = '11.22.33.44';
@@ -26,8 +26,9 @@ function inNamespace(script: string) {
 const isPossible = inNamespace('true').status === 0;
 
 /**
- * A server at every address: `/to/ADDRESS` redirects there, `/exec/ADDRESS` is a catalog whose executable is there, `/git/…` are
- * files of repositories, and everything else is a catalog. Then runs commands, and says what each asked, as ADDRESS/PATH.
+ * A server at every address: `/to/ADDRESS` redirects there, `/exec/ADDRESS` is a catalog whose executable is there,
+ * `/git/…` are files of repositories, and everything else is a catalog. Then runs commands, and says what each asked,
+ * as ADDRESS/PATH.
  */
 const SCRIPT = `
 import { spawnSync } from 'node:child_process';

@@ -16,8 +16,8 @@ import { parse } from 'yaml';
 import { spawnSync } from '../processes.js';
 
 /**
- * Scripts that others wrote for the Starlark function of kpt, with starlark-go as the oracle: it runs the same script in a
- * program that reads the ResourceList as JSON and prints it, as that function does around the script.
+ * Scripts that others wrote for the Starlark function of kpt, with starlark-go as the oracle: it runs the same script
+ * in a program that reads the ResourceList as JSON and prints it, as that function does around the script.
  */
 
 const SCRIPTS = path.resolve(import.meta.dirname, '../../../shared/data/starlark/krm-scripts');

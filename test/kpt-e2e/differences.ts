@@ -1,14 +1,17 @@
 import type { ProgramName } from './programs.js';
 
 /**
- * Where `krmhub fn` differs from kpt on purpose. The harness runs these cases all the same, and counts those that fail as
- * skipped, with the reason.
+ * Where `krmhub fn` differs from kpt on purpose. The harness runs these cases all the same, and counts those that fail
+ * as skipped, with the reason.
  */
 export const DOCUMENTED_DIFFERENCES: ReadonlyMap<string, string> = new Map([
   ['fn-eval/all-resource-deletion/pkg', 'refuses to delete all resources without `--allow-empty`'],
 ]);
 
-/** Cases that kpt 1.0.0-beta.56 does not pass itself, with the reason. They run all the same, and are skipped if they fail. */
+/**
+ * Cases that kpt 1.0.0-beta.56 does not pass itself, with the reason. They run all the same, and are skipped if they
+ * fail.
+ */
 export const NOT_OF_KPT: ReadonlyMap<string, string> = new Map([
   ['fn-render/basicpipeline-wasm', 'needs a WebAssembly runtime, which released programs of kpt do not have'],
   ['fn-source/subpkgs-with-krmignore', 'expects no Kptfiles in the output of fn source; kpt writes them'],
@@ -23,8 +26,9 @@ export function whyAccepted(program: ProgramName, name: string): string | undefi
 }
 
 /**
- * kpt has the exit code 1 for every failure. krmhub tells apart failed functions and invalid packages (1), wrong arguments
- * (2), what is missing (3), what is not trusted (4), disk, network, or engine (5), and what is not allowed (6).
+ * kpt has the exit code 1 for every failure. krmhub tells apart failed functions and invalid packages (1), wrong
+ * arguments (2), what is missing (3), what is not trusted (4), disk, network, or engine (5), and what is not allowed
+ * (6).
  */
 export function isExitCode(program: ProgramName, expected: number, actual: number | null): boolean {
   if (program === 'krmhub' && expected === 1) return actual !== null && actual >= 1 && actual <= 6;

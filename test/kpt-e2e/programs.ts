@@ -8,8 +8,8 @@ export type ProgramName = 'kpt' | 'krmhub';
 const ENGINES = ['docker', 'podman', 'nerdctl'];
 
 /**
- * Fills a folder for the PATH: container engines that run our own functions, and `kpt`, which is the program under test.
- * `realKpt` is the path of the real one, which krmhub needs only for other commands than `kpt fn`.
+ * Fills a folder for the PATH: container engines that run our own functions, and `kpt`, which is the program under
+ * test. `realKpt` is the path of the real one, which krmhub needs only for other commands than `kpt fn`.
  */
 export async function makePrograms(
   folder: string,

@@ -1,8 +1,8 @@
 /**
- * Reads the files of Starlark test suites: chunks separated by `---` lines, in which `###` says which error is expected.
- * Two formats exist. In that of starlark-go, the expectation is a quoted regular expression for its own line, and
- * `option:NAME` turns on a part of the dialect. In that of bazelbuild/starlark, it is a bare expression for the chunk,
- * without regard to case, and `go:`, `java:` or `rust:` before it names the implementation that it is for.
+ * Reads the files of Starlark test suites: chunks separated by `---` lines, in which `###` says which error is
+ * expected. Two formats exist. In that of starlark-go, the expectation is a quoted regular expression for its own line,
+ * and `option:NAME` turns on a part of the dialect. In that of bazelbuild/starlark, it is a bare expression for the
+ * chunk, without regard to case, and `go:`, `java:` or `rust:` before it names the implementation that it is for.
  */
 export interface Chunk {
   file: string;

@@ -177,7 +177,10 @@ async function printUsageErrorJson(io: Io, { message }: CommanderError): Promise
   await printErrorJson(io, new KrmhubError('usage', first, { hint }));
 }
 
-/** Turns `help catalog pull` into `catalog pull --help`, because commander supports only one name, and `version` into `--version`. */
+/**
+ * Turns `help catalog pull` into `catalog pull --help`, because commander supports only one name, and `version` into
+ * `--version`.
+ */
 function plainArguments(args: readonly string[]): string[] {
   const [first, ...names] = args;
   if (first === 'version' && names.length === 0) return ['--version'];

@@ -1,4 +1,7 @@
-/** Limits of the server: the unit and the reason for each. Limits on documents are in packages/schema/src/documents/limits.ts. */
+/**
+ * Limits of the server: the unit and the reason for each. Limits on documents are in
+ * packages/schema/src/documents/limits.ts.
+ */
 export const SERVER_LIMITS = {
   /** Size of a multipart body without its parts: boundaries and part headers. */
   maxMultipartOverheadBytes: 16_384,
@@ -30,7 +33,9 @@ export const SERVER_LIMITS = {
   bodyMilliseconds: 30_000,
   /** Memory for all request bodies, from their first byte to the response. Uploads of blobs need none. */
   maxBodyMemoryBytes: 268_435_456,
-  /** Memory for the request bodies of one token, or of one address without a token: about 14 of the largest publishes. */
+  /**
+   * Memory for the request bodies of one token, or of one address without a token: about 14 of the largest publishes.
+   */
   maxBodyMemoryOfClientBytes: 67_108_864,
   /** Timeout for request headers. */
   headersMilliseconds: 10_000,
@@ -74,8 +79,8 @@ export const SERVER_LIMITS = {
   /** Size of waiting upstream catalogs from which the registry starts another process to parse them. */
   startReadBytes: 262_144,
   /**
-   * Size of the upstream catalogs that the registry parses at the same time. It parses a larger catalog alone: parsing can
-   * require a hundred times the size.
+   * Size of the upstream catalogs that the registry parses at the same time. It parses a larger catalog alone: parsing
+   * can require a hundred times the size.
    */
   maxReadBytesAtOnce: 4_194_304,
   /** Time during which the registry keeps an idle process for catalogs beyond the first. */
@@ -106,7 +111,9 @@ export const SERVER_LIMITS = {
   maxSearchThreads: 2,
   /** Calls that wait for one thread. At 10 ms per call, a further call would wait for more than ten seconds. */
   maxThreadCalls: 1_000,
-  /** Documents that the registry derives for requests at the same time. With more, one client delays others for longer. */
+  /**
+   * Documents that the registry derives for requests at the same time. With more, one client delays others for longer.
+   */
   derivationsAtOnce: 2,
   /** Requests that wait for a derived document. */
   maxDerivationsWaiting: 1_000,

@@ -128,7 +128,7 @@ export class RegistryClient {
     return this.#json('policies', fillPath('policies', {}));
   }
 
-  /** Replaces all signing policies, `replaces` by digest. `dryRun` only reports; `remove` permits to remove policies. */
+  /** Replaces all signing policies, `replaces` by digest. `dryRun` only reports; `remove` permits removals. */
   applyPolicies(
     text: Uint8Array,
     options: { dryRun?: boolean | undefined; remove?: boolean | undefined; replaces?: Digest } = {},

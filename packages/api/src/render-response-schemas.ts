@@ -63,7 +63,9 @@ function keepTypes(schema: Record<string, unknown>): void {
   if (schema.type === 'integer') schema.type = 'number';
 }
 
-/** Returns the name of the schema of a route's JSON; undefined if it responds with something else, or with any object. */
+/**
+ * Returns the name of the schema of a route's JSON; undefined if it responds with something else, or with any object.
+ */
 function successBody(byStatus: object, names: ReadonlyMap<unknown, string>): string | undefined {
   const found = new Set<string>();
   for (const [status, { content }] of Object.entries(byStatus) as [string, { content?: Content }][]) {

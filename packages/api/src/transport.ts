@@ -64,8 +64,9 @@ const PROBLEM = {
  * Sends requests to one registry, with limits. Rejects with KrmhubErrors only. It uses node:http because the first
  * `fetch` of a Node.js process takes longer than the rest of a short command.
  *
- * `Connection` of packages/oci and `exchange` of packages/sources are clients of their own. They follow other redirects,
- * send credentials by other rules, time out differently, and guard addresses. All that the three share is one call of `request`.
+ * `Connection` of packages/oci and `exchange` of packages/sources are clients of their own. They follow other
+ * redirects, send credentials by other rules, time out differently, and guard addresses. All that the three share is
+ * one call of `request`.
  */
 export class Transport {
   /** Without a trailing slash. */

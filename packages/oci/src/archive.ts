@@ -14,8 +14,8 @@ const BLOCK_BYTES = 512;
 const MAX_HEADER_NAME_BYTES = 100;
 
 /**
- * Returns a POSIX tar archive (pax) of regular files in the given order: mode 0644, user and group 0, time 1970. It has no
- * entries for folders, which every reader creates.
+ * Returns a POSIX tar archive (pax) of regular files in the given order: mode 0644, user and group 0, time 1970. It has
+ * no entries for folders, which every reader creates.
  */
 export function tarArchive(files: readonly ArchiveFile[]): Uint8Array {
   const parts = files.flatMap(({ name, bytes }) => [...tarHeaders(name, bytes.byteLength), ...padded(bytes)]);
@@ -73,8 +73,8 @@ const MAX_STORED_BYTES = 65_535;
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 
 /**
- * Returns a gzip file that stores its content uncompressed. What zlib compresses depends on its version and the processor, so
- * that the digest would too.
+ * Returns a gzip file that stores its content uncompressed. What zlib compresses depends on its version and the
+ * processor, so that the digest would too.
  */
 export function storedGzip(content: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [GZIP_HEADER];

@@ -58,8 +58,8 @@ export interface TokenRequest {
 /**
  * Builds the request for an access token. Credentials are for the host and port of the registry: a token service on
  * another host gets them only if it is a known or an allowed one. Throws `unreachable` for an invalid realm,
- * `unauthorized` for one that must not get the credentials. `registry` is the URL of the registry, `name` its host and port
- * as the user wrote it.
+ * `unauthorized` for one that must not get the credentials. `registry` is the URL of the registry, `name` its host and
+ * port as the user wrote it.
  */
 export function buildTokenRequest(
   challenge: Challenge & { scheme: 'bearer' },

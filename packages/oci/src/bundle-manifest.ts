@@ -26,7 +26,9 @@ export function bundleManifest(options: {
   });
 }
 
-/** Returns the layer with the bundle, undefined unless the manifest has exactly one layer. Clients differ in all else. */
+/**
+ * Returns the layer with the bundle, undefined unless the manifest has exactly one layer. Clients differ in all else.
+ */
 export function bundleLayer({ layers }: ImageManifest): ImageManifest['layers'][number] | undefined {
   const [layer, ...more] = layers;
   return layer !== undefined && more.length === 0 && BUNDLE_LAYER.test(layer.mediaType) ? layer : undefined;

@@ -48,8 +48,8 @@ const FIRST_RETRY_MILLISECONDS = 500;
 const MAX_RETRY_MILLISECONDS = 30_000;
 
 /**
- * A client for any OCI registry (distribution-spec 1.1). It verifies the digest of everything that it reads, and retries
- * after temporary failures. Rejects with KrmhubErrors only.
+ * A client for any OCI registry (distribution-spec 1.1). It verifies the digest of everything that it reads, and
+ * retries after temporary failures. Rejects with KrmhubErrors only.
  */
 export class OciClient {
   readonly #options: ClientOptions;

@@ -94,8 +94,8 @@ export class Connection {
   }
 
   /**
-   * `target` is a path below `/v2/<repository>/`, or below `/v2/` for an empty repository, or a URL from a response of the
-   * registry.
+   * `target` is a path below `/v2/<repository>/`, or below `/v2/` for an empty repository, or a URL from a response of
+   * the registry.
    */
   async send(repository: string, target: string | URL, exchange: Exchange): Promise<RegistryResponse> {
     const path = repository === '' ? target : `${repository}/${target}`;

@@ -35,8 +35,8 @@ const MAX_MANIFESTS = 1_000;
 const MAX_DEPTH = 10;
 
 /**
- * Copies an artifact without changing digests. The tag is pushed last: once it exists, all blobs, manifests and referrers
- * exist.
+ * Copies an artifact without changing digests. The tag is pushed last: once it exists, all blobs, manifests and
+ * referrers exist.
  */
 export async function copyArtifact(client: OciClient, options: CopyOptions): Promise<CopyResult> {
   const { from, to } = options;

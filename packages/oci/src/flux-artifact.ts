@@ -21,7 +21,8 @@ export interface FluxArtifact {
 }
 
 /**
- * Returns an artifact with these files. The same files, time and annotations always give the same bytes. `created` is RFC 3339.
+ * Returns an artifact with these files. The same files, time and annotations always give the same bytes. `created` is
+ * RFC 3339.
  */
 export function fluxArtifact(options: {
   files: readonly ArchiveFile[];

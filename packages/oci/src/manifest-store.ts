@@ -50,8 +50,8 @@ export interface Change {
 
 /**
  * Stores the repositories of an OCI registry, except the bytes of blobs. Every method is a transaction that is durable
- * when it resolves. Methods reject with KrmhubErrors like the other stores, and with QuotaExceeded. The contract test is
- * test/contracts/manifest-store.ts.
+ * when it resolves. Methods reject with KrmhubErrors like the other stores, and with QuotaExceeded. The contract test
+ * is test/contracts/manifest-store.ts.
  */
 export interface ManifestStore {
   /** By tag or digest. */
@@ -62,8 +62,9 @@ export interface ManifestStore {
   /** The descriptor without annotations, which are in the bytes only. */
   manifestDescriptor(repository: string, reference: string): Promise<ManifestDescriptor | undefined>;
   /**
-   * Stores a manifest and moves the tag to it. An existing manifest gets a new push time. Rejects with UnknownReferences
-   * if the repository lacks a digest of `needed`, and with `gone` if referenced content was taken down.
+   * Stores a manifest and moves the tag to it. An existing manifest gets a new push time. Rejects with
+   * UnknownReferences if the repository lacks a digest of `needed`, and with `gone` if referenced content was taken
+   * down.
    */
   putManifest(
     repository: string,
@@ -112,8 +113,8 @@ export interface ManifestStore {
     limit: number;
   }): Promise<{ forgotten: number; last: BlobPosition | undefined }>;
   /**
-   * Deletes manifests that were pushed before a time and are unreachable. Reachable are tagged manifests, manifests of a
-   * reachable index, and referrers of a reachable manifest. Releases and snapshots are always reachable.
+   * Deletes manifests that were pushed before a time and are unreachable. Reachable are tagged manifests, manifests of
+   * a reachable index, and referrers of a reachable manifest. Releases and snapshots are always reachable.
    */
   deleteUntaggedManifests(options: { pushedBefore: string }): Promise<number>;
   /** Returns the files that no repository has in `artifacts`. */

@@ -11,7 +11,9 @@ export const NAME_LISTS = {
     exchange: { actions: 'pull', expected: [200] },
     isName: isTag,
   },
-  /** Not in distribution-spec: `_catalog` of Docker. Registries without it respond with 404, some with 400, 405, or 501. */
+  /**
+   * Not in distribution-spec: `_catalog` of Docker. Registries without it respond with 404, some with 400, 405, or 501.
+   */
   repositories: {
     target: '_catalog',
     exchange: { actions: 'catalog', expected: [200, 400, 404, 405, 501] },
@@ -39,8 +41,8 @@ interface Page {
 }
 
 /**
- * Returns the names of all pages; undefined if the registry does not offer the list. `what` is the registry or repository, for
- * messages. Rejects with `unreachable` for invalid pages and names, and with `too-large`.
+ * Returns the names of all pages; undefined if the registry does not offer the list. `what` is the registry or
+ * repository, for messages. Rejects with `unreachable` for invalid pages and names, and with `too-large`.
  */
 export async function listNames(
   list: NameList,

@@ -38,7 +38,9 @@ const SIGNATURES: readonly [ImageType, string][] = [
  */
 const SVG = /^\ufeff?\s*(?:(?:<\?[^?]*\?>|<!--(?:(?!-->)[\s\S])*-->|<!DOCTYPE\s+svg[^[>]*>)\s*)*<svg[\s>]/;
 
-/** Returns the type of an image from its first bytes; undefined for other files. Names and media types are not evidence. */
+/**
+ * Returns the type of an image from its first bytes; undefined for other files. Names and media types are not evidence.
+ */
 export function imageType(start: Uint8Array): ImageType | undefined {
   const bytes = start.subarray(0, IMAGE_TYPE_BYTES);
   const first = String.fromCharCode(...bytes.subarray(0, 16));
@@ -49,8 +51,8 @@ export function imageType(start: Uint8Array): ImageType | undefined {
 }
 
 /**
- * Returns the path of an image beside a README, from its address in Markdown; undefined for a URL, an absolute path, and a
- * path out of the folder.
+ * Returns the path of an image beside a README, from its address in Markdown; undefined for a URL, an absolute path,
+ * and a path out of the folder.
  */
 export function readmeImagePath(address: string): string | undefined {
   const given = decoded(address.replace(/[?#].*$/s, ''));

@@ -55,8 +55,8 @@ export function testResultStatement(
 }
 
 /**
- * Returns the test result of a statement, or the reason why it proves none: the statement has another predicate, its form is
- * invalid, it names no test that passed, or its parts contradict each other.
+ * Returns the test result of a statement, or the reason why it proves none: the statement has another predicate, its
+ * form is invalid, it names no test that passed, or its parts contradict each other.
  */
 export function readTestResult({ predicateType, predicate }: Statement): TestResult | string {
   if (predicateType !== TEST_RESULT_PREDICATE) {

@@ -26,8 +26,8 @@ export interface VerifiedSnapshot {
 }
 
 /**
- * Verifies that an untrusted bundle is the signature of a snapshot by one of the keys. The caller compares the claim with
- * the requested snapshot and the digests with the bytes. Never throws for an invalid bundle.
+ * Verifies that an untrusted bundle is the signature of a snapshot by one of the keys. The caller compares the claim
+ * with the requested snapshot and the digests with the bytes. Never throws for an invalid bundle.
  */
 export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): VerifiedSnapshot {
   const bundle = readBundle(bytes);

@@ -36,9 +36,9 @@ export interface SourceVerification {
 }
 
 /**
- * Verifies the bundles of an upstream catalog. A snapshot statement must contain these bytes with the name of a rendition
- * or a profile, or the manifest. A plain signature of the bytes or the manifest has no serial and no expiry. Never throws for invalid
- * bundles.
+ * Verifies the bundles of an upstream catalog. A snapshot statement must contain these bytes with the name of a
+ * rendition or a profile, or the manifest. A plain signature of the bytes or the manifest has no serial and no expiry.
+ * Never throws for invalid bundles.
  */
 export function verifySource(
   bundles: readonly Uint8Array[],

@@ -55,12 +55,12 @@ function knownRanges(): KnownRanges {
 export type AllowedAddresses = readonly string[] | 'as-named';
 
 /**
- * Restricts connections to public addresses and to those that the operator allows. Names are resolved and checked at the
- * time of the connection, which prevents DNS rebinding.
+ * Restricts connections to public addresses and to those that the operator allows. Names are resolved and checked at
+ * the time of the connection, which prevents DNS rebinding.
  *
- * `as-named` is for the command line of a user, who may name any host: the first host may have any address, but a public one
- * leads to no private one, neither by a redirect nor when its name is resolved again. Where a document names the address, the host
- * of the document is the first.
+ * `as-named` is for the command line of a user, who may name any host: the first host may have any address, but a
+ * public one leads to no private one, neither by a redirect nor when its name is resolved again. Where a document names
+ * the address, the host of the document is the first.
  */
 export class AddressGuard {
   readonly #allowed: BlockList | 'as-named';

@@ -49,8 +49,8 @@ export class SourceFetcher {
   }
 
   /**
-   * Streams a file of any size to `consume`. Rejects with SourceFailures, with `digest-mismatch` if a registry sends other
-   * content than its manifest names, and with the errors of `consume`.
+   * Streams a file of any size to `consume`. Rejects with SourceFailures, with `digest-mismatch` if a registry sends
+   * other content than its manifest names, and with the errors of `consume`.
    */
   async download<Result>(request: DownloadRequest, consume: Consume<Result>): Promise<Result> {
     const { address, signal } = request;
@@ -72,8 +72,8 @@ export class SourceFetcher {
   }
 
   /**
-   * Writes the regular files of a commit below `folder`, whose contents are replaced. Links and submodules are left out, and no
-   * hook or filter runs. Returns the commit. Rejects with SourceFailures only.
+   * Writes the regular files of a commit below `folder`, whose contents are replaced. Links and submodules are left
+   * out, and no hook or filter runs. Returns the commit. Rejects with SourceFailures only.
    */
   async fetchTree(request: TreeRequest): Promise<string> {
     const { address, signal } = request;

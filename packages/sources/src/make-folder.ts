@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * Creates a folder and its parents. The recursive mkdir of Node never ends on a file system such as /proc, which reports a
- * missing folder inside an existing one.
+ * Creates a folder and its parents. The recursive mkdir of Node never ends on a file system such as /proc, which
+ * reports a missing folder inside an existing one.
  */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   const options = mode === undefined ? {} : { mode };

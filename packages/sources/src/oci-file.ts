@@ -15,7 +15,10 @@ import type { Consume, DownloadRequest } from './download-request.js';
 import { SourceFailure, tooLargeFailure } from './failure.js';
 import { countBytes, createClient, toSourceFailure } from './oci-source.js';
 
-/** Streams the executable or the script of an artifact (KEP-2906, "Use of OCI Artifacts"), of an index the one for the platform. */
+/**
+ * Streams the executable or the script of an artifact (KEP-2906, "Use of OCI Artifacts"), of an index the one for the
+ * platform.
+ */
 export async function downloadArtifact<Result>(
   text: string,
   request: DownloadRequest,

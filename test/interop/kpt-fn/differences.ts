@@ -105,8 +105,8 @@ const TAKEN = /^Error: resource at path "(.+)" and index "(\d*)" already exists 
 const PLACE = ['path', 'index'].map((name) => `config.kubernetes.io/${name}`);
 
 /**
- * Reports whether krmhub refuses what kpt does not notice before the next function: a function changed the legacy annotations so
- * that two resources are at one place.
+ * Reports whether krmhub refuses what kpt does not notice before the next function: a function changed the legacy
+ * annotations so that two resources are at one place.
  */
 function sharesPlace(kpt: Outcome, krmhub: Outcome): boolean {
   const [, file, index] = TAKEN.exec(krmhub.stderr) ?? [];
@@ -126,9 +126,8 @@ function sharesPlace(kpt: Outcome, krmhub: Outcome): boolean {
 const UNCOMPARED = /^(?:internal\.)?config\.kubernetes\.io\/(?:seqindent|index)$/;
 
 /**
- * Output is for other programs: kpt loses some comments above resources in it, gives generated resources no `seqindent`, and
- * counts empty documents in `index`.
- * What the next command writes to files is compared as text.
+ * Output is for other programs: kpt loses some comments above resources in it, gives generated resources no
+ * `seqindent`, and counts empty documents in `index`. What the next command writes to files is compared as text.
  */
 function outputDifference(expected: string, actual: string): string[] {
   return repairs(expected, actual) || isDeepStrictEqual(valuesOf(expected), valuesOf(actual))
@@ -168,7 +167,10 @@ function fileDifferences(what: string, expected: Files, actual: Files): string[]
   });
 }
 
-/** Where an empty line follows it, kpt loses it if a file is written to another place, has moved, or lost its other comments. */
+/**
+ * Where an empty line follows it, kpt loses it if a file is written to another place, has moved, or lost its other
+ * comments.
+ */
 const HEADER = /# Copyright\n#\n# Licensed\n\n?/;
 
 /** Reports whether only headers differ, and none is lost that the other keeps. */

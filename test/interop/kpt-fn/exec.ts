@@ -12,8 +12,8 @@ import {
 } from '../../kpt-e2e/functions/resource-list.js';
 
 /**
- * Functions of generated packages, as one program: `node exec.mjs NAME`. Many do what a careful author avoids: they lose
- * comments, ids, and paths, sort fields, and write JSON.
+ * Functions of generated packages, as one program: `node exec.mjs NAME`. Many do what a careful author avoids: they
+ * lose comments, ids, and paths, sort fields, and write JSON.
  */
 
 const INTERNAL = 'internal.config.kubernetes.io';

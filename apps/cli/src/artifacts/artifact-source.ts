@@ -29,7 +29,10 @@ export function isPlainFileName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && name.length <= 255 && !/[/\\\0-\x1f\x7f]/.test(name);
 }
 
-/** Reads a catalog, a definition or a Starlark script, by its name and content. Lints definitions and catalogs, and scripts. */
+/**
+ * Reads a catalog, a definition or a Starlark script, by its name and content. Lints definitions and catalogs, and
+ * scripts.
+ */
 export async function documentLayer(
   io: Io,
   name: string,

@@ -30,7 +30,9 @@ interface Image {
   bytes: Uint8Array;
 }
 
-/** Pushes images of a README as one referrer of the release. The README refers to them by the paths of the arguments. */
+/**
+ * Pushes images of a README as one referrer of the release. The README refers to them by the paths of the arguments.
+ */
 export async function attachImages(
   io: Io,
   names: readonly string[],

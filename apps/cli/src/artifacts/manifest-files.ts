@@ -23,8 +23,8 @@ export interface ManifestFiles {
 }
 
 /**
- * Reads the manifests to deploy: the files of a folder, one file, or stdin for `-`. A pruning orchestrator deletes what an
- * artifact does not have, so empty input and files that cannot be packed are errors.
+ * Reads the manifests to deploy: the files of a folder, one file, or stdin for `-`. A pruning orchestrator deletes what
+ * an artifact does not have, so empty input and files that cannot be packed are errors.
  */
 export async function readManifestFiles(io: Io, name: string): Promise<ManifestFiles> {
   const found: ManifestFiles = { files: [], hidden: 0, size: 0 };

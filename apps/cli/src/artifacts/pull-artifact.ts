@@ -85,8 +85,8 @@ const ARCHITECTURES: Record<string, string> = { x64: 'amd64', ia32: '386' };
 const SYSTEMS: Record<string, string> = { win32: 'windows' };
 
 /**
- * Pulls the files of an artifact into a folder. Each file is written atomically after its digest is verified. A required
- * signature is verified before the first file is written.
+ * Pulls the files of an artifact into a folder. Each file is written atomically after its digest is verified. A
+ * required signature is verified before the first file is written.
  */
 export async function pullArtifact(io: Io, text: string, given: PullOptions): Promise<void> {
   const { name: asked, options } = await resolveArtifact(io, text, given);
@@ -154,7 +154,9 @@ export async function pullArtifact(io: Io, text: string, given: PullOptions): Pr
   });
 }
 
-/** Verifies a catalog by its pinned key, and everything else by the policies. A catalog that is pinned needs no policy. */
+/**
+ * Verifies a catalog by its pinned key, and everything else by the policies. A catalog that is pinned needs no policy.
+ */
 async function judgePulled(
   io: Io,
   client: OciClient,
@@ -187,7 +189,9 @@ async function judgePulled(
 
 type PulledFile = { title: string; layer: Descriptor };
 
-/** Returns the files that the signature covers. A signature of only the definition does not cover titles or other files. */
+/**
+ * Returns the files that the signature covers. A signature of only the definition does not cover titles or other files.
+ */
 function signedFiles(
   files: PulledFile[],
   { judgement, layer }: JudgedArtifact,

@@ -5,7 +5,10 @@ import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
 import { escapeControls, wrap } from '../io/text.js';
 
-/** Progress of sources: at a terminal, a line for each finished source and one for those in progress. Failures are always printed. */
+/**
+ * Progress of sources: at a terminal, a line for each finished source and one for those in progress. Failures are
+ * always printed.
+ */
 export class SourceProgress {
   readonly #io: Io;
   readonly #line: Progress;

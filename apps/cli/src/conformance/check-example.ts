@@ -26,8 +26,8 @@ const MAX_STDERR_LINES = 20;
 const PASSED: Found = { status: 'passed' };
 
 /**
- * Runs a function on an example, as `krmhub fn` does, and compares what it did with what is expected; `update` makes that what is
- * expected.
+ * Runs a function on an example, as `krmhub fn` does, and compares what it did with what is expected; `update` makes
+ * that what is expected.
  */
 export async function checkExample(
   io: Io,

@@ -7,8 +7,8 @@ import type { Io } from '../io/io.js';
 import { fileDigests } from '../signatures/signing-target.js';
 
 /**
- * Returns the examples in a folder with the digest of the list of their files, as `sha256sum` writes it: for each file a line
- * of its digest and its path, in the order of the paths. Links are not part of it.
+ * Returns the examples in a folder with the digest of the list of their files, as `sha256sum` writes it: for each file
+ * a line of its digest and its path, in the order of the paths. Links are not part of it.
  */
 export async function examplesResource(io: Pick<Io, 'cwd'>, folder: string): Promise<TestedResource[]> {
   const root = path.join(folder, 'examples');

@@ -36,8 +36,8 @@ export interface OpenedFunction {
 const nothing = async () => undefined;
 
 /**
- * Opens the runtime of one API version, or the program that the user named instead. Throws `untrusted` for what the user does not
- * allow, with the option.
+ * Opens the runtime of one API version, or the program that the user named instead. Throws `untrusted` for what the
+ * user does not allow, with the option.
  */
 export async function openFunction(
   io: Io,

@@ -20,8 +20,8 @@ export interface ReleasedFunction extends AuthoredFunction, FunctionName {
 }
 
 /**
- * Reads a release from the registry. What it returns has the digests that it names. Throws `not-found`, and `untrusted` if the
- * registry serves another release or function.
+ * Reads a release from the registry. What it returns has the digests that it names. Throws `not-found`, and `untrusted`
+ * if the registry serves another release or function.
  */
 export async function readRelease(
   io: Io,

@@ -8,8 +8,8 @@ const COMMON = ['apiVersion', 'kind', 'metadata'];
 const MAX_DEPTH = 4;
 
 /**
- * Returns a functionConfig that the schema accepts: of the first example that has one, else from the schema. Examples that
- * should fail may have others.
+ * Returns a functionConfig that the schema accepts: of the first example that has one, else from the schema. Examples
+ * that should fail may have others.
  */
 export function testConfig(
   definition: FunctionDefinition,
@@ -22,7 +22,10 @@ export function testConfig(
   return accepted ?? exampleConfig(definition, version).value;
 }
 
-/** Returns a functionConfig without a required field, or with a field of another type. Undefined if the schema accepts all of them. */
+/**
+ * Returns a functionConfig without a required field, or with a field of another type. Undefined if the schema accepts
+ * all of them.
+ */
 export function rejectedConfig(
   definition: FunctionDefinition,
   version: string,

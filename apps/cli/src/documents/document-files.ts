@@ -31,7 +31,9 @@ export interface DocumentFileList {
 /** Prefix of names that are read from an OCI registry. */
 export const OCI_SCHEME = 'oci://';
 
-/** Finds files, files in folders, OCI artifacts, and stdin for `-`. With `scripts`, folders also give Starlark files. */
+/**
+ * Finds files, files in folders, OCI artifacts, and stdin for `-`. With `scripts`, folders also give Starlark files.
+ */
 export async function findDocumentFiles(
   io: Io,
   names: readonly string[],

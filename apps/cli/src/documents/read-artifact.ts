@@ -6,8 +6,8 @@ import { repositoryUrl, verifyPinnedArtifact } from '../trust/pinned-artifact.js
 import { reportNotPinned } from '../trust/require-snapshot.js';
 
 /**
- * Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`, and `untrusted` for a catalog that is
- * pinned and not signed by its key.
+ * Reads the catalog or definition of an OCI artifact. Throws `too-large` above `maxBytes`, and `untrusted` for a
+ * catalog that is pinned and not signed by its key.
  */
 export async function readArtifact(io: Io, name: string, maxBytes: number): Promise<Uint8Array> {
   const reference = parseReference(name);

@@ -97,8 +97,8 @@ function isJson(bytes: Uint8Array): boolean {
 }
 
 /**
- * Assigns a release to each definition: the requested one, else the version that its images or download URLs share. Throws
- * `usage` for definitions without a release, and for two definitions with the same release.
+ * Assigns a release to each definition: the requested one, else the version that its images or download URLs share.
+ * Throws `usage` for definitions without a release, and for two definitions with the same release.
  */
 export function assignReleases(
   definitions: Definitions['definitions'],
@@ -127,8 +127,8 @@ export function assignReleases(
 }
 
 /**
- * Returns the version in all download URLs of a definition without images, for example `…/download/v1.2.3/tool.tar.gz`. A
- * moving `v1` is not a version.
+ * Returns the version in all download URLs of a definition without images, for example `…/download/v1.2.3/tool.tar.gz`.
+ * A moving `v1` is not a version.
  */
 function sharedDownloadRelease({ versions }: FunctionDefinition): string | undefined {
   if (versions.some(({ runtime }) => runtime.container !== undefined)) return undefined;

@@ -3,8 +3,8 @@ import type { FunctionDefinition, JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 
 /**
- * Checks a functionConfig against the schema of its definition. Throws `invalid-document` with every problem: the function does not
- * run. `where` names the function.
+ * Checks a functionConfig against the schema of its definition. Throws `invalid-document` with every problem: the
+ * function does not run. `where` names the function.
  */
 export async function checkFunctionConfig(
   where: string,

@@ -14,8 +14,8 @@ export interface DeclaredAccess {
 }
 
 /**
- * Returns the access that a declaration asks for, and the user allowed. Throws `untrusted` with the options that would allow the
- * rest. kustomize mounts nothing without its own options either.
+ * Returns the access that a declaration asks for, and the user allowed. Throws `untrusted` with the options that would
+ * allow the rest. kustomize mounts nothing without its own options either.
  */
 export function requireDeclared(
   where: string,

@@ -37,7 +37,8 @@ export interface SessionOptions {
 }
 
 /**
- * Does the work of a command with functions, writes the results, also of functions that failed, and prints summary and report.
+ * Does the work of a command with functions, writes the results, also of functions that failed, and prints summary and
+ * report.
  */
 export async function withFunctions(
   io: Io,

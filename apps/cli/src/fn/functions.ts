@@ -25,8 +25,8 @@ export interface NamedType {
 }
 
 /**
- * Makes the functions of a command ready to run: images and executables that are named, and functions of catalogs, by lock and
- * trust. What it reads of catalogs and fetches, it reads and fetches once.
+ * Makes the functions of a command ready to run: images and executables that are named, and functions of catalogs, by
+ * lock and trust. What it reads of catalogs and fetches, it reads and fetches once.
  */
 export class Functions {
   readonly #io: Io;
@@ -88,8 +88,8 @@ export class Functions {
   }
 
   /**
-   * A function of a catalog. It is resolved, verified, and fetched here, before the first function runs. Throws `not-found`, and
-   * `untrusted` with the option that would allow it.
+   * A function of a catalog. It is resolved, verified, and fetched here, before the first function runs. Throws
+   * `not-found`, and `untrusted` with the option that would allow it.
    */
   async ofType({ apiVersion, kind, catalogs }: NamedType, folder: string): Promise<CatalogFunction> {
     const resolver = await this.#openResolver();

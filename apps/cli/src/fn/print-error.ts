@@ -4,8 +4,8 @@ import { type Io, paint, write } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 
 /**
- * Does the work of a command, and prints an error as kpt does: with its own label, and with the lines as they are. What kpt's users
- * search its output for is found in that of krmhub. With `-o json`, the error is also on stdout.
+ * Does the work of a command, and prints an error as kpt does: with its own label, and with the lines as they are. What
+ * kpt's users search its output for is found in that of krmhub. With `-o json`, the error is also on stdout.
  */
 export async function withKptErrors(
   io: Io,

@@ -36,8 +36,9 @@ interface RenderedPackage {
 }
 
 /**
- * Runs the pipelines of a package and its subpackages, as `kpt fn render`: subpackages first, in alphabetical order. All functions
- * are checked, resolved, and fetched before the first runs. Files are written once, at the end, all or none.
+ * Runs the pipelines of a package and its subpackages, as `kpt fn render`: subpackages first, in alphabetical order.
+ * All functions are checked, resolved, and fetched before the first runs. Files are written once, at the end, all or
+ * none.
  */
 export async function renderPackage(io: Io, name: string, settings: FnSettings): Promise<void> {
   const { output } = settings;
@@ -131,7 +132,10 @@ async function planStep(
   };
 }
 
-/** The functionConfig of an entry. A file can be changed by the functions before, and keeps its last content if one deletes it. */
+/**
+ * The functionConfig of an entry. A file can be changed by the functions before, and keeps its last content if one
+ * deletes it.
+ */
 function functionConfig(
   { configPath, configMap }: PipelineFunction,
   display: string,

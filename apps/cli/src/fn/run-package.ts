@@ -46,8 +46,9 @@ interface ScopedStep extends FnStep {
 }
 
 /**
- * Runs functions as `kpt fn run` of 2020 did: one that the command names, or those that functionConfigs of the package declare.
- * All are checked, resolved, and fetched before the first runs. Files are written once, at the end, all or none.
+ * Runs functions as `kpt fn run` of 2020 did: one that the command names, or those that functionConfigs of the package
+ * declare. All are checked, resolved, and fetched before the first runs. Files are written once, at the end, all or
+ * none.
  */
 export async function runPackage(io: Io, name: string, options: RunOptions): Promise<void> {
   const { settings } = options;

@@ -10,8 +10,8 @@ export interface StepsResult {
 }
 
 /**
- * Runs the functions of one package. A function that exited with another code than 0 has been printed, and gives `ok: false`.
- * Throws what else went wrong.
+ * Runs the functions of one package. A function that exited with another code than 0 has been printed, and gives `ok:
+ * false`. Throws what else went wrong.
  */
 export async function runSteps(
   resources: readonly Resource[],

@@ -22,8 +22,8 @@ export interface SavedFunction {
 }
 
 /**
- * Adds a function to the Kptfile of a package, or replaces the one of the same image or command line, as `kpt fn eval --save`. The
- * message says what was done, in the words of kpt.
+ * Adds a function to the Kptfile of a package, or replaces the one of the same image or command line, as `kpt fn eval
+ * --save`. The message says what was done, in the words of kpt.
  */
 export function saveFunction(
   resources: readonly Resource[],

@@ -24,7 +24,10 @@ export interface WriteRequest {
   signal?: AbortSignal;
 }
 
-/** Writes the output of functions to its target. Returns the changes of the package, in a dry run those that it would make. */
+/**
+ * Writes the output of functions to its target. Returns the changes of the package, in a dry run those that it would
+ * make.
+ */
 export async function writeOutput(io: Io, request: WriteRequest): Promise<FileChange[]> {
   const { target, resources, functionConfig, isDryRun, signal } = request;
   if (target.type === 'unwrap') {

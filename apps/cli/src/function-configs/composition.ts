@@ -20,15 +20,19 @@ const FIELDS = {
 const ALL_FIELDS = [...Object.values(FIELDS).flat(), 'catalogs'];
 const API_VERSION = 'kustomize.config.k8s.io/v1alpha1';
 
-/** A Composition with everything that it imports: the modules in order, and the catalogs in the order in which they are searched. */
+/**
+ * A Composition with everything that it imports: the modules in order, and the catalogs in the order in which they are
+ * searched.
+ */
 interface Consolidated {
   modules: Module[];
   catalogs: CatalogReference[];
 }
 
 /**
- * Reads a Composition. The modules of its imports and its own become one list, and so do the catalogs: those of the Composition
- * come first, because the first definition of a module is used (KEP-2906, "Determining the Function to Execute").
+ * Reads a Composition. The modules of its imports and its own become one list, and so do the catalogs: those of the
+ * Composition come first, because the first definition of a module is used (KEP-2906, "Determining the Function to
+ * Execute").
  */
 export async function readComposition(
   context: LayerContext,

@@ -67,8 +67,8 @@ export interface ConfigValue {
 }
 
 /**
- * The resources of a document as kustomize has them: a kind that ends in `List` and has `items` is replaced by its items
- * (kustomize, `inlineAnyEmbeddedLists`).
+ * The resources of a document as kustomize has them: a kind that ends in `List` and has `items` is replaced by its
+ * items (kustomize, `inlineAnyEmbeddedLists`).
  */
 export function configValues({ value }: Pick<YamlDocument, 'value'>): ConfigValue[] {
   return expand({ value, path: [] });
@@ -95,8 +95,8 @@ export interface InlineText {
 }
 
 /**
- * Reports whether an entry of a list of functionConfigs is YAML, and not a path: kustomize tries YAML first. No path has several
- * lines.
+ * Reports whether an entry of a list of functionConfigs is YAML, and not a path: kustomize tries YAML first. No path
+ * has several lines.
  */
 export function isInlineConfig(text: string): boolean {
   if (text.includes('\n')) return true;
@@ -107,8 +107,8 @@ export function isInlineConfig(text: string): boolean {
 }
 
 /**
- * Returns where a position inside the text of a value is in its file. Only a literal block (`|`) has the text as it is; in other
- * values every position is that of the value.
+ * Returns where a position inside the text of a value is in its file. Only a literal block (`|`) has the text as it is;
+ * in other values every position is that of the value.
  */
 export function inlinePosition(source: string, { range }: InlineText, at: Position): Position {
   const lines = source.split('\n');

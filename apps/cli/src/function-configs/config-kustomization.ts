@@ -22,8 +22,8 @@ const CHANGING_FIELDS = [
 ] as const;
 
 /**
- * Lists the functionConfigs that a kustomization has as its resources, for a layer that names its folder in place of a file.
- * kustomize builds that kustomization first. What the build would change is reported: it is not known before.
+ * Lists the functionConfigs that a kustomization has as its resources, for a layer that names its folder in place of a
+ * file. kustomize builds that kustomization first. What the build would change is reported: it is not known before.
  */
 export async function collectConfigs(
   context: LayerContext,

@@ -26,9 +26,9 @@ export const RUNTIME_ANNOTATIONS: readonly string[] = [...SPEC_ANNOTATIONS, IMAG
 const MAX_SPEC_BYTES = 65_536;
 
 /**
- * Reads the runtime that a functionConfig names itself: the annotations and `metadata.configFn` that kustomize reads, and the
- * field `runtime` of KEP-2906. A container comes before an executable, as in kustomize. What is not understood is a problem:
- * kustomize might run it.
+ * Reads the runtime that a functionConfig names itself: the annotations and `metadata.configFn` that kustomize reads,
+ * and the field `runtime` of KEP-2906. A container comes before an executable, as in kustomize. What is not understood
+ * is a problem: kustomize might run it.
  */
 export function readInlineRuntime(config: JsonObject): InlineReading {
   const problems: InlineProblem[] = [];
@@ -49,8 +49,8 @@ export function readInlineRuntime(config: JsonObject): InlineReading {
 }
 
 /**
- * Reads only the field `runtime`, for kpt: it does not read the annotations. A field that is not the one of KEP-2906 belongs to the
- * function.
+ * Reads only the field `runtime`, for kpt: it does not read the annotations. A field that is not the one of KEP-2906
+ * belongs to the function.
  */
 export function readRuntimeField(config: JsonObject): InlineReading {
   const problems: InlineProblem[] = [];

@@ -19,8 +19,8 @@ const LISTS = ['mutators', 'validators'] as const;
 const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
 
 /**
- * Reads the pipeline of a Kptfile and of the packages below it, in the order in which kpt runs them: subpackages first. A
- * functionConfig names a runtime there only with the field of KEP-2906.
+ * Reads the pipeline of a Kptfile and of the packages below it, in the order in which kpt runs them: subpackages first.
+ * A functionConfig names a runtime there only with the field of KEP-2906.
  */
 export async function readKptfile(
   context: LayerContext,

@@ -28,8 +28,8 @@ const FUNCTION_LISTS = ['generators', 'transformers', 'validators'] as const;
 const KINDS = { kustomization: 'Kustomization', component: 'Component' } as const;
 
 /**
- * Reads a kustomization, with the bases, components and kustomizations of functionConfigs that it names (kustomize, `KustTarget`).
- * Undefined where the file itself cannot be read.
+ * Reads a kustomization, with the bases, components and kustomizations of functionConfigs that it names (kustomize,
+ * `KustTarget`). Undefined where the file itself cannot be read.
  */
 export async function readKustomization(
   context: LayerContext,

@@ -63,8 +63,8 @@ export function remoteContext(context: LayerContext, url: string, folder: string
 }
 
 /**
- * The catalogs that a layer names. A relative path in a remote base becomes the address of that file in its repository, because
- * the folder of the clone means nothing to the user, who decides whether to trust it.
+ * The catalogs that a layer names. A relative path in a remote base becomes the address of that file in its repository,
+ * because the folder of the clone means nothing to the user, who decides whether to trust it.
  */
 export function catalogReferences(
   context: LayerContext,

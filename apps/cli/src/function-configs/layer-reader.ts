@@ -110,8 +110,8 @@ export function displayName(folder: string, file: string): string {
 }
 
 /**
- * Finds what a path names that is written in a file of `folder`. As kustomize by default, a file must be in or below the folder
- * after links are resolved; a folder may be anywhere. `folder` itself has no links.
+ * Finds what a path names that is written in a file of `folder`. As kustomize by default, a file must be in or below
+ * the folder after links are resolved; a folder may be anywhere. `folder` itself has no links.
  */
 export async function findLocal(folder: string, text: string): Promise<LocalPath> {
   let found: string;

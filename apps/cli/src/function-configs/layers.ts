@@ -70,16 +70,16 @@ export interface Layer {
   /** Absolute paths of the files that the `resources` of a kustomization name. */
   resources: string[];
   /**
-   * Of a Composition: all modules in the order in which they run, those of kustomize itself too, after the overrides of each
-   * Composition that imports them.
+   * Of a Composition: all modules in the order in which they run, those of kustomize itself too, after the overrides of
+   * each Composition that imports them.
    */
   modules?: JsonObject[];
 }
 
 export interface ReadLayersOptions {
   /**
-   * Returns the local path of what a remote entry names: the folder of a base, or a file. Without it, remote entries are
-   * problems. `namedBy` is the URL of the remote base that names it.
+   * Returns the local path of what a remote entry names: the folder of a base, or a file. Without it, remote entries
+   * are problems. `namedBy` is the URL of the remote base that names it.
    */
   fetchRemote?: (url: string, namedBy?: string) => Promise<string>;
   /** Files may be outside of the folder of their kustomization, as with kustomize's `LoadRestrictionsNone`. */

@@ -27,7 +27,10 @@ export interface ConfigText {
   position?: (at: Position) => Position;
 }
 
-/** Lists the functionConfigs of a text, in order. Reports documents that are not functionConfigs, and skips the kinds of kustomize. */
+/**
+ * Lists the functionConfigs of a text, in order. Reports documents that are not functionConfigs, and skips the kinds of
+ * kustomize.
+ */
 export function listConfigs(reader: LayerReader, text: ConfigText, use: ConfigUse): ListedFunction[] {
   const { file, position = (at) => at } = text;
   const { documents, problems } = readDocuments(text.bytes, reader.displayName(file), isReadOfConfig);

@@ -13,8 +13,8 @@ import { isRemoteFile, parseRepositoryUrl, type RepositoryUrl } from './reposito
 /** Remote bases and files of kustomizations, each fetched once to a temporary folder. */
 export interface RemoteBases {
   /**
-   * Returns the local path of what a kustomization names by a URL: the folder of a base in its repository, or a file. Rejects with
-   * a KrmhubError. `namedBy` is the URL of the remote base that names it.
+   * Returns the local path of what a kustomization names by a URL: the folder of a base in its repository, or a file.
+   * Rejects with a KrmhubError. `namedBy` is the URL of the remote base that names it.
    */
   fetch(url: string, namedBy?: string): Promise<string>;
   /** Removes everything that was fetched. */

@@ -21,8 +21,8 @@ export async function readNamedFile(context: LayerContext, file: string): Promis
 }
 
 /**
- * Reads a folder that no tool builds: functionConfigs are the documents that name their own runtime; with `all`, every document
- * is a candidate. Other manifests, and files that are not YAML, are left alone.
+ * Reads a folder that no tool builds: functionConfigs are the documents that name their own runtime; with `all`, every
+ * document is a candidate. Other manifests, and files that are not YAML, are left alone.
  */
 export async function readPlainFolder(io: Io, context: LayerContext, folder: string): Promise<Layer> {
   const { reader } = context;

@@ -11,8 +11,8 @@ import { readTarget } from './read-target.js';
 export type ReadFolder = (context: LayerContext, folder: string) => Promise<Layer | undefined>;
 
 /**
- * Reads a list of functionConfigs: files, folders with a kustomization that has them as resources, and YAML text. Text comes
- * first, as in kustomize.
+ * Reads a list of functionConfigs: files, folders with a kustomization that has them as resources, and YAML text. Text
+ * comes first, as in kustomize.
  */
 export async function readEntries(
   context: LayerContext,

@@ -21,8 +21,8 @@ export interface InspectedLayers {
 }
 
 /**
- * Lists the functionConfigs of a kustomization, Composition, Kptfile, file or folder, with all layers that it is built on. Throws
- * one `invalid-document` error with every problem, or `not-found` if the path does not exist.
+ * Lists the functionConfigs of a kustomization, Composition, Kptfile, file or folder, with all layers that it is built
+ * on. Throws one `invalid-document` error with every problem, or `not-found` if the path does not exist.
  */
 export async function readLayers(io: Io, target: string, options: ReadLayersOptions = {}): Promise<Layer> {
   const { layer, diagnostics } = await inspectLayers(io, target, options);

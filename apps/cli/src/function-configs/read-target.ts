@@ -10,8 +10,8 @@ import { isRemoteFile, parseRepositoryUrl } from './repository-url.js';
 export type Target = { type: 'file'; path: string } | { type: 'folder'; path: string; context: LayerContext };
 
 /**
- * Finds what an entry of a kustomization names, as kustomize does: a file, else a repository if it looks like the URL of one, else
- * a folder. Undefined where a problem is reported.
+ * Finds what an entry of a kustomization names, as kustomize does: a file, else a repository if it looks like the URL
+ * of one, else a folder. Undefined where a problem is reported.
  */
 export async function readTarget(
   context: LayerContext,

@@ -229,7 +229,9 @@ function isOther({ source, diagnostics }: ConvertResult, from: ConvertFilesOptio
   return from !== 'auto' && source !== undefined && source !== from;
 }
 
-/** Adds definitions and catalogs of the KEP, completed. Lint reports positions and returns only those without errors. */
+/**
+ * Adds definitions and catalogs of the KEP, completed. Lint reports positions and returns only those without errors.
+ */
 function addLinted(file: string, bytes: Uint8Array, release: string | undefined, into: Conversion): void {
   const { diagnostics, documents } = lint(bytes, { file, complete: {} });
   // Other documents of the file are converted separately.

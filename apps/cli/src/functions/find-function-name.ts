@@ -4,7 +4,10 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import type { FunctionReference } from '../registry/function-reference.js';
 
-/** Returns the full name of a function, and finds the group of a kind. Rejects with `not-found` if no group or several groups have it. */
+/**
+ * Returns the full name of a function, and finds the group of a kind. Rejects with `not-found` if no group or several
+ * groups have it.
+ */
 export async function findFunctionName(
   client: RegistryClient,
   { group, kind }: FunctionReference,

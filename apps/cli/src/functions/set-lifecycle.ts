@@ -37,7 +37,10 @@ const UNCHANGED: Record<LifecycleAction, string> = {
   undeprecate: 'not deprecated',
 };
 
-/** Yanks, unyanks, deprecates, or undeprecates a release. Prints the result on stderr, and the release with -o json or yaml. */
+/**
+ * Yanks, unyanks, deprecates, or undeprecates a release. Prints the result on stderr, and the release with -o json or
+ * yaml.
+ */
 export async function setLifecycle(
   io: Io,
   action: LifecycleAction,

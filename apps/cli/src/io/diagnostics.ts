@@ -11,8 +11,8 @@ const MIN_LEAD_COLUMNS = 20;
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
 /**
- * Prints diagnostics as compilers do: message, position, the line with a mark, and the hint. `sources` has the bytes of the
- * files; without them, no line is printed. `note` is printed below the last one.
+ * Prints diagnostics as compilers do: message, position, the line with a mark, and the hint. `sources` has the bytes of
+ * the files; without them, no line is printed. `note` is printed below the last one.
  */
 export async function printDiagnostics(
   io: Io,

@@ -20,7 +20,9 @@ export async function printError(io: Io, error: unknown): Promise<void> {
   await write(io.stderr, `${lines.join('\n')}\n`);
 }
 
-/** Prints an error as `{"error": {"code", "message", "hint", "diagnostics"}}` on stdout, for a program that reads it. */
+/**
+ * Prints an error as `{"error": {"code", "message", "hint", "diagnostics"}}` on stdout, for a program that reads it.
+ */
 export async function printErrorJson(io: Io, error: unknown): Promise<void> {
   if (io.stdout.hasOutput === true) return;
   const { code, message, hint, diagnostics } =

@@ -37,8 +37,8 @@ function characterWidth(character: string): number {
 }
 
 /**
- * Returns the columns of a line on a terminal. string-width also measures emoji of several code points, but takes seven times
- * as long to load, and every command would wait for that.
+ * Returns the columns of a line on a terminal. string-width also measures emoji of several code points, but takes seven
+ * times as long to load, and every command would wait for that.
  */
 export function textWidth(text: string): number {
   let width = 0;

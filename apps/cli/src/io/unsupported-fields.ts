@@ -3,7 +3,10 @@ import type { Io } from './io.js';
 import { printLine, printWarning } from './print.js';
 import { escapeControls, plural } from './text.js';
 
-/** Prints what a profile cannot express: each kind of field with its count and an example. `more` says where the list is. */
+/**
+ * Prints what a profile cannot express: each kind of field with its count and an example. `more` says where the list
+ * is.
+ */
 export async function printUnsupportedFields(io: Io, report: ProfileReport, more: string): Promise<void> {
   const { profile, unsaid, losses, functions, omitted } = report;
   if (unsaid.length > 0) {

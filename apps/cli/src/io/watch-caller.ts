@@ -5,8 +5,8 @@ import type { Io } from './io.js';
 const INTERVAL_MILLISECONDS = 500;
 
 /**
- * Returns a signal for a command that another program runs: it is aborted when the user stops the command, and when the program that
- * runs it has ended, for which nobody would read the output. `what` is the subject of the message.
+ * Returns a signal for a command that another program runs: it is aborted when the user stops the command, and when the
+ * program that runs it has ended, for which nobody would read the output. `what` is the subject of the message.
  */
 export function watchCaller(io: Pick<Io, 'waitForStop' | 'parentId'>, what: string): AbortSignal {
   const controller = new AbortController();

@@ -16,8 +16,8 @@ export function hasRuntime(entry: PipelineEntry, { field, value }: EntryRuntime)
 }
 
 /**
- * Returns the edits that give entries these runtimes. Comments, order, quotes and line ends of everything else stay. Throws
- * `invalid-document` for a notation that cannot be edited.
+ * Returns the edits that give entries these runtimes. Comments, order, quotes and line ends of everything else stay.
+ * Throws `invalid-document` for a notation that cannot be edited.
  */
 export function editKptfile(
   kptfile: Kptfile,

@@ -22,8 +22,8 @@ const COMMAND = 'krmhub kpt exec';
 const SCRIPT = 'starlark=';
 
 /**
- * Returns the command line that runs a function in kpt: `krmhub kpt exec OS/ARCH=URI#sha256=DIGITS&bin=NAME …`. It names
- * everything that may run, so that it means the same on every machine; kpt splits it at blanks.
+ * Returns the command line that runs a function in kpt: `krmhub kpt exec OS/ARCH=URI#sha256=DIGITS&bin=NAME …`. It
+ * names everything that may run, so that it means the same on every machine; kpt splits it at blanks.
  */
 export function execLine(platforms: readonly PinnedExecutable[]): string {
   return [COMMAND, ...platforms.map(formatExecutable)].join(' ');

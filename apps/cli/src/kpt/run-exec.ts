@@ -11,8 +11,8 @@ import { parseExecutable, parseScript } from './exec-line.js';
 const MAX_INPUT_BYTES = 134_217_728;
 
 /**
- * Runs the executable of this platform, or the script, with a ResourceList from stdin, as kpt runs the command line in a Kptfile. kpt asks
- * its user for permission (`--allow-exec`) before it runs this command.
+ * Runs the executable of this platform, or the script, with a ResourceList from stdin, as kpt runs the command line in
+ * a Kptfile. kpt asks its user for permission (`--allow-exec`) before it runs this command.
  */
 export async function runExec(io: Io, executables: readonly string[]): Promise<void> {
   const [first = ''] = executables;

@@ -28,8 +28,8 @@ export interface SyncOptions {
 }
 
 /**
- * Fills in what runs each function of the pipelines of a package and its subpackages. Plans all Kptfiles before it writes the
- * first.
+ * Fills in what runs each function of the pipelines of a package and its subpackages. Plans all Kptfiles before it
+ * writes the first.
  */
 export async function syncPackage(io: Io, folder: string, options: SyncOptions): Promise<void> {
   const root = path.resolve(io.cwd, folder);

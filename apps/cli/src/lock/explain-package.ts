@@ -21,8 +21,8 @@ export interface ExplainOptions extends ResolverOptions {
 }
 
 /**
- * Prints what runs for each functionConfig of a package, and why, or why nothing does. Runs nothing. The exit code is that of the
- * worst finding.
+ * Prints what runs for each functionConfig of a package, and why, or why nothing does. Runs nothing. The exit code is
+ * that of the worst finding.
  */
 export async function explainPackage(io: Io, target: string, options: ExplainOptions): Promise<void> {
   const { frozen, lockFile, output, all } = options;

@@ -7,8 +7,8 @@ import { parseCatalog } from '../resolve/references/parse-catalog.js';
 import type { Resolution, ResolverOptions } from '../resolve/resolution.js';
 
 /**
- * Finds the definition that is locked: in the snapshot in which it was found, which its registry keeps, or which is in the cache.
- * Undefined if it is not available. It is only compared, and never runs.
+ * Finds the definition that is locked: in the snapshot in which it was found, which its registry keeps, or which is in
+ * the cache. Undefined if it is not available. It is only compared, and never runs.
  */
 export async function findDefinition(
   io: Io,

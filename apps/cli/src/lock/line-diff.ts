@@ -5,7 +5,10 @@ const MAX_COMPARED = 4_000_000;
 
 type Line = [mark: ' ' | '-' | '+', text: string];
 
-/** Compares two texts line by line: the changed lines with some around them, as unified diffs have them. Empty for equal texts. */
+/**
+ * Compares two texts line by line: the changed lines with some around them, as unified diffs have them. Empty for equal
+ * texts.
+ */
 export function lineDiff(before: string, after: string): string[] {
   const [old, now] = [splitLines(before), splitLines(after)];
   const lines = compare(old, now);

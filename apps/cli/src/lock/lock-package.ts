@@ -27,8 +27,8 @@ export interface LockOptions extends ResolverOptions {
 }
 
 /**
- * Writes the lock file of a package: what is locked stays, what is new is resolved, and what is no longer used goes. With `upgrade`,
- * kinds are resolved again. Writes nothing if a function cannot be resolved.
+ * Writes the lock file of a package: what is locked stays, what is new is resolved, and what is no longer used goes.
+ * With `upgrade`, kinds are resolved again. Writes nothing if a function cannot be resolved.
  */
 export async function lockPackage(io: Io, target: string, options: LockOptions): Promise<void> {
   const folder = await packageFolder(io, target);

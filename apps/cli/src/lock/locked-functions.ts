@@ -4,8 +4,8 @@ import type { Io } from '../io/io.js';
 import { parseCatalog } from '../resolve/references/parse-catalog.js';
 
 /**
- * Returns the name of a catalog in a lock file: the same for every spelling of its reference. A file is relative to the folder of
- * the lock file, so that a checkout can be anywhere. Throws `usage` for an invalid reference.
+ * Returns the name of a catalog in a lock file: the same for every spelling of its reference. A file is relative to the
+ * folder of the lock file, so that a checkout can be anywhere. Throws `usage` for an invalid reference.
  */
 export function lockName(io: Pick<Io, 'env'>, reference: LockReference, folder: string): string {
   const { address, identity } = parseCatalog(io, reference);

@@ -15,8 +15,8 @@ export interface OpenLockOptions {
 }
 
 /**
- * Opens the lock file of a package: `--lock`, else krmhub.lock in its folder. Undefined if that does not exist; a file that is named,
- * or needed for `--frozen`, has to. Throws `not-found` or `invalid-document`.
+ * Opens the lock file of a package: `--lock`, else krmhub.lock in its folder. Undefined if that does not exist; a file
+ * that is named, or needed for `--frozen`, has to. Throws `not-found` or `invalid-document`.
  */
 export async function openLock(io: Io, options: OpenLockOptions): Promise<LockedFunctions | undefined> {
   const { lock, frozen } = options;

@@ -19,8 +19,8 @@ const COLORS = {
 } as const satisfies Record<Explanation['state'], string>;
 
 /**
- * Prints a block for each function; without a terminal, a line with position, field, apiVersion, kind, state, catalog, release,
- * runtime, what runs, its definition, signer and the reason. Problems and counts go to stderr.
+ * Prints a block for each function; without a terminal, a line with position, field, apiVersion, kind, state, catalog,
+ * release, runtime, what runs, its definition, signer and the reason. Problems and counts go to stderr.
  */
 export async function printExplanations(
   io: Io,

@@ -18,8 +18,8 @@ export type ResolvedFunction =
   | { listed: ListedFunction; error: KrmhubError; resolution?: undefined };
 
 /**
- * Resolves functions, and goes on where one cannot be resolved. Left out are candidates that no catalog has. An entry of a Kptfile
- * that no catalog has is what the Kptfile says.
+ * Resolves functions, and goes on where one cannot be resolved. Left out are candidates that no catalog has. An entry
+ * of a Kptfile that no catalog has is what the Kptfile says.
  */
 export async function resolveFunctions(
   resolver: Pick<Resolver, 'resolve'>,

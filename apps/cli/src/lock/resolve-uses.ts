@@ -67,8 +67,8 @@ export async function resolveUses(
 }
 
 /**
- * Functions that were locked before the key of their catalog was pinned, and that a signed snapshot has with the same definition: they
- * stay, and the lock names the key from now on.
+ * Functions that were locked before the key of their catalog was pinned, and that a signed snapshot has with the same
+ * definition: they stay, and the lock names the key from now on.
  */
 async function resolveSigned(
   io: Io,
@@ -90,8 +90,8 @@ async function resolveSigned(
 }
 
 /**
- * Resolves functions with the platforms of their images. An image whose digest is known can be locked without asking its registry,
- * which may need credentials that only the machine has that runs it.
+ * Resolves functions with the platforms of their images. An image whose digest is known can be locked without asking
+ * its registry, which may need credentials that only the machine has that runs it.
  */
 async function resolveFresh(
   io: Io,

@@ -14,8 +14,8 @@ export function searchOrder(
 }
 
 /**
- * The functions of a package. A Kptfile need not name its catalogs: without them, those that its functions were locked in are
- * searched again.
+ * The functions of a package. A Kptfile need not name its catalogs: without them, those that its functions were locked
+ * in are searched again.
  */
 export function packageFunctions(layer: Layer, lock: LockedFunctions | undefined): ListedFunction[] {
   const packages = new Set(kptPackages(layer));

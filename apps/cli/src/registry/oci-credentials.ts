@@ -10,8 +10,9 @@ import { registryUrl } from './registry-url.js';
 const USER = 'krmhub';
 
 /**
- * Returns the credentials for an OCI registry, by host and port: those of `docker login`, else the token of the configured
- * krmhub registry or of `krmhub login` for the same host. `configured` is the URL of the option --registry, if there is one.
+ * Returns the credentials for an OCI registry, by host and port: those of `docker login`, else the token of the
+ * configured krmhub registry or of `krmhub login` for the same host. `configured` is the URL of the option --registry,
+ * if there is one.
  */
 export async function ociCredentials(
   io: Pick<Io, 'env'>,

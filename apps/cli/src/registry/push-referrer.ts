@@ -10,8 +10,8 @@ import {
 } from '@krmhub/oci';
 
 /**
- * Pushes a referrer of an artifact: its blobs, its manifest, and, where the registry does not list referrers, its entry in
- * their tag. Returns the digest of the manifest.
+ * Pushes a referrer of an artifact: its blobs, its manifest, and, where the registry does not list referrers, its entry
+ * in their tag. Returns the digest of the manifest.
  */
 export async function pushReferrer(
   client: OciClient,

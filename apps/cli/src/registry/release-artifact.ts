@@ -16,8 +16,8 @@ export interface ArtifactOptions {
 }
 
 /**
- * Reports whether a text is GROUP/KIND or GROUP/KIND@RELEASE. A kind in lower case is not, without a release: it may be a
- * repository without a tag. An OCI reference always has a colon after its host.
+ * Reports whether a text is GROUP/KIND or GROUP/KIND@RELEASE. A kind in lower case is not, without a release: it may be
+ * a repository without a tag. An OCI reference always has a colon after its host.
  */
 export function isReleaseName(text: string): boolean {
   const [, group = '', kind = '', release] = /^([^/:@]+)\/([^/:@]+)(@[^/:@]*)?$/.exec(text) ?? [];
@@ -34,8 +34,8 @@ export function releaseReference(
 
 /**
  * Returns the OCI reference that a name means, with the options to read it: of a release in the configured registry for
- * GROUP/KIND[@RELEASE], which it prints, else the text itself. With `files`, an existing file takes precedence. Rejects with
- * `not-found` if the registry has no such release.
+ * GROUP/KIND[@RELEASE], which it prints, else the text itself. With `files`, an existing file takes precedence. Rejects
+ * with `not-found` if the registry has no such release.
  */
 export async function resolveArtifact<Options extends ArtifactOptions>(
   io: Io,

@@ -4,7 +4,10 @@ import { VERSION } from '../io/version.js';
 import { proxyFor } from './connection.js';
 import { sourceCredentials } from './source-credentials.js';
 
-/** Returns a fetcher of catalogs with the credentials and the proxy of this user. A public address does not lead it to a private one. */
+/**
+ * Returns a fetcher of catalogs with the credentials and the proxy of this user. A public address does not lead it to a
+ * private one.
+ */
 export function sourceFetcher(
   io: Pick<Io, 'env'>,
   options: {

@@ -12,7 +12,9 @@ const MAX_TOTAL_MILLISECONDS = 3_600_000;
 /** Time of the first wait, by command. */
 const firstWaits = new WeakMap<Io, number>();
 
-/** Waits as long as a rate-limited response says, and prints the first wait. Returns false for a wait that is too long. */
+/**
+ * Waits as long as a rate-limited response says, and prints the first wait. Returns false for a wait that is too long.
+ */
 export async function waitForRateLimit(io: Io, registry: URL, seconds: number): Promise<boolean> {
   const now = io.now().getTime();
   const first = firstWaits.get(io);

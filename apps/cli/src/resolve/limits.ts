@@ -18,6 +18,9 @@ export const RESOLVE_LIMITS = {
   maxImageConfigBytes: 4_194_304,
   /** Documents that are fetched at a time. Each has a connection of its own. */
   maxParallelFetches: 8,
-  /** A file that was changed within this time before it was read may change again within the same timestamp, in milliseconds. */
+  /**
+   * A file that was changed within this time before it was read may change again within the same timestamp, in
+   * milliseconds.
+   */
   racyMilliseconds: 2_000,
 } as const;

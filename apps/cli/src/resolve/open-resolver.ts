@@ -8,8 +8,8 @@ import type { Resolver, ResolverOptions } from './resolution.js';
 import { CatalogResolver } from './resolver.js';
 
 /**
- * Opens a resolver. Nothing is fetched before it is needed. Throws `usage` for an invalid reference in the options, and `unavailable`
- * for a cache that other users can change. `limits` are those of fetching a catalog.
+ * Opens a resolver. Nothing is fetched before it is needed. Throws `usage` for an invalid reference in the options, and
+ * `unavailable` for a cache that other users can change. `limits` are those of fetching a catalog.
  */
 export async function openResolver(
   io: Io,

@@ -14,7 +14,9 @@ export interface ResolverOptions {
   official?: string;
   /** Use the cache only. */
   offline: boolean;
-  /** `--runtime`: the kind of runtime to use where a function has several. Default: container, else exec, else Starlark. */
+  /**
+   * `--runtime`: the kind of runtime to use where a function has several. Default: container, else exec, else Starlark.
+   */
   runtime?: RuntimeKind;
   /** What a lock file has is used as it is there. It grants no trust: the catalog must be trusted all the same. */
   lock?: LockedFunctions;
@@ -100,8 +102,9 @@ export interface Resolver {
    */
   resolve(request: FunctionRequest): Promise<Resolution>;
   /**
-   * Lists every API version and kind of the catalogs in the options, in search order and each once. Throws as `resolve` does, if
-   * one of them is not trusted or cannot be read. `onInvalid` gets an error for each entry that cannot be used.
+   * Lists every API version and kind of the catalogs in the options, in search order and each once. Throws as `resolve`
+   * does, if one of them is not trusted or cannot be read. `onInvalid` gets an error for each entry that cannot be
+   * used.
    */
   list(onInvalid?: (error: KrmhubError) => void): Promise<ListedKind[]>;
   close(): Promise<void>;

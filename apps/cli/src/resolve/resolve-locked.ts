@@ -15,9 +15,9 @@ import { catalogError } from './resolve-errors.js';
 import type { SearchContext, SearchedFunction } from './search-context.js';
 
 /**
- * Resolves a function as a lock file has it. The catalog has to be trusted all the same. Unless the lock is frozen, the catalog is
- * read, also offline: what is locked must follow from it, and the release must not have been taken down. Undefined for a function
- * that is not locked. Throws `not-found` for that if the lock is frozen.
+ * Resolves a function as a lock file has it. The catalog has to be trusted all the same. Unless the lock is frozen, the
+ * catalog is read, also offline: what is locked must follow from it, and the release must not have been taken down.
+ * Undefined for a function that is not locked. Throws `not-found` for that if the lock is frozen.
  */
 export async function resolveLocked(
   context: SearchContext,

@@ -45,9 +45,9 @@ interface ShownCatalog {
 }
 
 /**
- * Prints a catalog that is not of the configured registry: a URL, a file, or an OCI artifact. It lists the publisher and
- * the signer, and for each function what runs and what that may touch. Throws `untrusted` if a key is pinned and another
- * one signed the catalog, and the errors of reading it.
+ * Prints a catalog that is not of the configured registry: a URL, a file, or an OCI artifact. It lists the publisher
+ * and the signer, and for each function what runs and what that may touch. Throws `untrusted` if a key is pinned and
+ * another one signed the catalog, and the errors of reading it.
  */
 export async function showUpstream(
   io: Io,

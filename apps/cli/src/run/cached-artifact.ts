@@ -11,8 +11,8 @@ import { isDigest } from '@krmhub/schema/digest';
 import type { Cache } from '../resolve/cache/cache.js';
 
 /**
- * Returns the digest of the file of an exec or Starlark artifact whose manifests are in the cache, of an index the one for the platform.
- * Undefined if a manifest is missing, or is not one.
+ * Returns the digest of the file of an exec or Starlark artifact whose manifests are in the cache, of an index the one
+ * for the platform. Undefined if a manifest is missing, or is not one.
  */
 export async function cachedArtifact(
   cache: Cache,

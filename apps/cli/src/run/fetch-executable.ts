@@ -36,8 +36,8 @@ export interface FetchedExecutable {
 }
 
 /**
- * Returns an executable from the cache, or fetches it. What it returns has the digest of the catalog: that of the file, or for
- * an OCI reference with a digest that of the manifest that names the file. Throws `digest-mismatch` otherwise.
+ * Returns an executable from the cache, or fetches it. What it returns has the digest of the catalog: that of the file,
+ * or for an OCI reference with a digest that of the manifest that names the file. Throws `digest-mismatch` otherwise.
  */
 export async function fetchExecutable(io: Io, request: ExecutableRequest): Promise<FetchedExecutable> {
   const { name, platform, offline, artifact } = request;

@@ -12,8 +12,8 @@ import { scriptName } from './script-name.js';
 
 /**
  * Returns the script that a functionConfig names itself: a file relative to the folder of the kustomization, or a URL.
- * Throws `untrusted` for a file outside of that folder, and for a URL without a digest: nothing says that what it serves is
- * what the user allowed. Throws `digest-mismatch` for a script with another digest.
+ * Throws `untrusted` for a file outside of that folder, and for a URL without a digest: nothing says that what it
+ * serves is what the user allowed. Throws `digest-mismatch` for a script with another digest.
  */
 export async function inlineScript(
   io: Io,

@@ -1,4 +1,6 @@
-/** Limits on fetching what functions run: the unit and the reason for each. Those of running are in packages/functions. */
+/**
+ * Limits on fetching what functions run: the unit and the reason for each. Those of running are in packages/functions.
+ */
 export const FETCH_LIMITS = {
   /** Time to fetch an executable: 512 MiB over 10 Mbit/s. */
   fetchMilliseconds: 600_000,

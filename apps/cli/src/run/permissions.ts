@@ -10,8 +10,8 @@ export interface ContainerAccess {
 }
 
 /**
- * Returns the access of a container: what the catalog declares and the user allows. Throws `untrusted`, with the flag, for
- * what is declared and not allowed: without it, the function would fail in its own words.
+ * Returns the access of a container: what the catalog declares and the user allows. Throws `untrusted`, with the flag,
+ * for what is declared and not allowed: without it, the function would fail in its own words.
  */
 export function containerAccess(
   name: string,

@@ -12,7 +12,9 @@ export interface ImageRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Pulls an image by its digest, unless the engine has it. Throws `unavailable` if it is missing and may not be pulled. */
+/**
+ * Pulls an image by its digest, unless the engine has it. Throws `unavailable` if it is missing and may not be pulled.
+ */
 export async function requireImage(
   io: Io,
   engine: Engine,

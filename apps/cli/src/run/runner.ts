@@ -19,9 +19,9 @@ export interface RunPermissions {
 /** Fetches and verifies what functions run, and runs it. */
 export interface Runner {
   /**
-   * Pulls the image by its digest, or fetches, verifies and unpacks the executable. Nothing runs yet. Throws `untrusted` for
-   * what the user does not allow, with the option; `unsupported` for inline executables and missing platforms;
-   * `digest-mismatch`.
+   * Pulls the image by its digest, or fetches, verifies and unpacks the executable. Nothing runs yet. Throws
+   * `untrusted` for what the user does not allow, with the option; `unsupported` for inline executables and missing
+   * platforms; `digest-mismatch`.
    */
   prepare(resolution: RunnableFunction): Promise<PreparedFunction>;
   /** Removes the copies of executables. */
@@ -56,7 +56,10 @@ export interface RunOptions {
   signal?: AbortSignal;
 }
 
-/** Value of `config.kubernetes.io/function`. kustomize takes mounts from its own options only, and runs no scripts since 5.5. */
+/**
+ * Value of `config.kubernetes.io/function`. kustomize takes mounts from its own options only, and runs no scripts since
+ * 5.5.
+ */
 export type FunctionAnnotation =
   | { container: { image: string; network?: true } }
   | { exec: { path: string } }

@@ -8,8 +8,8 @@ import { cacheFolder } from '../resolve/cache/cache.js';
 import type { InstalledExecutable } from './runner.js';
 
 /**
- * Unpacked executables in the cache, each in a private folder named by its digest, for plugins. `runExecutable` verifies
- * the digest of the copy that it runs, so a file that was changed here never runs.
+ * Unpacked executables in the cache, each in a private folder named by its digest, for plugins. `runExecutable`
+ * verifies the digest of the copy that it runs, so a file that was changed here never runs.
  */
 function folderOf(io: Pick<Io, 'env' | 'cwd'>, digest: Digest): string {
   return path.join(cacheFolder(io), 'executables', digest.slice('sha256:'.length));

@@ -4,8 +4,8 @@ import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { readLocalScripts, withoutReferences } from './local-scripts.js';
 
 /**
- * Returns the diagnostics of a definition with those of the scripts that it names by a path, in place of those about the
- * form of these references. A script that cannot be read stays a diagnostic of the definition.
+ * Returns the diagnostics of a definition with those of the scripts that it names by a path, in place of those about
+ * the form of these references. A script that cannot be read stays a diagnostic of the definition.
  */
 export async function lintLocalScripts(
   cwd: string,

@@ -21,8 +21,9 @@ const LOCAL = /^(?![a-z][a-z0-9+.-]*:)[^\s?#]+\.star$/i;
 const KIND = 'KRMFunctionDefinition';
 
 /**
- * Reads the scripts that the one definition of a file names by a path. Throws `not-found` for a file that does not exist,
- * and `untrusted` for one outside of the folder of the definition: publishing must not read other files of the user.
+ * Reads the scripts that the one definition of a file names by a path. Throws `not-found` for a file that does not
+ * exist, and `untrusted` for one outside of the folder of the definition: publishing must not read other files of the
+ * user.
  */
 export async function readLocalScripts(
   io: Pick<Io, 'cwd' | 'stdin'>,

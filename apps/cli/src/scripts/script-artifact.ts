@@ -36,9 +36,9 @@ export interface FilledDefinition {
 }
 
 /**
- * Replaces the local scripts of a definition by the references that they get in a repository, pinned by digest. Nothing is
- * pushed yet. `target` returns the repository of a definition, with its tag. Throws `invalid-document` for a script with
- * errors, after it printed them.
+ * Replaces the local scripts of a definition by the references that they get in a repository, pinned by digest. Nothing
+ * is pushed yet. `target` returns the repository of a definition, with its tag. Throws `invalid-document` for a script
+ * with errors, after it printed them.
  */
 export async function fillScripts(
   io: Io,

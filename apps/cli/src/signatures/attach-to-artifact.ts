@@ -18,8 +18,8 @@ export interface AttachOptions extends ArtifactOptions {
 }
 
 /**
- * Adds a sigstore bundle to an artifact: to a release of the configured registry, and prints all bundles of the release, or to
- * the manifest of an OCI reference.
+ * Adds a sigstore bundle to an artifact: to a release of the configured registry, and prints all bundles of the
+ * release, or to the manifest of an OCI reference.
  */
 export async function attachToArtifact(
   io: Io,

@@ -12,8 +12,8 @@ import { attachBundle } from './attach-bundle.js';
 import { readBundleFile } from './read-bundle-file.js';
 
 /**
- * Pushes a bundle as a referrer of an artifact, as `sign` and cosign do. Throws `untrusted` for a bundle that does not sign
- * the manifest, because no tool would find what it signs.
+ * Pushes a bundle as a referrer of an artifact, as `sign` and cosign do. Throws `untrusted` for a bundle that does not
+ * sign the manifest, because no tool would find what it signs.
  */
 export async function attachToReference(
   io: Io,

@@ -22,8 +22,8 @@ export interface NamedArtifact {
 }
 
 /**
- * Compares what a bundle signs with what the user named, so that no registry can serve a signed release, function or catalog
- * as another one. Returns undefined if the artifact has no name to compare: for example, it is a script.
+ * Compares what a bundle signs with what the user named, so that no registry can serve a signed release, function or
+ * catalog as another one. Returns undefined if the artifact has no name to compare: for example, it is a script.
  */
 export function checkName(statement: Statement | undefined, named: NamedArtifact): Check | undefined {
   const { subject } = named;

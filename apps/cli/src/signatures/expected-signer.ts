@@ -20,7 +20,10 @@ export interface ExpectedSigner {
   judge(signer: Signer): { passed: boolean; message: string };
 }
 
-/** Builds the expected signer from options, and warns of one that is too wide. Throws `usage` where they name no signer, or two. */
+/**
+ * Builds the expected signer from options, and warns of one that is too wide. Throws `usage` where they name no signer,
+ * or two.
+ */
 export async function expectedSigner(
   io: Io,
   { key, identity, identityPattern, issuer }: SignerOptions,

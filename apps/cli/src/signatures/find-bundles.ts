@@ -23,8 +23,8 @@ const MAX_PAYLOAD_BYTES = 1_048_576;
 const BROKEN_EVIDENCE_CODES = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too-large'];
 
 /**
- * Finds every bundle and signature that refers to a manifest, valid or not. They sign the manifest or one of `parts`, which
- * are digests of its layers.
+ * Finds every bundle and signature that refers to a manifest, valid or not. They sign the manifest or one of `parts`,
+ * which are digests of its layers.
  */
 export async function findBundles(
   client: OciClient,
@@ -46,8 +46,8 @@ export async function findBundles(
 }
 
 /**
- * Lists referrers by the API and by the fallback tag, because a registry may have gained the API later. Bundle media types
- * come first; the others follow, because tools do not agree on the media type.
+ * Lists referrers by the API and by the fallback tag, because a registry may have gained the API later. Bundle media
+ * types come first; the others follow, because tools do not agree on the media type.
  */
 async function listReferrers(client: OciClient, place: Repository, digest: OciDigest): Promise<Descriptor[]> {
   const listed = await client.referrers(place, digest);

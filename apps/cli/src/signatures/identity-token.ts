@@ -13,8 +13,8 @@ const AUDIENCE = 'sigstore';
 const REQUEST_MILLISECONDS = 30_000;
 
 /**
- * Returns the identity token of the signer: from a file, from SIGSTORE_ID_TOKEN (GitLab and others), or from GitHub Actions.
- * There is no option for it, because other users of the machine can read arguments.
+ * Returns the identity token of the signer: from a file, from SIGSTORE_ID_TOKEN (GitLab and others), or from GitHub
+ * Actions. There is no option for it, because other users of the machine can read arguments.
  */
 export async function identityToken(io: Io, file: string | undefined): Promise<string> {
   if (file !== undefined) {

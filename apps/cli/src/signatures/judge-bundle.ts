@@ -36,7 +36,9 @@ export interface JudgedBundle {
 /** Predicate types that state only what the artifact is. */
 const SIGNATURES = [SIGNATURE_PREDICATE, RELEASE_PREDICATE, SNAPSHOT_PREDICATE];
 
-/** Verifies a bundle against the trusted root, its signer against the expected one, and its name against the artifact. */
+/**
+ * Verifies a bundle against the trusted root, its signer against the expected one, and its name against the artifact.
+ */
 export function judgeBundle(
   found: FoundBundle,
   expected: ExpectedSigner,

@@ -19,8 +19,8 @@ const PUBLIC_SERVICES = {
 } as const;
 
 /**
- * Returns the signing services: all of the public instance, or all of another one. A mix would publish in a public log what
- * a private instance signs. Throws `usage`.
+ * Returns the signing services: all of the public instance, or all of another one. A mix would publish in a public log
+ * what a private instance signs. Throws `usage`.
  */
 export function signingServices({ env }: Pick<Io, 'env'>, options: ServiceOptions): SigningServices {
   const fulcioUrl = parseServiceUrl('--fulcio-url', options.fulcioUrl ?? env.KRMHUB_FULCIO_URL);

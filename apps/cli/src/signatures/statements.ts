@@ -82,8 +82,8 @@ async function refuseLocalScript(
 }
 
 /**
- * Returns a statement that the definition in an artifact is the release of its tag, so that it cannot be served as another
- * one. Without a tag, the manifest names the release. For anything else, returns a plain signature.
+ * Returns a statement that the definition in an artifact is the release of its tag, so that it cannot be served as
+ * another one. Without a tag, the manifest names the release. For anything else, returns a plain signature.
  */
 export async function artifactStatement(
   client: OciClient,
@@ -101,7 +101,9 @@ export async function artifactStatement(
   return releaseStatement({ ...only, release: release.name }, { definition, manifest });
 }
 
-/** Returns the statement of a release: its definition, and the manifest that the registry builds from it and the README. */
+/**
+ * Returns the statement of a release: its definition, and the manifest that the registry builds from it and the README.
+ */
 export function submissionStatement(
   submission: Pick<Submission, 'group' | 'kind' | 'release' | 'bytes' | 'mediaType'>,
   readme: Uint8Array | undefined,

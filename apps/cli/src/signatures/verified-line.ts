@@ -2,7 +2,10 @@ import { describeSigner } from '@krmhub/catalog';
 import type { Signer } from '@krmhub/signing';
 import { escapeControls } from '../io/text.js';
 
-/** Returns the line for a verified artifact: what it is, as which release or snapshot, who signed it, and by which policy. */
+/**
+ * Returns the line for a verified artifact: what it is, as which release or snapshot, who signed it, and by which
+ * policy.
+ */
 export function verifiedLine(
   what: string,
   { name, signer, policy }: { name: string | undefined; signer: Signer; policy?: string },

@@ -10,7 +10,9 @@ import { type RecordingProxy, recordingProxy } from './recording-proxy.js';
 /** The group that `publish` publishes to. */
 export const GROUP = 'functions.example.com';
 
-/** A registry of a test file, behind a proxy that records its requests, and a user who has a new folder in each test. */
+/**
+ * A registry of a test file, behind a proxy that records its requests, and a user who has a new folder in each test.
+ */
 export interface ProxiedRegistry {
   registry: TestRegistry;
   client: RegistryClient;

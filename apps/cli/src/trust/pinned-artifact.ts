@@ -17,8 +17,8 @@ export function repositoryUrl({ registry, repository }: Pick<Reference, 'registr
 }
 
 /**
- * Verifies that a pinned key signed the manifest of a catalog, by its digest. Returns undefined if the repository is not pinned.
- * A serial as the tag, or a digest, names a snapshot of any age; every other tag is the newest.
+ * Verifies that a pinned key signed the manifest of a catalog, by its digest. Returns undefined if the repository is
+ * not pinned. A serial as the tag, or a digest, names a snapshot of any age; every other tag is the newest.
  */
 export async function verifyPinnedArtifact(
   io: Io,

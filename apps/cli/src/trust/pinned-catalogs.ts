@@ -19,8 +19,8 @@ export interface CatalogPin {
 }
 
 /**
- * Returns the pin that covers an address, in any spelling; undefined if the catalog is not pinned. Throws `untrusted` if the
- * trust file cannot be read, or no pinned key of the catalog is valid now.
+ * Returns the pin that covers an address, in any spelling; undefined if the catalog is not pinned. Throws `untrusted`
+ * if the trust file cannot be read, or no pinned key of the catalog is valid now.
  */
 export async function findPin(io: TrustIo, address: string): Promise<CatalogPin | undefined> {
   const { locateCatalog, pinnedCatalogName } = await import('@krmhub/catalog');

@@ -55,8 +55,8 @@ export async function findSourcePin(
 }
 
 /**
- * Verifies a source that is pinned. Returns undefined if no pinned key signed a file. Throws `untrusted`. `accept` records the
- * snapshot, and may print it.
+ * Verifies a source that is pinned. Returns undefined if no pinned key signed a file. Throws `untrusted`. `accept`
+ * records the snapshot, and may print it.
  */
 export async function verifyPinnedSource(
   io: Io,

@@ -64,7 +64,8 @@ export class PinnedCatalogReader {
   }
 
   /**
-   * Returns files of the snapshot, which `fetch` reads by its serial, by their names in the signed statement, and that serial. Throws `untrusted` for a file that the signature does not cover.
+   * Returns files of the snapshot, which `fetch` reads by its serial, by their names in the signed statement, and that
+   * serial. Throws `untrusted` for a file that the signature does not cover.
    */
   async read<Files extends Record<string, Uint8Array>>(
     fetch: (serial: string) => Promise<Files>,
@@ -115,8 +116,8 @@ export class PinnedCatalogReader {
 }
 
 /**
- * Returns a reader of a catalog that is pinned; undefined for another one. Throws `untrusted` if the user asked for what only a
- * signature can show.
+ * Returns a reader of a catalog that is pinned; undefined for another one. Throws `untrusted` if the user asked for
+ * what only a signature can show.
  */
 export async function openPinnedCatalog(
   io: Io,

@@ -25,8 +25,8 @@ export interface PinnedSnapshot {
 }
 
 /**
- * Returns the snapshot that one of the bundles signs and that passes every check. Throws `untrusted` with the reason of the
- * bundle that passed most checks. `problemOf` returns why the signed digests do not cover what was read.
+ * Returns the snapshot that one of the bundles signs and that passes every check. Throws `untrusted` with the reason of
+ * the bundle that passed most checks. `problemOf` returns why the signed digests do not cover what was read.
  */
 export async function requireSnapshot(
   io: Pick<Io, 'env' | 'now'>,

@@ -4,7 +4,9 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { configurationFolder } from '../registry/credentials.js';
 
-/** The highest snapshot of a catalog that was verified on this machine. A registry that serves an older one is refused. */
+/**
+ * The highest snapshot of a catalog that was verified on this machine. A registry that serves an older one is refused.
+ */
 export interface SeenSnapshot {
   serial: number;
   /** Of snapshot.json. */
@@ -29,7 +31,9 @@ export function seenKey(fingerprint: string, catalog: string): string {
   return `${fingerprint} ${catalog}`;
 }
 
-/** Returns the verified snapshots. Rejects with `unavailable` if the file cannot be read, to keep rollback protection. */
+/**
+ * Returns the verified snapshots. Rejects with `unavailable` if the file cannot be read, to keep rollback protection.
+ */
 export async function seenCatalogs(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
   return (await readSeen(io)).catalogs;
 }

@@ -29,8 +29,8 @@ export function trustFilePath({ env, cwd }: TrustLocation): string {
 }
 
 /**
- * Reads the trust file. Throws `invalid-document` for a file that is unreadable or invalid, which is never the same as an
- * empty list of signers.
+ * Reads the trust file. Throws `invalid-document` for a file that is unreadable or invalid, which is never the same as
+ * an empty list of signers.
  */
 export async function readTrustStore(io: TrustLocation): Promise<TrustStore> {
   const file = trustFilePath(io);

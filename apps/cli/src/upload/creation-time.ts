@@ -3,8 +3,8 @@ import type { Io } from '../io/io.js';
 import { escapeControls } from '../io/text.js';
 
 /**
- * Returns 1970 or SOURCE_DATE_EPOCH (reproducible-builds.org), never the current time, so that the same input gets the same
- * digest.
+ * Returns 1970 or SOURCE_DATE_EPOCH (reproducible-builds.org), never the current time, so that the same input gets the
+ * same digest.
  */
 export function creationTime(io: Pick<Io, 'env'>): string {
   const epoch = io.env.SOURCE_DATE_EPOCH ?? '';

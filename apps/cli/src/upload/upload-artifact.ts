@@ -87,7 +87,9 @@ export async function uploadArtifact(
   };
 }
 
-/** Returns the current digest of the tag; undefined if the client must not read it, for example with a push-only token. */
+/**
+ * Returns the current digest of the tag; undefined if the client must not read it, for example with a push-only token.
+ */
 async function currentDigest(client: OciClient, reference: Reference): Promise<OciDigest | undefined> {
   try {
     return await client.resolveDigest(reference);

@@ -15,8 +15,8 @@ export interface Artifact {
 /** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */
 export interface ArtifactStore {
   /**
-   * As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. So are
-   * files: exact bytes that the release names and that are no blobs.
+   * As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. So
+   * are files: exact bytes that the release names and that are no blobs.
    */
   commitFunction(
     change: FunctionChange,

@@ -86,7 +86,10 @@ export async function applyRecipe(
   return outcome;
 }
 
-/** Rejects with RecipeChanged, with `conflict` for a deleted catalog, and with `unavailable` after too many concurrent updates. */
+/**
+ * Rejects with RecipeChanged, with `conflict` for a deleted catalog, and with `unavailable` after too many concurrent
+ * updates.
+ */
 export async function storeRecipe(
   { store, clock }: StoreRecipeDeps,
   { text, recipe: { name, sources: all } }: SubmittedRecipe,

@@ -12,8 +12,8 @@ export interface CatalogBuilder {
   /** Call it after every event that a catalog can depend on. The builder may rest before it builds. */
   wake(): void;
   /**
-   * Ends a rest. Resolves with true once the named catalogs include the event, or all of them and search. Resolves with false after
-   * the timeout or when the builder stops.
+   * Ends a rest. Resolves with true once the named catalogs include the event, or all of them and search. Resolves with
+   * false after the timeout or when the builder stops.
    */
   waitFor(event: number, milliseconds?: number, catalogs?: readonly string[]): Promise<boolean>;
   /** Builds a catalog regardless of its earlier failures. Rejects if the build fails again or takes too long. */

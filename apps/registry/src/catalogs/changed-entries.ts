@@ -46,8 +46,8 @@ export interface ChangedEntries {
 }
 
 /**
- * Finds functions whose catalog entry changed since the last build. For a new recipe, and if new signing policies affect
- * it, it compares all functions.
+ * Finds functions whose catalog entry changed since the last build. For a new recipe, and if new signing policies
+ * affect it, it compares all functions.
  */
 export async function findChangedEntries(
   store: EntryStore,
@@ -57,7 +57,8 @@ export async function findChangedEntries(
 ): Promise<ChangedEntries> {
   const { throughEvent } = known;
   const follows = followsRegistryPolicies(recipe);
-  // Read after `throughEvent`: policies that are applied meanwhile count as newer than this build, which is repeated then.
+  // Read after `throughEvent`: policies that are applied meanwhile count as newer than this build, which is repeated
+  // then.
   const policies = follows ? (await storedPolicies(store)).policies : undefined;
   const comparison = new EntryComparison(store, catalog, recipe, { sources: known.sources, policies });
   const since = catalog.throughEvent;

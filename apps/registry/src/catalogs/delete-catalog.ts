@@ -7,9 +7,9 @@ import { type ExclusiveDeps, runExclusive } from './run-exclusive.js';
 
 /**
  * Deletes catalogs, and restores them within a period. A deleted catalog is in no response: its addresses answer 410
- * with the reason, also in the OCI registry. Its recipe, snapshots, and copies of sources stay stored until the period is
- * over, so that a restore has all of them; then `CatalogPurge` deletes them. Its name stays reserved, because consumers
- * may still trust it.
+ * with the reason, also in the OCI registry. Its recipe, snapshots, and copies of sources stay stored until the period
+ * is over, so that a restore has all of them; then `CatalogPurge` deletes them. Its name stays reserved, because
+ * consumers may still trust it.
  */
 export interface DeleteCatalogDeps extends ExclusiveDeps {
   store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog' | 'deleteCatalog' | 'restoreCatalog'>;

@@ -9,7 +9,9 @@ import {
 import type { Digest, FunctionDefinition, Profile, ReportedSource } from '@krmhub/schema';
 import type { Derivation } from '../derive/derivation.js';
 
-/** Documents about snapshots. Large catalogs have 20,000 entries and more, so they are not rendered for each request. */
+/**
+ * Documents about snapshots. Large catalogs have 20,000 entries and more, so they are not rendered for each request.
+ */
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,7 +1,7 @@
 /**
  * Derived documents: pages, JSON Schemas, profiles, and reports. They depend only on stored bytes that never change and
- * on a small input, such as the verdicts on a release. A definition can be almost a megabyte, and one client can ask for
- * its page all the time, so:
+ * on a small input, such as the verdicts on a release. A definition can be almost a megabyte, and one client can ask
+ * for its page all the time, so:
  *
  * - The input determines the ETag. A client that has the document gets a 304, and nothing is read or rendered.
  * - A document is rendered once, in a thread of its own (derive-thread.ts), and then cached with its compressed forms.

@@ -14,8 +14,8 @@ import type { Derivation, Derive } from './derivation.js';
 type Served = Omit<ServedDocument, 'digest'>;
 
 /**
- * Derives documents once, and responds with them. The least recently used ones are evicted first. Clients take turns: one
- * that asks for many documents delays no other, not even where it asked for the same one before.
+ * Derives documents once, and responds with them. The least recently used ones are evicted first. Clients take turns:
+ * one that asks for many documents delays no other, not even where it asked for the same one before.
  */
 export class DerivedDocuments {
   readonly #derive: Derive;

@@ -9,8 +9,8 @@ export interface BodyLease {
 }
 
 /**
- * Limits the memory of all request bodies together, and of one client: a client that sends slowly, or thousands of bodies
- * at once, uses up its own share and not the memory of the process.
+ * Limits the memory of all request bodies together, and of one client: a client that sends slowly, or thousands of
+ * bodies at once, uses up its own share and not the memory of the process.
  */
 export class BodyMemory {
   readonly #total: number;

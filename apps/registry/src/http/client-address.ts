@@ -90,7 +90,9 @@ export function rateLimitKey(address: string): string {
   return isIPv6(address) ? networkOf(address, 4) : address;
 }
 
-/** Returns the /48 of an IPv6 address: some subscribers have one, with 65,536 networks. Undefined for other addresses. */
+/**
+ * Returns the /48 of an IPv6 address: some subscribers have one, with 65,536 networks. Undefined for other addresses.
+ */
 export function siteKey(address: string): string | undefined {
   return isIPv6(address) ? networkOf(address, 3) : undefined;
 }

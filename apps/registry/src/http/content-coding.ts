@@ -3,9 +3,9 @@ export const CODINGS = ['br', 'gzip', 'identity'] as const;
 export type Coding = (typeof CODINGS)[number];
 
 /**
- * Returns the coding of `available` that Accept-Encoding prefers (RFC 9110, "Accept-Encoding"); of equals, the smallest. Returns
- * identity if none is acceptable: a readable response is better than an error. The package negotiator prefers the
- * first of equals that the client names, and does not know x-gzip.
+ * Returns the coding of `available` that Accept-Encoding prefers (RFC 9110, "Accept-Encoding"); of equals, the
+ * smallest. Returns identity if none is acceptable: a readable response is better than an error. The package negotiator
+ * prefers the first of equals that the client names, and does not know x-gzip.
  */
 export function negotiateCoding(
   acceptEncoding: string | undefined,

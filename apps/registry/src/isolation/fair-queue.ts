@@ -6,8 +6,8 @@ interface Waiting {
 }
 
 /**
- * Runs work for clients, a few pieces at once, and lets the clients take turns: one that asks for much delays itself and
- * hardly any other. If too much waits, the newest work of the client with the most is refused with `unavailable`.
+ * Runs work for clients, a few pieces at once, and lets the clients take turns: one that asks for much delays itself
+ * and hardly any other. If too much waits, the newest work of the client with the most is refused with `unavailable`.
  */
 export class FairQueue {
   readonly #atOnce: number;

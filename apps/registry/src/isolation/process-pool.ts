@@ -18,8 +18,8 @@ interface WaitingCall {
 }
 
 /**
- * Runs calls in several bounded processes, each with one call at a time. A call that exhausts its process ends only that
- * process and that call. Calls start in their order.
+ * Runs calls in several bounded processes, each with one call at a time. A call that exhausts its process ends only
+ * that process and that call. Calls start in their order.
  */
 export class ProcessPool {
   readonly #free: Set<WarmProcess>;

@@ -40,8 +40,8 @@ interface FunctionRepository {
 /**
  * Publishes a release by putting a tag of a function, with the same plan as the HTTP API. A refused release
  * stores nothing: MANIFEST_INVALID has the diagnostics, and DENIED means that the release exists with another
- * definition. Another manifest with the same definition is stored by its digest, and the tag does not move. Bundles that
- * the token pushed as referrers of the manifest must be evidence, as those in a request of the HTTP API.
+ * definition. Another manifest with the same definition is stored by its digest, and the tag does not move. Bundles
+ * that the token pushed as referrers of the manifest must be evidence, as those in a request of the HTTP API.
  */
 export async function publishArtifact(
   deps: OciDeps,

@@ -17,8 +17,8 @@ export interface ReferrerBundles {
 }
 
 /**
- * Returns the bundles that refer to a manifest, those of the publisher first: others cannot crowd them out. Rejects with
- * `too-large` if the publisher pushed more than the limits allow.
+ * Returns the bundles that refer to a manifest, those of the publisher first: others cannot crowd them out. Rejects
+ * with `too-large` if the publisher pushed more than the limits allow.
  */
 export async function referrerBundles(
   deps: OciDeps,

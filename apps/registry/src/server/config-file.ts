@@ -14,8 +14,8 @@ import {
 } from './config.js';
 
 /**
- * Reads the configuration, with the file in `--config` or KRMHUB_CONFIG if one is set; its path is relative to `folder`.
- * Rejects with a `usage` KrmhubError that lists every problem.
+ * Reads the configuration, with the file in `--config` or KRMHUB_CONFIG if one is set; its path is relative to
+ * `folder`. Rejects with a `usage` KrmhubError that lists every problem.
  */
 export async function loadConfig(
   env: Readonly<Record<string, string | undefined>>,

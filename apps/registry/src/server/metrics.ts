@@ -9,7 +9,9 @@ export interface MetricsOptions {
   clock: () => Date;
   /** Returns the log lines so far that could not be written. */
   unwrittenLogLines?: () => number;
-  /** Adds the delay of the main thread, and the process metrics of prom-client: memory, event loop, garbage collection. */
+  /**
+   * Adds the delay of the main thread, and the process metrics of prom-client: memory, event loop, garbage collection.
+   */
   process: boolean;
 }
 

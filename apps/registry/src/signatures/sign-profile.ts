@@ -14,8 +14,8 @@ export interface ProfileSigningDeps {
 type SignedProfile = Pick<StoredProfile, 'profile' | 'digest' | 'report'>;
 
 /**
- * Reports whether the signature of a snapshot covers a profile and its report. Only reads the stored statement, because every
- * request for a profile asks. True for a snapshot that is not signed: there is nothing to add to.
+ * Reports whether the signature of a snapshot covers a profile and its report. Only reads the stored statement, because
+ * every request for a profile asks. True for a snapshot that is not signed: there is nothing to add to.
  */
 export async function isProfileSigned(
   { store }: ProfileSigningDeps,
@@ -29,8 +29,8 @@ export async function isProfileSigned(
 }
 
 /**
- * Adds a profile and its report to what the signature of its snapshot covers, unless it covers them already. Profiles are written
- * on request, after the snapshot was signed. Call it one at a time.
+ * Adds a profile and its report to what the signature of its snapshot covers, unless it covers them already. Profiles
+ * are written on request, after the snapshot was signed. Call it one at a time.
  */
 export async function signProfile(
   { store, signing }: ProfileSigningDeps,

@@ -8,8 +8,8 @@
  * everything else by the serial in it.
  *
  * renewal.ts signs a newest snapshot again when half of its time is over or its key was replaced; only the expiry
- * changes. sign-profile.ts adds the digest of a profile when it is written first. registry-keys.ts makes a key at the first start only. If something was signed and no key is present, the
- * registry does not start.
+ * changes. sign-profile.ts adds the digest of a profile when it is written first. registry-keys.ts makes a key at the
+ * first start only. If something was signed and no key is present, the registry does not start.
  */
 
 import type { SnapshotRecord, SnapshotSignature } from '@krmhub/catalog';
@@ -66,8 +66,8 @@ export async function signSnapshot(
 }
 
 /**
- * Signs a snapshot again with more digests. All other claims stay: an old snapshot does not become newer because a client asked
- * for a profile of it.
+ * Signs a snapshot again with more digests. All other claims stay: an old snapshot does not become newer because a
+ * client asked for a profile of it.
  */
 export async function signMore(
   { keys }: Pick<SigningDeps, 'keys'>,

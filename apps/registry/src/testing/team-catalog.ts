@@ -28,7 +28,10 @@ export const TEAM_ADDRESSES = [
   '/v2/catalogs/team/tags/list',
 ];
 
-/** A registry with `example.com/SetLabels@1.0.0`, and a catalog `team` of it and of the upstream `up.example.com/Theirs`. */
+/**
+ * A registry with `example.com/SetLabels@1.0.0`, and a catalog `team` of it and of the upstream
+ * `up.example.com/Theirs`.
+ */
 export interface TeamCatalog {
   registry: TestRegistry;
   /** The value of an `Authorization` header. */

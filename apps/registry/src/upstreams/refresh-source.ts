@@ -117,7 +117,10 @@ async function refreshOnce(
   };
 }
 
-/** Stores the rendered entries in batches, the last of them in one transaction with the refresh: each waits for the disk. */
+/**
+ * Stores the rendered entries in batches, the last of them in one transaction with the refresh: each waits for the
+ * disk.
+ */
 async function storeRefresh(
   store: Pick<RefreshDeps['store'], 'storeEntries' | 'commitRefresh'>,
   refresh: SourceRefresh,

@@ -68,8 +68,8 @@ const MAX_FORMER_SIZE = 2;
 
 /**
  * Reads upstream catalogs in processes with bounded time and memory, each one catalog at a time. A catalog that exceeds
- * the bounds ends its process, and the next catalog is read in a new one. A catalog that it read before is compared with the
- * last good copy; after a restart or an update of krmhub, it is first read completely.
+ * the bounds ends its process, and the next catalog is read in a new one. A catalog that it read before is compared
+ * with the last good copy; after a restart or an update of krmhub, it is first read completely.
  */
 export class UpstreamReader {
   readonly #processes: ProcessPool;

@@ -186,7 +186,9 @@ function closeLink(state: State): string {
   return state.closing.pop() ?? '';
 }
 
-/** Writes an image that has a source, else a link to it, with its description; the page loads no image from other sites. */
+/**
+ * Writes an image that has a source, else a link to it, with its description; the page loads no image from other sites.
+ */
 function writeImage(token: Token, state: State): string {
   const address = String(token.attrGet('src') ?? '');
   const alternative = escaped(cutText(plainText(token.children ?? []), MARKDOWN_LIMITS.maxAddressLength));

@@ -8,9 +8,9 @@ export interface LockRefusal {
 }
 
 /**
- * Decides whether a catalog that was read now may be used where another state of it is locked. Refuses an older snapshot, another
- * snapshot with the same serial, and a catalog that no longer has a serial. A catalog without snapshots may change.
- * Where a digest is unknown, because only one entry was read, `judgeLockedEntry` compares that.
+ * Decides whether a catalog that was read now may be used where another state of it is locked. Refuses an older
+ * snapshot, another snapshot with the same serial, and a catalog that no longer has a serial. A catalog without
+ * snapshots may change. Where a digest is unknown, because only one entry was read, `judgeLockedEntry` compares that.
  */
 export function judgeLockedCatalog(
   locked: LockedCatalog,
@@ -39,7 +39,10 @@ export function judgeLockedCatalog(
   );
 }
 
-/** Refuses another definition in the very snapshot that is locked. In a later snapshot it is an update, which waits for `lock --upgrade`. */
+/**
+ * Refuses another definition in the very snapshot that is locked. In a later snapshot it is an update, which waits for
+ * `lock --upgrade`.
+ */
 export function judgeLockedEntry(
   locked: LockedFunction,
   catalog: LockedCatalog,

@@ -74,15 +74,15 @@ export interface LockedFunctions {
   /** Nothing but the lock and the cache may be used. */
   readonly frozen: boolean;
   /**
-   * Returns what is locked for a kind of functionConfig where these catalogs are searched in this order. Undefined if it is
-   * not locked, and if a catalog before the one that has it was not searched when it was locked.
+   * Returns what is locked for a kind of functionConfig where these catalogs are searched in this order. Undefined if
+   * it is not locked, and if a catalog before the one that has it was not searched when it was locked.
    */
   find(catalogs: readonly LockReference[], apiVersion: string, kind: string): LockedFunction | undefined;
   /** Returns the state of a catalog when it was locked; undefined for a catalog that was not read. */
   catalog(reference: LockReference): LockedCatalog | undefined;
   /**
-   * Returns the catalogs in the order in which they were searched for the one locked function of a kind, for a package that names
-   * no catalogs. Empty if there is none or several.
+   * Returns the catalogs in the order in which they were searched for the one locked function of a kind, for a package
+   * that names no catalogs. Empty if there is none or several.
    */
   searchOrder(apiVersion: string, kind: string): LockReference[];
 }

@@ -9,9 +9,9 @@ export interface LockUse {
 }
 
 /**
- * Plans the lock of a package: exactly the functions that it uses, and the catalogs that were searched for them. A catalog that
- * nothing new was found in stays as it is locked. A function that stays while its catalog moves on says at which snapshot it was
- * found.
+ * Plans the lock of a package: exactly the functions that it uses, and the catalogs that were searched for them. A
+ * catalog that nothing new was found in stays as it is locked. A function that stays while its catalog moves on says at
+ * which snapshot it was found.
  */
 export function planLock(uses: readonly LockUse[], before: Lock = { catalogs: [], functions: [] }): Lock {
   const old = new Map(before.catalogs.map((one) => [one.reference, one]));

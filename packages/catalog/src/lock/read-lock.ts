@@ -28,8 +28,8 @@ const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 const API_VERSION = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
- * Reads a lock file and finds everything that is wrong with it. The lock is undefined if there are errors. Unknown fields are
- * errors: a lock that is only partly understood would not hold.
+ * Reads a lock file and finds everything that is wrong with it. The lock is undefined if there are errors. Unknown
+ * fields are errors: a lock that is only partly understood would not hold.
  */
 export function readLock(bytes: Uint8Array, file: string): { lock?: Lock; diagnostics: Diagnostic[] } {
   if (bytes.byteLength > LOCK_LIMITS.maxBytes) {

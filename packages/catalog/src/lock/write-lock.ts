@@ -13,8 +13,8 @@ import {
 const HEADER = '# `krmhub lock` writes this file. To upgrade functions: krmhub lock --upgrade\n';
 
 /**
- * Renders a lock file. The bytes depend on nothing but the lock, and each fact is on a line of its own, so that a change of one
- * function changes only its lines.
+ * Renders a lock file. The bytes depend on nothing but the lock, and each fact is on a line of its own, so that a
+ * change of one function changes only its lines.
  */
 export function writeLock(lock: Lock): string {
   return HEADER + toYaml(lockDocument(lock));

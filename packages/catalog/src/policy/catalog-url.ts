@@ -29,8 +29,8 @@ const REGISTRY_PATH =
   /^(.*?\/catalogs\/([^/]+))(?:\/(?:catalog\.(?:ya?ml|json)|snapshot\.sigstore\.json|functions\/.*|snapshots\/([^/]+)(?:\/.*)?))?$/;
 
 /**
- * Returns what the URL of a catalog, or of anything below it, names. The scheme, a default port, the query and escapes are
- * no part of the identity: another spelling of an address must not escape the keys that are pinned for it.
+ * Returns what the URL of a catalog, or of anything below it, names. The scheme, a default port, the query and escapes
+ * are no part of the identity: another spelling of an address must not escape the keys that are pinned for it.
  */
 export function locateCatalog(text: string): CatalogLocation | undefined {
   const url = parseUrl(text);

@@ -165,8 +165,8 @@ export function exactDangers(what: 'issuer' | 'subject', text: string): Danger[]
 }
 
 /**
- * A glob that also covers domains that others can register: its last `*` does not end at a dot, or only one label follows
- * that dot, as in `*.com`. `*` alone says so itself.
+ * A glob that also covers domains that others can register: its last `*` does not end at a dot, or only one label
+ * follows that dot, as in `*.com`. `*` alone says so itself.
  */
 export function groupDangers(glob: string): Danger[] {
   const last = glob.lastIndexOf('*');

@@ -170,7 +170,10 @@ export function allSigners({
   return [...signers, ...testers];
 }
 
-/** Every key that policies list, once, also of testers. Includes retired and revoked keys, to identify their earlier signatures. */
+/**
+ * Every key that policies list, once, also of testers. Includes retired and revoked keys, to identify their earlier
+ * signatures.
+ */
 export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
   const keys = new Map<Digest, PublicKey>();
   for (const signer of policies.flatMap(allSigners)) {

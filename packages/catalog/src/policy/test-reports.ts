@@ -40,8 +40,8 @@ export function testReports(
 }
 
 /**
- * Reports whether a report adds nothing to the newest one of the same signer. Otherwise, a test that runs every day would fill
- * the release with equal reports.
+ * Reports whether a report adds nothing to the newest one of the same signer. Otherwise, a test that runs every day
+ * would fill the release with equal reports.
  */
 export function repeatsReport(bundles: readonly ReleaseBundle[], bundle: ReleaseBundle): boolean {
   const { signer, tests } = bundle;
@@ -66,7 +66,10 @@ const RESULTS: Record<TestSummary['result'], string> = {
   failed: 'failed',
 };
 
-/** Returns one line: the result with the signer, the day, and the policy, or why the report does not count. Has foreign text. */
+/**
+ * Returns one line: the result with the signer, the day, and the policy, or why the report does not count. Has foreign
+ * text.
+ */
 export function testReportText(report: Omit<TestReport, 'bundle'>): string {
   const { tests, at, signer, verdict } = report;
   const { policy, reason } = verdict;

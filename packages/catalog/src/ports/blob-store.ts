@@ -16,8 +16,8 @@ export interface BlobStore {
    */
   read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
   /**
-   * Opens a blob to read parts of it; undefined for an unknown blob. A concurrent delete does not affect a read that has
-   * started, unless the connection to a store of large blobs breaks. The bytes are not verified.
+   * Opens a blob to read parts of it; undefined for an unknown blob. A concurrent delete does not affect a read that
+   * has started, unless the connection to a store of large blobs breaks. The bytes are not verified.
    */
   open(digest: Digest): Promise<OpenBlob | undefined>;
   /** Deletes a blob. Deleting an unknown blob is not an error. */

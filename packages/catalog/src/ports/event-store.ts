@@ -2,7 +2,10 @@ import type { Event } from './records.js';
 
 /** The event log. Every other port appends to it in the transactions of its changes. */
 export interface EventStore {
-  /** Returns yanks, unyanks, takedowns, withdrawn snapshots, and deleted and restored catalogs after a sequence, oldest first. */
+  /**
+   * Returns yanks, unyanks, takedowns, withdrawn snapshots, and deleted and restored catalogs after a sequence, oldest
+   * first.
+   */
   revocations(after: number, limit: number): Promise<Event[]>;
   /** Returns events after a sequence, oldest first. */
   events(after: number, limit: number): Promise<Event[]>;

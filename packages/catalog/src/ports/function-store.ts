@@ -23,8 +23,8 @@ export interface FunctionStore {
   /** Returns the number of functions. */
   countFunctions(): Promise<number>;
   /**
-   * Returns at most five functions with a similar name, of this registry or of upstream catalogs, the most similar first.
-   * Linear in the number of functions.
+   * Returns at most five functions with a similar name, of this registry or of upstream catalogs, the most similar
+   * first. Linear in the number of functions.
    */
   nearFunctions(name: FunctionName): Promise<FunctionName[]>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;

@@ -4,7 +4,9 @@ import type { SearchPage, SearchQuery } from './search-records.js';
 /** Searches the functions of this registry and of upstream catalogs. */
 export interface SearchStore {
   search(query: SearchQuery): Promise<SearchPage>;
-  /** Returns the descriptions of functions, in the order of their names; undefined for those that search does not know. */
+  /**
+   * Returns the descriptions of functions, in the order of their names; undefined for those that search does not know.
+   */
   descriptions(names: readonly FunctionName[]): Promise<(string | undefined)[]>;
   /**
    * Updates the search documents of upstream functions from the newest snapshots, in short transactions. Returns false

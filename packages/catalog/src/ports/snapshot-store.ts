@@ -44,20 +44,20 @@ export interface SnapshotStore {
    */
   restoreCatalog(input: { name: string; at: Time; event: NewEvent }): Promise<Event>;
   /**
-   * Returns the names of deleted catalogs to purge: at the time `at`, they can no longer be restored, and search excludes
-   * them; or their purge is unfinished.
+   * Returns the names of deleted catalogs to purge: at the time `at`, they can no longer be restored, and search
+   * excludes them; or their purge is unfinished.
    */
   catalogsToPurge(at: Time): Promise<string[]>;
   /**
-   * Marks a catalog as purged, and erases its recipe. From then on, it cannot be restored, and its profiles belong to no
-   * snapshot. Returns false if it must not be purged.
+   * Marks a catalog as purged, and erases its recipe. From then on, it cannot be restored, and its profiles belong to
+   * no snapshot. Returns false if it must not be purged.
    */
   startPurge(name: string, at: Time): Promise<boolean>;
   /** Deletes some rows of a purged catalog, the snapshots last. Returns false if none are left. Its tombstone stays. */
   purgeRows(name: string, at: Time): Promise<boolean>;
   /**
-   * Deletes some rendered entries that a purge or a sync left unused, long enough before the time `at` that no build uses
-   * them. Returns false if there are none.
+   * Deletes some rendered entries that a purge or a sync left unused, long enough before the time `at` that no build
+   * uses them. Returns false if there are none.
    */
   collectEntries(at: Time): Promise<boolean>;
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */

@@ -15,8 +15,8 @@ const MAX_NEAR = 5;
 const MAX_COMPARED_LENGTH = 64;
 
 /**
- * Returns the functions with a similar name, the nearest first: the kind in another case, the same kind in another group,
- * and kinds that differ in a few letters. Linear in the number of functions.
+ * Returns the functions with a similar name, the nearest first: the kind in another case, the same kind in another
+ * group, and kinds that differ in a few letters. Linear in the number of functions.
  */
 export function nearFunctions<Known extends FunctionName>(
   name: FunctionName,

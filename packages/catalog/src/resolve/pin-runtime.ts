@@ -35,8 +35,9 @@ export type PinPlan =
 const DEFAULT_HOST = 'docker.io';
 
 /**
- * Plans how the runtime of an API version is pinned by digests. A digest in the catalog and one in the reference must be the
- * same; a tag without a digest has to be looked up. An executable or script without a digest is refused (KEP-2906, "Proposal").
+ * Plans how the runtime of an API version is pinned by digests. A digest in the catalog and one in the reference must
+ * be the same; a tag without a digest has to be looked up. An executable or script without a digest is refused
+ * (KEP-2906, "Proposal").
  */
 export function pinRuntime(runtime: FunctionRuntime, options: PinOptions = {}): PinPlan {
   const kinds = RUNTIME_KINDS.filter((kind) => runtime[kind] !== undefined);

@@ -35,8 +35,8 @@ export type ResolvePlan =
 
 /**
  * Plans how a functionConfig gets its runtime (KEP-2906, "Determining the Function to Execute"): its own runtime first,
- * then the first entry with its API version and kind, in the order of the catalogs and of the entries in each. A catalog
- * after the match is not read, so it may be unavailable.
+ * then the first entry with its API version and kind, in the order of the catalogs and of the entries in each. A
+ * catalog after the match is not read, so it may be unavailable.
  */
 export function planResolve(request: ResolveRequest, catalogs: readonly SearchedCatalog[]): ResolvePlan {
   if (request.inline !== undefined) return { type: 'inline', runtime: request.inline };

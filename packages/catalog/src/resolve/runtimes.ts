@@ -26,7 +26,10 @@ export interface PinnedPlatform {
   /** The executable, or its path in the archive. */
   bin: string;
   uri: string;
-  /** Digest of what `uri` gives; of the manifest, where `uri` is `oci://…@sha256:…` and the catalog has no digest besides. */
+  /**
+   * Digest of what `uri` gives; of the manifest, where `uri` is `oci://…@sha256:…` and the catalog has no digest
+   * besides.
+   */
   sha256: Digest;
 }
 
@@ -38,7 +41,9 @@ export interface PinnedStarlark {
   sha256: Digest;
 }
 
-/** The runtime that a functionConfig names itself: in its function annotation, or in the `runtime` field of KEP-2906. */
+/**
+ * The runtime that a functionConfig names itself: in its function annotation, or in the `runtime` field of KEP-2906.
+ */
 export type InlineRuntime =
   | { type: 'container'; image: string; network: boolean; mounts: number; envs: number }
   | { type: 'exec'; path: string }

@@ -4,9 +4,9 @@ import { ociDigest, parseImageReference } from '@krmhub/schema/image-reference';
 import { readScriptReference } from '@krmhub/schema/script-reference';
 
 /**
- * Returns in which field an API version of a catalog entry differs from the one in the signed definition; undefined if what
- * it runs is what was signed. Only the place of an image or executable may differ, and only where both name its digest:
- * catalogs rewrite references to their mirrors.
+ * Returns in which field an API version of a catalog entry differs from the one in the signed definition; undefined if
+ * what it runs is what was signed. Only the place of an image or executable may differ, and only where both name its
+ * digest: catalogs rewrite references to their mirrors.
  */
 export function unsignedField(entry: FunctionVersion, signed: FunctionVersion): string | undefined {
   const { runtime: served, ...rest } = entry;

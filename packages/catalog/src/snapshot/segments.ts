@@ -1,6 +1,6 @@
 /**
- * Segments: the entries of a catalog in its order, cut into short runs. Each run is compressed once, and snapshots share
- * the runs that they have in common.
+ * Segments: the entries of a catalog in its order, cut into short runs. Each run is compressed once, and snapshots
+ * share the runs that they have in common.
  *
  * The names of functions decide where a run begins, so an added or removed entry changes only the segments around it: a
  * function whose name has a certain hash always begins a segment. Between two such functions, a segment ends when it is

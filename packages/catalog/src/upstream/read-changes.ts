@@ -24,9 +24,9 @@ export interface ReadChanges extends CountedUpstream {
 }
 
 /**
- * Reads a plain catalog in the YAML layout of krmhub, and parses only the entries whose text changed. The result is that
- * of `readUpstreamWithTotals`; its `totals` can be higher. Undefined if only a complete read can tell: the catalog has
- * another layout, an invalid entry, two entries of a function, an alias, or sizes near the limits.
+ * Reads a plain catalog in the YAML layout of krmhub, and parses only the entries whose text changed. The result is
+ * that of `readUpstreamWithTotals`; its `totals` can be higher. Undefined if only a complete read can tell: the catalog
+ * has another layout, an invalid entry, two entries of a function, an alias, or sizes near the limits.
  *
  * An entry means the same in both copies, because its text is a whole item of the list in both: in the former copy,
  * each line where an item can begin began one, or it would have fewer entries than such lines. The same is checked for

@@ -3,8 +3,8 @@ import { KrmhubError } from '@krmhub/schema/error';
 const MAX_PATH_LENGTH = 1_024;
 
 /**
- * Returns the path of an archive entry below the folder of the archive, without `.` parts; `''` is that folder. Throws for
- * a path that leaves it: absolute paths, `..`, and what other systems read as such.
+ * Returns the path of an archive entry below the folder of the archive, without `.` parts; `''` is that folder. Throws
+ * for a path that leaves it: absolute paths, `..`, and what other systems read as such.
  */
 export function entryPath(name: string): string {
   if (name.length > MAX_PATH_LENGTH)

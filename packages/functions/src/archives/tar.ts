@@ -8,7 +8,10 @@ import { badArchive, checkLink, entryPath, shown } from './entry-path.js';
 const FILES: readonly string[] = ['File', 'OldFile', 'ContiguousFile'];
 const LINKS: readonly string[] = ['Link', 'SymbolicLink'];
 
-/** Reads a tar archive to its end and writes the entry `bin`. Only the parser of the library is used: it writes no files. */
+/**
+ * Reads a tar archive to its end and writes the entry `bin`. Only the parser of the library is used: it writes no
+ * files.
+ */
 export async function readTar(stream: Readable, reading: ArchiveReading): Promise<void> {
   const { bin, write, limits } = reading;
   let failure: unknown;

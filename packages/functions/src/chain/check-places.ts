@@ -2,7 +2,9 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Resource } from '../resource-list/resource.js';
 
-/** Throws if a function moved a resource out of its package, or two resources to one place; with the messages of kpt. */
+/**
+ * Throws if a function moved a resource out of its package, or two resources to one place; with the messages of kpt.
+ */
 export function checkPlaces(resources: readonly Resource[]): void {
   const taken = new Set<string>();
   const checked = new Map<string, string>();

@@ -22,9 +22,9 @@ const PASSED = {
 };
 
 /**
- * Returns what kpt makes of a resource that a function gave back as it was. kpt parses it and copies its comments again, which
- * moves or repeats comments where the parser attaches them to another node, and writes folded scalars in quotes. The second
- * time, nothing changes.
+ * Returns what kpt makes of a resource that a function gave back as it was. kpt parses it and copies its comments
+ * again, which moves or repeats comments where the parser attaches them to another node, and writes folded scalars in
+ * quotes. The second time, nothing changes.
  */
 export function passThrough(resource: Resource, isLast: boolean): Resource {
   if (!CHANGED_BY_KPT.test(resource.text())) return resource;

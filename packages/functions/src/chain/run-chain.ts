@@ -12,8 +12,9 @@ import { readStepOutput } from './step-output.js';
 const NOTHING = new Uint8Array();
 
 /**
- * Runs functions one after the other, each with the output of those before it. A resource that a function gives back as it
- * was is not parsed. Ends at the first function that fails, unless its failure is deferred; a failure is in the result.
+ * Runs functions one after the other, each with the output of those before it. A resource that a function gives back as
+ * it was is not parsed. Ends at the first function that fails, unless its failure is deferred; a failure is in the
+ * result.
  *
  * Rejects with the reason of the signal, and with errors that are not of a function.
  */

@@ -19,8 +19,8 @@ import type { StepInput, StepOutput } from './step-input.js';
 const ID_LINE = /\n +internal\.config\.kubernetes\.io\/id: ['"]?(\d+)['"]?\n/;
 
 /**
- * Reads the output of a function: a ResourceList, or YAML documents. What it gave back as it was is taken from the input; the
- * rest gets back the comments and the order of fields that the function lost. Throws `function-failed`.
+ * Reads the output of a function: a ResourceList, or YAML documents. What it gave back as it was is taken from the
+ * input; the rest gets back the comments and the order of fields that the function lost. Throws `function-failed`.
  */
 export function readStepOutput(output: Uint8Array, input: StepInput): StepOutput {
   const text = new TextDecoder().decode(output);

@@ -55,8 +55,8 @@ interface Base {
 }
 
 /**
- * Checks a function against the KRM Functions Specification v1 and what its users rely on. `report` gets each check as it ends.
- * Rejects with errors that are not of the function.
+ * Checks a function against the KRM Functions Specification v1 and what its users rely on. `report` gets each check as
+ * it ends. Rejects with errors that are not of the function.
  */
 export async function checkConformance(
   subject: Subject,

@@ -61,8 +61,8 @@ export function firstDifference(before: JsonValue, after: JsonValue, path = ''):
 }
 
 /**
- * Returns the path of the first field that is before a field that it was after, or undefined. Items of lists are compared by
- * position; new and missing fields have no order.
+ * Returns the path of the first field that is before a field that it was after, or undefined. Items of lists are
+ * compared by position; new and missing fields have no order.
  */
 export function orderDifference(before: JsonValue, after: JsonValue, path = ''): string | undefined {
   if (isObject(before) && isObject(after)) {

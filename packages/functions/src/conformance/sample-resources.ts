@@ -2,7 +2,9 @@ import { INTERNAL_PREFIX } from '../resource-list/annotations.js';
 import { readResources } from '../resource-list/read-resources.js';
 import type { Resource } from '../resource-list/resource.js';
 
-/** An annotation that no function knows, and none may change (KRM Functions Specification v1, "Internal Annotations"). */
+/**
+ * An annotation that no function knows, and none may change (KRM Functions Specification v1, "Internal Annotations").
+ */
 export const MARK = `${INTERNAL_PREFIX}conformance`;
 /** A field that no schema has. */
 export const UNKNOWN_FIELD = 'xConformance';
@@ -132,8 +134,8 @@ ${unknown}
 };
 
 /**
- * Returns the resources that every function is tested with: of several kinds, with and without a namespace, with comments, fields
- * that no schema has, and unusual orders of fields.
+ * Returns the resources that every function is tested with: of several kinds, with and without a namespace, with
+ * comments, fields that no schema has, and unusual orders of fields.
  */
 export function sampleResources(): Resource[] {
   return Object.entries(FILES).flatMap(([path, text]) => readResources(text, { path }));

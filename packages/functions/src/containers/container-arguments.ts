@@ -13,13 +13,13 @@ const NOBODY = '65534:65534';
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
 /**
- * The arguments of `docker`, `podman` or `nerdctl` that run a function. The first arguments are those of kpt and kustomize:
- * `--rm -i --network none --user nobody --security-opt=no-new-privileges --pull missing`. The others remove permissions that no
- * function needs, so every correct function still runs.
+ * The arguments of `docker`, `podman` or `nerdctl` that run a function. The first arguments are those of kpt and
+ * kustomize: `--rm -i --network none --user nobody --security-opt=no-new-privileges --pull missing`. The others remove
+ * permissions that no function needs, so every correct function still runs.
  *
- * The file system is not read-only, as in kpt and kustomize: shells write temporary files for here-documents. Docker, podman,
- * and nerdctl remove the files with the container. `--cap-drop ALL` would not change this user, which has no capabilities
- * and gains none without new privileges. Only programs with file capabilities would not start.
+ * The file system is not read-only, as in kpt and kustomize: shells write temporary files for here-documents. Docker,
+ * podman, and nerdctl remove the files with the container. `--cap-drop ALL` would not change this user, which has no
+ * capabilities and gains none without new privileges. Only programs with file capabilities would not start.
  */
 export function containerArguments(run: ContainerRun, name: string): string[] {
   return [...runArguments(run, name, {}), pinnedImage(run.image)];
@@ -40,8 +40,8 @@ export const PULL_POLICIES = ['always', 'missing', 'never'] as const;
 export type PullPolicy = (typeof PULL_POLICIES)[number];
 
 /**
- * As `containerArguments`, for an image that the user named, with or without a digest. Throws `invalid-request` for a text that
- * is not an image: an engine could take it for an option.
+ * As `containerArguments`, for an image that the user named, with or without a digest. Throws `invalid-request` for a
+ * text that is not an image: an engine could take it for an option.
  */
 export function namedImageArguments(run: NamedImageRun, name: string): string[] {
   const reference = parseImageReference(run.image);

@@ -28,8 +28,8 @@ export async function hasImage(engine: Engine, image: string, signal?: AbortSign
 }
 
 /**
- * Downloads an image unless the engine has it. The engine checks the digest. Rejects with `unavailable` if it fails, and
- * with `digest-mismatch` if the registry sent other content. Nothing runs.
+ * Downloads an image unless the engine has it. The engine checks the digest. Rejects with `unavailable` if it fails,
+ * and with `digest-mismatch` if the registry sent other content. Nothing runs.
  */
 export async function pullImage(engine: Engine, image: string, options: PullOptions = {}): Promise<void> {
   const { signal, onLine } = options;

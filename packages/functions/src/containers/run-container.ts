@@ -20,8 +20,8 @@ const REMOVE_ATTEMPTS = 10;
 const REMOVE_DELAY_MILLISECONDS = 250;
 
 /**
- * Runs a function in a container, and removes the container however the run ends, also if krmhub is killed. The engine's command line downloads
- * the image if it is not there (`pullImage` does that before, outside of the timeout).
+ * Runs a function in a container, and removes the container however the run ends, also if krmhub is killed. The
+ * engine's command line downloads the image if it is not there (`pullImage` does that before, outside of the timeout).
  *
  * Rejects with a FunctionFailure if the function was ended, killed, or wrote no ResourceList; with `untrusted` for an
  * image without a digest; with `unavailable` if the engine failed.
@@ -38,7 +38,8 @@ export async function runContainer(
 }
 
 /**
- * Runs an image that the user named, as `runContainer`, but it need not have a digest. The engine downloads it as `pull` says.
+ * Runs an image that the user named, as `runContainer`, but it need not have a digest. The engine downloads it as
+ * `pull` says.
  */
 export async function runNamedImage(
   run: NamedImageRun,

@@ -16,8 +16,9 @@ const KEYS: Readonly<Record<string, 'type' | 'source' | 'target' | 'rw'>> = {
 const VOLUME = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 
 /**
- * Turns a mount as kustomize writes it into the value of an engine's `--mount`: read-only unless it has `rw=true`. Throws
- * `invalid-request` for everything that is not understood, because a skipped option could allow more than was meant.
+ * Turns a mount as kustomize writes it into the value of an engine's `--mount`: read-only unless it has `rw=true`.
+ * Throws `invalid-request` for everything that is not understood, because a skipped option could allow more than was
+ * meant.
  */
 export function mountArgument(text: string): string {
   const fields = readFields(text);

@@ -26,12 +26,13 @@ export interface InstalledExecutable {
 const EXECUTABLE_MODE = 0o500;
 
 /**
- * Installs the executable of a function in a folder that only this user can write, and makes the folder if necessary. The
- * digest is that of the bytes which are unpacked: they are read once, into a private copy. Nothing is run, and nothing
- * but the executable stays in the folder.
+ * Installs the executable of a function in a folder that only this user can write, and makes the folder if necessary.
+ * The digest is that of the bytes which are unpacked: they are read once, into a private copy. Nothing is run, and
+ * nothing but the executable stays in the folder.
  *
- * Rejects with `digest-mismatch`, with `too-large`, with `not-found` if an archive has no `bin`, with `invalid-document`
- * for an archive that could write outside of its folder, and with `unsupported-media-type` for other files.
+ * Rejects with `digest-mismatch`, with `too-large`, with `not-found` if an archive has no `bin`, with
+ * `invalid-document` for an archive that could write outside of its folder, and with `unsupported-media-type` for other
+ * files.
  */
 export async function installExecutable(
   source: ExecutableSource,

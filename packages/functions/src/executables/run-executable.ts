@@ -33,8 +33,8 @@ export interface ExecRun {
  * Runs an executable function. What runs is a private copy, made and verified for this run: a file that
  * is swapped after its installation never runs.
  *
- * When this resolves or rejects, or krmhub is killed, its processes have ended and the copy is removed. Without a sandbox, a process that left
- * its process group with `setsid` may still run, and files that the function wrote stay.
+ * When this resolves or rejects, or krmhub is killed, its processes have ended and the copy is removed. Without a
+ * sandbox, a process that left its process group with `setsid` may still run, and files that the function wrote stay.
  *
  * Rejects with a FunctionFailure if the function was ended, killed, or wrote no ResourceList; with `digest-mismatch` if
  * the file was changed.

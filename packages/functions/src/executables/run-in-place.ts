@@ -15,8 +15,9 @@ export interface InPlaceRun {
 }
 
 /**
- * Runs an executable that the user named and allowed, where it is: nothing verifies it, and it can do what its user can.
- * kustomize and kpt run their exec functions like this. For everything that a catalog names there is `runExecutable`.
+ * Runs an executable that the user named and allowed, where it is: nothing verifies it, and it can do what its user
+ * can. kustomize and kpt run their exec functions like this. For everything that a catalog names there is
+ * `runExecutable`.
  *
  * Rejects as `runExecutable`, except that it does not compare digests.
  */

@@ -18,8 +18,8 @@ export interface FinishedRun {
 }
 
 /**
- * Turns the end of a program into the result of a function. Throws a FunctionFailure if the function was ended, or if it
- * exited with 0 and did not write a ResourceList. Throws the reason of the signal if the caller aborted the run.
+ * Turns the end of a program into the result of a function. Throws a FunctionFailure if the function was ended, or if
+ * it exited with 0 and did not write a ResourceList. Throws the reason of the signal if the caller aborted the run.
  */
 export function finishRun(
   result: ProgramResult,

@@ -11,6 +11,9 @@ export interface RunResult {
   exitCode: number;
   /** `results` of its ResourceList; empty if the function failed and its output cannot be read. */
   results: FunctionResult[];
-  /** The most memory that a process of the function was seen with, if `RunLimits.measuresMemory` asked for it; absent if unknown. */
+  /**
+   * The most memory that a process of the function was seen with, if `RunLimits.measuresMemory` asked for it; absent if
+   * unknown.
+   */
   peakBytes?: number;
 }

@@ -38,12 +38,13 @@ export interface WriteOptions {
 const NEW_FILE_MODE = 0o666;
 
 /**
- * Writes all changes of a package or none of them: whenever krmhub is killed, what another process completes is the whole
- * write, or its removal. Files that stay the same are not touched, and changed files keep their permissions.
+ * Writes all changes of a package or none of them: whenever krmhub is killed, what another process completes is the
+ * whole write, or its removal. Files that stay the same are not touched, and changed files keep their permissions.
  *
  * Throws `conflict` if the package was changed since it was read, `unavailable` for files or folders that cannot be
- * written, `storage-full`, and the reason of the signal; then all files are as they were, or, if that fails too, the next
- * command for the package puts them back. If the disk also refuses to record this, that command completes the write.
+ * written, `storage-full`, and the reason of the signal; then all files are as they were, or, if that fails too, the
+ * next command for the package puts them back. If the disk also refuses to record this, that command completes the
+ * write.
  */
 export async function applyWrite(
   files: PackageFiles,

@@ -7,8 +7,8 @@ import { listPackage, versionOf } from './walk-package.js';
 import type { WritePlan } from './write-plan.js';
 
 /**
- * Throws `conflict` if the files of a package are not those that were read. Files that will be replaced are compared as a
- * whole: an edit within a tick of the clock that keeps the size is not seen otherwise.
+ * Throws `conflict` if the files of a package are not those that were read. Files that will be replaced are compared as
+ * a whole: an edit within a tick of the clock that keeps the size is not seen otherwise.
  */
 export function checkUnchanged(
   { folder, files }: PackageFiles,

@@ -47,8 +47,8 @@ export function applyJournal(folder: string, writeFolder: string, journal: Journ
 }
 
 /**
- * Gives every file its old content, except those that were edited since. For a write that failed after it was decided. This can be
- * interrupted and repeated too.
+ * Gives every file its old content, except those that were edited since. For a write that failed after it was decided.
+ * This can be interrupted and repeated too.
  */
 export function undoJournal(folder: string, writeFolder: string, journal: Journal): void {
   const { folders, changes } = journal;

@@ -14,8 +14,8 @@ interface Rule {
 const SPECIAL = /[.+^${}()|\\/]/;
 
 /**
- * Reads a `.krmignore` file: the patterns of `.gitignore`, where the last one that matches decides. As in git, a file inside
- * of an ignored folder cannot be included again.
+ * Reads a `.krmignore` file: the patterns of `.gitignore`, where the last one that matches decides. As in git, a file
+ * inside of an ignored folder cannot be included again.
  */
 export function readIgnoreRules(text: string): IgnoreRules {
   const rules = text.split(/\r?\n/).flatMap((line) => readRule(line) ?? []);

@@ -18,19 +18,19 @@ import { damagedFolder } from './write-owner.js';
  *
  * It holds at every instant, also after SIGKILL and a loss of power:
  *
- * 1. Each file in a decided journal is old or new as a whole, and the folder of the write has what the next step needs. A change, or
- *    its opposite, is one system call, and is skipped if it happened already. So the journal can be completed, or undone, from
- *    wherever it stopped, again and again. A decision to undo is never taken back.
- * 2. Only one process acts on a write that has the lock: the one in the name of the file in `owner`. Another one takes its place
- *    by a rename of exactly this name, after the process has ended: it succeeds for one, and never for a later write. So
- *    no process acts on a write that another one completes, or on one that began since.
+ * 1. Each file in a decided journal is old or new as a whole, and the folder of the write has what the next step needs.
+ *    A change, or its opposite, is one system call, and is skipped if it happened already. So the journal can be
+ *    completed, or undone, from wherever it stopped, again and again. A decision to undo is never taken back.
+ * 2. Only one process acts on a write that has the lock: the one in the name of the file in `owner`. Another one takes
+ *    its place by a rename of exactly this name, after the process has ended: it succeeds for one, and never for a
+ *    later write. So no process acts on a write that another one completes, or on one that began since.
  * 3. A folder with a process in the name belongs to that process. When that has ended, any process may remove it.
  * 4. What a state rests on is on the disk before the rename that begins it.
  *
  * The next command for the package does what a killed process left undone. The guard of the write does it at once.
  *
- * Assumed: a rename is atomic, and processes that share the folder see each other, so not from other machines or containers. A file
- * that an editor writes in the instant between the last check and the rename is lost.
+ * Assumed: a rename is atomic, and processes that share the folder see each other, so not from other machines or
+ * containers. A file that an editor writes in the instant between the last check and the rename is lost.
  */
 export interface Journal {
   /** Folders that are created, outer ones first. */

@@ -37,7 +37,9 @@ export interface PackageFiles {
 
 /** Name of the file that makes a folder a package. */
 export const KPTFILE = 'Kptfile';
-/** The folder of a write that goes on, or was interrupted. Those with a process in the name were not begun, or are done. */
+/**
+ * The folder of a write that goes on, or was interrupted. Those with a process in the name were not begun, or are done.
+ */
 export const WRITE_FOLDER = '.krmhub-fn';
 
 /** Reports whether a file has resources, by its name. kpt reads `.json` too. */

@@ -9,9 +9,9 @@ import type { Package } from './read-package.js';
 import type { FileChange, WritePlan } from './write-plan.js';
 
 /**
- * Plans how to write resources back: each to the file in its path, in the order of the indexes. A file of which no resource
- * remains is deleted; one that had none stays. Throws `invalid-document` for a path outside of the package, and `too-large` for a
- * file that could not be read again.
+ * Plans how to write resources back: each to the file in its path, in the order of the indexes. A file of which no
+ * resource remains is deleted; one that had none stays. Throws `invalid-document` for a path outside of the package,
+ * and `too-large` for a file that could not be read again.
  */
 export function planWrite(
   { files, resources: before }: Package,

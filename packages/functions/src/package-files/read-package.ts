@@ -16,8 +16,8 @@ export interface Package extends PackageFiles {
 }
 
 /**
- * Reads the resources of a folder and its subpackages. If a write of it was interrupted, that is completed or undone first.
- * Throws `not-found`, `invalid-document`, `too-large`, `unavailable`.
+ * Reads the resources of a folder and its subpackages. If a write of it was interrupted, that is completed or undone
+ * first. Throws `not-found`, `invalid-document`, `too-large`, `unavailable`.
  */
 export async function readPackage(
   folder: string,

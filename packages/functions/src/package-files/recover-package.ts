@@ -29,8 +29,9 @@ const WAIT_MILLISECONDS = 60_000;
 const POLL_MILLISECONDS = 20;
 
 /**
- * Completes the write of a process that was killed, or removes what it had prepared; waits for one that still runs. What is
- * in the folder afterwards is whole. Throws `conflict` if it still runs after the wait, or if a file was edited since.
+ * Completes the write of a process that was killed, or removes what it had prepared; waits for one that still runs.
+ * What is in the folder afterwards is whole. Throws `conflict` if it still runs after the wait, or if a file was edited
+ * since.
  */
 export async function recoverPackage(
   folder: string,

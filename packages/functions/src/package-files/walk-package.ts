@@ -24,8 +24,8 @@ interface Rules {
 }
 
 /**
- * Reads the files of resources of a package in the order of kpt: by name in each folder. A link is not followed: what it
- * leads to is read where it is, or is not part of the package.
+ * Reads the files of resources of a package in the order of kpt: by name in each folder. A link is not followed: what
+ * it leads to is read where it is, or is not part of the package.
  *
  * Throws `invalid-document` for a file that is not UTF-8, `too-large` beyond a limit, `not-found` for a missing folder.
  */

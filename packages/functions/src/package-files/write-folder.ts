@@ -7,8 +7,8 @@ import { errorCode, fileError } from './file-error.js';
 import { filesOf } from './plan-write.js';
 
 /**
- * Writes resources into a new folder, whole or not at all, also if krmhub is killed. Throws `conflict` if something of that name exists,
- * `storage-full`, `unavailable`.
+ * Writes resources into a new folder, whole or not at all, also if krmhub is killed. Throws `conflict` if something of
+ * that name exists, `storage-full`, `unavailable`.
  */
 export function writeFolder(folder: string, resources: readonly Resource[]): void {
   const texts = filesOf(resources);

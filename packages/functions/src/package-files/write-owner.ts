@@ -6,9 +6,9 @@ import { errorCode } from './file-error.js';
 import { WRITE_FOLDER } from './package-file.js';
 
 /**
- * The process that acts on a write, in the name of the only file of the folder `owner`: `WRITE.PROCESS`, or `WRITE.ended` if none does.
- * The file contains the inode of the folder of the write. A folder that came with a package, by git or in an archive, has another
- * one: what it says must not be done.
+ * The process that acts on a write, in the name of the only file of the folder `owner`: `WRITE.PROCESS`, or
+ * `WRITE.ended` if none does. The file contains the inode of the folder of the write. A folder that came with a
+ * package, by git or in an archive, has another one: what it says must not be done.
  */
 export interface WriteOwner {
   /** Another one for each write. */
@@ -41,7 +41,9 @@ export function processOf(name: string): ProcessIdentity {
   return { id: Number(id), start: Number(start) };
 }
 
-/** Makes the folder of a write that this process will act on. Returns paths that have to be on the disk before it does. */
+/**
+ * Makes the folder of a write that this process will act on. Returns paths that have to be on the disk before it does.
+ */
 export function makePrivateFolder(place: string): string[] {
   mkdirSync(place, { mode: 0o700 });
   const owners = path.join(place, OWNER_FOLDER);

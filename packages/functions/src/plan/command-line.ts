@@ -1,8 +1,8 @@
 import { KrmhubError } from '@krmhub/schema/error';
 
 /**
- * Splits a command line into words as a POSIX shell does ("Quoting"), without expansion: kpt runs `exec` of a Kptfile like this.
- * Throws `invalid-request` for an open quote, and for a line without a word.
+ * Splits a command line into words as a POSIX shell does ("Quoting"), without expansion: kpt runs `exec` of a Kptfile
+ * like this. Throws `invalid-request` for an open quote, and for a line without a word.
  */
 export function splitCommandLine(line: string): [program: string, ...args: string[]] {
   const words: string[] = [];

@@ -30,16 +30,16 @@ export function readConfigArguments(args: readonly string[]): ConfigArguments {
 }
 
 /**
- * The functionConfig of these arguments, as YAML: a ConfigMap with the values as `data`, as kpt writes it. kpt replaces the kind
- * alone, so a kind of the user's has `apiVersion: v1` too.
+ * The functionConfig of these arguments, as YAML: a ConfigMap with the values as `data`, as kpt writes it. kpt replaces
+ * the kind alone, so a kind of the user's has `apiVersion: v1` too.
  */
 export function configMapText({ kind = 'ConfigMap', values }: ConfigArguments): string {
   return configText({ apiVersion: 'v1', kind }, 'data', values);
 }
 
 /**
- * The functionConfig of a function that is named by group, version, and kind. The values are its `spec`, as in the guide of 2020, or
- * its own fields if its schema has no `spec`.
+ * The functionConfig of a function that is named by group, version, and kind. The values are its `spec`, as in the
+ * guide of 2020, or its own fields if its schema has no `spec`.
  */
 export function typedConfigText(
   type: { apiVersion: string; kind: string },

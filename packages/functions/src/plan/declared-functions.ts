@@ -29,8 +29,8 @@ export interface PlacedConfig {
 }
 
 /**
- * Reads the declaration of a functionConfig: an annotation, or `metadata.configFn`. Undefined if it has none. `where` names it in
- * messages. Throws `invalid-document`: what is not understood must not run.
+ * Reads the declaration of a functionConfig: an annotation, or `metadata.configFn`. Undefined if it has none. `where`
+ * names it in messages. Throws `invalid-document`: what is not understood must not run.
  */
 export function readDeclaration(config: JsonObject, where: string): Declaration | undefined {
   const metadata = mapping(config.metadata);
@@ -52,7 +52,9 @@ export function functionScope({ path }: Pick<PlacedConfig, 'path'>): string {
   return folder.endsWith(`/${FUNCTIONS_FOLDER}`) ? folder.slice(0, -FUNCTIONS_FOLDER.length - 1) : folder;
 }
 
-/** Reports whether a resource is in the scope of a function. kyaml compares the text, so `foo` there has `foobar` too. */
+/**
+ * Reports whether a resource is in the scope of a function. kyaml compares the text, so `foo` there has `foobar` too.
+ */
 export function isInScope(resource: Pick<PlacedConfig, 'path'>, scope: string): boolean {
   if (scope === '') return true;
   // A resource that a function generated has no file, and no scope.
@@ -61,7 +63,10 @@ export function isInScope(resource: Pick<PlacedConfig, 'path'>, scope: string): 
   return folder === scope || folder.startsWith(`${scope}/`);
 }
 
-/** Sorts functions in the order in which they run: the deepest folder first, then by folder, file, and place in the file. */
+/**
+ * Sorts functions in the order in which they run: the deepest folder first, then by folder, file, and place in the
+ * file.
+ */
 export function runOrder<Config extends PlacedConfig>(configs: readonly Config[]): Config[] {
   const key = (config: Config) => {
     const scope = functionScope(config);

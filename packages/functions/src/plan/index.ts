@@ -1,5 +1,6 @@
 /**
- * What to run on a package, in which order, and on what: pure, without files and processes. What loads a library is left out.
+ * What to run on a package, in which order, and on what: pure, without files and processes. What loads a library is
+ * left out.
  */
 export { splitCommandLine } from './command-line.js';
 export {

@@ -12,8 +12,8 @@ const TOLERATED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a Kptfile. Throws `invalid-document` in the words of kpt for text that kpt rejects: no YAML, old versions, other kinds,
- * unknown fields, values of the wrong type.
+ * Reads a Kptfile. Throws `invalid-document` in the words of kpt for text that kpt rejects: no YAML, old versions,
+ * other kinds, unknown fields, values of the wrong type.
  */
 export function readKptfile(text: string, folder: string): Kptfile {
   const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), { file: KPTFILE });

@@ -8,8 +8,8 @@ export interface PackageNode {
 }
 
 /**
- * Returns the tree of packages. `paths` are the folders with a Kptfile, relative to the root, with `/`; the root itself is
- * always one.
+ * Returns the tree of packages. `paths` are the folders with a Kptfile, relative to the root, with `/`; the root itself
+ * is always one.
  */
 export function packageTree(paths: readonly string[]): PackageNode {
   const sorted = [...new Set(paths)].filter((path) => path !== '').sort(compareText);

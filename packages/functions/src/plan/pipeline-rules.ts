@@ -19,9 +19,9 @@ interface RuleProblem {
 }
 
 /**
- * Checks the pipeline of a Kptfile before anything runs. `files` are the resources of the package itself, without those of
- * subpackages: a functionConfig must be one of them. An entry without `image` and `exec` is allowed if it has a functionConfig,
- * whose kind a catalog can have. Throws `invalid-document` for the first problem, in the words of kpt.
+ * Checks the pipeline of a Kptfile before anything runs. `files` are the resources of the package itself, without those
+ * of subpackages: a functionConfig must be one of them. An entry without `image` and `exec` is allowed if it has a
+ * functionConfig, whose kind a catalog can have. Throws `invalid-document` for the first problem, in the words of kpt.
  */
 export function checkPipeline(kptfile: Kptfile, files: readonly ConfigCandidate[]): void {
   for (const fn of kptfile.pipeline) {

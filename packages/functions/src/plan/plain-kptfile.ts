@@ -5,8 +5,8 @@ import { isMapping, KPTFILE, type Kptfile, kptfileOf } from './kptfile-content.j
 import { checkFields, KPTFILE_FIELDS } from './kptfile-fields.js';
 
 /**
- * Reads a Kptfile, several times faster than `readKptfile`. Returns undefined for one with a problem, or with anchors or tags:
- * that is for `readKptfile`, which says what is wrong, and where.
+ * Reads a Kptfile, several times faster than `readKptfile`. Returns undefined for one with a problem, or with anchors
+ * or tags: that is for `readKptfile`, which says what is wrong, and where.
  */
 export function readPlainKptfile(text: string, folder: string): Kptfile | undefined {
   const value = documentOf(text);

@@ -21,8 +21,8 @@ export interface Selector {
 }
 
 /**
- * Returns what a function gets of a package: each resource that a selector matches, or all without selectors, unless an entry
- * of `exclude` matches it. Undefined if that is every resource.
+ * Returns what a function gets of a package: each resource that a selector matches, or all without selectors, unless an
+ * entry of `exclude` matches it. Undefined if that is every resource.
  */
 export function resourceFilter(
   selectors: readonly Selector[],

@@ -8,8 +8,8 @@ const MAX_PROCESSES = 200;
 const HAS_PEAKS = existsSync('/proc/self/status');
 
 /**
- * Watches the memory of a program and its children while they run. The system forgets the peak of a process when it ends, so a
- * peak right before that is missed.
+ * Watches the memory of a program and its children while they run. The system forgets the peak of a process when it
+ * ends, so a peak right before that is missed.
  */
 export class MemoryWatch {
   readonly #pid: number;

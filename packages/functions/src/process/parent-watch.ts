@@ -4,12 +4,13 @@ import type { Writable } from 'node:stream';
 import { HAS_PROCESS_GROUPS } from './process-group.js';
 
 /**
- * Ends functions with krmhub, however it ends: after SIGKILL nobody else would. A shell waits for the end of its input, which this
- * process holds open. It starts faster than Node.js, and has a session of its own, so that an interrupt of the terminal
- * does not reach it.
+ * Ends functions with krmhub, however it ends: after SIGKILL nobody else would. A shell waits for the end of its input,
+ * which this process holds open. It starts faster than Node.js, and has a session of its own, so that an interrupt of
+ * the terminal does not reach it.
  *
- * Input: `+ GROUP` for a process group to kill, `- GROUP` for one that has ended, `done` if there is nothing left to do. The arguments are
- * a command that cleans up. It runs again if it fails, and while an engine may still be making the container that it removes.
+ * Input: `+ GROUP` for a process group to kill, `- GROUP` for one that has ended, `done` if there is nothing left to
+ * do. The arguments are a command that cleans up. It runs again if it fails, and while an engine may still be making
+ * the container that it removes.
  */
 const WATCH = `trap '' INT TERM HUP
 groups=

@@ -17,8 +17,8 @@ export interface ProgramRun {
   env?: Environment;
   cwd?: string;
   /**
-   * Commands of a POSIX shell that run first, in the process that becomes the program. Skipped where there is no shell. A program that
-   * cannot be started then exits with 126 or 127, as in a shell.
+   * Commands of a POSIX shell that run first, in the process that becomes the program. Skipped where there is no shell.
+   * A program that cannot be started then exits with 126 or 127, as in a shell.
    */
   setup?: string;
   input?: Uint8Array;
@@ -58,8 +58,8 @@ export const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
 
 /**
  * Runs a program in its own process group: input in, output and error output back, within limits. Nothing of the group
- * runs when this resolves: processes that the program left behind are killed too. The group also ends when krmhub is killed. A
- * process that leaves its group with `setsid` is not found.
+ * runs when this resolves: processes that the program left behind are killed too. The group also ends when krmhub is
+ * killed. A process that leaves its group with `setsid` is not found.
  *
  * Rejects with `unavailable` if the program cannot be started.
  */

@@ -11,8 +11,8 @@ export interface Command {
 const BLOCK_BYTES = 512;
 
 /**
- * Lets the shell that becomes the command set limits: no core dumps, no file that fills the disk, and processor time for
- * processes that escape the timeout. Limits that the system does not support are skipped.
+ * Lets the shell that becomes the command set limits: no core dumps, no file that fills the disk, and processor time
+ * for processes that escape the timeout. Limits that the system does not support are skipped.
  */
 export function limited<Limited extends Command>(
   command: Limited,

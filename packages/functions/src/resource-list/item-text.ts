@@ -28,8 +28,8 @@ export function itemAnnotations({ path, index, packagePath, seqIndent }: Resourc
 const TEXTS = new WeakMap<Resource, { head: string; tail: string } | 'flow'>();
 
 /**
- * Returns a resource as an item of a ResourceList, with its annotations, and with an id that finds it again in the output.
- * It starts with the dash, or with comments above it, and ends with a line end. `isKept`: it is needed again.
+ * Returns a resource as an item of a ResourceList, with its annotations, and with an id that finds it again in the
+ * output. It starts with the dash, or with comments above it, and ends with a line end. `isKept`: it is needed again.
  */
 export function itemText(resource: Resource, id: number | undefined, isKept = true): string {
   let parts = TEXTS.get(resource);
@@ -99,8 +99,8 @@ function hasOuterComments({ body }: Resource, text: string): boolean {
 }
 
 /**
- * Finds the end of the annotations of a document in block style, or the place for new ones: that many fields of `metadata` are
- * before them, or all. Returns undefined for other documents.
+ * Finds the end of the annotations of a document in block style, or the place for new ones: that many fields of
+ * `metadata` are before them, or all. Returns undefined for other documents.
  */
 export function findAnnotations(text: string, place = -1): { at: number; isNew: boolean } | undefined {
   const start = text.startsWith('metadata:\n') ? 0 : text.indexOf('\nmetadata:\n') + 1;

@@ -33,8 +33,8 @@ export function readResources(
 }
 
 /**
- * Takes the annotations of the orchestrator out of a document. Where they are the only ones, kyaml keeps their place among the
- * fields of `metadata` until it writes a file.
+ * Takes the annotations of the orchestrator out of a document. Where they are the only ones, kyaml keeps their place
+ * among the fields of `metadata` until it writes a file.
  */
 export function bodyOf(node: ResourceNode, seqIndent: SequenceIndent): ResourceBody {
   const identity = readIdentity(node);

@@ -20,14 +20,16 @@ export type PlaceQuotes = 'single' | 'double' | 'needed';
 export type PlaceStyle = Partial<Pick<ResourceBody, 'annotationsPlace' | 'annotationsBefore' | 'quotes'>>;
 
 /**
- * The content of a resource. It keeps the text and drops the model, which takes some twenty times the memory: most resources
- * are never changed, and are not parsed again. The model of a resource with comments is kept, because the text does not
- * tell to which node they belong; in large packages, the comments are kept instead.
+ * The content of a resource. It keeps the text and drops the model, which takes some twenty times the memory: most
+ * resources are never changed, and are not parsed again. The model of a resource with comments is kept, because the
+ * text does not tell to which node they belong; in large packages, the comments are kept instead.
  */
 export class ResourceBody {
   readonly identity: ResourceIdentity;
   readonly seqIndent: SequenceIndent;
-  /** Where the annotations of the orchestrator are among the fields of `metadata`, if it has no others; undefined: last. */
+  /**
+   * Where the annotations of the orchestrator are among the fields of `metadata`, if it has no others; undefined: last.
+   */
   readonly annotationsPlace: AnnotationsPlace | undefined;
   /** How many annotations of the resource are before those of the orchestrator, if not all. */
   readonly annotationsBefore: number | undefined;

@@ -16,8 +16,8 @@ const DASH = 0x2d;
 const ITEMS = /(?<![^\n])items:[ \t]*\n(?= *[-#] )/;
 
 /**
- * Finds the text of each item of a ResourceList. Returns undefined for one that is written otherwise than kyaml writes it,
- * which must be parsed as a whole.
+ * Finds the text of each item of a ResourceList. Returns undefined for one that is written otherwise than kyaml writes
+ * it, which must be parsed as a whole.
  */
 export function splitItems(text: string): SplitList | undefined {
   if (text.includes('\r') || text.startsWith('%') || /\n(?:---|\.\.\.|%)/.test(text)) return undefined;
@@ -75,8 +75,8 @@ function dedent(item: string, column: number): string {
 }
 
 /**
- * Returns the list of one item, to parse it. What follows the item decides to which node the comments at its end belong:
- * `isLast` if that is the end of the text.
+ * Returns the list of one item, to parse it. What follows the item decides to which node the comments at its end
+ * belong: `isLast` if that is the end of the text.
  */
 export function itemList(item: string, isLast: boolean): string {
   return `kind: ResourceList\nitems:\n${item}${isLast ? '' : '- {}\n'}`;

@@ -11,9 +11,9 @@ import { realPath } from './real-path.js';
  *
  * - Namespaces of its own: it sees no other process, shares no memory, and reaches no network unless it is allowed. All
  *   of its processes are killed when it ends, also those that left their process group, and also if krmhub is killed.
- * - The file system of this machine, read-only. The home folder, `/tmp`, `/var/tmp`, `/dev/shm` and `/run` are replaced by
- *   empty folders in memory: keys, tokens, and the sockets of services such as Docker are not in it. The working directory
- *   stays readable, and so do folders of its PATH.
+ * - The file system of this machine, read-only. The home folder, `/tmp`, `/var/tmp`, `/dev/shm` and `/run` are replaced
+ *   by empty folders in memory: keys, tokens, and the sockets of services such as Docker are not in it. The working
+ *   directory stays readable, and so do folders of its PATH.
  * - No capabilities, and only the environment that it was given.
  *
  * It does not limit memory and processor time, and hides no files outside of those folders.

@@ -10,7 +10,10 @@ import {
   wantString,
 } from '@krmhub/starlark';
 
-/** The module `csv`: `read_all(source, comma, comment, skip)` and `write_all(source, comma)` of lists of rows (RFC 4180). */
+/**
+ * The module `csv`: `read_all(source, comma, comment, skip)` and `write_all(source, comma)` of lists of rows (RFC
+ * 4180).
+ */
 export const CSV = new Module('csv', [
   [
     'read_all',

@@ -16,8 +16,8 @@ export interface ScriptOutcome {
 
 /**
  * Runs a script with a ResourceList, as the Starlark function of kpt does: `ctx.resource_list` is changed in place,
- * `ctx.open_api` has the schemas of Kubernetes, `ctx.environment` the variables of a function. `print` and the reason of
- * a failure go to error output.
+ * `ctx.open_api` has the schemas of Kubernetes, `ctx.environment` the variables of a function. `print` and the reason
+ * of a failure go to error output.
  */
 export function executeScript(task: ScriptTask, print: (line: string) => void): ScriptOutcome {
   const { name, script, input, environment } = task;

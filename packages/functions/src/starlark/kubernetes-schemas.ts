@@ -1,6 +1,6 @@
 /**
- * The OpenAPI definitions of Kubernetes 1.21 that kustomize and kpt carry (kyaml v0.21.2, `openapi.Schema()`; Apache-2.0,
- * The Kubernetes Authors), without their descriptions: JSON, compressed with Brotli, in base64.
+ * The OpenAPI definitions of Kubernetes 1.21 that kustomize and kpt carry (kyaml v0.21.2, `openapi.Schema()`;
+ * Apache-2.0, The Kubernetes Authors), without their descriptions: JSON, compressed with Brotli, in base64.
  */
 export const KUBERNETES_SCHEMAS = [
   'X8K1w8xgsHEA1MB7HRirAttYOHavTrFpgzT8iyd05BXFGeAOU1PaHVNka8++mvqd7tylvyFdMSjgILOM5A23FrTglbCamnljF2aulIGEsRYWED',

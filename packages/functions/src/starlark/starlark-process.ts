@@ -9,8 +9,8 @@ import { readTask, type TaskInput } from './script-task.js';
 import type { Watched } from './starlark-watch.js';
 
 /**
- * Runs the scripts of its standard input, one after the other; `starlark-session.ts` starts this process with its own id, and
- * ends it.
+ * Runs the scripts of its standard input, one after the other; `starlark-session.ts` starts this process with its own
+ * id, and ends it.
  */
 
 /** The first lines are written at once, so that a script that never ends has said something. */

@@ -22,19 +22,19 @@ const V8_REPORT = /\n*(?:<--- Last few GCs --->|FATAL ERROR:|#\n# Fatal )[\s\S]*
 const MAX_REPORT = 500;
 
 /**
- * Runs Starlark scripts in a process without an environment: a timeout, the signal, or the limit on memory ends it in the
- * middle of a loop. A script gets `ctx` as in kpt, and reaches no file, no network, and no clock.
+ * Runs Starlark scripts in a process without an environment: a timeout, the signal, or the limit on memory ends it in
+ * the middle of a loop. A script gets `ctx` as in kpt, and reaches no file, no network, and no clock.
  *
- * The process is used again for the next script, because its start takes longer than most scripts: a script leaves nothing
- * behind, since it can change only its own values. After one that was ended there is another process.
+ * The process is used again for the next script, because its start takes longer than most scripts: a script leaves
+ * nothing behind, since it can change only its own values. After one that was ended there is another process.
  */
 export class StarlarkSession {
   #idle: ScriptProcess | undefined;
   #isClosed = false;
 
   /**
-   * Runs a script with a ResourceList. A script that fails gives exit code 1, with one result. Rejects with a FunctionFailure
-   * for a script that was ended, and with the reason of the signal.
+   * Runs a script with a ResourceList. A script that fails gives exit code 1, with one result. Rejects with a
+   * FunctionFailure for a script that was ended, and with the reason of the signal.
    */
   async run(
     { name, script, megabytes = FUNCTION_LIMITS.maxScriptMegabytes }: StarlarkRun,

@@ -196,7 +196,10 @@ function floatText(value: number): string {
   return Number.isSafeInteger(value) ? String(intFromDouble(value)) : String(value);
 }
 
-/** Returns the size of a tree as text, about, with aliases written out; what is larger than `max` is not counted to its end. */
+/**
+ * Returns the size of a tree as text, about, with aliases written out; what is larger than `max` is not counted to its
+ * end.
+ */
 export function writtenSize(node: YamlNode, max: number, indent = 0): number {
   if (node.kind === 'scalar') return node.value.length + indent + 4;
   let size = indent + 4;

@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * Parses a Range header with one range (RFC 9110, 14.1.2) for content of `size` bytes. Returns undefined for headers that
- * may be ignored: other units, several ranges, invalid syntax.
+ * Parses a Range header with one range (RFC 9110, 14.1.2) for content of `size` bytes. Returns undefined for headers
+ * that may be ignored: other units, several ranges, invalid syntax.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '');

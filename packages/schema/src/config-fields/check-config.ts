@@ -18,8 +18,8 @@ const MAX_VALUES = 20_000;
 const MAX_PROBLEMS = 20;
 
 /**
- * Checks a functionConfig against the schema of its API version. CEL rules and lists without duplicates are not checked. Throws a
- * `not-found` KrmhubError for an unknown API version.
+ * Checks a functionConfig against the schema of its API version. CEL rules and lists without duplicates are not
+ * checked. Throws a `not-found` KrmhubError for an unknown API version.
  */
 export function checkConfig(
   definition: FunctionDefinition,

@@ -19,8 +19,8 @@ export interface Remote {
 const PROGRAM_FOLDERS = '/usr/local/bin:/usr/bin:/bin';
 
 /**
- * Returns the complete environment of git and its child processes. It does not inherit the environment of krmhub, so that
- * no configuration, credential helper or hook of the user takes effect.
+ * Returns the complete environment of git and its child processes. It does not inherit the environment of krmhub, so
+ * that no configuration, credential helper or hook of the user takes effect.
  */
 export function gitEnvironment(options: {
   folder: string;

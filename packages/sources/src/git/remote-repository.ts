@@ -33,8 +33,8 @@ export interface RepositoryFile {
 }
 
 /**
- * One commit of a remote repository, fetched into a bare repository. Objects are read without a checkout, so that hooks,
- * filters, links and submodules have no effect. Rejects with SourceFailures only.
+ * One commit of a remote repository, fetched into a bare repository. Objects are read without a checkout, so that
+ * hooks, filters, links and submodules have no effect. Rejects with SourceFailures only.
  */
 export class RemoteRepository {
   readonly #url: URL;
@@ -133,7 +133,9 @@ export class RemoteRepository {
     return path === '' || (await this.#findEntry(commit, path))?.mode === FOLDER;
   }
 
-  /** Lists the regular files below a folder, or the file itself. Fetches all contents: one request, not one per file. */
+  /**
+   * Lists the regular files below a folder, or the file itself. Fetches all contents: one request, not one per file.
+   */
   async listFiles(commit: string, path: string): Promise<RepositoryFile[]> {
     await this.#fetchContents();
     const below = path === '' ? [] : ['--', path];

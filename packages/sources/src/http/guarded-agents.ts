@@ -5,7 +5,10 @@ import type { SourceContext } from '../context.js';
 import { seconds } from '../deadline.js';
 import { SourceFailure } from '../failure.js';
 
-/** HTTP agents that connect to allowed addresses only, or to the proxy of the user, with a connect timeout and without keep-alive. */
+/**
+ * HTTP agents that connect to allowed addresses only, or to the proxy of the user, with a connect timeout and without
+ * keep-alive.
+ */
 export interface GuardedAgents {
   /** Rejects with a SourceFailure for an address that is not allowed. */
   for(url: URL): Promise<HttpAgent>;

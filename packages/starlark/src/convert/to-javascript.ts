@@ -27,7 +27,9 @@ export type JavaScriptValue =
   | JavaScriptValue[]
   | Map<JavaScriptValue, JavaScriptValue>;
 
-/** Returns the JavaScript value of a Starlark one. Throws for functions, modules, and values that contain themselves. */
+/**
+ * Returns the JavaScript value of a Starlark one. Throws for functions, modules, and values that contain themselves.
+ */
 export function toJavaScript(value: Value, thread?: Thread): JavaScriptValue {
   return convert(value, thread, 0);
 }

@@ -62,7 +62,10 @@ function tooLarge(error: unknown): EvaluationError {
 
 const LINK_NAMES: readonly (keyof RunLinks)[] = ['load', 'loadName', 'unwind'];
 
-/** Resolves the names of a program and generates its code. Throws `StarlarkSyntaxError`, and `EvaluationError` if it is too large. */
+/**
+ * Resolves the names of a program and generates its code. Throws `StarlarkSyntaxError`, and `EvaluationError` if it is
+ * too large.
+ */
 export function compile(tree: SyntaxTree, options: CompileOptions = {}): Program {
   const dialect: Dialect = { ...DEFAULT_DIALECT, ...options.dialect };
   const predeclared = new Set(options.predeclared);

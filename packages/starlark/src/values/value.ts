@@ -50,7 +50,10 @@ export abstract class HeapValue {
     return true;
   }
 
-  /** Returns the key for a dict or set, and counts what a long one takes; the default is an error: only some types are hashable. */
+  /**
+   * Returns the key for a dict or set, and counts what a long one takes; the default is an error: only some types are
+   * hashable.
+   */
   hashKey(_thread?: Thread): Key {
     throw new EvaluationError(`unhashable type: ${this.typeName}`);
   }

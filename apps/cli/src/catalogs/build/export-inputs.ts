@@ -78,7 +78,9 @@ interface Parts {
   exporter: ExportClient;
   folder: InputsFolder;
   progress: Progress;
-  /** Reads snapshot.json, and verifies it if the catalog is pinned. Returns undefined if it is not the newest any more. */
+  /**
+   * Reads snapshot.json, and verifies it if the catalog is pinned. Returns undefined if it is not the newest any more.
+   */
   readSnapshot(serial: number): Promise<Uint8Array | undefined>;
 }
 

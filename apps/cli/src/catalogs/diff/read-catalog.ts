@@ -28,8 +28,8 @@ export async function readCatalogFile(io: Io, name: string): Promise<FunctionDef
 }
 
 /**
- * Parses the functions of all documents, in normal form. Checks only the types of fields, so that documents with lint errors
- * can be compared. Throws `invalid-document`.
+ * Parses the functions of all documents, in normal form. Checks only the types of fields, so that documents with lint
+ * errors can be compared. Throws `invalid-document`.
  */
 export function parseFunctions(bytes: Uint8Array, file: string): FunctionDefinition[] {
   const { documents, diagnostics } = readMachineYaml(bytes, { file });

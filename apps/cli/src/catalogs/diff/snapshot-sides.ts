@@ -44,8 +44,8 @@ export async function chooseSnapshots(
 }
 
 /**
- * Reads the functions and the `snapshot.json` of a snapshot. A digest reference is the digest of catalog.yaml. `pinned` reads
- * only what the pinned key of the catalog signed.
+ * Reads the functions and the `snapshot.json` of a snapshot. A digest reference is the digest of catalog.yaml. `pinned`
+ * reads only what the pinned key of the catalog signed.
  */
 export async function readSnapshot(
   client: RegistryClient,

@@ -8,8 +8,8 @@ const TRUST = ['SigningPolicy', 'TrustedCatalog'];
 const WORDS = [RECIPE, ...TRUST];
 
 /**
- * Lints a file that contains a recipe, or only policies; returns undefined for other files. Reads the key files of a recipe
- * below `folder`, if it is given.
+ * Lints a file that contains a recipe, or only policies; returns undefined for other files. Reads the key files of a
+ * recipe below `folder`, if it is given.
  */
 export async function lintOwnDocument(
   bytes: Uint8Array,

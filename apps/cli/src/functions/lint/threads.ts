@@ -23,7 +23,8 @@ export type BatchResult =
   | { number: number; error: { code: KrmhubError['code']; message: string; hint: string | undefined } };
 
 /**
- * Below this number, threads take longer to load than they save. Processor time of one thread and of two, for files of 2 to 7 KB: 0.85 s and 1.25 s for 100, 1.2 s and 1.9 s for 200, 3.0 s and 4.3 s for 1,000.
+ * Below this number, threads take longer to load than they save. Processor time of one thread and of two, for files of
+ * 2 to 7 KB: 0.85 s and 1.25 s for 100, 1.2 s and 1.9 s for 200, 3.0 s and 4.3 s for 1,000.
  */
 const MIN_FILES = 200;
 const FILES_PER_BATCH = 16;

@@ -16,8 +16,8 @@ import { submissionStatement } from '../../signatures/statements.js';
 const MAX_LISTED = 5;
 
 /**
- * Adds the bundle that `krmhub sign` wrote next to a definition, FILE.sigstore.json, to its submission. Throws `untrusted` for
- * a bundle that signs something else: the publisher expects a signed release.
+ * Adds the bundle that `krmhub sign` wrote next to a definition, FILE.sigstore.json, to its submission. Throws
+ * `untrusted` for a bundle that signs something else: the publisher expects a signed release.
  */
 export async function withBundlesBeside(
   io: Io,

@@ -12,7 +12,9 @@ export interface BundleOptions extends BundleSignerOptions {
   bundle?: readonly string[];
 }
 
-/** Adds the given bundles and, if a signer is given, signatures. Without both, adds the bundles next to the definitions. */
+/**
+ * Adds the given bundles and, if a signer is given, signatures. Without both, adds the bundles next to the definitions.
+ */
 export async function withBundles(
   io: Io,
   client: RegistryClient,

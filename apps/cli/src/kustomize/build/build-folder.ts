@@ -22,8 +22,8 @@ export interface BuildFolder {
 }
 
 /**
- * Waits until krmhub closes its input or ends, however it ends, then ends what it started and removes its folder: a shell does
- * that faster than Node.js.
+ * Waits until krmhub closes its input or ends, however it ends, then ends what it started and removes its folder: a
+ * shell does that faster than Node.js.
  */
 const WATCH = `trap '' INT TERM HUP
 cat >/dev/null

@@ -33,8 +33,8 @@ export interface BuildOptions {
 }
 
 /**
- * Builds a kustomization with the functions that its catalogs name: resolves, verifies and fetches each of them, copies the
- * user's files with the runtimes filled in, and lets kustomize build the copy. The user's files are only read.
+ * Builds a kustomization with the functions that its catalogs name: resolves, verifies and fetches each of them, copies
+ * the user's files with the runtimes filled in, and lets kustomize build the copy. The user's files are only read.
  */
 export async function buildKustomization(io: Io, name: string, options: BuildOptions): Promise<void> {
   const args = readKustomizeArguments(options.arguments);

@@ -7,9 +7,9 @@ import { setRuntime } from './set-runtime.js';
 import { YamlFile } from './yaml-edits.js';
 
 /**
- * A Composition as a kustomization (KEP-2906, Stories 3 and 4; KEP-2299): its modules run one after the other, as transformers.
- * Without resources, kustomize gives the first one its own functionConfig as the only item, and drops that from the result.
- * Built-in generators cannot be transformers, so they can only be at the start.
+ * A Composition as a kustomization (KEP-2906, Stories 3 and 4; KEP-2299): its modules run one after the other, as
+ * transformers. Without resources, kustomize gives the first one its own functionConfig as the only item, and drops
+ * that from the result. Built-in generators cannot be transformers, so they can only be at the start.
  */
 export function compositionText(
   { file, modules = [], functions }: Layer,

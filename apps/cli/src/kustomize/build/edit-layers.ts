@@ -11,8 +11,8 @@ import { isWithin } from './tree-copy.js';
 import { type Data, YamlFile } from './yaml-edits.js';
 
 /**
- * What kustomize must read in place of the files of the user: kustomizations without `catalogs`, and functionConfigs with
- * the runtime that was resolved for them.
+ * What kustomize must read in place of the files of the user: kustomizations without `catalogs`, and functionConfigs
+ * with the runtime that was resolved for them.
  */
 
 /** Lists of a kustomization whose entries can be remote. */
@@ -136,7 +136,9 @@ class LayerEditor {
       if (JSON.stringify(list) !== written.get(name)) file.setList(0, name, list);
   }
 
-  /** The text of an entry with functionConfigs inside it, or of an entry that names a remote file; undefined otherwise. */
+  /**
+   * The text of an entry with functionConfigs inside it, or of an entry that names a remote file; undefined otherwise.
+   */
   async #entryText(
     layer: Layer,
     functions: readonly PlannedFunction[],

@@ -9,11 +9,11 @@ import type { BuildFolder } from './build-folder.js';
 import { BUILD_LIMITS } from './limits.js';
 
 /**
- * kustomize runs a function as `docker run … IMAGE`. The first `docker` on its PATH is a script of ours, which hands the call
- * to this process: so nothing runs that was not resolved, executables run with every kustomize and with kubectl, and the
- * limits of time and output apply. The script claims a folder for the call, stores the call in it, writes the name of the
- * folder to one named pipe, and reads the exit code from another. The folders and pipes are made before, in one go: each
- * program that a script starts takes milliseconds.
+ * kustomize runs a function as `docker run … IMAGE`. The first `docker` on its PATH is a script of ours, which hands
+ * the call to this process: so nothing runs that was not resolved, executables run with every kustomize and with
+ * kubectl, and the limits of time and output apply. The script claims a folder for the call, stores the call in it,
+ * writes the name of the folder to one named pipe, and reads the exit code from another. The folders and pipes are made
+ * before, in one go: each program that a script starts takes milliseconds.
  */
 
 export interface FunctionCall {
@@ -64,8 +64,8 @@ export class FunctionCalls {
   }
 
   /**
-   * Writes the script and waits for its calls, of which about `expected` may come. `handle` runs a function; what it throws
-   * fails the build.
+   * Writes the script and waits for its calls, of which about `expected` may come. `handle` runs a function; what it
+   * throws fails the build.
    */
   static async serve(
     { bin, calls }: BuildFolder,

@@ -4,7 +4,9 @@ import type { RunPermissions } from '../../run/runner.js';
 import type { InlineContext } from './run-inline.js';
 import type { TreeCopy } from './tree-copy.js';
 
-/** Returns what runtimes need that functionConfigs name themselves. The engine is looked for when the first one runs. */
+/**
+ * Returns what runtimes need that functionConfigs name themselves. The engine is looked for when the first one runs.
+ */
 export function inlineContext(
   io: Pick<Io, 'env'>,
   { engine, timeoutSeconds }: RunPermissions,

@@ -4,8 +4,8 @@ import type { KustomizeArguments } from './kustomize-arguments.js';
 
 /**
  * Throws unless the arguments after `--` allow a runtime that a functionConfig names itself. `krmhub build` passes
- * `--enable-alpha-plugins` to kustomize for functions of catalogs; an inline runtime keeps needing its own flags (KEP-2906,
- * "Determining the Function to Execute"). `where` names the functionConfig.
+ * `--enable-alpha-plugins` to kustomize for functions of catalogs; an inline runtime keeps needing its own flags
+ * (KEP-2906, "Determining the Function to Execute"). `where` names the functionConfig.
  */
 export function requireInlineAllowed(where: string, runtime: InlineRuntime, args: KustomizeArguments): void {
   const needed = [

@@ -18,7 +18,10 @@ export interface PlanContext extends InlineContext {
   signal: AbortSignal;
 }
 
-/** Finds, verifies and fetches the function of every functionConfig. Nothing runs yet. Throws for the first that cannot run. */
+/**
+ * Finds, verifies and fetches the function of every functionConfig. Nothing runs yet. Throws for the first that cannot
+ * run.
+ */
 export async function planFunctions(io: Io, layer: Layer, context: PlanContext): Promise<PlannedFunction[]> {
   const listed = listFunctions(layer);
   const inline = listed.flatMap((one) => (one.request.inline === undefined ? [] : [one]));
@@ -101,8 +104,8 @@ function keyOf({ apiVersion, kind, catalog, runtime }: Resolution): string {
 }
 
 /**
- * kustomize refuses every function under `validators`, because it marks the resources itself (kubernetes-sigs/kustomize#5036).
- * Here they run after the transformers, and their changes are dropped, as in kpt.
+ * kustomize refuses every function under `validators`, because it marks the resources itself
+ * (kubernetes-sigs/kustomize#5036). Here they run after the transformers, and their changes are dropped, as in kpt.
  */
 function validating({ field }: ListedFunction, run: PlannedFunction['run']): PlannedFunction['run'] {
   if (field !== 'validators') return run;

@@ -26,8 +26,8 @@ export function containerAnnotation(image: string, network: boolean): string {
 }
 
 /**
- * An image for what has none: executables, and validators, whose output is not what kustomize gets. No registry can have
- * this name (RFC 6761).
+ * An image for what has none: executables, and validators, whose output is not what kustomize gets. No registry can
+ * have this name (RFC 6761).
  */
 export function placeholderImage(index: number): string {
   return `krmhub.invalid/function-${index}`;

@@ -16,8 +16,8 @@ export interface InlineContext {
 }
 
 /**
- * Returns how an inline runtime runs: as kustomize would run it. A container gets the arguments that kustomize chose, from its
- * own flags. An executable runs where it is, in the folder of the layer, with the environment of the user.
+ * Returns how an inline runtime runs: as kustomize would run it. A container gets the arguments that kustomize chose,
+ * from its own flags. An executable runs where it is, in the folder of the layer, with the environment of the user.
  */
 export function inlineRun(
   io: Io,

@@ -22,8 +22,9 @@ export interface KustomizeRun {
 const MAX_LINE_CHARACTERS = 1_048_576;
 
 /**
- * Runs kustomize in its own process group. Its output is passed on byte by byte, its messages with mapped paths. Returns its
- * exit code, or the name of the signal that ended it. An abort ends the whole group. When kustomize ends, so does what it started.
+ * Runs kustomize in its own process group. Its output is passed on byte by byte, its messages with mapped paths.
+ * Returns its exit code, or the name of the signal that ended it. An abort ends the whole group. When kustomize ends,
+ * so does what it started.
  */
 export async function runKustomize(
   io: Io,

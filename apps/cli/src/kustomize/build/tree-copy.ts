@@ -7,11 +7,11 @@ import { escapeControls } from '../../io/text.js';
 import { BUILD_LIMITS, type CopyLimits } from './limits.js';
 
 /**
- * The copy of the user's files that kustomize reads. It has the same absolute paths below its root, so that relative paths
- * between folders work, and a message of kustomize turns into one about the user's file when the root is cut off. It holds
- * the folder of every layer and all below it, which is what kustomize may read by default. A link leads to the copy of its
- * target, or to the target itself where that is not copied: kustomize then refuses or reads it as it would without us.
- * Everything is planned first, so that nothing is ever written through a link.
+ * The copy of the user's files that kustomize reads. It has the same absolute paths below its root, so that relative
+ * paths between folders work, and a message of kustomize turns into one about the user's file when the root is cut off.
+ * It holds the folder of every layer and all below it, which is what kustomize may read by default. A link leads to the
+ * copy of its target, or to the target itself where that is not copied: kustomize then refuses or reads it as it would
+ * without us. Everything is planned first, so that nothing is ever written through a link.
  */
 
 const SKIPPED = new Set(['.git']);

@@ -4,8 +4,8 @@ import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { type Document, isMap, isScalar, type Node, type Pair, parseAllDocuments, type YAMLMap } from 'yaml';
 
 /**
- * Edits of a YAML or JSON file that leave every other byte as it is: kustomize must see what its user wrote. Each edit is
- * checked: the file that results must hold the same data, but for the edit itself.
+ * Edits of a YAML or JSON file that leave every other byte as it is: kustomize must see what its user wrote. Each edit
+ * is checked: the file that results must hold the same data, but for the edit itself.
  */
 
 export type YamlPath = readonly (string | number)[];

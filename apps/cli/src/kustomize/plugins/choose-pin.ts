@@ -9,8 +9,8 @@ import { isSameRuntime, type PluginPin, type PluginRecord } from './plugin-recor
 /**
  * Returns the pin that the krmhub.lock of a kustomization names; the first one if the lock does not have the function.
  *
- * A lock file is part of the kustomization, which may be someone else's: it chooses among what the user installed, and adds
- * nothing. Throws `untrusted` if it names something else.
+ * A lock file is part of the kustomization, which may be someone else's: it chooses among what the user installed, and
+ * adds nothing. Throws `untrusted` if it names something else.
  */
 export async function choosePin(io: Io, record: PluginRecord, folder: string): Promise<PluginPin> {
   const lock = await openLock(io, { folder, frozen: false });

@@ -106,7 +106,9 @@ function digestsOf({ pins }: PluginRecord): Digest[] {
   return pins.flatMap(({ executable }) => (executable === undefined ? [] : [executable.digest]));
 }
 
-/** Returns the plugins that names select: `GROUP/VERSION/KIND`, or a kind that is installed once. Throws `not-found`. */
+/**
+ * Returns the plugins that names select: `GROUP/VERSION/KIND`, or a kind that is installed once. Throws `not-found`.
+ */
 export function selectPlugins(
   plugins: readonly InstalledPlugin[],
   names: readonly string[],

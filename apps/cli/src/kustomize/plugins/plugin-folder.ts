@@ -13,8 +13,8 @@ export interface PluginName {
 }
 
 /**
- * Returns the folder in which kustomize and kubectl look for plugins: KUSTOMIZE_PLUGIN_HOME, or else the first of these that
- * exists. Only that one is searched, so a new folder must not hide the plugins in an existing one.
+ * Returns the folder in which kustomize and kubectl look for plugins: KUSTOMIZE_PLUGIN_HOME, or else the first of these
+ * that exists. Only that one is searched, so a new folder must not hide the plugins in an existing one.
  */
 export async function findPluginFolder(io: Pick<Io, 'env' | 'cwd'>, given?: string): Promise<string> {
   const { KUSTOMIZE_PLUGIN_HOME: named = '', XDG_CONFIG_HOME: configuration = '', HOME } = io.env;

@@ -10,8 +10,8 @@ import type { InstalledExecutable, RunPermissions } from '../../run/runner.js';
 import type { PluginName } from './plugin-folder.js';
 
 /**
- * The file beside a plugin: what it runs, and what the user decided when it was installed. The plugin itself reads it, so
- * it has everything that a run needs.
+ * The file beside a plugin: what it runs, and what the user decided when it was installed. The plugin itself reads it,
+ * so it has everything that a run needs.
  */
 export interface PluginRecord {
   apiVersion: typeof RECORD_VERSION;
@@ -70,7 +70,9 @@ export function formatRecord(record: PluginRecord): string {
   return `${JSON.stringify(record, undefined, 2)}\n`;
 }
 
-/** Reads the record beside a plugin; undefined if there is none. Throws `invalid-document` for a file that is not one. */
+/**
+ * Reads the record beside a plugin; undefined if there is none. Throws `invalid-document` for a file that is not one.
+ */
 export async function readRecord(plugin: string): Promise<PluginRecord | undefined> {
   const file = recordFile(plugin);
   let text: string;

@@ -9,8 +9,8 @@ export interface PluginProgram {
 }
 
 /**
- * Returns the text of a plugin: a script that starts the entry with its own path, which the record is beside. It says what
- * to do if krmhub was moved, because nothing else would.
+ * Returns the text of a plugin: a script that starts the entry with its own path, which the record is beside. It says
+ * what to do if krmhub was moved, because nothing else would.
  */
 export function pluginText(name: PluginName, { node, entry }: PluginProgram): string {
   return `#!/bin/sh

@@ -100,8 +100,8 @@ export function preparedPlugin(options: {
 }
 
 /**
- * A pin of a lock file is added to the others, so that kustomizations with different locks work on one machine. Any other
- * replaces the first.
+ * A pin of a lock file is added to the others, so that kustomizations with different locks work on one machine. Any
+ * other replaces the first.
  */
 function mergedPins(pin: PluginPin, earlier: readonly PluginPin[]): [PluginPin, ...PluginPin[]] {
   const others = earlier.filter((one) => !isSameRuntime(one.runtime, pin.runtime));

@@ -12,8 +12,8 @@ import {
 } from '@krmhub/schema/lossless-yaml';
 
 /**
- * Between the two protocols: kustomize gives a plugin its configuration and the resources as YAML documents (KEP-993), and a
- * function takes a ResourceList (KRM Functions Specification v1).
+ * Between the two protocols: kustomize gives a plugin its configuration and the resources as YAML documents (KEP-993),
+ * and a function takes a ResourceList (KRM Functions Specification v1).
  */
 
 const API_VERSION = 'config.kubernetes.io/v1';
@@ -54,8 +54,8 @@ export function readRequest(config: Uint8Array | string, stdin: string): PluginR
 }
 
 /**
- * Returns the ResourceList for the function, as kustomize makes it for functions of its annotation. A generator gets its
- * own configuration as the only item, which kustomize drops from the output.
+ * Returns the ResourceList for the function, as kustomize makes it for functions of its annotation. A generator gets
+ * its own configuration as the only item, which kustomize drops from the output.
  */
 export function resourceList({ functionConfig, documents }: PluginRequest): Uint8Array {
   const items = documents.length === 0 ? [copyOf(functionConfig)] : documents.map(({ item }) => item);
@@ -75,8 +75,8 @@ export function resourceList({ functionConfig, documents }: PluginRequest): Uint
 }
 
 /**
- * Returns what to print for kustomize. A resource that the function left as it was is printed with the bytes of the input: a
- * validator has to print exactly what it got. Throws `invalid-document`.
+ * Returns what to print for kustomize. A resource that the function left as it was is printed with the bytes of the
+ * input: a validator has to print exactly what it got. Throws `invalid-document`.
  */
 export function readResponse(output: Uint8Array, request: PluginRequest, name: string): string {
   const what = `the output of ${name}`;

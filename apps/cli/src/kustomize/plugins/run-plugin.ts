@@ -17,8 +17,8 @@ const MAX_INPUT_BYTES = 134_217_728;
 const LOCK_FILE = 'krmhub.lock';
 
 /**
- * What a plugin does when kustomize runs it: `PLUGIN CONFIG_FILE`, with resources on stdin and the resources for kustomize
- * on stdout. It needs no network, unless the cache was removed.
+ * What a plugin does when kustomize runs it: `PLUGIN CONFIG_FILE`, with resources on stdin and the resources for
+ * kustomize on stdout. It needs no network, unless the cache was removed.
  */
 export async function runPlugin(io: Io, args: readonly string[]): Promise<void> {
   const [plugin, configFile] = args;

@@ -46,7 +46,9 @@ interface Update {
   changes: string[];
 }
 
-/** Updates plugins to what their catalogs have now. Prints the changes, and asks at a terminal, before it makes them. */
+/**
+ * Updates plugins to what their catalogs have now. Prints the changes, and asks at a terminal, before it makes them.
+ */
 export async function updatePlugins(io: Io, names: readonly string[], options: UpdateOptions): Promise<void> {
   const folder = await findPluginFolder(io, options.dir);
   const plugins = await installedPlugins(folder);

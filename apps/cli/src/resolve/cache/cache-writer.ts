@@ -2,8 +2,8 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Cache } from './cache.js';
 
 /**
- * Writes to the cache if that is possible. A full or read-only disk makes a command slower, but does not stop it: `problem` says
- * why nothing was stored.
+ * Writes to the cache if that is possible. A full or read-only disk makes a command slower, but does not stop it:
+ * `problem` says why nothing was stored.
  */
 export class CacheWriter {
   readonly #cache: Cache;

@@ -13,9 +13,9 @@ import type { RecordKind } from './record-kinds.js';
 import { type WrittenBlob, writeCacheFile, writeStream } from './write.js';
 
 /**
- * A cache on disk that several processes share. Everything in it is either named by its digest, which is checked when it is
- * read, or a record that only says what to look for. Files are written beside and renamed, so a reader sees a whole file or none.
- * A damaged file counts as missing, and is removed.
+ * A cache on disk that several processes share. Everything in it is either named by its digest, which is checked when
+ * it is read, or a record that only says what to look for. Files are written beside and renamed, so a reader sees a
+ * whole file or none. A damaged file counts as missing, and is removed.
  *
  *     blobs/sha256/HEX        bytes with this digest
  *     index/HEX               index of the entries of the document with this digest
@@ -68,8 +68,8 @@ export class Cache {
   }
 
   /**
-   * Returns the path of a file with this digest, which is read and verified now; undefined if the cache has none. Another process
-   * of this user can change it afterwards, so what must not change has to be copied and verified there.
+   * Returns the path of a file with this digest, which is read and verified now; undefined if the cache has none.
+   * Another process of this user can change it afterwards, so what must not change has to be copied and verified there.
    */
   async blobFile(digest: Digest): Promise<string | undefined> {
     const file = this.blobPath(digest);
@@ -98,8 +98,8 @@ export class Cache {
   }
 
   /**
-   * Stores a stream by its digest, without holding it in memory. Throws `digest-mismatch` if it has not the digest `expected`,
-   * and `too-large` above `maxBytes`; then nothing is stored. Errors of the stream are passed on.
+   * Stores a stream by its digest, without holding it in memory. Throws `digest-mismatch` if it has not the digest
+   * `expected`, and `too-large` above `maxBytes`; then nothing is stored. Errors of the stream are passed on.
    */
   async writeBlobStream(
     source: AsyncIterable<Uint8Array>,
@@ -180,8 +180,9 @@ export class Cache {
 }
 
 /**
- * Opens the cache in `$KRMHUB_CACHE`, else `$XDG_CACHE_HOME/krmhub`, else `~/.cache/krmhub`. Nothing is created before it is needed.
- * Throws `unavailable` for a folder that other users can write to: they could have this user run something.
+ * Opens the cache in `$KRMHUB_CACHE`, else `$XDG_CACHE_HOME/krmhub`, else `~/.cache/krmhub`. Nothing is created before
+ * it is needed. Throws `unavailable` for a folder that other users can write to: they could have this user run
+ * something.
  */
 export async function openCache(io: Pick<Io, 'env' | 'now' | 'cwd'>): Promise<Cache> {
   const folder = cacheFolder(io);

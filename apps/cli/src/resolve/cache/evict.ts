@@ -11,8 +11,8 @@ interface CachedFile {
 }
 
 /**
- * Removes the files that were not used for the longest time, until the cache is small enough. Another process may do the same, or
- * read a file that is removed here: to it the file is missing, and it fetches it again.
+ * Removes the files that were not used for the longest time, until the cache is small enough. Another process may do
+ * the same, or read a file that is removed here: to it the file is missing, and it fetches it again.
  */
 export async function evict(folder: string, now: Date, limits: CacheLimits): Promise<void> {
   const { maxBytes, remainingPart, maxRecords, keptMilliseconds, leftoverMilliseconds } = limits;

@@ -19,8 +19,8 @@ export interface WrittenBlob {
 }
 
 /**
- * Writes a file whole or not at all. Unlike `writeDurably`, it waits for no disk: what is lost in a crash is fetched again, and
- * what is damaged does not have its digest.
+ * Writes a file whole or not at all. Unlike `writeDurably`, it waits for no disk: what is lost in a crash is fetched
+ * again, and what is damaged does not have its digest.
  */
 export async function writeCacheFile(
   file: string,

@@ -24,8 +24,8 @@ export class ImageRegistries {
   }
 
   /**
-   * Returns what a registry serves for a reference with a tag or a digest. A tag is asked for each time; what a digest names never
-   * changes, and comes from the cache. Offline, a tag is what it was last. Rejects with KrmhubErrors.
+   * Returns what a registry serves for a reference with a tag or a digest. A tag is asked for each time; what a digest
+   * names never changes, and comes from the cache. Offline, a tag is what it was last. Rejects with KrmhubErrors.
    */
   async find(reference: string): Promise<ServedImage> {
     const known = await this.#known(reference);

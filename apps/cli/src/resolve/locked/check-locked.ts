@@ -25,9 +25,9 @@ export interface CheckedFunction {
 }
 
 /**
- * Checks a locked function against its catalog: a lock file may come from an attacker, and must not select what runs. The catalog must not
- * be older than the locked one, and what runs must follow from its entry, or from the one that it had. Throws `untrusted`, and the
- * errors of reading the catalog; offline, it is read from the cache.
+ * Checks a locked function against its catalog: a lock file may come from an attacker, and must not select what runs.
+ * The catalog must not be older than the locked one, and what runs must follow from its entry, or from the one that it
+ * had. Throws `untrusted`, and the errors of reading the catalog; offline, it is read from the cache.
  */
 export async function checkLocked(
   context: SearchContext,
@@ -93,7 +93,10 @@ async function checkEarlier(
   }
 }
 
-/** A snapshot that is not signed does not specify its releases: the definition of the locked release must declare what runs, too. */
+/**
+ * A snapshot that is not signed does not specify its releases: the definition of the locked release must declare what
+ * runs, too.
+ */
 async function checkRelease(
   context: SearchContext,
   request: SearchedFunction,
@@ -110,7 +113,9 @@ async function checkRelease(
   refuseDifference(request, lockedRuntimeDifference(located.fn.runtime, runtime, { anyPlace: true }));
 }
 
-/** Checks a frozen function with what the cache knows of its catalog. Without that, the lock file is taken at its word. */
+/**
+ * Checks a frozen function with what the cache knows of its catalog. Without that, the lock file is taken at its word.
+ */
 export async function checkFrozen(
   context: SearchContext,
   trust: OptionTrust,
@@ -123,8 +128,8 @@ export async function checkFrozen(
 }
 
 /**
- * Checks that the catalogs that are searched first do not have a function, as the lock file says. One that got the function in
- * a later snapshot than the locked one changes nothing.
+ * Checks that the catalogs that are searched first do not have a function, as the lock file says. One that got the
+ * function in a later snapshot than the locked one changes nothing.
  */
 export async function checkSearchedBefore(
   context: SearchContext,

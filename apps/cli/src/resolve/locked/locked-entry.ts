@@ -44,9 +44,9 @@ export async function versionOf(
 }
 
 /**
- * Reads an API version in an earlier snapshot of the same catalog, which its registry keeps. A user who trusts the catalog trusts its
- * snapshots, except where only certain bytes are trusted. `missing` for a snapshot that does not have it; undefined if the
- * snapshot cannot be read.
+ * Reads an API version in an earlier snapshot of the same catalog, which its registry keeps. A user who trusts the
+ * catalog trusts its snapshots, except where only certain bytes are trusted. `missing` for a snapshot that does not
+ * have it; undefined if the snapshot cannot be read.
  */
 export async function versionInSnapshot(
   context: SearchContext,

@@ -10,8 +10,9 @@ export interface SeenFunction extends SearchedFunction {
 }
 
 /**
- * Records that a trusted catalog has a definition with this runtime. The bytes of a definition in the cache would not do: what
- * no one trusts is cached too. `digest` is that of the catalog, for a user who trusts only exactly these bytes of it.
+ * Records that a trusted catalog has a definition with this runtime. The bytes of a definition in the cache would not
+ * do: what no one trusts is cached too. `digest` is that of the catalog, for a user who trusts only exactly these bytes
+ * of it.
  */
 export async function rememberSeen(
   { cache, writer }: EntryStore,
@@ -31,7 +32,10 @@ export async function rememberSeen(
   }
 }
 
-/** Returns the runtime that a trusted catalog had for a definition; with `digests`, only what a catalog with one of these digests had. */
+/**
+ * Returns the runtime that a trusted catalog had for a definition; with `digests`, only what a catalog with one of
+ * these digests had.
+ */
 export async function findSeen(
   { cache }: Pick<EntryStore, 'cache'>,
   fn: SeenFunction,

@@ -47,8 +47,8 @@ export class OptionTrust {
 }
 
 /**
- * Returns who trusts a catalog with these digests. Throws `untrusted` if no one does, with the option that would; and if the
- * reference itself names another digest.
+ * Returns who trusts a catalog with these digests. Throws `untrusted` if no one does, with the option that would; and
+ * if the reference itself names another digest.
  */
 export function requireTrust(
   io: Pick<Io, 'cwd'>,
@@ -77,8 +77,8 @@ export function requireTrust(
 }
 
 /**
- * Adds the pinned key that signed a catalog, if one did. Options that name digests ask for exactly these bytes, also of a signed
- * catalog.
+ * Adds the pinned key that signed a catalog, if one did. Options that name digests ask for exactly these bytes, also of
+ * a signed catalog.
  */
 export function withKey(grants: readonly TrustGrant[], key: string | undefined): readonly TrustGrant[] {
   const isExact = grants.length > 0 && grants.every(({ digest }) => digest !== undefined);

@@ -20,8 +20,8 @@ export interface PinnedCatalog extends OpenCatalog {
 }
 
 /**
- * Opens the snapshot of a catalog that a pinned key signed. An entry alone is not signed, so the whole catalog is read, once for
- * each snapshot; after that, only its signature. Throws `untrusted`.
+ * Opens the snapshot of a catalog that a pinned key signed. An entry alone is not signed, so the whole catalog is read,
+ * once for each snapshot; after that, only its signature. Throws `untrusted`.
  */
 export async function openPinnedSnapshot(
   context: OpenContext,

@@ -44,8 +44,9 @@ export class DamagedDocument extends Error {
 }
 
 /**
- * A catalog or a `snapshot.json` with many entries, of which few are needed. An index beside it in the cache says where each is, so
- * that nothing else is read or parsed. Without a usable index, the document is read once as a whole and indexed.
+ * A catalog or a `snapshot.json` with many entries, of which few are needed. An index beside it in the cache says where
+ * each is, so that nothing else is read or parsed. Without a usable index, the document is read once as a whole and
+ * indexed.
  */
 export class IndexedDocument {
   readonly #index: ByteSource;

@@ -22,8 +22,8 @@ interface FileState {
 }
 
 /**
- * Opens a catalog on this disk. The digest of a file that did not change since it was read last comes from the cache. Throws
- * `not-found`, `unavailable` and `too-large`.
+ * Opens a catalog on this disk. The digest of a file that did not change since it was read last comes from the cache.
+ * Throws `not-found`, `unavailable` and `too-large`.
  */
 export async function openLocalFile(
   file: string,

@@ -3,9 +3,9 @@ import { VERSION } from '../../io/version.js';
 import type { EntryStore } from './catalog-reader.js';
 
 /**
- * Returns what this version of krmhub read of the same bytes before, from the cache; otherwise reads them. `name` contains the digest
- * of the bytes. To read an entry loads a parser and all rules for entries, which takes longer than the rest of a short command.
- * Nothing is stored if `read` rejects.
+ * Returns what this version of krmhub read of the same bytes before, from the cache; otherwise reads them. `name`
+ * contains the digest of the bytes. To read an entry loads a parser and all rules for entries, which takes longer than
+ * the rest of a short command. Nothing is stored if `read` rejects.
  */
 export async function remembered<Value extends object>(
   { cache, writer }: EntryStore,

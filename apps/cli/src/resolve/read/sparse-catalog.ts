@@ -21,11 +21,11 @@ import { entryError } from './entry-error.js';
 import { remembered } from './remembered.js';
 
 /**
- * The newest snapshot of a catalog in a registry, of which only the needed entries are fetched, each with one small request. A
- * server without such requests is read as a whole.
+ * The newest snapshot of a catalog in a registry, of which only the needed entries are fetched, each with one small
+ * request. A server without such requests is read as a whole.
  *
- * Order of the requests: the API of a krmhub registry, which also says the release and the snapshot; then the entry as a file,
- * which any web server can have; then the whole catalog.
+ * Order of the requests: the API of a krmhub registry, which also says the release and the snapshot; then the entry as
+ * a file, which any web server can have; then the whole catalog.
  */
 export class SparseCatalog implements CatalogReader {
   readonly #registry: RegistryCatalog;

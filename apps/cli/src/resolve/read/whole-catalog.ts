@@ -29,7 +29,10 @@ export class WholeCatalog implements CatalogReader {
   readonly #open: () => Promise<OpenCatalog>;
   #opened: Promise<OpenCatalog>;
 
-  /** `open` is called again after it, or a part that it opened, threw a DamagedDocument. It must then read everything again. */
+  /**
+   * `open` is called again after it, or a part that it opened, threw a DamagedDocument. It must then read everything
+   * again.
+   */
   private constructor(
     name: string,
     store: EntryStore,
@@ -143,7 +146,9 @@ async function readEntry(
   return readEntryBytes(bytes, form, name);
 }
 
-/** Reads the line of a function in `snapshot.json`. Its digest is signed, so a wrong one is an error of the registry. */
+/**
+ * Reads the line of a function in `snapshot.json`. Its digest is signed, so a wrong one is an error of the registry.
+ */
 async function readOrigins(
   name: FunctionName,
   snapshot: IndexedDocument | undefined,

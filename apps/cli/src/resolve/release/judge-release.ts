@@ -44,8 +44,9 @@ export interface JudgedEntry {
 const HINT = 'Nothing was run. List the trusted signers: krmhub trust list';
 
 /**
- * Judges an entry by the signing policies of this user. Returns who signed its release, in words; undefined if no policy covers it.
- * Throws `untrusted` if a policy covers it and no trusted signer signed exactly this: absent evidence is a refusal.
+ * Judges an entry by the signing policies of this user. Returns who signed its release, in words; undefined if no
+ * policy covers it. Throws `untrusted` if a policy covers it and no trusted signer signed exactly this: absent evidence
+ * is a refusal.
  */
 export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Promise<string | undefined> {
   const { io } = context;

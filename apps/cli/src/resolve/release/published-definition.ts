@@ -2,7 +2,9 @@ import { readDialect, readMachineYaml } from '@krmhub/schema';
 import { completeDraft } from '@krmhub/schema/convert/complete-draft';
 import { type CatalogEntry, checkEntry } from '@krmhub/schema/read-catalog';
 
-/** Reads the exact bytes of a release's definition into the form of catalog entries. Never throws for what they hold. */
+/**
+ * Reads the exact bytes of a release's definition into the form of catalog entries. Never throws for what they hold.
+ */
 export function readPublishedDefinition(bytes: Uint8Array): CatalogEntry {
   const file = 'definition';
   const [value] = readMachineYaml(bytes, { file }).documents;

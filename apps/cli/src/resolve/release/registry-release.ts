@@ -26,8 +26,8 @@ export interface ReleaseState {
 }
 
 /**
- * Asks the registry whether a release was yanked or deprecated. Throws `gone` for one that was taken down, and for other bytes of the
- * release, which a registry never has: a release does not change.
+ * Asks the registry whether a release was yanked or deprecated. Throws `gone` for one that was taken down, and for
+ * other bytes of the release, which a registry never has: a release does not change.
  */
 export async function readReleaseState(
   fetcher: DocumentFetcher,

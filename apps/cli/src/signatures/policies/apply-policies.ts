@@ -43,8 +43,8 @@ export async function applyPolicies(io: Io, file: string, options: PolicyOptions
 }
 
 /**
- * Replaces the text of all policies, `current`, after it prints who becomes trusted and who no longer is. In a terminal,
- * it asks.
+ * Replaces the text of all policies, `current`, after it prints who becomes trusted and who no longer is. In a
+ * terminal, it asks.
  */
 export async function applyPolicyText(
   io: Io,

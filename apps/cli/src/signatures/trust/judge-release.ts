@@ -136,8 +136,8 @@ export function misplacedReason({ definitions, repository }: Subject): string | 
 }
 
 /**
- * Evaluates bundles. One valid bundle is enough, because an attacker can add invalid ones. `at` is the current time. `partial`
- * is why a signature of only the definition is not enough; absent where it is.
+ * Evaluates bundles. One valid bundle is enough, because an attacker can add invalid ones. `at` is the current time.
+ * `partial` is why a signature of only the definition is not enough; absent where it is.
  */
 export function judgeEvidence(
   plan: Extract<Plan, { judge: 'release' | 'bytes' }>,

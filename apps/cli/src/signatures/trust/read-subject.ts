@@ -58,7 +58,8 @@ const DOCUMENT_TYPE = /[/.+-](?:yaml|json)(?:$|[;+.])/i;
 const DEFINITION_KIND = /^\s*krm-?functions?(?:definition)?\s*$/i;
 
 /**
- * Reads what an artifact claims to be. It checks every file, because a definition can be pushed with another artifact type.
+ * Reads what an artifact claims to be. It checks every file, because a definition can be pushed with another artifact
+ * type.
  */
 export async function readSubject(
   client: OciClient,
@@ -107,11 +108,12 @@ export async function readSubject(
 }
 
 /**
- * Returns the names of the definitions in a file; `nameless` if one has no readable group and kind, or if the file cannot be
- * parsed. The text is parsed, not searched: a kind can be written with escapes.
+ * Returns the names of the definitions in a file; `nameless` if one has no readable group and kind, or if the file
+ * cannot be parsed. The text is parsed, not searched: a kind can be written with escapes.
  */
 export function findDefinitions(bytes: Uint8Array): { names: FunctionName[]; nameless: boolean } {
-  // With a line before it, JSON is read as YAML is: with an error for duplicate keys, of which tools see different ones.
+  // With a line before it, JSON is read as YAML is: with an error for duplicate keys, of which tools see different
+  // ones.
   const text = hasByteOrderMark(bytes) ? bytes.subarray(BYTE_ORDER_MARK.byteLength) : bytes;
   const { documents, diagnostics } = readMachineYaml(Buffer.concat([NEWLINE, text]), { file: 'definition' });
   const names: FunctionName[] = [];

@@ -1,8 +1,8 @@
 import { readTrust, type TrustEntry, toYaml, trustDocument } from '@krmhub/catalog';
 
 /**
- * Edits a trust file, or the policies of a registry, as text, so that comments and order stay. A line that starts with `---` ends a document, also inside
- * a block scalar (YAML 1.2, "9.1.4. Explicit Documents").
+ * Edits a trust file, or the policies of a registry, as text, so that comments and order stay. A line that starts with
+ * `---` ends a document, also inside a block scalar (YAML 1.2, "9.1.4. Explicit Documents").
  */
 const BOUNDARY = /^(?=---(?:[ \t\r\n]|$))/m;
 const HEADER = `# Signers that this user trusts. Edit this file, or use \`krmhub trust\`.\n`;

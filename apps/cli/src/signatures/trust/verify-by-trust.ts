@@ -31,8 +31,8 @@ import { verifyByPin } from './verify-pinned.js';
 const HINT = 'Do not use the artifact. List the trusted signers: krmhub trust list';
 
 /**
- * Verifies an artifact by the policies of this user, a catalog by the keys that are pinned for it. Throws `untrusted` if it
- * is not trusted.
+ * Verifies an artifact by the policies of this user, a catalog by the keys that are pinned for it. Throws `untrusted`
+ * if it is not trusted.
  */
 export async function verifyByTrust(io: Io, name: string, options: VerifyOptions): Promise<void> {
   const store = await loadTrust(io, options);

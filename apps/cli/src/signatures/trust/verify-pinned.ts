@@ -11,8 +11,8 @@ import { findPin } from '../../trust/pinned-catalogs.js';
 import type { VerifyOptions } from '../print-bundle.js';
 
 /**
- * Verifies a catalog in an OCI registry by the keys that are pinned for it, and prints the result. Returns false if it is
- * not pinned. Throws `untrusted` if no pinned key signed it.
+ * Verifies a catalog in an OCI registry by the keys that are pinned for it, and prints the result. Returns false if it
+ * is not pinned. Throws `untrusted` if no pinned key signed it.
  */
 export async function verifyByPin(
   io: Io,

@@ -57,14 +57,15 @@ export class ProfileDocuments {
   }
 
   /**
-   * Returns the stored profile of a snapshot, or writes it. The signature of the snapshot covers it. Rejects with `gone` if the
-   * snapshot is withdrawn.
+   * Returns the stored profile of a snapshot, or writes it. The signature of the snapshot covers it. Rejects with
+   * `gone` if the snapshot is withdrawn.
    */
   async get(snapshot: SnapshotRecord, profile: Profile): Promise<StoredProfile> {
     const known = await this.#store.storedProfile(snapshot.digests['catalog.yaml'], profile);
     const isCurrent = known?.revision === PROFILE_DIALECTS[profile].revision;
     const rendition = isCurrent ? known : await this.#make(snapshot, profile);
-    // Also if it is stored: the registry may have stopped before it signed, or have signed the digests of the build again.
+    // Also if it is stored: the registry may have stopped before it signed, or have signed the digests of the build
+    // again.
     if (!(await isProfileSigned(this.#signing, snapshot, rendition))) {
       await this.#locks.run('the signatures of profiles', () =>
         signProfile(this.#signing, snapshot, rendition),

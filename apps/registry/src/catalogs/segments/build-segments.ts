@@ -57,7 +57,8 @@ type SizedEntry = EntryTexts & { bytes: number };
 
 /**
  * Hashes the documents of the next snapshot, and splits and compresses again the parts of the catalog that changed. It
- * reads the texts from the last checkpoint before the first change on: by entries in those parts, otherwise by segments.
+ * reads the texts from the last checkpoint before the first change on: by entries in those parts, otherwise by
+ * segments.
  */
 export async function buildSegments(
   store: SegmentStore,

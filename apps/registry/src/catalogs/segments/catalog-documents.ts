@@ -26,8 +26,8 @@ type DocumentStore = Pick<
 
 /**
  * The documents of snapshots in content codings. Uncompressed, a document is its entries, which are stored once for all
- * snapshots. In gzip, it is its segments, which only the newest snapshot of a catalog has. Small documents are cached as
- * a whole, and compressed with brotli on the first request.
+ * snapshots. In gzip, it is its segments, which only the newest snapshot of a catalog has. Small documents are cached
+ * as a whole, and compressed with brotli on the first request.
  */
 export class CatalogDocuments {
   readonly #store: DocumentStore;

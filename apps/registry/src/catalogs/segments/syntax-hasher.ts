@@ -52,8 +52,8 @@ interface Running extends HashedCatalog {
 }
 
 /**
- * Keeps checkpoints in the hashes of the newest snapshots, in memory: the documents of the next snapshot are hashed from
- * the last one before the first change on. Unchanged segments after it are read as a whole.
+ * Keeps checkpoints in the hashes of the newest snapshots, in memory: the documents of the next snapshot are hashed
+ * from the last one before the first change on. Unchanged segments after it are read as a whole.
  */
 export class CheckpointHasher implements SyntaxHasher {
   readonly #store: Pick<SnapshotStore, 'entryRuns'>;

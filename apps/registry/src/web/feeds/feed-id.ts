@@ -2,8 +2,8 @@ import type { EventStore } from '@krmhub/catalog';
 import { permanentId } from './atom.js';
 
 /**
- * Returns the ID of a feed. It depends on the first event of the registry, which never changes, and not on its URL: after
- * a move to another host, readers still know the feed.
+ * Returns the ID of a feed. It depends on the first event of the registry, which never changes, and not on its URL:
+ * after a move to another host, readers still know the feed.
  */
 export async function feedId(store: Pick<EventStore, 'events'>, path: string): Promise<string> {
   const [first] = await store.events(0, 1);

@@ -21,8 +21,8 @@ export interface FindScriptDeps {
 }
 
 /**
- * Returns the script of the displayed version; undefined if it has none, or if the registry does not have its bytes now.
- * Every request looks them up, so a deleted script disappears from the page at once.
+ * Returns the script of the displayed version; undefined if it has none, or if the registry does not have its bytes
+ * now. Every request looks them up, so a deleted script disappears from the page at once.
  */
 export async function findScript(
   c: RegistryContext,

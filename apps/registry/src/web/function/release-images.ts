@@ -29,8 +29,8 @@ export interface StoredImage {
 export type ReleaseImageStore = Pick<ManifestStore, 'manifest' | 'manifestDescriptor' | 'blob' | 'referrers'>;
 
 /**
- * Finds the images of a release: layers of its own manifest, and of artifacts that are attached to it, the newest first.
- * Every request looks them up, so a deleted image disappears from the page at once.
+ * Finds the images of a release: layers of its own manifest, and of artifacts that are attached to it, the newest
+ * first. Every request looks them up, so a deleted image disappears from the page at once.
  */
 export async function findReleaseImages(
   store: ReleaseImageStore,

@@ -30,7 +30,9 @@ export interface ScriptView {
   lines: number;
   /** The script is longer than its shown part. */
   isCut: boolean;
-  /** Modules in the order of the script, each once, with the names that it takes. Absent if the script was not parsed. */
+  /**
+   * Modules in the order of the script, each once, with the names that it takes. Absent if the script was not parsed.
+   */
   loads?: LoadedModule[];
   /** Why the script cannot run, with its position. */
   problem?: string;

@@ -3,8 +3,8 @@ import { isDigest, sha256 } from '@krmhub/schema/digest';
 import type { EntryForm, EntryRange } from './split-entries.js';
 
 /*
- * An index of the entries of a document: where the bytes of each are, and their digest. It is small and never parsed as a
- * whole: a lookup reads the header and one bucket, and checks both.
+ * An index of the entries of a document: where the bytes of each are, and their digest. It is small and never parsed as
+ * a whole: a lookup reads the header and one bucket, and checks both.
  *
  *     krmhub-entries 1 HEADER_LENGTH HEADER_DIGEST\n
  *     HEADER                                           JSON
@@ -79,8 +79,8 @@ export function writeEntryIndex(
 }
 
 /**
- * Reads the header from the first bytes of an index. `more` is how many bytes are needed; undefined means that the index is
- * damaged, or of another version, and has to be written again.
+ * Reads the header from the first bytes of an index. `more` is how many bytes are needed; undefined means that the
+ * index is damaged, or of another version, and has to be written again.
  */
 export function readIndexHeader(first: Uint8Array): FoundHeader | { more: number } | undefined {
   const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);

@@ -11,8 +11,8 @@ export interface UnusableEntry {
 
 /**
  * Reads a catalog of any dialect and layout and returns it in the layout of `catalog.json`, with an entry in each line
- * (`splitEntries`). An entry that cannot be used becomes an UnusableEntry, if its name can be read; otherwise it is omitted.
- * `problem` says why there is no catalog. Never throws for what the bytes hold.
+ * (`splitEntries`). An entry that cannot be used becomes an UnusableEntry, if its name can be read; otherwise it is
+ * omitted. `problem` says why there is no catalog. Never throws for what the bytes hold.
  */
 export function normalizeCatalog(
   bytes: Uint8Array,

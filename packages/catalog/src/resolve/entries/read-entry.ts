@@ -3,7 +3,9 @@ import { type CatalogEntry, readCatalog } from '@krmhub/schema/read-catalog';
 import { MAX_ENTRY_BYTES, tooLarge } from './entry-limits.js';
 import type { EntryForm } from './split-entries.js';
 
-/** Reads the bytes of one entry (`splitEntries`), and completes it as KEP-2906 allows. Never throws for what they hold. */
+/**
+ * Reads the bytes of one entry (`splitEntries`), and completes it as KEP-2906 allows. Never throws for what they hold.
+ */
 export function readEntryBytes(bytes: Uint8Array, form: EntryForm, file: string): CatalogEntry {
   if (bytes.byteLength > MAX_ENTRY_BYTES) return { problem: tooLarge(bytes.byteLength) };
   const known = form === 'json' ? knownProblem(bytes) : undefined;

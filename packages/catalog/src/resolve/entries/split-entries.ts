@@ -39,9 +39,9 @@ const SNAPSHOT_NAME = /^\{"group":"([^"\\]+)","kind":"([^"\\]+)"[,}]/;
 const MAX_NAME_BYTES = 1_024;
 
 /**
- * Splits a catalog or a `snapshot.json` in the layout that krmhub writes, without parsing it: a hundred times faster, and in
- * constant memory besides the ranges. Undefined for any other layout, which has to be parsed. Entries are checked when they
- * are read.
+ * Splits a catalog or a `snapshot.json` in the layout that krmhub writes, without parsing it: a hundred times faster,
+ * and in constant memory besides the ranges. Undefined for any other layout, which has to be parsed. Entries are
+ * checked when they are read.
  */
 export function splitEntries(
   bytes: Uint8Array,

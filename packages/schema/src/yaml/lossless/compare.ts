@@ -2,8 +2,8 @@ import { meaningOf } from './meaning.js';
 import type { YamlNode, YamlScalar } from './tree.js';
 
 /**
- * Reports whether two Kubernetes objects are the same JSON for readers in Go (go-yaml 3), such as kustomize. The order of
- * keys does not count, nor do quotes that change nothing: `1` and `"1"` differ, `nginx` and `"nginx"` do not.
+ * Reports whether two Kubernetes objects are the same JSON for readers in Go (go-yaml 3), such as kustomize. The order
+ * of keys does not count, nor do quotes that change nothing: `1` and `"1"` differ, `nginx` and `"nginx"` do not.
  */
 export function isSameYaml(a: YamlNode, b: YamlNode): boolean {
   if (a.kind === 'scalar' || b.kind === 'scalar') {

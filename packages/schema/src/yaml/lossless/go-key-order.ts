@@ -1,6 +1,6 @@
 /**
- * Compares keys as go-yaml 2 sorts them: numbers in them by their value, letters behind all other characters. A port of its
- * `keyList.Less`.
+ * Compares keys as go-yaml 2 sorts them: numbers in them by their value, letters behind all other characters. A port of
+ * its `keyList.Less`.
  */
 export function compareGoKeys(a: string, b: string): number {
   const [one, other] = [[...a], [...b]];

@@ -1,6 +1,6 @@
 /**
- * Whether go-yaml 2 takes plain text for text: not for a number, a boolean (of YAML 1.1 too), null or a time. Follows its
- * `resolve`, and `isBase60Float`.
+ * Whether go-yaml 2 takes plain text for text: not for a number, a boolean (of YAML 1.1 too), null or a time. Follows
+ * its `resolve`, and `isBase60Float`.
  */
 export function isTextInGo(text: string): boolean {
   if (WORDS.test(text) || BASE_60.test(text)) return false;

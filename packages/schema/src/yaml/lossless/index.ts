@@ -1,4 +1,7 @@
-/** YAML that is passed on: read, compared and written without deciding what its scalars mean. `edit.ts` needs another library. */
+/**
+ * YAML that is passed on: read, compared and written without deciding what its scalars mean. `edit.ts` needs another
+ * library.
+ */
 
 export { isSameYaml } from './compare.js';
 export { LOSSLESS_LIMITS, readYamlTree, readYamlTrees } from './read.js';

@@ -1,6 +1,8 @@
 import type { YamlScalar } from './tree.js';
 
-/** What a scalar is to readers in Go (go-yaml 3). `special`: readers could differ, for example about `0o17` or a date. */
+/**
+ * What a scalar is to readers in Go (go-yaml 3). `special`: readers could differ, for example about `0o17` or a date.
+ */
 export type ScalarMeaning =
   | { type: 'null' }
   | { type: 'boolean'; value: boolean }

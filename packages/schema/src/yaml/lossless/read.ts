@@ -14,7 +14,10 @@ import type { YamlList, YamlMap, YamlNode, YamlScalar } from './tree.js';
 export const LOSSLESS_LIMITS = {
   /** Nested collections. Schemas in CustomResourceDefinitions reach 40. */
   maxDepth: 200,
-  /** Nodes that the aliases of a text expand to, in all its documents. Some emitters write one for every value that occurs twice. */
+  /**
+   * Nodes that the aliases of a text expand to, in all its documents. Some emitters write one for every value that
+   * occurs twice.
+   */
   maxAliased: 100_000,
 } as const;
 

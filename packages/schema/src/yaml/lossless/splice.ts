@@ -12,8 +12,8 @@ export interface YamlChange {
 }
 
 /**
- * Writes a change of scalars, and new fields of mappings, into the text of one document. The other bytes stay. Returns undefined
- * for any other change, which takes `editYaml`: that gives the same values, and takes some ten times as long.
+ * Writes a change of scalars, and new fields of mappings, into the text of one document. The other bytes stay. Returns
+ * undefined for any other change, which takes `editYaml`: that gives the same values, and takes some ten times as long.
  */
 export function spliceYaml(text: string, change: YamlChange): string | undefined {
   const place = placesOf(text);
@@ -194,7 +194,10 @@ const PLAIN_TEXT = /^[A-Za-z_/](?:[\w./=+@~-]|:(?=[\w./-])| (?=[\w./-]))*(?<![:-
 const PLAIN_VALUE = /^[-+.\w]*[.\w]$/;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
-/** Returns a scalar on one line, as `editYaml` writes it in place of one of this style; undefined if that takes more care. */
+/**
+ * Returns a scalar on one line, as `editYaml` writes it in place of one of this style; undefined if that takes more
+ * care.
+ */
 function scalarIn({ value, plain, tag }: YamlScalar, style: number | undefined): string | undefined {
   if (tag !== undefined || !PRINTABLE.test(value)) return undefined;
   if (plain) return PLAIN_TEXT.test(value) || PLAIN_VALUE.test(value) ? value : undefined;

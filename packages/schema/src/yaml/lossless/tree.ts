@@ -1,6 +1,6 @@
 /**
- * YAML as a tree that keeps the text of every plain scalar. Whether `0777`, `1e3` or `yes` is a number or a boolean differs
- * between readers: who passes a document on leaves that to the next reader. Comments and anchors are not kept.
+ * YAML as a tree that keeps the text of every plain scalar. Whether `0777`, `1e3` or `yes` is a number or a boolean
+ * differs between readers: who passes a document on leaves that to the next reader. Comments and anchors are not kept.
  */
 export type YamlNode = YamlScalar | YamlMap | YamlList;
 
@@ -44,7 +44,9 @@ export function yamlString(value: string): YamlScalar {
   return { kind: 'scalar', value, plain: false };
 }
 
-/** Text that is a string to every reader without quotes too: no number, date, boolean or null begins or reads like this. */
+/**
+ * Text that is a string to every reader without quotes too: no number, date, boolean or null begins or reads like this.
+ */
 export function isCertainlyText(value: string): boolean {
   return /^[A-Za-z_/]/.test(value) && !/^(?:y|n|yes|no|on|off|true|false|null)$/i.test(value);
 }

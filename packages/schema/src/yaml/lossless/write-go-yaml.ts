@@ -3,8 +3,9 @@ import { type GoCollection, type GoScalar, type GoValue, goValue } from './go-va
 import type { YamlNode } from './tree.js';
 
 /**
- * YAML as go-yaml 2 writes the JSON of an object, which is how kustomize prints resources: sorted keys, block style, quotes only
- * where needed, lines folded at 80 columns. The emitter is a port of the parts of it that such documents reach.
+ * YAML as go-yaml 2 writes the JSON of an object, which is how kustomize prints resources: sorted keys, block style,
+ * quotes only where needed, lines folded at 80 columns. The emitter is a port of the parts of it that such documents
+ * reach.
  */
 
 /** Columns after which a space becomes a line break. */

@@ -6,8 +6,8 @@ type Keys = FieldKeys | ListKeys | undefined;
 
 /**
  * Copies comments to the same fields of another version of a resource, where they have none: after a function that lost
- * them. Items of a list are matched by index and, in types of Kubernetes, also by their merge keys, as kyaml does. Does not
- * change `from`. Where the kind of a value changed, its comments stay away; kyaml fails.
+ * them. Items of a list are matched by index and, in types of Kubernetes, also by their merge keys, as kyaml does. Does
+ * not change `from`. Where the kind of a value changed, its comments stay away; kyaml fails.
  */
 export function copyComments(from: ResourceNode, to: ResourceNode): void {
   copyOwn(from, to);

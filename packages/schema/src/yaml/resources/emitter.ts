@@ -116,8 +116,8 @@ export class Output {
   }
 
   /**
-   * Writes lines and the breaks between them, and returns whether the text ends with a break. `folds`: whether the break behind
-   * the line that was written last counts as a space, and another one has to precede it.
+   * Writes lines and the breaks between them, and returns whether the text ends with a break. `folds`: whether the
+   * break behind the line that was written last counts as a space, and another one has to precede it.
    */
   protected writeLines(
     text: string,

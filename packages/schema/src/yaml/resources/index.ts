@@ -1,6 +1,6 @@
 /**
- * Kubernetes resources that are read, changed and written with the bytes that kyaml writes: comments, styles and the order
- * of fields stay. Resources that krmhub itself only reads use the parent module.
+ * Kubernetes resources that are read, changed and written with the bytes that kyaml writes: comments, styles and the
+ * order of fields stay. Resources that krmhub itself only reads use the parent module.
  */
 
 export { copyComments } from './copy-comments.js';

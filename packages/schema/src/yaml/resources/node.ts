@@ -16,8 +16,8 @@ export type ResourceNodeKind = 'document' | 'map' | 'list' | 'scalar' | 'alias';
 const NO_CONTENT: readonly ResourceNode[] = Object.freeze([]);
 
 /**
- * A node of a YAML document with its comments, as go-yaml 3 attaches them. Comments keep their `#`; those of several lines
- * contain line breaks.
+ * A node of a YAML document with its comments, as go-yaml 3 attaches them. Comments keep their `#`; those of several
+ * lines contain line breaks.
  */
 export class ResourceNode {
   readonly kind: ResourceNodeKind;

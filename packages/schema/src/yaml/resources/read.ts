@@ -19,8 +19,8 @@ export interface ResourceDocument {
 }
 
 /**
- * Reads the documents of a file, as kyaml does: a line that starts with `---` separates them, wherever it is, and documents
- * without content are left out. Throws `invalid-document`; `name` is the file for the message.
+ * Reads the documents of a file, as kyaml does: a line that starts with `---` separates them, wherever it is, and
+ * documents without content are left out. Throws `invalid-document`; `name` is the file for the message.
  */
 export function readResources(text: string, name: string): ResourceDocument[] {
   const documents: ResourceDocument[] = [];

@@ -6,8 +6,8 @@ import { type Comment, TOKEN, type Token } from './tokens.js';
 const MAX_PEEK = 512;
 
 /**
- * Finds out whether a comment is above, beside or below a node: it is a head comment of what follows, unless an empty line
- * or its indentation separates it from there. Then it is a foot comment of what precedes.
+ * Finds out whether a comment is above, beside or below a node: it is a head comment of what follows, unless an empty
+ * line or its indentation separates it from there. Then it is a foot comment of what precedes.
  */
 export abstract class CommentScanner extends ScalarScanner {
   protected readonly tokens: Token[] = [];

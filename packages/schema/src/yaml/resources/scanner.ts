@@ -3,8 +3,8 @@ import { MAX_DEPTH, newKey, TokenQueue } from './token-queue.js';
 import { TOKEN, Token } from './tokens.js';
 
 /**
- * Splits a document into tokens, two tokens ahead of the parser, because a comment can belong to a token before it. Reads
- * the language that libyaml and go-yaml 3 read, which is not in all details YAML 1.2.
+ * Splits a document into tokens, two tokens ahead of the parser, because a comment can belong to a token before it.
+ * Reads the language that libyaml and go-yaml 3 read, which is not in all details YAML 1.2.
  */
 export class Scanner extends TokenQueue {
   protected fetchToken(): void {

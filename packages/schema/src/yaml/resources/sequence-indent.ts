@@ -3,8 +3,8 @@ import type { SequenceIndent } from './write.js';
 const DASH = /^ *- $/;
 
 /**
- * How the lists of a document are indented: by the first list whose key is alone in the line above it. `compact` if there
- * is none.
+ * How the lists of a document are indented: by the first list whose key is alone in the line above it. `compact` if
+ * there is none.
  */
 export function sequenceIndentOf(text: string): SequenceIndent {
   let end = 0;

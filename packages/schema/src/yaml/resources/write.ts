@@ -222,8 +222,9 @@ export class DocumentWriter extends ScalarWriter {
   }
 
   /**
-   * Writes a value of a flow collection, and reports whether a comma is behind it. go-yaml writes the comment beside a key
-   * before a collection, which no parser reads, and the comma behind a comment, which most parsers do not accept there.
+   * Writes a value of a flow collection, and reports whether a comma is behind it. go-yaml writes the comment beside a
+   * key before a collection, which no parser reads, and the comma behind a comment, which most parsers do not accept
+   * there.
    */
   private flowItem(value: ResourceNode, inMapping: boolean): boolean {
     const isCollection = value.kind === 'map' || value.kind === 'list';
@@ -247,7 +248,9 @@ export class DocumentWriter extends ScalarWriter {
     this.flowLevel++;
   }
 
-  /** go-yaml leaves `}`, and both of an item of a list, at the start of the line, where most parsers do not accept them. */
+  /**
+   * go-yaml leaves `}`, and both of an item of a list, at the start of the line, where most parsers do not accept them.
+   */
   private closeFlow(bracket: string, indent: number, isItem: boolean): void {
     this.flowLevel--;
     this.indent = isItem ? Math.max(indent, 0) + INDENT : indent;

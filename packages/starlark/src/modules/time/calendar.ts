@@ -14,7 +14,9 @@ export interface CivilTime {
 /** What Date can represent: 100 million days around 1970. */
 export const MAX_UNIX_SECONDS = 8_640_000_000_000;
 
-/** Returns seconds since 1970 of a time in UTC; parts out of their range carry over. NaN outside of the range of Date. */
+/**
+ * Returns seconds since 1970 of a time in UTC; parts out of their range carry over. NaN outside of the range of Date.
+ */
 export function unixSecondsOf({ year, month, day, hour, minute, second }: CivilTime): number {
   // Date.UTC takes years from 0 to 99 as those of the 20th century.
   const start = new Date(0).setUTCFullYear(year, month - 1, 1);
