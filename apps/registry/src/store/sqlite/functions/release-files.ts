@@ -2,7 +2,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type Digest, DOCUMENT_LIMITS, KrmhubError, sha256 } from '@krmhub/schema';
 import { eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
+import { query, text, type Work } from '../../sql/statement.js';
 import { releaseFiles } from '../schema/release-files.js';
 
 /** A row of `release_file`: the exact bytes of a definition or README as raw deflate. */
@@ -19,15 +19,9 @@ export function fileRow(bytes: Uint8Array): FileRow {
   return { digest: sha256(bytes), bytes: deflateRawSync(bytes) };
 }
 
-const insert = change((db) =>
-  db
-    .insert(releaseFiles)
-    .values({ digest: sql.placeholder('digest'), bytes: sql.placeholder('bytes') })
-    .onConflictDoUpdate({
-      target: releaseFiles.digest,
-      set: { bytes: sql`excluded.bytes` },
-      setWhere: sql`${releaseFiles.bytes} <> excluded.bytes`,
-    }),
+const insert = text<never>(
+  `INSERT INTO release_file (digest, bytes) VALUES (:digest, :bytes)
+    ON CONFLICT (digest) DO UPDATE SET bytes = excluded.bytes WHERE release_file.bytes <> excluded.bytes`,
 );
 const removeUnnamed = text<never>(`${DELETE_UNUSED_FILES} AND digest = :digest`);
 const stored = query((db) =>
