@@ -12,6 +12,14 @@ const named = (kind: string, description = kind) =>
   functionDefinition({ group: 'banana.co', names: { kind }, description });
 const item = (kind: string, description = kind) => renderEntry(named(kind, description)).yaml;
 const catalog = (...items: string[]) => HEAD + items.join('');
+const json = (...kinds: string[]) =>
+  [
+    ...renderCatalog(
+      'catalog.json',
+      { name: 'vendor' },
+      kinds.map((kind) => renderEntry(named(kind))),
+    ),
+  ].join('');
 
 function complete(text: string) {
   const read = readUpstreamWithTotals(bytesOf(text), 'c');
@@ -95,11 +103,9 @@ describe('a changed catalog', () => {
     ],
     ['other fields after the entries', before, `${before}status: {}\n`],
     ['a second document', before, `${before}---\n${HEAD}`],
-    [
-      'JSON',
-      before,
-      [...renderCatalog('catalog.json', { name: 'vendor' }, [renderEntry(named('A'))])].join(''),
-    ],
+    ['JSON', before, json('A', 'B', 'C')],
+    ['JSON, as before', json('A', 'B', 'C', 'D'), json('A', 'New', 'C', 'D')],
+    ['YAML, and JSON before', json('A', 'B', 'C'), before],
     [
       'an alias',
       catalog(

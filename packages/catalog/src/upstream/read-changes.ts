@@ -56,6 +56,7 @@ export function readChangedEntries(
     else changed.push(range);
   }
   if (unchanged.length === 0) return undefined;
+  // In JSON, the head and some entries are not a document.
   const head = bytes.subarray(0, ranges[0]!.offset);
   const texts = changed.map(({ offset, length }) => bytes.subarray(offset, offset + length));
   const read = readUpstreamWithTotals(Buffer.concat([head, ...texts]), file);
@@ -77,7 +78,7 @@ function uniqueEntries(bytes: Uint8Array): Map<string, EntryRange> | undefined {
   const { maxEntries } = UPSTREAM_LIMITS;
   if (bytes.byteLength > DOCUMENT_LIMITS.maxCatalogBytes) return undefined;
   const split = splitEntries(bytes, { maxEntries });
-  if (split === undefined || split.form !== 'yaml' || split.hasMore) return undefined;
+  if (split === undefined || split.hasMore) return undefined;
   const byFunction = new Map(split.entries.map((range) => [functionKey(range), range]));
   return byFunction.size === split.entries.length ? byFunction : undefined;
 }
