@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { inflateRawSync } from 'node:zlib';
 import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
+import type { Digest } from '@krmhub/schema';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openBlobFolder } from '../store/blobs/folder.js';
 import { dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -63,6 +66,13 @@ async function pushArtifact(registry: TestRegistry): Promise<void> {
 const TOOL = new TextEncoder().encode('the bytes of a tool');
 
 const check = (at = folder) => checkRegistry(at, { startedAt: new Date() });
+
+function query<Row>(statement: string): Row[] {
+  const database = new Database(dataPaths(folder).database, { readonly: true });
+  const rows = database.prepare<[], Row>(statement).all();
+  database.close();
+  return rows;
+}
 
 function sql(statement: string): void {
   const database = new Database(dataPaths(folder).database);
@@ -224,6 +234,18 @@ describe('finds damage', () => {
     [
       'changed bytes',
       () => sql(`UPDATE release_file SET bytes = x'0300' WHERE id = 1`),
+      /^releases: \S+: its definition does not match its digest/,
+    ],
+    [
+      'changed bytes, also if a blob of an older version has them',
+      async () => {
+        const [row] = query<{ digest: Digest; bytes: Buffer }>(
+          'SELECT digest, bytes FROM release_file WHERE id = 1',
+        );
+        const blobs = await openBlobFolder(dataPaths(folder).blobs);
+        expect(await blobs.put(inflateRawSync(row!.bytes))).toBe(row!.digest);
+        sql(`UPDATE release_file SET bytes = x'0300' WHERE id = 1`);
+      },
       /^releases: \S+: its definition does not match its digest/,
     ],
     [

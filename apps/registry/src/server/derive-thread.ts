@@ -13,7 +13,7 @@ import { handleCalls } from '../isolation/handle-calls.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
 import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
-import { rowsFirst } from '../store/release-files.js';
+import { intactFirst } from '../store/release-files.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
 import { PINNED_STATE } from '../web/badge/pinned-state.js';
 import { FUNCTION_CARD } from '../web/card/card-document.js';
@@ -50,7 +50,7 @@ const openPart = await blobsOfThread(blobSource);
 const store = openSecondSqliteStore(database);
 const deps: DeriveDeps = {
   store,
-  blobs: rowsFirst(store, openPart('blobs')),
+  blobs: intactFirst(store, openPart('blobs')),
   artifacts: openPart('artifacts'),
   profileBlobs: blobsIn(profilesFolder),
   config,

@@ -30,7 +30,7 @@ import { openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import { rowsFirst } from '../store/release-files.js';
+import { intactFirst } from '../store/release-files.js';
 import { type SearchThreads, searchThreads } from '../store/sqlite/search/search-threads.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import { openTakedownRecord } from '../takedown/record.js';
@@ -110,7 +110,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       ...(options.unwrittenLogLines === undefined ? {} : { unwrittenLogLines: options.unwrittenLogLines }),
     });
     const openPart = await openBlobStores(paths, config, metrics);
-    const blobs = rowsFirst(store, await wrapped(paths.blobs, openPart('blobs')));
+    const blobs = intactFirst(store, await wrapped(paths.blobs, openPart('blobs')));
     const artifacts = await wrapped(paths.artifacts, openPart('artifacts'));
     const profileBlobs = await openBlobs(paths.profiles);
     const documents = new CatalogDocuments({ ...cacheSizes, store });

@@ -5,6 +5,7 @@
  */
 
 import type { BlobStore, OpenBlob } from '@krmhub/catalog';
+import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { RegistryStore } from './registry-store.js';
 
 /** Returns the blobs with reads that find rows first. Everything else is of the blobs only. */
@@ -24,6 +25,37 @@ export function rowsFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' |
     },
   };
   return { ...blobs, ...reads };
+}
+
+/**
+ * As `rowsFirst`, and an intact blob of an older version is read in place of a damaged row. Only `rowsFirst` finds such a
+ * row.
+ */
+export function intactFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' | 'open'>>>(
+  { fileBytes }: Pick<RegistryStore, 'fileBytes'>,
+  blobs: Blobs,
+): Blobs {
+  const intactBlob = async (digest: Digest, damage: unknown) => {
+    try {
+      return await blobs.get?.(digest);
+    } catch (error) {
+      throw isDamage(error) ? damage : error;
+    }
+  };
+  const intactBytes = async (digest: Digest) => {
+    try {
+      return await fileBytes(digest);
+    } catch (error) {
+      const bytes = isDamage(error) ? await intactBlob(digest, error) : undefined;
+      if (bytes === undefined) throw error;
+      return bytes;
+    }
+  };
+  return rowsFirst({ fileBytes: intactBytes }, blobs);
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof KrmhubError && error.code === 'internal';
 }
 
 function openBytes(bytes: Uint8Array): OpenBlob {
