@@ -70,7 +70,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
     store: {
       ...functionRows(connection.sql, sqliteIndex),
       ...eventRows(connection.sql),
-      ...catalogRows(connection),
+      ...catalogRows(connection.sql, sqliteIndex),
       ...sourceRows(connection.sql),
     },
     client,

@@ -19,7 +19,6 @@ import { profileRows } from './snapshots/profiles.js';
 import { servedEntries } from './snapshots/served-entries.js';
 import { sourceRows } from './sources/sources.js';
 import { erase } from './takedowns/erase.js';
-import { snapshotWithdrawal } from './takedowns/snapshot-withdrawal.js';
 import { takedownRows } from './takedowns/takedowns.js';
 import { tokenRows } from './tokens/tokens.js';
 
@@ -46,14 +45,10 @@ export function createStore(connection: Connection): RegistryStore {
     servedEntries: servedEntries(sql),
     synchronizeSearch: synchronizeSearch(sql),
     ...eventRows(sql),
-    ...catalogRows(connection),
+    ...catalogRows(sql, search),
     ...sourceRows(sql),
-    ...profileRows(connection),
-    ...takedownRows(sql, {
-      search,
-      snapshots: snapshotWithdrawal(connection),
-      erase: () => erase(connection),
-    }),
+    ...profileRows(sql),
+    ...takedownRows(sql, { search, erase: () => erase(connection) }),
     ...tokenRows(sql),
     ...policyRows(sql),
     ...manifestStore(sql),

@@ -1,25 +1,39 @@
 import { RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
-import { and, eq } from 'drizzle-orm';
-import type { Connection } from '../connection.js';
-import { entryRemover, eventAppender } from '../run-now.js';
+import { and, eq, sql } from 'drizzle-orm';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, type Work } from '../../sql/statement.js';
+import { appendEvent } from '../events/append-event.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
+import { removeEntries } from '../sources/source-rows.js';
 
-export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'] {
-  const { db, write } = connection;
-  const appendEvent = eventAppender(connection);
-  const reconcile = sourceReconciler(connection);
+const catalog = sql.placeholder('catalog');
+const currentRecipe = query((db) =>
+  db
+    .select({ recipe: catalogs.recipe, deleted: catalogs.deleted })
+    .from(catalogs)
+    .where(eq(catalogs.name, catalog)),
+);
+const sourcesOf = query((db) =>
+  db
+    .select({ source: catalogSources.source, url: catalogSources.url, copy: catalogSources.copy })
+    .from(catalogSources)
+    .where(eq(catalogSources.catalog, catalog)),
+);
+const ofSource = and(
+  eq(catalogSources.catalog, catalog),
+  eq(catalogSources.source, sql.placeholder('source')),
+);
+const removeSource = change((db) => db.delete(catalogSources).where(ofSource));
+
+export function applyRecipe({ write }: Pick<Sql, 'write'>): SnapshotStore['applyRecipe'] {
   return ({ name, recipe, expectedRecipe, sources = [], at, by, event }) =>
-    write(() => {
-      const current = db
-        .select({ recipe: catalogs.recipe, deleted: catalogs.deleted })
-        .from(catalogs)
-        .where(eq(catalogs.name, name))
-        .get();
+    write(function* () {
+      const current = yield* currentRecipe.first({ catalog: name });
       if (current?.recipe !== expectedRecipe || (current !== undefined && current.deleted !== null)) {
         throw new RevisionConflict(`the recipe of catalog ${name} has changed`);
       }
-      const appended = appendEvent(event);
+      const appended = yield* appendEvent(event);
       const columns = {
         recipe,
         appliedAt: at,
@@ -28,46 +42,44 @@ export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'
         throughEvent: 0,
         clock: at,
       };
-      db.insert(catalogs)
-        .values({ name, ...columns })
-        .onConflictDoUpdate({ target: catalogs.name, set: columns })
-        .run();
-      reconcile(name, sources, at);
+      yield* change((db) =>
+        db
+          .insert(catalogs)
+          .values({ name, ...columns })
+          .onConflictDoUpdate({ target: catalogs.name, set: columns }),
+      ).run();
+      yield* reconcile(name, sources, at);
       return appended;
     });
 }
 
 /** Makes the source rows of a catalog match its recipe. Every source is due for a sync. */
-function sourceReconciler(connection: Connection) {
-  const { db } = connection;
-  const forget = entryRemover(connection);
-  return (catalog: string, wanted: readonly { source: string; url: string }[], at: string): void => {
-    const rowOf = (source: string) =>
-      and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source));
-    const rows = db
-      .select({ source: catalogSources.source, url: catalogSources.url, copy: catalogSources.copy })
-      .from(catalogSources)
-      .where(eq(catalogSources.catalog, catalog))
-      .all();
-    for (const { source } of rows) {
-      if (wanted.some((one) => one.source === source)) continue;
-      forget.all({ catalog, source }, at);
-      db.delete(catalogSources).where(rowOf(source)).run();
+function* reconcile(
+  catalog: string,
+  wanted: readonly { source: string; url: string }[],
+  at: string,
+): Work<void> {
+  const rows = yield* sourcesOf.all({ catalog });
+  for (const { source } of rows) {
+    if (wanted.some((one) => one.source === source)) continue;
+    yield* removeEntries({ catalog, source }, at);
+    yield* removeSource.run({ catalog, source });
+  }
+  for (const { source, url } of wanted) {
+    const row = rows.find((one) => one.source === source);
+    if (row === undefined) {
+      yield* change((db) => db.insert(catalogSources).values({ catalog, source, url, nextAt: at })).run();
+      continue;
     }
-    for (const { source, url } of wanted) {
-      const row = rows.find((one) => one.source === source);
-      if (row === undefined) {
-        db.insert(catalogSources).values({ catalog, source, url, nextAt: at }).run();
-        continue;
-      }
-      const due = { nextAt: at, checkedAt: null };
-      const moved = row.url === url ? {} : movedTo(url, row);
-      db.update(catalogSources)
+    const due = { nextAt: at, checkedAt: null };
+    const moved = row.url === url ? {} : movedTo(url, row);
+    yield* change((db) =>
+      db
+        .update(catalogSources)
         .set({ ...due, ...moved })
-        .where(rowOf(source))
-        .run();
-    }
-  };
+        .where(ofSource),
+    ).run({ catalog, source });
+  }
 }
 
 /** Keeps the last good copy of the old address until the new one works: a typing error must not empty a catalog. */

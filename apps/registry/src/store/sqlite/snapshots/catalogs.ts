@@ -1,16 +1,17 @@
-import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import type { CatalogEntryRow, CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import { type Digest, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { query, text, type Work } from '../../sql/statement.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
+import type { SearchIndex } from '../search/search-index.js';
 import { applyRecipe } from './apply-recipe.js';
 import { type CatalogDeletions, catalogDeletions } from './catalog-deletion.js';
 import { catalogEntryRows } from './catalog-entries.js';
 import { commitSnapshot } from './commit-snapshot.js';
-import { type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
+import { addEntry, type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
 import { entryTexts } from './entry-texts.js';
 import { type CatalogPurges, catalogPurges } from './purge-catalog.js';
 import { segmentRows } from './segments.js';
@@ -45,174 +46,166 @@ export type CatalogRows = Pick<
 
 const name = sql.placeholder('name');
 
-export function catalogRows(connection: Connection): CatalogRows {
-  const { client, db, read, write } = connection;
-  const all = prepared(() =>
-    db.select().from(catalogs).where(isNull(catalogs.deleted)).orderBy(asc(catalogs.name)).prepare(),
-  );
-  const one = prepared(() =>
-    db
-      .select()
-      .from(catalogs)
-      .where(and(eq(catalogs.name, name), isNull(catalogs.deleted)))
-      .prepare(),
-  );
-  const newestSnapshots = prepared(() =>
-    db
-      .select()
-      .from(snapshots)
-      .where(eq(snapshots.catalog, name))
-      .orderBy(desc(snapshots.serial))
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-  );
-  const bySerial = prepared(() =>
-    db
-      .select()
-      .from(snapshots)
-      .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial'))))
-      .prepare(),
-  );
-  // A catalog can return to earlier bytes: the newest snapshot that is not withdrawn is used.
-  const byDigest = prepared(() =>
-    db
-      .select()
-      .from(snapshots)
-      .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
-      .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
-      .limit(1)
-      .prepare(),
-  );
-  const latestRows = prepared(() =>
-    client.prepare<[string], EntryRow>(
-      `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
-     WHERE catalog = ? AND to_serial IS NULL ORDER BY group_name, kind`,
+const all = query((db) =>
+  db.select().from(catalogs).where(isNull(catalogs.deleted)).orderBy(asc(catalogs.name)),
+);
+const one = query((db) =>
+  db
+    .select()
+    .from(catalogs)
+    .where(and(eq(catalogs.name, name), isNull(catalogs.deleted))),
+);
+const newestSnapshots = query((db) =>
+  db
+    .select()
+    .from(snapshots)
+    .where(eq(snapshots.catalog, name))
+    .orderBy(desc(snapshots.serial))
+    .limit(sql.placeholder('limit')),
+);
+const bySerial = query((db) =>
+  db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial')))),
+);
+// A catalog can return to earlier bytes: the newest snapshot that is not withdrawn is used.
+const byDigest = query((db) =>
+  db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
+    .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
+    .limit(1),
+);
+const latestRows = text<EntryRow>(
+  `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
+   WHERE catalog = :name AND to_serial IS NULL ORDER BY group_name, kind`,
+);
+const latestRow = query((db) =>
+  db
+    .select()
+    .from(catalogFunctions)
+    .where(
+      and(
+        eq(catalogFunctions.catalog, name),
+        eq(catalogFunctions.group, sql.placeholder('group')),
+        eq(catalogFunctions.kind, sql.placeholder('kind')),
+        isNull(catalogFunctions.toSerial),
+      ),
     ),
-  );
-  const latestRow = prepared(() =>
-    db
-      .select()
-      .from(catalogFunctions)
-      .where(
-        and(
-          eq(catalogFunctions.catalog, name),
-          eq(catalogFunctions.group, sql.placeholder('group')),
-          eq(catalogFunctions.kind, sql.placeholder('kind')),
-          isNull(catalogFunctions.toSerial),
-        ),
-      )
-      .prepare(),
-  );
-  const rowsAt = prepared(() =>
-    db
-      .select()
-      .from(catalogFunctions)
-      .where(
-        and(
-          eq(catalogFunctions.catalog, name),
-          lte(catalogFunctions.fromSerial, sql.placeholder('serial')),
-          or(isNull(catalogFunctions.toSerial), gt(catalogFunctions.toSerial, sql.placeholder('serial'))),
-        ),
-      )
-      .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
-      .prepare(),
-  );
-  const containing = prepared(() =>
-    client
-      .prepare<[string, string], string>(
-        `SELECT catalog FROM catalog_function AS place
-       WHERE group_name = ? AND lower(kind) = lower(?) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
-       ORDER BY catalog`,
-      )
-      .pluck(),
-  );
-  const entry = prepared(() =>
-    db
-      .select()
-      .from(entries)
-      .where(eq(entries.digest, sql.placeholder('digest')))
-      .prepare(),
-  );
+);
+const rowsAt = query((db) =>
+  db
+    .select()
+    .from(catalogFunctions)
+    .where(
+      and(
+        eq(catalogFunctions.catalog, name),
+        lte(catalogFunctions.fromSerial, sql.placeholder('serial')),
+        or(isNull(catalogFunctions.toSerial), gt(catalogFunctions.toSerial, sql.placeholder('serial'))),
+      ),
+    )
+    .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind)),
+);
+const containing = text<{ catalog: string }>(
+  `SELECT catalog FROM catalog_function AS place
+   WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
+   ORDER BY catalog`,
+);
+const entryOf = query((db) =>
+  db
+    .select()
+    .from(entries)
+    .where(eq(entries.digest, sql.placeholder('digest'))),
+);
+const newestEntry = text<RenderedEntry>(
+  `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
+   JOIN entry ON entry.digest = place.entry
+   WHERE place.catalog = :name AND place.group_name = :group AND place.kind = :kind AND place.to_serial IS NULL`,
+);
 
-  const newestEntry = prepared(() =>
-    client.prepare<[string, string, string], RenderedEntry>(
-      `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
-     JOIN entry ON entry.digest = place.entry
-     WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
-    ),
-  );
-
-  const addEntry = prepared(() =>
-    client.prepare<[string, string, string]>(
-      'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
-    ),
-  );
-
-  const record = ({
-    appliedEvent: _,
-    searchedSerial: __,
-    deleted: ___,
-    ...row
-  }: typeof catalogs.$inferSelect): CatalogRecord => {
-    const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
-    return { ...row, ...(newest && { newest: snapshot(newest) }) };
-  };
-
+export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
+  const { read, write } = database;
   return {
-    catalogs: () => read(() => all.all().map(record)),
+    catalogs: () =>
+      read(function* () {
+        const records: CatalogRecord[] = [];
+        for (const row of yield* all.all()) records.push(yield* catalogRecord(row));
+        return records;
+      }),
     catalog: (wanted) =>
-      read(() => {
-        const row = one.get({ name: wanted });
-        return row && record(row);
+      read(function* () {
+        const row = yield* one.first({ name: wanted });
+        return row && (yield* catalogRecord(row));
       }),
-    catalogsContaining: (group, kind) => read(() => containing.all(group, kind)),
-    applyRecipe: applyRecipe(connection),
+    catalogsContaining: (group, kind) =>
+      read(function* () {
+        return (yield* containing.all({ group, kind })).map(({ catalog }) => catalog);
+      }),
+    applyRecipe: applyRecipe(database),
     latestEntryRows: (wanted, names) =>
-      read(() => {
-        if (names === undefined) return latestRows.all(wanted).map(toEntryRow);
-        return names.flatMap(({ group, kind }) =>
-          latestRow.all({ name: wanted, group, kind }).map(fromEntryRow),
-        );
+      read(function* () {
+        if (names === undefined) return (yield* latestRows.all({ name: wanted })).map(toEntryRow);
+        const rows: CatalogEntryRow[] = [];
+        for (const { group, kind } of names) {
+          const row = yield* latestRow.first({ name: wanted, group, kind });
+          if (row !== undefined) rows.push(fromEntryRow(row));
+        }
+        return rows;
       }),
-    latestEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
-    commitSnapshot: commitSnapshot(connection),
+    latestEntry: (wanted, group, kind) => read(() => newestEntry.first({ name: wanted, group, kind })),
+    commitSnapshot: commitSnapshot(database, search),
     snapshots: (wanted, limit) =>
-      read(() => newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) }).map(snapshot)),
+      read(function* () {
+        return (yield* newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) })).map(snapshotRecord);
+      }),
     snapshot: (wanted, reference) =>
-      read(() => {
+      read(function* () {
         const row =
           typeof reference === 'number'
-            ? bySerial.get({ name: wanted, serial: reference })
-            : byDigest.get({ name: wanted, digest: reference });
-        return row && snapshot(row);
+            ? yield* bySerial.first({ name: wanted, serial: reference })
+            : yield* byDigest.first({ name: wanted, digest: reference });
+        return row && snapshotRecord(row);
       }),
-    snapshotEntryRows: (wanted, serial) => read(() => rowsAt.all({ name: wanted, serial }).map(fromEntryRow)),
-    ...signatureRows(connection),
-    ...catalogDeletions(connection),
-    ...catalogPurges(connection),
-    ...catalogEntryRows(connection),
-    ...entryTexts(connection),
-    ...segmentRows(connection),
+    snapshotEntryRows: (wanted, serial) =>
+      read(function* () {
+        return (yield* rowsAt.all({ name: wanted, serial })).map(fromEntryRow);
+      }),
+    ...signatureRows(database),
+    ...catalogDeletions(database),
+    ...catalogPurges(database),
+    ...catalogEntryRows(database),
+    ...entryTexts(database),
+    ...segmentRows(database),
     storeEntries: (added) =>
-      write(() => {
-        for (const { digest, yaml, json } of added) addEntry.run(digest, yaml, json);
+      write(function* () {
+        for (const entry of added) yield* addEntry(entry);
       }),
     entries: (digests) =>
-      read(
-        () =>
-          new Map(
-            digests.map((digest) => {
-              const found = entry.get({ digest });
-              if (found === undefined)
-                throw new KrmhubError('internal', `rendered entry ${digest} is missing`);
-              return [digest, found];
-            }),
-          ),
-      ),
+      read(function* () {
+        const found = new Map<Digest, RenderedEntry>();
+        for (const digest of digests) {
+          const entry = yield* entryOf.first({ digest });
+          if (entry === undefined) throw new KrmhubError('internal', `rendered entry ${digest} is missing`);
+          found.set(digest, entry);
+        }
+        return found;
+      }),
   };
 }
 
-function snapshot(columns: typeof snapshots.$inferSelect): SnapshotRecord {
+function* catalogRecord({
+  appliedEvent: _,
+  searchedSerial: __,
+  deleted: ___,
+  ...row
+}: typeof catalogs.$inferSelect): Work<CatalogRecord> {
+  const newest = yield* newestSnapshots.first({ name: row.name, limit: 1 });
+  return { ...row, ...(newest && { newest: snapshotRecord(newest) }) };
+}
+
+function snapshotRecord(columns: typeof snapshots.$inferSelect): SnapshotRecord {
   const { digest: _, labels, documents, withdrawn, sources, ...row } = columns;
   return {
     ...row,

@@ -1,5 +1,6 @@
-import type { CatalogEntryRow } from '@krmhub/catalog';
+import type { CatalogEntryRow, RenderedEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
+import { text, type Work } from '../../sql/statement.js';
 import type { catalogFunctions } from '../schema/schema.js';
 
 /** Columns of an entry row as SQL returns them. */
@@ -9,6 +10,15 @@ export interface EntryRow {
   entry: Digest | null;
   /** JSON. */
   selection: string;
+}
+
+const add = text(
+  'INSERT INTO entry (digest, yaml, json) VALUES (:digest, :yaml, :json) ON CONFLICT (digest) DO NOTHING',
+);
+
+/** Stores a rendered entry, unless it is stored. */
+export function* addEntry({ digest, yaml, json }: RenderedEntry): Work<void> {
+  yield* add.run({ digest, yaml, json });
 }
 
 export function toEntryRow({ selection, ...row }: EntryRow): CatalogEntryRow {

@@ -1,134 +1,140 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CatalogSyntax, EntryTexts } from '@krmhub/catalog';
-import type { Digest, FunctionName } from '@krmhub/schema';
+import type { FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { type Statement, text, type Work } from '../../sql/statement.js';
 
 /** Bytes of the entries that are read before other work runs: about 2 ms. */
 const PAGE_BYTES = 262_144;
+/** Entries of one statement: a large one has a megabyte in each syntax. */
+const TEXTS = 16;
 /** Entries whose sizes are read before other work runs. */
 const SIZES_PAGE = 2_000;
 
-/** A name after all others. */
+/** A name before all others, and one after them. */
+const FIRST: FunctionName = { group: '', kind: '' };
 const LAST: FunctionName = { group: '\u{10ffff}', kind: '' };
 
-type Run = { between: string; endGroup: string; endKind: string };
-type Position = FunctionName & { catalog: string; serial: number };
+interface Position extends FunctionName {
+  catalog: string;
+  serial: number;
+}
+
+const FROM = {
+  sqlite: `FROM catalog_function AS place INDEXED BY catalog_function_held
+    CROSS JOIN entry ON entry.digest = place.entry`,
+  postgres: 'FROM catalog_function AS place JOIN entry ON entry.digest = place.entry',
+};
+const AT = `place.entry IS NOT NULL AND place.catalog = :catalog AND (place.group_name, place.kind) >= (:group, :kind)
+  AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)`;
+const BEFORE_END = 'AND (place.group_name, place.kind) < (:endGroup, :endKind)';
+const IN_ORDER = 'ORDER BY place.group_name, place.kind';
+const NAME = 'place.group_name AS "group", place.kind';
+
+/** As blobs: nothing here needs the texts as strings. */
+const BYTES = {
+  sqlite: (syntax: CatalogSyntax) => `CAST(entry.${syntax} AS BLOB)`,
+  postgres: (syntax: CatalogSyntax) => `convert_to(entry.${syntax}, 'UTF8')`,
+};
+
+const bothIn = (database: keyof typeof FROM) =>
+  `SELECT ${NAME}, place.entry AS digest, ${BYTES[database]('yaml')} AS yaml, ${BYTES[database]('json')} AS json
+   ${FROM[database]} WHERE ${AT} ${IN_ORDER} LIMIT ${TEXTS}`;
+const both = text<EntryTexts>({ sqlite: bothIn('sqlite'), postgres: bothIn('postgres') });
+
+const inSyntax = (syntax: CatalogSyntax) => {
+  const select = (database: keyof typeof FROM) =>
+    `SELECT ${NAME}, ${BYTES[database](syntax)} AS text ${FROM[database]} WHERE ${AT} ${IN_ORDER} LIMIT ${TEXTS}`;
+  return text<FunctionName & { text: Buffer }>({ sqlite: select('sqlite'), postgres: select('postgres') });
+};
+const texts = { yaml: inSyntax('yaml'), json: inSyntax('json') };
+
+// The database joins the texts of a range: a row for each entry takes longer.
+const joined = (syntax: CatalogSyntax) =>
+  text<{ text: Buffer | null; functions: number }>({
+    sqlite: `SELECT CAST(group_concat(${syntax}, :between) AS BLOB) AS text, count(*) AS functions
+      FROM (SELECT ${syntax} ${FROM.sqlite} WHERE ${AT} ${BEFORE_END} ${IN_ORDER})`,
+    postgres: `SELECT convert_to(string_agg(entry.${syntax}, :between ${IN_ORDER}), 'UTF8') AS text,
+      count(*) AS functions ${FROM.postgres} WHERE ${AT} ${BEFORE_END}`,
+  });
+const runs = { yaml: joined('yaml'), json: joined('json') };
+
+const sizesIn = (from: string) =>
+  `SELECT ${NAME}, octet_length(entry.yaml) AS yaml, octet_length(entry.json) AS json
+   ${from} WHERE ${AT} ${IN_ORDER} LIMIT ${SIZES_PAGE}`;
+const sizes = text<FunctionName & Record<CatalogSyntax, number>>({
+  // This index contains the sizes; without it, each entry reads a page of the file.
+  sqlite: sizesIn(FROM.sqlite.replace('CROSS JOIN entry ON', 'CROSS JOIN entry INDEXED BY entry_sizes ON')),
+  postgres: sizesIn(FROM.postgres),
+});
+
+interface Page<Row> {
+  rows: Row[];
+  /** Name from which the next page continues; undefined at the end. */
+  next: FunctionName | undefined;
+}
+
+/** Reads rows from a name on, until they have the bytes of a page. `limit` is the limit of the statement. */
+function* readPage<Row extends FunctionName>(
+  { statement, limit }: { statement: Statement<Row>; limit: number },
+  start: Position,
+  size: (row: Row) => number,
+): Work<Page<Row>> {
+  const rows: Row[] = [];
+  let from = start;
+  for (let bytes = 0; bytes < PAGE_BYTES; ) {
+    const found = yield* statement.all({ ...from });
+    const last = found.at(-1);
+    for (const row of found) bytes += size(row);
+    rows.push(...found);
+    if (last === undefined || found.length < limit) return { rows, next: undefined };
+    // The first name after it: kinds have no control characters.
+    from = { ...from, group: last.group, kind: `${last.kind}\u0001` };
+  }
+  return { rows, next: { group: from.group, kind: from.kind } };
+}
 
 /** Reads the texts of the entries of a snapshot as bytes, in the order of the catalog. */
 export function entryTexts({
-  client,
   read,
-}: Pick<Connection, 'client' | 'read'>): Pick<
-  RegistryStore,
-  'entryTexts' | 'entryPages' | 'entryRuns' | 'entryBytes'
-> {
-  const select = (columns: string, rest = '') =>
-    `SELECT ${columns} FROM catalog_function AS place INDEXED BY catalog_function_held
-     CROSS JOIN entry ON entry.digest = place.entry
-     WHERE place.entry IS NOT NULL AND place.catalog = :catalog AND (place.group_name, place.kind) >= (:group, :kind)
-       AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)
-     ORDER BY place.group_name, place.kind ${rest}`;
-  const name = 'place.group_name AS "group", place.kind';
-  // As blobs: nothing here needs the texts as strings.
-  const yaml = 'CAST(entry.yaml AS BLOB) AS yaml';
-  const json = 'CAST(entry.json AS BLOB) AS json';
-  const both = prepared(() =>
-    client.prepare<Position, FunctionName & { digest: Digest; yaml: Buffer; json: Buffer }>(
-      select(`${name}, place.entry AS digest, ${yaml}, ${json}`),
-    ),
-  );
-  const inSyntax = {
-    yaml: prepared(() =>
-      client.prepare<Position, FunctionName & { yaml: Buffer }>(select(`${name}, ${yaml}`)),
-    ),
-    json: prepared(() =>
-      client.prepare<Position, FunctionName & { json: Buffer }>(select(`${name}, ${json}`)),
-    ),
-  };
-  // SQLite joins the texts of a range: a row for each entry takes longer.
-  const joined = (syntax: CatalogSyntax) =>
-    prepared(() =>
-      client.prepare<Position & Run, { text: Buffer | null; functions: number }>(
-        `SELECT CAST(group_concat(${syntax}, :between) AS BLOB) AS text, count(*) AS functions
-         FROM (${select(syntax).replace('ORDER BY', 'AND (place.group_name, place.kind) < (:endGroup, :endKind) ORDER BY')})`,
-      ),
-    );
-  const runs = { yaml: joined('yaml'), json: joined('json') };
-  const sizes = prepared(() =>
-    client.prepare<Position, FunctionName & Record<CatalogSyntax, number>>(
-      select(
-        `${name}, octet_length(entry.yaml) AS yaml, octet_length(entry.json) AS json`,
-        `LIMIT ${SIZES_PAGE}`,
-        // This index contains the sizes; without it, each entry reads a page of the file.
-      ).replace('CROSS JOIN entry ON', 'CROSS JOIN entry INDEXED BY entry_sizes ON'),
-    ),
-  );
-
-  /** Yields the rows of one read transaction after the other. `isFull` ends a page. */
-  async function* pages<Row extends FunctionName>(
-    rows: (position: Position) => Iterable<Row>,
-    { catalog, serial, ...from }: Position,
-    isFull: (row: Row) => boolean,
-  ): AsyncIterable<Row[]> {
-    let position: FunctionName | undefined = from;
-    while (position !== undefined) {
-      const page: Row[] = [];
-      const start: FunctionName = position;
-      const isMore = await read(() => {
-        for (const row of rows({ catalog, serial, ...start })) {
-          page.push(row);
-          if (isFull(row)) return true;
-        }
-        return false;
-      });
-      const last = page.at(-1);
-      if (page.length > 0) yield page;
-      position = isMore && last !== undefined ? { group: last.group, kind: `${last.kind}\0` } : undefined;
-      if (position !== undefined) await setImmediate();
+}: Pick<Sql, 'read'>): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryRuns' | 'entryBytes'> {
+  /** Yields pages, each of one read transaction. */
+  async function* pages<Row>(page: (from: FunctionName) => Work<Page<Row>>, from: FunctionName) {
+    let next: FunctionName | undefined = { group: from.group, kind: from.kind };
+    while (next !== undefined) {
+      const start: FunctionName = next;
+      const found: Page<Row> = await read(() => page(start));
+      if (found.rows.length > 0) yield found.rows;
+      next = found.next;
+      if (next !== undefined) await setImmediate();
     }
   }
 
-  /** Reports the last row of a page of this many bytes. */
-  const limited = <Row>(size: (row: Row) => number): ((row: Row) => boolean) => {
-    let bytes = 0;
-    return (row) => {
-      bytes += size(row);
-      if (bytes < PAGE_BYTES) return false;
-      bytes = 0;
-      return true;
-    };
-  };
-
-  const start = { group: '', kind: '' };
   return {
-    async *entryTexts(catalog, serial, from = start): AsyncIterable<EntryTexts> {
-      const position = { catalog, serial, group: from.group, kind: from.kind };
-      const isFull = limited<EntryTexts>((row) => row.yaml.byteLength + row.json.byteLength);
-      for await (const page of pages((at) => both.iterate(at), position, isFull)) yield* page;
+    async *entryTexts(catalog, serial, from = FIRST): AsyncIterable<EntryTexts> {
+      const size = ({ yaml, json }: EntryTexts) => yaml.byteLength + json.byteLength;
+      const page = (start: FunctionName) =>
+        readPage({ statement: both, limit: TEXTS }, { catalog, serial, ...start }, size);
+      for await (const rows of pages(page, from)) yield* rows;
     },
-    async *entryPages(catalog, serial, syntax, from = start) {
-      const position = { catalog, serial, group: from.group, kind: from.kind };
-      type Row = FunctionName & { text: Buffer };
-      function* rows(at: Position): Iterable<Row> {
-        if (syntax === 'yaml') {
-          for (const { yaml: text, ...row } of inSyntax.yaml.iterate(at)) yield { ...row, text };
-        } else {
-          for (const { json: text, ...row } of inSyntax.json.iterate(at)) yield { ...row, text };
-        }
-      }
-      const isFull = limited<Row>(({ text }) => text.byteLength);
-      for await (const page of pages(rows, position, isFull)) yield page.map(({ text }) => text);
+    async *entryPages(catalog, serial, syntax, from = FIRST) {
+      const page = (start: FunctionName) =>
+        readPage(
+          { statement: texts[syntax], limit: TEXTS },
+          { catalog, serial, ...start },
+          (row) => row.text.byteLength,
+        );
+      for await (const rows of pages(page, from)) yield rows.map((row) => row.text);
     },
     async *entryRuns(catalog, serial, { syntax, between, ranges }) {
       let bytes = 0;
-      for (const { from = start, to = LAST } of ranges) {
+      for (const { from = FIRST, to = LAST } of ranges) {
         const position = { catalog, serial, group: from.group, kind: from.kind };
         const end = { endGroup: to.group, endKind: to.kind };
-        const { text, functions } = await read(() => runs[syntax].get({ ...position, ...end, between })!);
-        yield { text: text ?? Buffer.of(), functions };
-        bytes += text?.byteLength ?? 0;
+        const run = (await read(() => runs[syntax].first({ ...position, ...end, between })))!;
+        yield { text: run.text ?? Buffer.of(), functions: run.functions };
+        bytes += run.text?.byteLength ?? 0;
         if (bytes < PAGE_BYTES) continue;
         bytes = 0;
         await setImmediate();
@@ -136,10 +142,10 @@ export function entryTexts({
     },
     async entryBytes(catalog, serial) {
       const sum = { yaml: 0, json: 0 };
-      let count = 0;
-      const isFull = () => ++count % SIZES_PAGE === 0;
-      for await (const page of pages((at) => sizes.all(at), { catalog, serial, ...start }, isFull)) {
-        for (const row of page) {
+      const page = (start: FunctionName) =>
+        readPage({ statement: sizes, limit: SIZES_PAGE }, { catalog, serial, ...start }, () => PAGE_BYTES);
+      for await (const rows of pages(page, FIRST)) {
+        for (const row of rows) {
           sum.yaml += row.yaml;
           sum.json += row.json;
         }

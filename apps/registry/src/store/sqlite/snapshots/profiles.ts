@@ -1,121 +1,129 @@
 import type { Digest } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { ProfileStore } from '../../profile-store.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { profileBlobs, profiles } from '../schema/schema.js';
-import { PURGED_CATALOGS } from './catalog-deletion.js';
+import { withPurgedCatalogs } from './catalog-deletion.js';
 
-/** Condition of a snapshot that is neither withdrawn nor of a purged catalog. */
-const HAS_PROFILES = `withdrawn IS NULL AND catalog NOT IN (${PURGED_CATALOGS})`;
+const digest = sql.placeholder('digest');
+const coding = sql.placeholder('coding');
+const snapshot = sql.placeholder('snapshot');
+const profile = sql.placeholder('profile');
 
-export function profileRows({ client, db, read, write }: Connection): ProfileStore {
-  const stored = prepared(() =>
-    db
-      .select({ blob: profileBlobs.blob })
-      .from(profileBlobs)
-      .where(
-        and(
-          eq(profileBlobs.digest, sql.placeholder('digest')),
-          eq(profileBlobs.coding, sql.placeholder('coding')),
-        ),
-      )
-      .prepare(),
-  );
-  const profileRow = prepared(() =>
-    db
-      .select({
-        revision: profiles.revision,
-        digest: profiles.digest,
-        report: profiles.report,
-      })
-      .from(profiles)
-      .where(
-        and(
-          eq(profiles.snapshot, sql.placeholder('snapshot')),
-          eq(profiles.profile, sql.placeholder('profile')),
-        ),
-      )
-      .prepare(),
-  );
-  const blobsOf = prepared(() =>
-    client.prepare<[string], Digest>('SELECT blob FROM form WHERE digest = ?').pluck(),
-  );
-  const deleteOne = prepared(() => client.prepare<[string]>('DELETE FROM form WHERE digest = ?'));
-  const isNamed = prepared(() =>
-    client.prepare<{ blob: string }, 0 | 1>('SELECT EXISTS (SELECT 1 FROM form WHERE blob = :blob)').pluck(),
-  );
-  const deleteWithdrawnProfiles = prepared(() =>
-    client.prepare(
-      `DELETE FROM profile_form WHERE snapshot NOT IN (SELECT digest FROM snapshot WHERE ${HAS_PROFILES})`,
-    ),
-  );
-  const deleteWithdrawn = prepared(() =>
-    client.prepare(
-      `DELETE FROM form WHERE digest NOT IN (
-       SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
-    ),
-  );
-  const deleteProfiles = prepared(() =>
-    client.prepare<[string], { digest: Digest; report: Digest }>(
-      'DELETE FROM profile_form WHERE snapshot = ? RETURNING digest, report',
-    ),
-  );
-  // Profiles of other snapshots can have the same bytes.
-  const isUsed = prepared(() =>
-    client
-      .prepare<{ digest: string }, 0 | 1>(
-        'SELECT EXISTS (SELECT 1 FROM profile_form WHERE digest = :digest OR report = :digest)',
-      )
-      .pluck(),
-  );
-  const deleteAll = (digests: readonly Digest[]): Digest[] => {
-    const blobs = new Set(digests.flatMap((digest) => blobsOf.all(digest)));
-    for (const digest of digests) deleteOne.run(digest);
-    return [...blobs].filter((blob) => isNamed.get({ blob }) === 0);
-  };
-  const allBlobs = prepared(() => client.prepare<[], Digest>('SELECT DISTINCT blob FROM form').pluck());
-  const deleteUnused = (digests: readonly Digest[]): Digest[] =>
-    deleteAll([...new Set(digests)].filter((digest) => isUsed.get({ digest }) === 0));
+const stored = query((db) =>
+  db
+    .select({ blob: profileBlobs.blob })
+    .from(profileBlobs)
+    .where(and(eq(profileBlobs.digest, digest), eq(profileBlobs.coding, coding))),
+);
+const putBlob = change((db) =>
+  db
+    .insert(profileBlobs)
+    .values({ digest, coding, blob: sql.placeholder('blob') })
+    .onConflictDoUpdate({
+      target: [profileBlobs.digest, profileBlobs.coding],
+      set: { blob: sql`excluded.blob` },
+    }),
+);
+const profileRow = query((db) =>
+  db
+    .select({ revision: profiles.revision, digest: profiles.digest, report: profiles.report })
+    .from(profiles)
+    .where(and(eq(profiles.snapshot, snapshot), eq(profiles.profile, profile))),
+);
+const putProfile = change((db) =>
+  db
+    .insert(profiles)
+    .values({
+      snapshot,
+      profile,
+      revision: sql.placeholder('revision'),
+      digest,
+      report: sql.placeholder('report'),
+    })
+    .onConflictDoUpdate({
+      target: [profiles.snapshot, profiles.profile],
+      set: {
+        revision: sql`excluded.revision`,
+        digest: sql`excluded.digest`,
+        report: sql`excluded.report`,
+      },
+    }),
+);
+const blobsOf = text<{ blob: Digest }>('SELECT blob FROM form WHERE digest = :digest');
+const deleteOne = text('DELETE FROM form WHERE digest = :digest');
+const naming = text<{ blob: Digest }>('SELECT blob FROM form WHERE blob = :blob LIMIT 1');
+// Of snapshots that are withdrawn or of a purged catalog.
+const deleteWithdrawnProfiles = text(
+  withPurgedCatalogs(
+    (purged) => `DELETE FROM profile_form WHERE snapshot NOT IN (
+       SELECT digest FROM snapshot WHERE withdrawn IS NULL AND catalog NOT IN ${purged})`,
+  ),
+);
+const deleteWithdrawn = text(
+  `DELETE FROM form WHERE digest NOT IN (
+     SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
+);
+const deleteProfiles = text<{ digest: Digest; report: Digest }>(
+  'DELETE FROM profile_form WHERE snapshot = :snapshot RETURNING digest, report',
+);
+// Profiles of other snapshots can have the same bytes.
+const using = text<{ snapshot: Digest }>(
+  'SELECT snapshot FROM profile_form WHERE digest = :digest OR report = :digest LIMIT 1',
+);
+const allBlobs = text<{ blob: Digest }>('SELECT DISTINCT blob FROM form');
+
+/** Deletes the codings of unused digests. Returns the blobs that nothing else uses. */
+function* deleteUnused(digests: readonly Digest[]): Work<Digest[]> {
+  const unused: Digest[] = [];
+  for (const digest of new Set(digests)) {
+    if ((yield* using.first({ digest })) === undefined) unused.push(digest);
+  }
+  const blobs = new Set<Digest>();
+  for (const digest of unused) for (const { blob } of yield* blobsOf.all({ digest })) blobs.add(blob);
+  for (const digest of unused) yield* deleteOne.run({ digest });
+  const deleted: Digest[] = [];
+  for (const blob of blobs) if ((yield* naming.first({ blob })) === undefined) deleted.push(blob);
+  return deleted;
+}
+
+export function profileRows({ read, write }: Sql): ProfileStore {
   return {
-    profileBlob: (digest, coding) => read(() => stored.get({ digest, coding })?.blob),
+    profileBlob: (digest, coding) =>
+      read(function* () {
+        return (yield* stored.first({ digest, coding }))?.blob;
+      }),
     recordProfileBlobs: (recorded) =>
-      write(() => {
-        for (const { digest, coding, blob } of recorded) {
-          db.insert(profileBlobs)
-            .values({ digest, coding, blob })
-            .onConflictDoUpdate({ target: [profileBlobs.digest, profileBlobs.coding], set: { blob } })
-            .run();
-        }
+      write(function* () {
+        for (const { digest, coding, blob } of recorded) yield* putBlob.run({ digest, coding, blob });
       }),
     storedProfile: (snapshot, profile) =>
-      read(() => {
-        const row = profileRow.get({ snapshot, profile });
+      read(function* () {
+        const row = yield* profileRow.first({ snapshot, profile });
         return row === undefined ? undefined : { ...row, snapshot, profile };
       }),
     recordProfile: (made) =>
-      write(() => {
+      write(function* () {
         const { snapshot, profile, revision, digest, report } = made;
-        const before = profileRow.get({ snapshot, profile });
-        db.insert(profiles)
-          .values(made)
-          .onConflictDoUpdate({
-            target: [profiles.snapshot, profiles.profile],
-            set: { revision, digest, report },
-          })
-          .run();
-        return before === undefined ? [] : deleteUnused([before.digest, before.report]);
+        const before = yield* profileRow.first({ snapshot, profile });
+        yield* putProfile.run({ snapshot, profile, revision, digest, report });
+        return before === undefined ? [] : yield* deleteUnused([before.digest, before.report]);
       }),
     deleteProfiles: (snapshots) =>
-      write(() => {
-        const removed = snapshots.flatMap((snapshot) => deleteProfiles.all(snapshot));
-        return deleteUnused(removed.flatMap(({ digest, report }) => [digest, report]));
+      write(function* () {
+        const removed: Digest[] = [];
+        for (const snapshot of snapshots) {
+          for (const { digest, report } of yield* deleteProfiles.all({ snapshot }))
+            removed.push(digest, report);
+        }
+        return yield* deleteUnused(removed);
       }),
     deleteWithdrawnProfiles: () =>
-      write(() => {
-        deleteWithdrawnProfiles.run();
-        deleteWithdrawn.run();
-        return new Set(allBlobs.all());
+      write(function* () {
+        yield* deleteWithdrawnProfiles.run();
+        yield* deleteWithdrawn.run();
+        return new Set((yield* allBlobs.all()).map(({ blob }) => blob));
       }),
   };
 }

@@ -26,7 +26,10 @@ const VERSIONS: Both = {
   postgres: `selection::json ->> 'versions'`,
 };
 
-/** Of one function. The first catalog is displayed. `default` comes last: a catalog that someone composed takes precedence. */
+/**
+ * Of one function. The first catalog is displayed. `default` comes last: a catalog that someone composed takes
+ * precedence.
+ */
 function ofFunction(columns: (versions: string) => string): Both {
   const sql = (database: keyof Both) => `SELECT ${columns(VERSIONS[database])} FROM catalog_function AS place
   WHERE group_name = :group AND lower(kind) = :kindFolded AND ${IS_UPSTREAM[database]} AND ${IN_NEWEST_SNAPSHOT}

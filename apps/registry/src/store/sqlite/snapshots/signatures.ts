@@ -4,121 +4,107 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Artifact } from '../../../artifacts/artifact-store.js';
 import { catalogRepository } from '../../../artifacts/repositories.js';
 import type { RegistryStore } from '../../registry-store.js';
-import type { Connection } from '../connection.js';
-import { prepared } from '../prepared.js';
-import { artifactWriter } from '../run-now.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
+import {
+  putArtifact,
+  removeBlob,
+  removeManifest,
+  removeManifestByDigest,
+} from '../artifacts/artifact-rows.js';
 import { snapshotSignatures, snapshots } from '../schema/schema.js';
 
-export interface SignatureWriter {
-  /** Replaces the previous signature and its artifact. */
-  put(signature: SnapshotSignature, artifact?: Artifact): void;
-  remove(catalog: string, serial: number): void;
-}
+const catalog = sql.placeholder('catalog');
+const serial = sql.placeholder('serial');
+const ofSnapshot = and(eq(snapshotSignatures.catalog, catalog), eq(snapshotSignatures.serial, serial));
 
-const ofSnapshot = and(
-  eq(snapshotSignatures.catalog, sql.placeholder('catalog')),
-  eq(snapshotSignatures.serial, sql.placeholder('serial')),
+const one = query((db) => db.select().from(snapshotSignatures).where(ofSnapshot));
+const known = query((db) =>
+  db
+    .select({ digest: snapshotSignatures.digest, manifest: snapshotSignatures.manifest })
+    .from(snapshotSignatures)
+    .where(ofSnapshot),
+);
+const forget = change((db) => db.delete(snapshotSignatures).where(ofSnapshot));
+const add = change((db) =>
+  db.insert(snapshotSignatures).values({
+    catalog,
+    serial,
+    digest: sql.placeholder('digest'),
+    manifest: sql.placeholder('manifest'),
+    key: sql.placeholder('key'),
+    signedAt: sql.placeholder('signedAt'),
+    expiresAt: sql.placeholder('expiresAt'),
+    bundle: sql.placeholder('bundle'),
+  }),
+);
+const bundleBlob = text<{ digest: Digest }>(
+  `SELECT digest FROM oci_blob WHERE repository = :repository AND digest = :digest AND place = 'signatures'`,
+);
+const naming = text<{ manifest: number }>(
+  'SELECT manifest FROM oci_reference WHERE repository = :repository AND digest = :digest',
+);
+const standing = query((db) =>
+  db
+    .select({ serial: snapshots.serial })
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, catalog), eq(snapshots.serial, serial), isNull(snapshots.withdrawn))),
+);
+const any = text<{ serial: number }>('SELECT serial FROM snapshot_signature LIMIT 1');
+const bundleOf = text<{ bundle: string }>(
+  'SELECT bundle FROM snapshot_signature WHERE catalog = :catalog AND digest = :digest LIMIT 1',
 );
 
-/** Changes signatures. Call it in a transaction. */
-export function signatureWriter(connection: Connection): SignatureWriter {
-  const { client, db } = connection;
-  const artifacts = artifactWriter(connection);
-  const known = prepared(() =>
-    db
-      .select({ digest: snapshotSignatures.digest, manifest: snapshotSignatures.manifest })
-      .from(snapshotSignatures)
-      .where(ofSnapshot)
-      .prepare(),
-  );
-  const forget = prepared(() => db.delete(snapshotSignatures).where(ofSnapshot).prepare());
-  const isBundle = prepared(() =>
-    client
-      .prepare<[string, string], 1>(
-        `SELECT 1 FROM oci_blob WHERE repository = ? AND digest = ? AND place = 'signatures'`,
-      )
-      .pluck(),
-  );
-  const naming = prepared(() =>
-    client
-      .prepare<[string, string], number>(
-        'SELECT manifest FROM oci_reference WHERE repository = ? AND digest = ?',
-      )
-      .pluck(),
-  );
-
-  const remove = (catalog: string, serial: number): void => {
-    const before = known.get({ catalog, serial });
-    if (before === undefined) return;
-    const repository = catalogRepository(catalog);
-    if (before.manifest !== null) artifacts.removeManifestByDigest(repository, before.manifest);
-    // The bytes go with the row, so manifests that refer to them are removed too.
-    if (isBundle.get(repository, before.digest) !== undefined) {
-      for (const manifest of naming.all(repository, before.digest)) artifacts.removeManifest(manifest);
-      artifacts.removeBlob(repository, before.digest);
-    }
-    forget.run({ catalog, serial });
-  };
-  return {
-    remove,
-    put(signature, artifact) {
-      remove(signature.catalog, signature.serial);
-      const manifest = artifact?.manifest.digest ?? null;
-      db.insert(snapshotSignatures)
-        .values({ ...signature, digest: sha256(signature.bundle), manifest })
-        .run();
-      const change = { at: signature.signedAt, by: 'krmhub' };
-      if (artifact !== undefined) artifacts.putArtifact(artifact, change, { standing: true });
-    },
-  };
+/** Removes the signature of a snapshot, with its artifact. */
+export function* removeSignature(catalog: string, serial: number): Work<void> {
+  const before = yield* known.first({ catalog, serial });
+  if (before === undefined) return;
+  const repository = catalogRepository(catalog);
+  const { digest, manifest } = before;
+  if (manifest !== null) yield* removeManifestByDigest(repository, manifest);
+  // The bytes go with the row, so manifests that refer to them are removed too.
+  if ((yield* bundleBlob.first({ repository, digest })) !== undefined) {
+    for (const named of yield* naming.all({ repository, digest })) yield* removeManifest(named.manifest);
+    yield* removeBlob(repository, digest);
+  }
+  yield* forget.run({ catalog, serial });
 }
 
-export function signatureRows(
-  connection: Connection,
-): Pick<RegistryStore, 'snapshotSignature' | 'renewSignature' | 'hasSignatures' | 'signatureBundle'> {
-  const { db, client, read, write } = connection;
-  const writer = signatureWriter(connection);
-  const one = prepared(() => db.select().from(snapshotSignatures).where(ofSnapshot).prepare());
-  const standing = prepared(() =>
-    db
-      .select({ serial: snapshots.serial })
-      .from(snapshots)
-      .where(
-        and(
-          eq(snapshots.catalog, sql.placeholder('catalog')),
-          eq(snapshots.serial, sql.placeholder('serial')),
-          isNull(snapshots.withdrawn),
-        ),
-      )
-      .prepare(),
-  );
-  const any = prepared(() =>
-    client.prepare<[], 0 | 1>('SELECT EXISTS (SELECT 1 FROM snapshot_signature)').pluck(),
-  );
-  const bundleOf = prepared(() =>
-    client
-      .prepare<[string, Digest], string>(
-        'SELECT bundle FROM snapshot_signature WHERE catalog = ? AND digest = ? LIMIT 1',
-      )
-      .pluck(),
-  );
+/** Replaces the signature of a snapshot and its artifact. */
+export function* putSignature(signature: SnapshotSignature, artifact?: Artifact): Work<void> {
+  yield* removeSignature(signature.catalog, signature.serial);
+  const manifest = artifact?.manifest.digest ?? null;
+  yield* add.run({ ...signature, digest: sha256(signature.bundle), manifest });
+  const change = { at: signature.signedAt, by: 'krmhub' };
+  if (artifact !== undefined) yield* putArtifact(artifact, change, { standing: true });
+}
 
+export function signatureRows({
+  read,
+  write,
+}: Sql): Pick<RegistryStore, 'snapshotSignature' | 'renewSignature' | 'hasSignatures' | 'signatureBundle'> {
   return {
     snapshotSignature: (catalog, serial) =>
-      read(() => {
-        const row = one.get({ catalog, serial });
+      read(function* () {
+        const row = yield* one.first({ catalog, serial });
         if (row === undefined) return undefined;
         const { digest: _digest, manifest: _manifest, ...signature } = row;
         return signature;
       }),
     renewSignature: (signature, artifact) =>
-      write(() => {
+      write(function* () {
         const { catalog, serial } = signature;
-        if (standing.get({ catalog, serial }) === undefined) return false;
-        writer.put(signature, artifact);
+        if ((yield* standing.first({ catalog, serial })) === undefined) return false;
+        yield* putSignature(signature, artifact);
         return true;
       }),
-    hasSignatures: () => read(() => any.get() === 1),
-    signatureBundle: (catalog, digest) => read(() => bundleOf.get(catalog, digest)),
+    hasSignatures: () =>
+      read(function* () {
+        return (yield* any.first()) !== undefined;
+      }),
+    signatureBundle: (catalog, digest) =>
+      read(function* () {
+        return (yield* bundleOf.first({ catalog, digest }))?.bundle;
+      }),
   };
 }

@@ -16,9 +16,9 @@ import { findFunction, type NameRow } from '../functions/functions.js';
 import { removeUnnamedFile } from '../functions/release-files.js';
 import { catalogs, functions, releases, takedowns } from '../schema/schema.js';
 import type { SearchIndex } from '../search/search-index.js';
-import type { SnapshotWithdrawal } from './snapshot-withdrawal.js';
 import { lastRevision } from './takedown-rows.js';
 import { withdrawArtifacts } from './withdraw-artifacts.js';
+import { withdrawEntries } from './withdraw-entries.js';
 
 /** Rolls a dry run back. */
 class DryRunRollback extends Error {
@@ -29,16 +29,14 @@ class DryRunRollback extends Error {
   }
 }
 
-interface Reach {
-  search: SearchIndex;
-  snapshots: SnapshotWithdrawal;
-}
-
-export function commitTakedown({ write }: Pick<Sql, 'write'>, reach: Reach): FunctionStore['commitTakedown'] {
+export function commitTakedown(
+  { write }: Pick<Sql, 'write'>,
+  search: SearchIndex,
+): FunctionStore['commitTakedown'] {
   return async (takedown, { dryRun } = { dryRun: false }) => {
     try {
       return await write(function* () {
-        const result = yield* apply(takedown, reach);
+        const result = yield* apply(takedown, search);
         if (dryRun) throw new DryRunRollback(result);
         return result;
       });
@@ -71,7 +69,7 @@ const naming = text<{ group: string; kind: string; release: string }>(
    WHERE digest = :digest OR readme = :digest ORDER BY group_name, kind, release.id`,
 );
 
-function* apply(change: FunctionTakedown, { search, snapshots }: Reach): Work<TakedownResult> {
+function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownResult> {
   const { group, kind } = change;
   const current = yield* findFunction(group, kind);
   if ((current?.revision ?? 0) !== change.expectedRevision) {
@@ -99,7 +97,7 @@ function* apply(change: FunctionTakedown, { search, snapshots }: Reach): Work<Ta
   }
   for (const digest of digests) yield* removeUnnamedFile(digest);
   if (current !== undefined) yield* updateFunction(current.id, change, revision, search);
-  const withdrawn = yield* snapshots.withdrawEntries(change);
+  const withdrawn = yield* withdrawEntries(change);
   yield* search.refresh(group, kind);
   for (const snapshot of withdrawn) {
     const { at, by, reason } = change.takedowns[0]!;
@@ -107,7 +105,7 @@ function* apply(change: FunctionTakedown, { search, snapshots }: Reach): Work<Ta
   }
   const blobs: TakedownResult['blobs'] = [];
   for (const digest of digests) blobs.push({ digest, keptBy: yield* naming.all({ digest }) });
-  const repositories = yield* withdrawArtifacts(change, withdrawn, blobs, snapshots);
+  const repositories = yield* withdrawArtifacts(change, withdrawn, blobs);
   let event = 0;
   for (const one of events) event = Math.max(event, (yield* appendEvent(one)).sequence);
   // Builds that were planned before may contain it, so they must be planned again.

@@ -6,7 +6,6 @@ import { change, query, text } from '../../sql/statement.js';
 import { takedowns } from '../schema/schema.js';
 import type { SearchIndex } from '../search/search-index.js';
 import { commitTakedown } from './commit-takedown.js';
-import type { SnapshotWithdrawal } from './snapshot-withdrawal.js';
 import { functionTakedowns, takedown } from './takedown-rows.js';
 
 export type TakedownRows = Pick<
@@ -22,7 +21,6 @@ export type TakedownRows = Pick<
 /** What a takedown changes in other parts of the database. */
 export interface TakedownReach {
   search: SearchIndex;
-  snapshots: SnapshotWithdrawal;
   /** Deletes what no row names any more, so that nothing of it is left on the disk. */
   erase(): Promise<void>;
 }
@@ -54,7 +52,7 @@ export function takedownRows({ read, write }: Sql, reach: TakedownReach): Takedo
       read(function* () {
         return (yield* all.all()).map(takedown);
       }),
-    commitTakedown: commitTakedown({ write }, reach),
+    commitTakedown: commitTakedown({ write }, reach.search),
     addTakedownSigners: ({ group, kind, release, signers: added = [] }) =>
       write(function* () {
         const name = { group, kindFolded: kind.toLowerCase(), release };

@@ -4,7 +4,7 @@ import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../../artifacts/repositories.js';
 import { text, type Work } from '../../sql/statement.js';
 import { removeBlob, removeManifest } from '../artifacts/artifact-rows.js';
-import type { SnapshotWithdrawal } from './snapshot-withdrawal.js';
+import { removeSignature } from '../snapshots/signatures.js';
 
 const manifestAt = text<{ manifest: number }>(
   'SELECT manifest FROM oci_tag WHERE repository = :repository AND tag = :tag',
@@ -28,16 +28,15 @@ const pushedFilesOf = text<{ digest: OciDigest }>(
 );
 
 /**
- * Removes the content of releases from every repository. Tags of the releases and of withdrawn snapshots go with their manifests, and
- * images of READMEs with their release. Definitions without another release and withdrawn catalogs are removed from all
- * repositories, with every manifest that refers to them. A README is removed only as a file of the release.
- * Returns the other repositories that lose content.
+ * Removes the content of releases from every repository. Tags of the releases and of withdrawn snapshots go with their
+ * manifests, and images of READMEs with their release. Definitions without another release and withdrawn catalogs are
+ * removed from all repositories, with every manifest that refers to them. A README is removed only as a file of the
+ * release. Returns the other repositories that lose content.
  */
 export function* withdrawArtifacts(
   { group, kind, takedowns }: FunctionTakedown,
   withdrawn: TakedownResult['withdrawn'],
   blobs: TakedownResult['blobs'],
-  snapshots: SnapshotWithdrawal,
 ): Work<string[]> {
   const touched = new Set<string>();
   for (const { release } of takedowns) yield* withdrawTag(functionRepository({ group, kind }), release);
@@ -48,7 +47,7 @@ export function* withdrawArtifacts(
     else yield* forgetReleased(digest, touched);
   }
   for (const { catalog, serial, digest } of withdrawn) {
-    yield* snapshots.removeSignature(catalog, serial);
+    yield* removeSignature(catalog, serial);
     yield* withdrawTag(catalogRepository(catalog), String(serial));
     yield* forget(digest, touched);
   }
