@@ -91,6 +91,8 @@ describe.skipIf(why !== undefined)(titleWithReason('what the pages say is refuse
     const built = await user.krmhub('build', `app/${app}`, ...args);
     expect([built.code, built.stdout, built.stderr]).toEqual([code, '', expect.stringContaining(message)]);
     expect(built.stderr).toContain(hint);
+    for (const line of built.stderr.split('\n'))
+      expect(line.split(`example.com/v1 ${app}`).length, line).toBeLessThan(3);
     expect(existsSync(marker())).toBe(false);
   });
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Layer, ListedFunction } from '../../function-configs/layers.js';
 import { escapeControls } from '../../io/text.js';
-import type { PlannedFunction } from './planned-function.js';
+import { type PlannedFunction, placeText } from './planned-function.js';
 import { setRuntime } from './set-runtime.js';
 import { YamlFile } from './yaml-edits.js';
 
@@ -31,7 +31,7 @@ export function compositionText(
 function moduleText(module: JsonObject, plan: PlannedFunction | undefined): string {
   const text = JSON.stringify(module);
   if (plan === undefined) return text;
-  const file = new YamlFile(text, plan.where);
+  const file = new YamlFile(text, placeText(plan.place));
   setRuntime(file, plan, { document: 0, path: [] });
   return file.result();
 }

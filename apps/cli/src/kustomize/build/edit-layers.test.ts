@@ -36,7 +36,7 @@ function listed(file: string, more: Partial<ListedFunction> = {}): ListedFunctio
 }
 const planned = (one: ListedFunction, image = 'a@sha256:1'): PlannedFunction => ({
   listed: one,
-  where: 'fn.yaml:1: example.com/v1 SetLabels',
+  place: { position: 'fn.yaml:1', name: 'example.com/v1 SetLabels' },
   annotation: `container:\n  image: ${image}\n`,
   keepsAnnotation: false,
   notes: [],

@@ -5,7 +5,7 @@ import { diskError } from '../../files/read-file.js';
 import type { Layer, ListedFunction } from '../../function-configs/layers.js';
 import { escapeControls } from '../../io/text.js';
 import { compositionText } from './composition.js';
-import type { PlannedFunction } from './planned-function.js';
+import { type PlannedFunction, placeText } from './planned-function.js';
 import { setRuntime } from './set-runtime.js';
 import { isWithin } from './tree-copy.js';
 import { type Data, YamlFile } from './yaml-edits.js';
@@ -92,7 +92,7 @@ class LayerEditor {
       throw new KrmhubError(
         'conflict',
         escapeControls(
-          `${one.where}: two kustomizations use this file, but their catalogs have different runtimes`,
+          `${placeText(one.place)}: two kustomizations use this file, but their catalogs have different runtimes`,
         ),
         { hint: 'Use a separate file for each kustomization, or the same catalogs.' },
       );
@@ -147,7 +147,7 @@ class LayerEditor {
     const [first] = functions;
     const { inline, entry, field } = first!.listed;
     if (inline) {
-      const text = new YamlFile(entry!.text, first!.where);
+      const text = new YamlFile(entry!.text, placeText(first!.place));
       for (const one of functions) setRuntime(text, one);
       return text.result();
     }

@@ -8,7 +8,13 @@ import type { Resolution, Resolver } from '../../resolve/resolution.js';
 import type { PreparedFunction, Runner } from '../../run/runner.js';
 import { requireInlineAllowed } from './inline-runtimes.js';
 import type { KustomizeArguments } from './kustomize-arguments.js';
-import { containerAnnotation, type PlannedFunction, placeholderImage } from './planned-function.js';
+import {
+  type ConfigPlace,
+  containerAnnotation,
+  type PlannedFunction,
+  placeholderImage,
+  placeText,
+} from './planned-function.js';
 import { type InlineContext, inlineRun } from './run-inline.js';
 
 export interface PlanContext extends InlineContext {
@@ -26,7 +32,8 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
   const listed = listFunctions(layer);
   const inline = listed.flatMap((one) => (one.request.inline === undefined ? [] : [one]));
   // Before anything is fetched.
-  for (const one of inline) requireInlineAllowed(whereOf(io, one), one.request.inline!, context.args);
+  for (const one of inline)
+    requireInlineAllowed(placeText(placeOf(io, one)), one.request.inline!, context.args);
   const [flag] = context.args.containerFlags;
   if (flag !== undefined && inline.length < listed.length)
     await printWarning(io, `${flag} after -- applies only to functions with their own image`);
@@ -35,10 +42,10 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
   const planned: PlannedFunction[] = [];
   for (const [index, one] of listed.entries()) {
     context.signal.throwIfAborted();
-    const where = whereOf(io, one);
+    const place = placeOf(io, one);
     const plan = one.request.inline === undefined ? planResolved : planInline;
     planned.push(
-      await inContext(where, () => plan(io, { listed: one, where, index, prepared, warned }, context)),
+      await inContext(place, () => plan(io, { listed: one, place, index, prepared, warned }, context)),
     );
   }
   return planned;
@@ -46,7 +53,7 @@ export async function planFunctions(io: Io, layer: Layer, context: PlanContext):
 
 interface Planning {
   listed: ListedFunction;
-  where: string;
+  place: ConfigPlace;
   index: number;
   /** By what is the same for functions that run the same. */
   prepared: Map<string, PreparedFunction>;
@@ -54,14 +61,14 @@ interface Planning {
 }
 
 async function planInline(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {
-  const { listed, where, index } = planning;
+  const { listed, place, index } = planning;
   const runtime = listed.request.inline!;
   const isContainer = runtime.type === 'container' && listed.field !== 'validators';
   const image = isContainer ? runtime.image : placeholderImage(index);
   const network = runtime.type === 'container' && runtime.network;
   return {
     listed,
-    where,
+    place,
     image,
     network,
     annotation: containerAnnotation(image, network),
@@ -72,10 +79,10 @@ async function planInline(io: Io, planning: Planning, context: PlanContext): Pro
 }
 
 async function planResolved(io: Io, planning: Planning, context: PlanContext): Promise<PlannedFunction> {
-  const { listed, where, index, prepared, warned } = planning;
+  const { listed, place, index, prepared, warned } = planning;
   const resolution = await context.resolver.resolve(listed.request);
   for (const warning of resolution.warnings) {
-    const line = `${where}: ${warning}`;
+    const line = aboutText(place, warning);
     if (!warned.has(line)) await printWarning(io, escapeControls(line));
     warned.add(line);
   }
@@ -89,7 +96,7 @@ async function planResolved(io: Io, planning: Planning, context: PlanContext): P
   const network = container?.network === true;
   return {
     listed,
-    where,
+    place,
     image,
     network,
     annotation: containerAnnotation(image, network),
@@ -115,26 +122,34 @@ function validating({ field }: ListedFunction, run: PlannedFunction['run']): Pla
   };
 }
 
-function whereOf({ cwd }: Pick<Io, 'cwd'>, { file, line, request }: ListedFunction): string {
+function placeOf({ cwd }: Pick<Io, 'cwd'>, { file, line, request }: ListedFunction): ConfigPlace {
   const relative = path.relative(cwd, file);
-  return `${relative.startsWith('..') ? file : relative}:${line}: ${request.apiVersion} ${request.kind}`;
+  return {
+    position: `${relative.startsWith('..') ? file : relative}:${line}`,
+    name: `${request.apiVersion} ${request.kind}`,
+  };
 }
 
-async function inContext<Result>(where: string, work: () => Promise<Result>): Promise<Result> {
+async function inContext<Result>(place: ConfigPlace, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw aboutFunction(where, error);
+    throw aboutFunction(place, error);
   }
 }
 
 /** Returns an error that says which functionConfig it is about. */
-export function aboutFunction(where: string, error: unknown): unknown {
+export function aboutFunction(place: ConfigPlace, error: unknown): unknown {
   if (!(error instanceof KrmhubError)) return error;
   const { code, message, hint, diagnostics } = error;
-  return new KrmhubError(code, `${where}: ${message}`, {
+  return new KrmhubError(code, aboutText(place, message), {
     diagnostics,
     cause: error,
     ...(hint === undefined ? {} : { hint }),
   });
+}
+
+/** Says which functionConfig a message is about. Most messages name the function themselves. */
+function aboutText(place: ConfigPlace, message: string): string {
+  return `${message.includes(place.name) ? place.position : placeText(place)}: ${message}`;
 }

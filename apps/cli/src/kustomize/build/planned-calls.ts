@@ -2,7 +2,7 @@ import { FunctionFailure, type FunctionResult, type RunResult } from '@krmhub/fu
 import { KrmhubError } from '@krmhub/schema/error';
 import type { CallResult, FunctionCall } from './function-calls.js';
 import { aboutFunction } from './plan-functions.js';
-import type { PlannedFunction } from './planned-function.js';
+import { type PlannedFunction, placeText } from './planned-function.js';
 
 /** Results of a failed function that an error shows. */
 const MAX_RESULTS = 10;
@@ -28,7 +28,7 @@ export class PlannedCalls {
       if (result.exitCode === 0) return result;
       return { ...result, failure: failed(found, result) };
     } catch (error) {
-      const failure = aboutFunction(found.where, error);
+      const failure = aboutFunction(found.place, error);
       if (!(error instanceof FunctionFailure)) throw failure;
       return { exitCode: error.exitCode ?? 1, output: new Uint8Array(), stderr: error.stderr, failure };
     }
@@ -36,7 +36,7 @@ export class PlannedCalls {
 
   /** Lists the functions that kustomize did not run: a validator that did not run must not look successful. */
   unused(): string[] {
-    return this.#planned.filter((one) => !this.#used.has(one)).map(({ where }) => where);
+    return this.#planned.filter((one) => !this.#used.has(one)).map(({ place }) => placeText(place));
   }
 
   #find(args: readonly string[]): PlannedFunction {
@@ -58,12 +58,14 @@ export class PlannedCalls {
   }
 }
 
-function failed({ where, notes }: PlannedFunction, { exitCode, results }: RunResult): KrmhubError {
+function failed({ place, notes }: PlannedFunction, { exitCode, results }: RunResult): KrmhubError {
   const shown = results.slice(0, MAX_RESULTS).map(resultLine);
   const more = results.length > shown.length ? [`and ${results.length - shown.length} more`] : [];
   return new KrmhubError(
     'function-failed',
-    [`${where}: the function failed with exit code ${exitCode}`, ...notes, ...shown, ...more].join('\n'),
+    [`${placeText(place)}: the function failed with exit code ${exitCode}`, ...notes, ...shown, ...more].join(
+      '\n',
+    ),
   );
 }
 

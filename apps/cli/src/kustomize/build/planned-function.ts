@@ -1,11 +1,22 @@
 import type { RunResult } from '@krmhub/functions';
 import type { ListedFunction } from '../../function-configs/layers.js';
 
+/** A functionConfig, for messages. */
+export interface ConfigPlace {
+  /** `FILE:LINE`. */
+  position: string;
+  /** `APIVERSION KIND`. */
+  name: string;
+}
+
+export function placeText({ position, name }: ConfigPlace): string {
+  return `${position}: ${name}`;
+}
+
 /** A functionConfig of the build, and how its function runs. */
 export interface PlannedFunction {
   listed: ListedFunction;
-  /** `FILE:LINE: APIVERSION KIND`, for messages. */
-  where: string;
+  place: ConfigPlace;
   /** The function annotation of the copy of the functionConfig. */
   annotation: string;
   /** Keep the annotation that it has. */
