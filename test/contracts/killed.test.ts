@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readUpstreamCatalog } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { expect, it } from 'vitest';
 import { openBlobFolder } from '../../apps/registry/src/store/blobs/folder.js';
@@ -58,6 +59,59 @@ it('loses no acknowledged release when the process is killed, and shows no parti
       }
       await store.close();
     }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+/** Runs a process that syncs a source until it kills itself at a point, or to the end. Returns the signal. */
+async function syncUntil(folder: string, point: string): Promise<string | null> {
+  const writer = path.join(here, 'sync-writer.ts');
+  const child = spawn(process.execPath, [path.join(here, 'run-source.mjs'), writer, point, folder], {
+    stdio: 'inherit',
+  });
+  const [code, signal] = await once(child, 'close');
+  expect(signal === null ? code : 0).toBe(0);
+  return signal;
+}
+
+it('stores a sync whole or not at all when the process is killed', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-killed-'));
+  /** Checks that the source has the entries of its copy, and returns the round of the sync that found it. */
+  const stored = async () => {
+    const store = await openSqliteStore(path.join(folder, 'registry.db'));
+    const copies = await openBlobFolder(path.join(folder, 'copies'));
+    const { copy } = (await store.source('ours', 'theirs'))!;
+    const known = await store.sourceEntries('ours', 'theirs');
+    const events = await store.lastEvent();
+    if (copy === undefined) {
+      expect([known, events]).toEqual([[], 1]);
+      await store.close();
+      return undefined;
+    }
+    const bytes = await copies.get(copy.digest);
+    const read = readUpstreamCatalog(bytes!, 'theirs');
+    if ('problem' in read) throw new Error(read.problem);
+    const digests = read.entries.map(({ rendered }) => rendered.digest);
+    expect(known.map(({ definition }) => definition).sort()).toEqual([...digests].sort());
+    expect((await store.entries(digests)).size).toBe(digests.length);
+    const round = Number(/of round (\d+)/.exec(Buffer.from(bytes!).toString())![1]);
+    expect(events).toBe(round + 1);
+    await store.close();
+    return round;
+  };
+  try {
+    expect(await syncUntil(folder, 'begun')).toBe('SIGKILL');
+    expect(await stored()).toBeUndefined();
+    // The last entries are in the transaction of the result, so that the first of both is acknowledged with the other.
+    expect(await syncUntil(folder, 'entries')).toBe('SIGKILL');
+    expect(await stored()).toBe(1);
+    expect(await syncUntil(folder, 'begun')).toBe('SIGKILL');
+    expect(await stored()).toBe(1);
+    expect(await syncUntil(folder, 'result')).toBe('SIGKILL');
+    expect(await stored()).toBe(2);
+    expect(await syncUntil(folder, 'end')).toBeNull();
+    expect(await stored()).toBe(3);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

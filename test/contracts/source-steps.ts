@@ -10,7 +10,11 @@ import { AT } from './sample-records.js';
 export const SOURCE_URL = 'https://upstream.example.com/catalog.yaml';
 /** Times in hours after AT. */
 export const hours = (count: number) => new Date(Date.parse(AT) + count * 3_600_000).toISOString();
-const renderedOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSON.stringify(text) });
+export const renderedOf = (text: string) => ({
+  digest: sha256(text),
+  yaml: text,
+  json: JSON.stringify(text),
+});
 
 export function entryOf(kind: string, text = kind, more: Partial<UpstreamEntry> = {}): UpstreamEntry {
   return {
@@ -84,12 +88,19 @@ export function sourceSteps(harness: () => RegistryStoreHarness) {
     put: UpstreamEntry[],
     more: Partial<SourceRefresh> & { at?: string } = {},
   ) => {
-    const { at = AT, ...parts } = more;
     await store().storeEntries(put.map(({ kind }) => renderedOf(texts.get(kind) ?? kind)));
-    const expected = await found(catalog, source);
+    return store().commitRefresh(resultOf(await found(catalog, source), put, more));
+  };
+  const resultOf = (
+    expected: SourceRecord,
+    put: UpstreamEntry[],
+    more: Partial<SourceRefresh> & { at?: string } = {},
+  ): SourceRefresh => {
+    const { at = AT, ...parts } = more;
+    const { catalog, source } = expected;
     const { failure: _, ...succeeded } = expected;
     const removed = parts.removed ?? [];
-    return store().commitRefresh({
+    return {
       expected,
       record: { ...succeeded, checkedAt: at, nextAt: hours(1), copy: copyOf(at) },
       put,
@@ -98,7 +109,7 @@ export function sourceSteps(harness: () => RegistryStoreHarness) {
       purgeGoneBefore: hours(-90 * 24),
       ...(put.length + removed.length > 0 && { event: eventOf('source.changed', catalog, source, at) }),
       ...parts,
-    });
+    };
   };
   /** Rendered texts of kinds whose text differs from their name. */
   const texts = new Map<string, string>();
@@ -113,5 +124,5 @@ export function sourceSteps(harness: () => RegistryStoreHarness) {
   };
   const changed = async (catalog: string, after: number) =>
     (await store().changedFunctions(after, await store().lastEvent(), catalog)).map(({ kind }) => kind);
-  return { store, apply, found, eventOf, refresh, texts, kindsOf, all, changed };
+  return { store, apply, found, eventOf, refresh, resultOf, texts, kindsOf, all, changed };
 }

@@ -1,13 +1,19 @@
-import type { CatalogEntryRow, UpstreamEntry } from '@krmhub/catalog';
+import {
+  type CatalogEntryRow,
+  type RenderedEntry,
+  RevisionConflict,
+  type SourceRefresh,
+  type UpstreamEntry,
+} from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
-import { entryOf, hours, SOURCE_URL, sourceSteps } from './source-steps.js';
+import { entryOf, hours, renderedOf, SOURCE_URL, sourceSteps } from './source-steps.js';
 
 /** The entries of upstream catalogs, those that they replaced, and their rendered bytes. */
 export function sourceEntriesContract(harness: () => RegistryStoreHarness): void {
-  const { store, apply, refresh, texts, kindsOf, all } = sourceSteps(harness);
+  const { store, apply, found, refresh, resultOf, texts, kindsOf, all } = sourceSteps(harness);
 
   describe('sources of recipes', () => {
     it('provide entries by source, whatever the case of the requested kind', async () => {
@@ -117,6 +123,30 @@ export function sourceEntriesContract(harness: () => RegistryStoreHarness): void
       await refresh('c', 'a', [], { at: hours(5), purgeGoneBefore: hours(5) });
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(6) })], { at: hours(6) });
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(6) }));
+    });
+
+    it('store a poll with its last rendered entries, which arrive together', async () => {
+      await apply('c', { a: SOURCE_URL });
+      const put = [entryOf('A'), entryOf('B')];
+      const together = (refresh: SourceRefresh, rendered: RenderedEntry[]) =>
+        Promise.allSettled([store().storeEntries(rendered), store().commitRefresh(refresh)]);
+      const rendered = put.map(({ kind }) => renderedOf(kind));
+      const before = await found('c', 'a');
+
+      const [, refused] = await together(resultOf(before, put), rendered.slice(1));
+      expect(refused).toMatchObject({ reason: expect.any(RevisionConflict) });
+      expect([await found('c', 'a'), await kindsOf('c', 'a')]).toEqual([before, []]);
+
+      const stale = resultOf({ ...before, nextAt: hours(5) }, put);
+      expect((await together(stale, rendered))[1]).toMatchObject({ reason: expect.any(RevisionConflict) });
+      expect([await found('c', 'a'), await kindsOf('c', 'a')]).toEqual([before, []]);
+      expect(await store().lastEvent()).toBe(1);
+
+      const stored = await together(resultOf(before, put), rendered);
+      expect(stored).toMatchObject([{ status: 'fulfilled' }, { value: { sequence: 2 } }]);
+      const again = (await harness().reopen?.()) ?? store();
+      expect((await again.sourceEntries('c', 'a')).map(({ kind }) => kind)).toEqual(['A', 'B']);
+      expect((await again.entries([sha256('A'), sha256('B')])).size).toBe(2);
     });
 
     it('store rendered entries while anything names them, and delete them then', async () => {
