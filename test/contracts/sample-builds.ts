@@ -3,17 +3,18 @@ import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { AT, applySample } from './sample-records.js';
 
-/** The texts that sample entries can have, by their digests. */
+/** The texts of sample entries, by their digests. */
 const texts = new Map(['one', 'two', 'three', "a\u0000b '", '漢字'].map((text) => [sha256(text), text]));
 
 export const entryOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSON.stringify(text) });
 
-/** Returns an entry row of a catalog; `entry` is the text of its entry. */
+/** Returns an entry row of a catalog; `entry` is the text of its entry, which is remembered. */
 export function place(
   kind: string,
   entry: string | undefined,
   yanked: CatalogEntryRow['yanked'] = [],
 ): CatalogEntryRow {
+  if (entry !== undefined) texts.set(sha256(entry), entry);
   const versions =
     entry === undefined
       ? []

@@ -88,6 +88,36 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
       expect(await store().entryBytes('c', 2)).toEqual({ yaml, json: yaml + 6 });
     });
 
+    it('return many entries with large texts in order, each once', async () => {
+      await apply('c', 'r');
+      // The name after each is a longer one, or the next number.
+      const kinds = Array.from({ length: 600 }, (_, at) => `K${1000 + (at >> 1)}${at % 2 === 0 ? '' : 'A'}`);
+      const textOf = (at: number) =>
+        `${at} ${'x'.repeat(at % 7 === 0 ? 20_000 : at % 200 === 130 ? 300_000 : at)}`;
+      await cut(
+        'c',
+        kinds.map((kind, at) => place(kind, textOf(at))),
+        'first',
+      );
+      const found: string[] = [];
+      for await (const { kind, digest, yaml, json } of store().entryTexts('c', 1)) {
+        expect([sha256(yaml), JSON.parse(Buffer.from(json).toString())]).toEqual([
+          digest,
+          Buffer.from(yaml).toString(),
+        ]);
+        found.push(kind);
+      }
+      expect(found).toEqual(kinds);
+      const texts = kinds.map((_, at) => textOf(at));
+      for (const syntax of ['yaml', 'json'] as const) {
+        const read: string[] = [];
+        for await (const page of store().entryPages('c', 1, syntax)) {
+          read.push(...page.map((one) => Buffer.from(one).toString()));
+        }
+        expect(read).toEqual(syntax === 'yaml' ? texts : texts.map((text) => JSON.stringify(text)));
+      }
+    });
+
     it('hold changed reports back until the next snapshot', async () => {
       await apply('c', 'r');
       await cut('c', [place('A', 'one')], 'first');

@@ -36,7 +36,7 @@ const CONDITIONS: Record<Database, Record<EntryFilter['of'], string>> = {
 };
 const SOURCE: Record<Database, string> = {
   sqlite: `selection ->> '$.versions[0].source'`,
-  postgres: `selection::json #>> '{versions,0,source}'`,
+  postgres: `selection::json -> 'versions' -> 0 ->> 'source'`,
 };
 
 /** A name after all others. */

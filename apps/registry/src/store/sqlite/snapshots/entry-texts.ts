@@ -1,14 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CatalogSyntax, EntryTexts } from '@krmhub/catalog';
-import type { FunctionName } from '@krmhub/schema';
+import type { Digest, FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { type Statement, text, type Work } from '../../sql/statement.js';
+import { text, type Work } from '../../sql/statement.js';
 
 /** Bytes of the entries that are read before other work runs: about 2 ms. */
 const PAGE_BYTES = 262_144;
-/** Entries of one statement: a large one has a megabyte in each syntax. */
-const TEXTS = 16;
+/** Entries of the first page: a build mostly reads fewer, and the size of others follows from these. */
+const FIRST_PAGE = 100;
+const MAX_PAGE = 400;
+/** Bytes of a text that is read with others. Larger ones are read one by one: a page may have many of a megabyte. */
+const SMALL = 16_384;
 /** Entries whose sizes are read before other work runs. */
 const SIZES_PAGE = 2_000;
 
@@ -38,17 +41,33 @@ const BYTES = {
   postgres: (syntax: CatalogSyntax) => `convert_to(entry.${syntax}, 'UTF8')`,
 };
 
-const bothIn = (database: keyof typeof FROM) =>
-  `SELECT ${NAME}, place.entry AS digest, ${BYTES[database]('yaml')} AS yaml, ${BYTES[database]('json')} AS json
-   ${FROM[database]} WHERE ${AT} ${IN_ORDER} LIMIT ${TEXTS}`;
-const both = text<EntryTexts>({ sqlite: bothIn('sqlite'), postgres: bothIn('postgres') });
+interface Row extends FunctionName {
+  digest: Digest;
+  /** Null for a large text. */
+  yaml?: Buffer | null;
+  json?: Buffer | null;
+}
 
-const inSyntax = (syntax: CatalogSyntax) => {
-  const select = (database: keyof typeof FROM) =>
-    `SELECT ${NAME}, ${BYTES[database](syntax)} AS text ${FROM[database]} WHERE ${AT} ${IN_ORDER} LIMIT ${TEXTS}`;
-  return text<FunctionName & { text: Buffer }>({ sqlite: select('sqlite'), postgres: select('postgres') });
+/** Reads entries with the texts in these syntaxes. */
+const texts = (...syntaxes: CatalogSyntax[]) => {
+  const select = (database: keyof typeof FROM) => {
+    const columns = syntaxes.map((syntax) => {
+      const bytes = BYTES[database](syntax);
+      return `CASE WHEN octet_length(entry.${syntax}) <= ${SMALL} THEN ${bytes} END AS ${syntax}`;
+    });
+    return `SELECT ${NAME}, place.entry AS digest, ${columns.join(', ')} ${FROM[database]}
+      WHERE ${AT} ${IN_ORDER} LIMIT :limit`;
+  };
+  return { syntaxes, statement: text<Row>({ sqlite: select('sqlite'), postgres: select('postgres') }) };
 };
-const texts = { yaml: inSyntax('yaml'), json: inSyntax('json') };
+const TEXTS = { both: texts('yaml', 'json'), yaml: texts('yaml'), json: texts('json') };
+
+const large = (syntax: CatalogSyntax) => {
+  const select = (database: keyof typeof FROM) =>
+    `SELECT ${BYTES[database](syntax)} AS bytes FROM entry WHERE digest = :digest`;
+  return text<{ bytes: Buffer }>({ sqlite: select('sqlite'), postgres: select('postgres') });
+};
+const LARGE_TEXT = { yaml: large('yaml'), json: large('json') };
 
 // The database joins the texts of a range: a row for each entry takes longer.
 const joined = (syntax: CatalogSyntax) =>
@@ -69,63 +88,65 @@ const sizes = text<FunctionName & Record<CatalogSyntax, number>>({
   postgres: sizesIn(FROM.postgres),
 });
 
-interface Page<Row> {
+interface Page {
   rows: Row[];
-  /** Name from which the next page continues; undefined at the end. */
-  next: FunctionName | undefined;
+  bytes: number;
+  /** Whether there may be more entries. */
+  isMore: boolean;
 }
 
-/** Reads rows from a name on, until they have the bytes of a page. `limit` is the limit of the statement. */
-function* readPage<Row extends FunctionName>(
-  { statement, limit }: { statement: Statement<Row>; limit: number },
-  start: Position,
-  size: (row: Row) => number,
-): Work<Page<Row>> {
+function* readPage(
+  { syntaxes, statement }: typeof TEXTS.both,
+  position: Position,
+  limit: number,
+): Work<Page> {
   const rows: Row[] = [];
-  let from = start;
-  for (let bytes = 0; bytes < PAGE_BYTES; ) {
-    const found = yield* statement.all({ ...from });
-    const last = found.at(-1);
-    for (const row of found) bytes += size(row);
-    rows.push(...found);
-    if (last === undefined || found.length < limit) return { rows, next: undefined };
-    // The first name after it: kinds have no control characters.
-    from = { ...from, group: last.group, kind: `${last.kind}\u0001` };
+  let bytes = 0;
+  const found = yield* statement.all({ ...position, limit });
+  for (const row of found) {
+    const isLarge = syntaxes.some((syntax) => row[syntax] === null);
+    if (isLarge && bytes >= PAGE_BYTES) return { rows, bytes, isMore: true };
+    for (const syntax of syntaxes) {
+      row[syntax] ??= (yield* LARGE_TEXT[syntax].first({ digest: row.digest }))!.bytes;
+      bytes += row[syntax].byteLength;
+    }
+    rows.push(row);
   }
-  return { rows, next: { group: from.group, kind: from.kind } };
+  return { rows, bytes, isMore: found.length === limit };
 }
+
+/** The first name after another: kinds have no control characters. */
+const after = ({ group, kind }: FunctionName): FunctionName => ({ group, kind: `${kind}\u0001` });
 
 /** Reads the texts of the entries of a snapshot as bytes, in the order of the catalog. */
 export function entryTexts({
   read,
 }: Pick<Sql, 'read'>): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryRuns' | 'entryBytes'> {
-  /** Yields pages, each of one read transaction. */
-  async function* pages<Row>(page: (from: FunctionName) => Work<Page<Row>>, from: FunctionName) {
-    let next: FunctionName | undefined = { group: from.group, kind: from.kind };
-    while (next !== undefined) {
-      const start: FunctionName = next;
-      const found: Page<Row> = await read(() => page(start));
-      if (found.rows.length > 0) yield found.rows;
-      next = found.next;
-      if (next !== undefined) await setImmediate();
+  /** Yields pages of about the same size, each of one read transaction. */
+  async function* pages(texts: typeof TEXTS.both, start: Position): AsyncIterable<Row[]> {
+    let position = start;
+    for (let limit = FIRST_PAGE; ; ) {
+      const { rows, bytes, isMore } = await read(() => readPage(texts, position, limit));
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      yield rows;
+      if (!isMore) return;
+      position = { ...position, ...after(last) };
+      limit = Math.min(MAX_PAGE, Math.ceil((PAGE_BYTES / bytes) * rows.length));
+      await setImmediate();
     }
   }
 
   return {
-    async *entryTexts(catalog, serial, from = FIRST): AsyncIterable<EntryTexts> {
-      const size = ({ yaml, json }: EntryTexts) => yaml.byteLength + json.byteLength;
-      const page = (start: FunctionName) =>
-        readPage({ statement: both, limit: TEXTS }, { catalog, serial, ...start }, size);
-      for await (const rows of pages(page, from)) yield* rows;
+    async *entryTexts(catalog, serial, { group, kind } = FIRST) {
+      for await (const rows of pages(TEXTS.both, { catalog, serial, group, kind })) {
+        yield* rows as EntryTexts[];
+      }
     },
-    async *entryPages(catalog, serial, syntax, from = FIRST) {
-      const page = (start: FunctionName) =>
-        readPage(
-          { statement: texts[syntax], limit: TEXTS },
-          { catalog, serial, ...start },
-          (row) => row.text.byteLength,
-        );
-      for await (const rows of pages(page, from)) yield rows.map((row) => row.text);
+    async *entryPages(catalog, serial, syntax, { group, kind } = FIRST) {
+      for await (const rows of pages(TEXTS[syntax], { catalog, serial, group, kind })) {
+        yield rows.map((row) => row[syntax]!);
+      }
     },
     async *entryRuns(catalog, serial, { syntax, between, ranges }) {
       let bytes = 0;
@@ -142,15 +163,18 @@ export function entryTexts({
     },
     async entryBytes(catalog, serial) {
       const sum = { yaml: 0, json: 0 };
-      const page = (start: FunctionName) =>
-        readPage({ statement: sizes, limit: SIZES_PAGE }, { catalog, serial, ...start }, () => PAGE_BYTES);
-      for await (const rows of pages(page, FIRST)) {
+      for (let from = FIRST; ; ) {
+        const position = { catalog, serial, ...from };
+        const rows = await read(() => sizes.all(position));
         for (const row of rows) {
           sum.yaml += row.yaml;
           sum.json += row.json;
         }
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < SIZES_PAGE) return sum;
+        from = after(last);
+        await setImmediate();
       }
-      return sum;
     },
   };
 }
