@@ -184,7 +184,10 @@ export const SERVER_LIMITS = {
   buildRestFactor: 3,
   /** Longest such rest. */
   maxBuildRestMilliseconds: 1_000,
-  /** Functions of a large catalog: other builds do not wait for its builds, which hash much. */
+  /**
+   * Functions of a large catalog, whose builds hash much: other builds do not wait for them, and a second thread
+   * hashes. The thread takes about 15 MB of memory.
+   */
   largeCatalogFunctions: 20_000,
   /** Functions that a build processes before other work runs. */
   buildBatch: 100,

@@ -1,10 +1,12 @@
-import { constants, platform, setPriority } from 'node:os';
+import { availableParallelism, constants, platform, setPriority } from 'node:os';
 import { pino } from 'pino';
 import { handleCalls, notify } from '../isolation/handle-calls.js';
 import { threadInput } from '../isolation/thread-input.js';
+import { SERVER_LIMITS } from '../limits.js';
 import { RegistryKeys } from '../signatures/registry-keys.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
 import { DocumentHasher } from './segments/document-hasher.js';
+import { HasherThread } from './segments/hasher-thread.js';
 import { SnapshotBuilder } from './snapshot-builder.js';
 import type { SnapshotThreadInput, SnapshotThreadNotice } from './snapshot-builder-thread.js';
 
@@ -19,9 +21,12 @@ const store = openSecondSqliteStore(database);
 const clock = (): Date => new Date();
 const log = pino({ level: logLevel, base: null }, { write: (line: string) => notifyParent({ log: line }) });
 const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });
+// Without a second processor, another thread would only add to the work.
+const thread = availableParallelism() > 1 ? new HasherThread({ log }) : undefined;
+const large = thread && { functions: SERVER_LIMITS.largeCatalogFunctions, thread };
 const builder = new SnapshotBuilder({
   store,
-  hasher: new DocumentHasher(store),
+  hasher: new DocumentHasher(store, large),
   signing: { keys, clock, validDays: snapshotValidDays },
   clock,
   log,
@@ -41,6 +46,7 @@ handleCalls({
   resume: async () => builder.resume(),
   stop: async () => {
     await builder.stop();
+    await thread?.close();
     await store.close();
   },
 });

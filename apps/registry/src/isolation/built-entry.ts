@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 export type ThreadEntry =
   | 'search-thread'
   | 'snapshot-thread'
+  | 'hash-thread'
   | 'erase-thread'
   | 'refresh-thread'
   | 'derive-thread';

@@ -56,7 +56,8 @@ export class Thread {
     if (!this.#closing) this.#started();
   }
 
-  async call(method: string, input?: unknown): Promise<unknown> {
+  /** `transfer` is memory of the input that this thread does not need any more. */
+  async call(method: string, input?: unknown, transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
     if (this.#closing || this.#restart !== undefined) throw stopped();
     if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {
       throw new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
@@ -66,7 +67,7 @@ export class Thread {
     const id = this.#calls++;
     const worker = this.#started();
     return new Promise((resolve, reject) => {
-      worker.postMessage({ id, method, input } satisfies Call);
+      worker.postMessage({ id, method, input } satisfies Call, transfer);
       this.#pending.set(id, { resolve, reject });
     });
   }

@@ -20,7 +20,8 @@ import {
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { DocumentHasher, HashedDocuments } from './document-hasher.js';
+import type { HashedDocuments } from './checkpoint-hasher.js';
+import type { DocumentHasher } from './document-hasher.js';
 import { deflateSegment, joinTexts } from './gzip.js';
 import { SNAPSHOT_BETWEEN } from './snapshot-digest.js';
 
@@ -72,7 +73,14 @@ export async function buildSegments(
   const ranges: NameRange[] = isWhole ? [{}] : rangesToSplit(before, changed);
   // Without any change, everything can be continued.
   const firstChange = ranges.length === 0 ? LAST_NAME : ranges[0]?.from;
-  const hashes = await hasher.begin(header, serial + 1, isFull ? undefined : previous, firstChange);
+  const hashes = await hasher.begin(
+    {
+      header,
+      ...(isFull || previous === undefined ? {} : { previous: previous.digests['catalog.yaml'] }),
+      ...(firstChange === undefined ? {} : { firstChange }),
+    },
+    { serial: serial + 1, functions: Math.max(previous?.functions ?? 0, changed.length) },
+  );
   const state = { catalog: header.name, serial: serial + 1, changed, known };
   const segments = new ChangedSegments(store, before, ranges, { header, changed });
   const unchanged = segmentRanges(before);

@@ -2,61 +2,67 @@ import {
   type CatalogHeader,
   type CatalogSyntax,
   catalogFrame,
-  type DocumentFacts,
   type EntryTexts,
   type NameRange,
-  type SnapshotRecord,
+  RevisionConflict,
   type SnapshotStore,
 } from '@krmhub/catalog';
-import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import {
+  CheckpointHasher,
+  type HashedCatalog,
+  type HashedDocuments,
+  type HashedRun,
+  type Hashes,
+} from './checkpoint-hasher.js';
 import { joinTexts } from './gzip.js';
-import { CheckpointHasher, type SyntaxHasher, type SyntaxPart } from './syntax-hasher.js';
+import type { HasherThread } from './hasher-thread.js';
 
 /** Bytes of entries that are hashed in one step: a call for each entry would take longer than the hashing. */
 const STEP_BYTES = 262_144;
-const SYNTAXES: readonly CatalogSyntax[] = ['yaml', 'json'];
 
-export interface HashedDocuments {
+export interface LargeCatalogs {
+  /** Functions of the smallest. */
   functions: number;
-  digests: Record<SnapshotRendition, Digest>;
-  documents: Record<SnapshotRendition, DocumentFacts>;
+  /** Hashes their entries while this thread reads them. */
+  thread: Pick<HasherThread, 'begin'>;
 }
 
-/** Hashes the documents of catalogs. */
+/** Reads the entries of catalogs, and hashes their documents. */
 export class DocumentHasher {
-  readonly #hashers: Record<CatalogSyntax, SyntaxHasher>;
+  readonly #store: Pick<SnapshotStore, 'entryRuns'>;
+  readonly #large: LargeCatalogs | undefined;
+  readonly #hasher = new CheckpointHasher();
 
-  constructor(store: Pick<SnapshotStore, 'entryRuns'>) {
-    this.#hashers = { yaml: new CheckpointHasher(store, 'yaml'), json: new CheckpointHasher(store, 'json') };
+  constructor(store: Pick<SnapshotStore, 'entryRuns'>, large?: LargeCatalogs) {
+    this.#store = store;
+    this.#large = large;
   }
 
-  /**
-   * Begins to hash the documents that follow a snapshot. `firstChange` is a function before which nothing changed;
-   * absent if everything may have changed.
-   */
-  async begin(
-    header: CatalogHeader,
-    serial: number,
-    previous: SnapshotRecord | undefined,
-    firstChange: FunctionName | undefined,
-  ): Promise<CatalogHashes> {
-    const hashers = this.#hashers;
-    const beginAt = (change: FunctionName | undefined) =>
-      Promise.all(
-        SYNTAXES.map((syntax) =>
-          hashers[syntax].begin({
-            header,
-            serial,
-            ...(previous === undefined ? {} : { previous: previous.digests[`catalog.${syntax}`] }),
-            ...(change === undefined ? {} : { firstChange: change }),
-          }),
-        ),
-      );
-    const [from, other] = await beginAt(firstChange);
-    if (from?.group === other?.group && from?.kind === other?.kind)
-      return new CatalogHashes(hashers, header, from);
-    await beginAt(undefined);
-    return new CatalogHashes(hashers, header, undefined);
+  /** Begins to hash documents. `serial` is that of the stored entries, `functions` about the size of the catalog. */
+  async begin(catalog: HashedCatalog, { serial, functions }: { serial: number; functions: number }) {
+    const hashes = await this.#begin(catalog, functions);
+    return new CatalogHashes(this.#store, hashes, { header: catalog.header, serial });
+  }
+
+  async #begin(catalog: HashedCatalog, functions: number): Promise<Hashes> {
+    const large = this.#large;
+    if (large !== undefined && functions >= large.functions) {
+      try {
+        return await large.thread.begin(catalog);
+      } catch (error) {
+        // The other thread has just ended.
+        if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;
+      }
+    }
+    const running = this.#hasher.begin(catalog);
+    return {
+      // Memory that is freed later costs more than a call.
+      stepBytes: 0,
+      from: running.from,
+      add: async (runs) => running.add(runs),
+      end: async () => running.end(),
+    };
   }
 }
 
@@ -64,19 +70,23 @@ export class DocumentHasher {
 export class CatalogHashes {
   /** The first entry to add; absent for the first of the catalog. */
   readonly from: FunctionName | undefined;
-  readonly #hashers: Record<CatalogSyntax, SyntaxHasher>;
+  readonly #store: Pick<SnapshotStore, 'entryRuns'>;
+  readonly #hashes: Hashes;
   readonly #header: CatalogHeader;
+  readonly #serial: number;
   #pending: EntryTexts[] = [];
   #pendingBytes = 0;
 
   constructor(
-    hashers: Record<CatalogSyntax, SyntaxHasher>,
-    header: CatalogHeader,
-    from: FunctionName | undefined,
+    store: Pick<SnapshotStore, 'entryRuns'>,
+    hashes: Hashes,
+    { header, serial }: { header: CatalogHeader; serial: number },
   ) {
-    this.#hashers = hashers;
+    this.from = hashes.from;
+    this.#store = store;
+    this.#hashes = hashes;
     this.#header = header;
-    this.from = from;
+    this.#serial = serial;
   }
 
   async add(entry: EntryTexts): Promise<void> {
@@ -88,25 +98,40 @@ export class CatalogHashes {
   /** Adds stored entries, a range at a time. */
   async addStored(ranges: readonly NameRange[]): Promise<void> {
     await this.#flush();
-    await this.#add(() => ({ stored: ranges }));
+    let runs: HashedRun[] = [];
+    let bytes = 0;
+    const json = this.#runs('json', ranges)[Symbol.asyncIterator]();
+    let at = 0;
+    // The pages of an entry are read once for both.
+    for await (const yaml of this.#runs('yaml', ranges)) {
+      const { value } = await json.next();
+      if (value?.functions !== yaml.functions)
+        throw new RevisionConflict(`catalog ${this.#header.name} has changed while it was hashed`);
+      const first = ranges[at]?.from;
+      const texts = { yaml: yaml.text, json: value.text };
+      runs.push({ ...(first === undefined ? {} : { first }), functions: yaml.functions, texts });
+      bytes += yaml.text.byteLength + value.text.byteLength;
+      at += 1;
+      if (bytes < this.#hashes.stepBytes) continue;
+      await this.#hashes.add(runs);
+      [runs, bytes] = [[], 0];
+    }
+    if (runs.length > 0) await this.#hashes.add(runs);
   }
 
   /** Call it once, after the last entry. */
   async end(): Promise<HashedDocuments> {
     await this.#flush();
-    const { name } = this.#header;
-    const ended = await Promise.all(SYNTAXES.map((syntax) => this.#hashers[syntax].end(name)));
-    const documents = ended.flatMap((one) => one.documents);
-    const byRendition = <Value>(value: (one: (typeof documents)[number]) => Value) =>
-      Object.fromEntries(documents.map((one) => [one.rendition, value(one)])) as Record<
-        SnapshotRendition,
-        Value
-      >;
-    return {
-      functions: ended[0]!.functions,
-      digests: byRendition(({ digest }) => digest),
-      documents: byRendition(({ facts }) => facts),
-    };
+    return this.#hashes.end();
+  }
+
+  #runs(syntax: CatalogSyntax, ranges: readonly NameRange[]) {
+    const reading = { syntax, between: this.#between(syntax), ranges };
+    return this.#store.entryRuns(this.#header.name, this.#serial, reading);
+  }
+
+  #between(syntax: CatalogSyntax): string {
+    return catalogFrame(`catalog.${syntax}`, this.#header).between;
   }
 
   async #flush(): Promise<void> {
@@ -115,18 +140,13 @@ export class CatalogHashes {
     if (first === undefined) return;
     this.#pending = [];
     this.#pendingBytes = 0;
-    await this.#add((syntax) => {
-      const between = Buffer.from(catalogFrame(`catalog.${syntax}`, this.#header).between);
-      const text = joinTexts(
+    const text = (syntax: CatalogSyntax) =>
+      joinTexts(
         pending.map((entry) => entry[syntax]),
-        between,
+        Buffer.from(this.#between(syntax)),
       );
-      return { first: { group: first.group, kind: first.kind }, functions: pending.length, text };
-    });
-  }
-
-  async #add(part: (syntax: CatalogSyntax) => SyntaxPart): Promise<void> {
-    const { name } = this.#header;
-    await Promise.all(SYNTAXES.map((syntax) => this.#hashers[syntax].add(name, part(syntax))));
+    const { group, kind } = first;
+    const texts = { yaml: text('yaml'), json: text('json') };
+    await this.#hashes.add([{ first: { group, kind }, functions: pending.length, texts }]);
   }
 }
