@@ -101,6 +101,11 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
+    it('come last in the order of time, whatever their name', async () => {
+      await cut('platform', [{ group: 'a.example.org', kind: 'Early' }]);
+      expect(await kinds({ sort: 'newest' })).toEqual(['SetLabels', 'Early', 'PeelBanana', 'Weigh']);
+    });
+
     it('are not functions of this registry', async () => {
       expect(await store().function(GROUP, 'PeelBanana')).toBeUndefined();
       expect(await store().functions([{ group: GROUP, kind: 'PeelBanana' }])).toEqual([]);

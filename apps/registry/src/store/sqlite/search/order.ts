@@ -62,7 +62,7 @@ function ranked(
 
 /** Orders by publication of the displayed release. Functions without a release come last. */
 function newest({ yanked, published: times }: SearchColumns): Comparison {
-  const published = times.all();
+  const published = times.all(yanked.length);
   return {
     compare: (a, b) => yanked[a]! - yanked[b]! || published[b]! - published[a]!,
     compareTo: (id, [first, age]) => yanked[id]! - (first as number) || -published[id]! - (age as number),

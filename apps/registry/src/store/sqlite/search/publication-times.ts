@@ -27,11 +27,7 @@ export class PublicationTimes {
   }
 
   put(id: number, published: string | null): void {
-    if (id >= this.#times.length) {
-      const more = new Float64Array(Math.max(id + 1, this.#times.length * 2));
-      more.set(this.#times);
-      this.#times = more;
-    }
+    if (id >= this.#times.length) this.#grow(Math.max(id + 1, this.#times.length * 2));
     this.#times[id] = published === null ? 0 : Date.parse(published);
   }
 
@@ -50,9 +46,16 @@ export class PublicationTimes {
     return this.#next === undefined;
   }
 
-  /** Returns all times. Call it in a transaction. */
-  all(): Float64Array {
+  /** Returns all times, for ids below a length: those of upstream functions may be higher. Call it in a transaction. */
+  all(length: number): Float64Array {
     while (!this.readSome());
+    if (length > this.#times.length) this.#grow(length);
     return this.#times;
+  }
+
+  #grow(length: number): void {
+    const more = new Float64Array(length);
+    more.set(this.#times);
+    this.#times = more;
   }
 }
