@@ -1,11 +1,22 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type BetterSqlite3 from 'better-sqlite3';
-import { vi } from 'vitest';
 import { driverFor } from '../../apps/registry/src/store/sqlite/driver.js';
 import { root } from '../running.js';
 import type { ServerUnderFault } from './server.js';
 import { definition, type Ledger, publish, releasePath, work } from './workload.js';
+
+/** Attempts to read the first snapshot, and milliseconds between two. */
+const ATTEMPTS = 2_400;
+const BETWEEN_ATTEMPTS_MS = 50;
+
+async function untilServed(read: () => Promise<number>): Promise<void> {
+  for (let attempt = 1; (await read()) !== 200; attempt++) {
+    if (attempt === ATTEMPTS) throw new Error('the first snapshot is not built');
+    await setTimeout(BETWEEN_ATTEMPTS_MS);
+  }
+}
 
 /** Another program locks the database: writes get 503, reads continue, and afterwards writes do too. */
 export async function lockedDatabase(
@@ -24,7 +35,7 @@ export async function lockedDatabase(
   };
   try {
     // A new registry answers with 503 until the first snapshot is built.
-    await vi.waitUntil(async () => (await read()) === 200, { timeout: 120_000, interval: 50 });
+    await untilServed(read);
     other.exec('BEGIN EXCLUSIVE');
     const writing = Promise.all(
       Array.from({ length: 4 }, (_, at) =>
@@ -54,7 +65,7 @@ export async function lockedDatabase(
       if (status !== 200) losses.push(`a read while the database is locked gives ${status}`);
       slowest = Math.max(slowest, performance.now() - began);
       reads += 1;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await setTimeout(20);
     }
     const statuses = await writing;
     if (statuses.some((status) => status !== 503))

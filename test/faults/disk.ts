@@ -6,11 +6,8 @@ import { startServer } from './server.js';
 import { findDamage, lossesAfterKill, lossesOverHttp } from './verify.js';
 import { newLedger, work } from './workload.js';
 
-/**
- * Bytes of the disk: enough for an empty registry, some publishes, and the files that SQLite keeps beside
- * its file.
- */
-const DISK_BYTES = 12 * 1024 * 1024;
+/** Bytes of the disk: enough for all rounds of a campaign, and the log of the database, which grows to 32 MiB. */
+const DISK_BYTES = 128 * 1024 * 1024;
 const PAGE_BYTES = 4_096;
 /** File that fills the disk, so that the free space can be set to any size. */
 const BALLAST = 'ballast';

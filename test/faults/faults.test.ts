@@ -1,17 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../running.js';
-import { lockedDatabase, raceToPublish } from './contend.js';
+import { finished, spawn } from '../processes.js';
+import { root, temporaryFolder } from '../running.js';
 import { canMount, fillDisk } from './disk.js';
 import { ERRORS, FaultInjector } from './fail.js';
 import { Killer } from './kill.js';
 import { checkPublishOrder, orderViolations } from './order.js';
 import { allPoints, FAILING, type Point, spreadPoints } from './points.js';
-import { type ServerUnderFault, startServer } from './server.js';
 import { type Call, canTrace } from './strace.js';
-import { lossesOverHttp } from './verify.js';
-import { definition, LARGE, newLedger, type Sent } from './workload.js';
+import { definition, LARGE, type Sent } from './workload.js';
 
 /** A sample of `npm run faults`, evenly over all phases: see docs/internals/fault-injection.md. */
 
@@ -176,21 +174,19 @@ it.skipIf(!mounts)(
   },
 );
 
-describe('concurrent writers', () => {
-  const data = path.join(folder, 'contention');
-  let server: ServerUnderFault;
-  beforeAll(async () => {
-    server = (await startServer(data))!;
-  });
-  afterAll(() => server.stop('SIGTERM'));
-
-  it('get 503 and Retry-After from a locked database, and reads continue', async () => {
-    const ledger = newLedger();
-    expect(await lockedDatabase(server, data, ledger)).toEqual([]);
-    expect(await lossesOverHttp(server, ledger)).toEqual([]);
-  }, 600_000);
-
-  it('of one release: one of 50 succeeds, 20 times', async () => {
-    for (let round = 0; round < 20; round++) expect(await raceToPublish(server, 50, round)).toEqual([]);
-  }, 600_000);
-});
+it('are injected by the command, which also locks the database and lets 50 writers race', async () => {
+  const command = [
+    'test/contracts/run-source.mjs',
+    'test/faults/main.ts',
+    '--count',
+    '8',
+    '--scratch',
+    folder,
+  ];
+  const { code, stdout, stderr } = await finished(
+    spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
+  expect({ code, stderr, stdout }).toEqual({ code: 0, stderr: '', stdout: expect.any(String) });
+  expect(stdout).toContain('a locked database, and 20 times 50 racers: as promised');
+  expect(stdout).toContain('\n0 losses\n');
+}, 900_000);
