@@ -260,9 +260,9 @@ class EntryComparison {
       for (const { release, definition } of versions) {
         if (release === undefined) upstreamDigests.add(definition);
         else if (!definitions.has(definition)) {
-          const found = await this.#store.release(group, kind, release);
-          if (found === undefined) throw new Error(`the store has no release ${group}/${kind}@${release}`);
-          definitions.set(definition, found.definition);
+          const json = await this.#store.definitionJson(group, kind, release);
+          if (json === undefined) throw new Error(`the store has no release ${group}/${kind}@${release}`);
+          definitions.set(definition, JSON.parse(Buffer.from(json).toString()) as FunctionDefinition);
         }
       }
     }
