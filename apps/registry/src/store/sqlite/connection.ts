@@ -240,7 +240,7 @@ async function whenFree<Result>(milliseconds: number, work: () => Result): Promi
  * Locks the file for this process with SQLite's own lock, on an empty database next to it. The lock ends with the
  * process. Other programs, such as the `sqlite3` shell, can still open the database itself.
  */
-function lockFile(file: string): BetterSqlite3.Database {
+export function lockFile(file: string): BetterSqlite3.Database {
   let lock: BetterSqlite3.Database | undefined;
   try {
     lock = new Database(`${file}.lock`, { timeout: 0 });

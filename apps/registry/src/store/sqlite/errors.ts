@@ -2,6 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 
 /** A retry does not help. SQLite pads a short read of the database, so it tells of the write-ahead log. */
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/;
+const CORRUPT = 'the database is corrupt';
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|CANTOPEN|IOERR|READONLY)/;
 
 /** Translates SQLite result codes (https://sqlite.org/rescode.html) to KrmhubError; returns other errors unchanged. */
@@ -15,7 +16,7 @@ export function translateSqliteError(error: unknown): unknown {
     });
   }
   if (DAMAGED.test(code)) {
-    return new KrmhubError('unavailable', `the database is corrupt: ${describeDamage(code)} (${code})`, {
+    return new KrmhubError('unavailable', `${CORRUPT}: ${describeDamage(code)} (${code})`, {
       hint: 'Stop the registry, run `krmhub fsck`, then restore the registry from a backup.',
       cause: error,
     });
@@ -47,6 +48,11 @@ export function translateSyncError(error: unknown): KrmhubError {
 /** Reports whether SQLite says that the content of the files is wrong. */
 export function isDamaged(error: unknown): boolean {
   return DAMAGED.test(sqliteCode(error) ?? '');
+}
+
+/** Reports the same of an error that may come from another thread, which has no cause then. */
+export function isDamageReport(error: unknown): boolean {
+  return isDamaged(error) || (error instanceof KrmhubError && error.message.startsWith(`${CORRUPT}: `));
 }
 
 function describeDamage(code: string): string {
