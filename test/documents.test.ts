@@ -52,6 +52,7 @@ const runByOthers: Record<string, string> = {
   argocd: 'test/interop/argocd-steps.ts',
   package: 'test/package.test.ts',
   s3: 'test/interop/s3-document.test.ts',
+  postgres: 'test/interop/postgres-document.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

@@ -33,6 +33,8 @@ const SKIPPED: Record<string, string> = {
     'needs an engine; apps/cli/src/commands/test.test.ts has one',
   'krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"':
     'needs a bucket of Amazon S3; test/interop/s3-document.test.ts has an S3 server',
+  'krmhub serve --database-url postgres://krmhub@db.example.com/krmhub':
+    'needs PostgreSQL; test/interop/postgres-document.test.ts has a server',
   'krmhub serve --host 0.0.0.0': 'would open a port of the test machine to its network',
 };
 

@@ -87,6 +87,7 @@ const NEED_SQLITE = [
   'check-data-folder',
   'derive-thread',
   'erase-thread',
+  'followed-store',
   'operate',
   'refresh-thread',
   'registry-keys',

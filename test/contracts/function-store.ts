@@ -169,14 +169,19 @@ export function functionContract(store: () => RegistryStore): void {
       );
     });
 
+    it('store the character U+0000, or refuse it in a request', async () => {
+      const change = changeOf({ kind: 'Nul', description: 'a\u0000b' });
+      const [result] = await Promise.allSettled([store().commitFunction(change)]);
+      const stored = result.status === 'fulfilled';
+      if (!stored) expect(result.reason).toMatchObject({ code: 'invalid-request' });
+      expect(await store().release('example.com', 'Nul', '1.0.0')).toEqual(
+        stored ? change.release : undefined,
+      );
+      expect(await store().lastEvent()).toBe(stored ? 1 : 0);
+    });
+
     it('store hostile text unchanged', async () => {
-      const texts = [
-        'a\u0000b',
-        'naïve 漢字 \u{1F34C}',
-        "'; DROP TABLE function; --",
-        '__proto__',
-        '\u001b[31mred',
-      ];
+      const texts = ['naïve 漢字 \u{1F34C}', "'; DROP TABLE function; --", '__proto__', '\u001b[31mred'];
       for (const [at, text] of texts.entries()) {
         const change = changeOf({
           kind: `Fn${at}`,

@@ -4,7 +4,7 @@ import type { RegistryStore } from '../../apps/registry/src/store/registry-store
 import { AT, applySample } from './sample-records.js';
 
 /** The texts of sample entries, by their digests. */
-const texts = new Map(['one', 'two', 'three', "a\u0000b '", '漢字'].map((text) => [sha256(text), text]));
+const texts = new Map(['one', 'two', 'three', "a\u0001b '", '漢字'].map((text) => [sha256(text), text]));
 
 export const entryOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSON.stringify(text) });
 

@@ -244,8 +244,8 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
 
     it('return entries by digest, or name the missing one', async () => {
       await apply('c', 'r');
-      await cut('c', [place('A', "a\u0000b '"), place('B', '漢字'), place('C', '漢字')], 'first');
-      const wanted = ["a\u0000b '", '漢字'].map(entryOf);
+      await cut('c', [place('A', "a\u0001b '"), place('B', '漢字'), place('C', '漢字')], 'first');
+      const wanted = ["a\u0001b '", '漢字'].map(entryOf);
       const found = await store().entries(wanted.map(({ digest }) => digest));
       expect([...found.values()]).toEqual(wanted);
       expect(await store().entries([])).toEqual(new Map());

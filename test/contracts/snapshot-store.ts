@@ -99,14 +99,14 @@ export function catalogContract(store: () => RegistryStore): void {
       await cut('platform', [], 'x');
       expect(await store().catalog('platform')).toMatchObject({ throughEvent: 1 });
       await apply('platform', 'second', 'first');
-      await apply('another', 'r\u0000');
+      await apply('another', 'r\u0001');
       expect(await store().catalog('platform')).toMatchObject({
         recipe: 'second',
         throughEvent: 0,
         newest: { serial: 1 },
       });
       expect((await store().catalogs()).map(({ name, recipe }) => [name, recipe])).toEqual([
-        ['another', 'r\u0000'],
+        ['another', 'r\u0001'],
         ['platform', 'second'],
       ]);
     });

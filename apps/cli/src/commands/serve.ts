@@ -11,6 +11,10 @@ export function registerServe(program: Command, io: Io): void {
     .option('--port <port>', 'Port to listen on, 0 for any free port. Default: KRMHUB_PORT, else 8080.')
     .option('--data <folder>', 'Data folder of the registry. Default: KRMHUB_DATA, else ./data.')
     .option(
+      '--database-url <url>',
+      'PostgreSQL database. Default: KRMHUB_DATABASE_URL, else SQLite in the data folder.',
+    )
+    .option(
       '--blob-url <url>',
       'S3-compatible store for the blobs. Default: KRMHUB_BLOB_URL, else the data folder.',
     )
@@ -26,6 +30,7 @@ Examples:
   krmhub serve --port 9000 --data /var/lib/krmhub
   krmhub serve --config krmhub.yaml
   krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"
+  krmhub serve --database-url postgres://krmhub@db.example.com/krmhub
   krmhub serve --host 0.0.0.0          accept connections from every network`,
     )
     .action(async (options: ServeOptions) => {

@@ -12,6 +12,7 @@ export interface ServeOptions {
   host?: string;
   port?: string;
   data?: string;
+  databaseUrl?: string;
   blobUrl?: string;
   config?: string;
 }

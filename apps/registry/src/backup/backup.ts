@@ -10,6 +10,7 @@ import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.j
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { type BlobReader, readBlobFolder } from '../store/blobs/reader.js';
 import { type DataPaths, dataPaths } from '../store/data-folder.js';
+import { refusePostgres } from '../store/database-place.js';
 import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
 import { COPIES } from '../store/sqlite/sources/source-rows.js';
@@ -57,6 +58,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   const progress = input.progress ?? (async () => undefined);
   const from = dataPaths(input.dataFolder);
   const to = dataPaths(folder);
+  refusePostgres(from);
   await progress('Copying the database');
   const named = await copyDatabase(from, to);
   const readerOf = await openBlobReaders(from, input);

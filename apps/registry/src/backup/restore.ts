@@ -123,7 +123,7 @@ function damaged(backup: string, ...problems: string[]): KrmhubError {
 
 /** Rejects if the folder has files of a registry. Other files, such as `lost+found`, may be there. */
 async function refuseRegistry(dataFolder: string): Promise<void> {
-  const { blobStore, blobCache, ...paths } = dataPaths(dataFolder);
+  const { blobStore, blobCache, databaseRecord, searchIndex, ...paths } = dataPaths(dataFolder);
   const parts = Object.values(paths).map((part) => path.basename(part));
   const names = await fileErrors(dataFolder, () =>
     readdir(dataFolder).catch((error: NodeJS.ErrnoException) => {

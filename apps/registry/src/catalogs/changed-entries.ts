@@ -35,7 +35,11 @@ import { SERVER_LIMITS } from '../limits.js';
 import { storedPolicies } from '../store/stored-policies.js';
 
 /** What a snapshot is built from. */
-export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStore & PolicyStore;
+export type EntryStore = Omit<FunctionStore, 'nearFunctions'> &
+  SnapshotStore &
+  SourceStore &
+  EventStore &
+  PolicyStore;
 
 export interface ChangedEntries {
   changed: CatalogEntryRow[];

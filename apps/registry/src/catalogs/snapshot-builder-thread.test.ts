@@ -20,7 +20,7 @@ it('builds nothing until resume if it starts paused', async () => {
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
   const { database, keys: keyFolder } = dataPaths(registry.folder);
   const input: SnapshotThreadInput = {
-    database,
+    database: { file: database },
     keyFolder,
     snapshotValidDays: 30,
     logLevel: 'silent',

@@ -5,11 +5,12 @@ import { Thread } from '../isolation/thread.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
+import type { DatabasePlace } from '../store/database-place.js';
 import { BuildProgress } from './build-progress.js';
 import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
 export interface SnapshotThreadInput {
-  database: string;
+  database: DatabasePlace;
   /** Folder of the signing keys. The thread reads them itself, so that secrets stay there. */
   keyFolder: string;
   snapshotValidDays: number;
@@ -28,7 +29,7 @@ export type SnapshotThreadNotice =
 
 /** Starts a SnapshotBuilder in a worker thread, so that builds do not delay requests. */
 export function startSnapshotBuilderThread(options: {
-  database: string;
+  database: DatabasePlace;
   keyFolder: string;
   snapshotValidDays: number;
   log: Log;

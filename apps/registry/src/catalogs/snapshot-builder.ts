@@ -32,7 +32,7 @@ interface Failure {
 }
 
 export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
-  store: BuildSnapshotDeps['store'] & SearchStore;
+  store: BuildSnapshotDeps['store'] & Pick<SearchStore, 'synchronizeSearch'>;
   log: Log;
   metrics: Pick<Metrics, 'build' | 'catalogFunctions'>;
   /** Called with each event up to which a catalog is built. */

@@ -4,7 +4,7 @@ import { handleCalls, notify } from '../isolation/handle-calls.js';
 import { threadInput } from '../isolation/thread-input.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { RegistryKeys } from '../signatures/registry-keys.js';
-import { openSecondSqliteStore } from '../store/sqlite/store.js';
+import { openThreadStore } from '../store/open-store.js';
 import { DocumentHasher } from './segments/document-hasher.js';
 import { HasherThread } from './segments/hasher-thread.js';
 import { SnapshotBuilder } from './snapshot-builder.js';
@@ -17,7 +17,7 @@ const { database, keyFolder, snapshotValidDays, logLevel, paused } = await threa
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const notifyParent = (notice: SnapshotThreadNotice): void => notify(notice);
-const store = openSecondSqliteStore(database);
+const store = await openThreadStore(database);
 const clock = (): Date => new Date();
 const log = pino({ level: logLevel, base: null }, { write: (line: string) => notifyParent({ log: line }) });
 const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });

@@ -7,6 +7,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { dataPaths } from '../store/data-folder.js';
+import { refusePostgres } from '../store/database-place.js';
 import { rowsFirst } from '../store/release-files.js';
 import { isDamaged, translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite/state.js';
@@ -69,6 +70,7 @@ export async function checkRegistry(
   >,
 ): Promise<CheckResult> {
   const paths = dataPaths(dataFolder);
+  refusePostgres(paths);
   const readerOf = await openBlobReaders(paths, options);
   const state = openDatabaseState(paths.database);
   try {

@@ -13,7 +13,7 @@ beforeAll(async () => {
   await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
   const { database, blobs, artifacts, profiles } = dataPaths(registry.folder);
   const input = {
-    database,
+    database: { file: database },
     blobSource: { folders: { blobs, artifacts } },
     profilesFolder: profiles,
     config: {},

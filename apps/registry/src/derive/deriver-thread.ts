@@ -3,10 +3,11 @@ import { startWorker } from '../isolation/start-worker.js';
 import { Thread } from '../isolation/thread.js';
 import type { Log } from '../log.js';
 import type { BlobSource } from '../store/blobs/blob-stores.js';
+import type { DatabasePlace } from '../store/database-place.js';
 import type { Derive } from './derivation.js';
 
 export interface DeriveThreadInput {
-  database: string;
+  database: DatabasePlace;
   /** Where the thread reads definitions and pushed blobs. */
   blobSource: BlobSource;
   profilesFolder: string;

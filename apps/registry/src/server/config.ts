@@ -6,6 +6,7 @@ import { readTrustedProxies } from '../http/client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from '../http/public-address.js';
 import { LOG_LEVELS, type LogLevel } from '../log.js';
 import { parseS3Url, type S3Credentials, type S3Place } from '../store/blobs/s3/place.js';
+import { isPostgresUrl } from '../store/postgres/url.js';
 
 export interface Config {
   host: string;
@@ -13,6 +14,8 @@ export interface Config {
   port: number;
   /** Folder of all stored data. */
   dataFolder: string;
+  /** URL of PostgreSQL, which may have a password: never logged. Absent if the database is in the data folder. */
+  databaseUrl?: string;
   /** S3-compatible store of the blobs; absent if they are in the data folder. */
   blobPlace?: S3Place;
   /** From the variables of the AWS tools; absent if they are not set. Never logged. */
@@ -81,6 +84,13 @@ export const SETTINGS = {
     unit: 'folder',
     default: './data',
     why: 'Folder of the database, the blobs, and the first administrator token. If it does not exist, the registry creates it and allows access only for its owner.',
+  },
+  databaseUrl: {
+    name: 'KRMHUB_DATABASE_URL',
+    flag: '--database-url',
+    unit: '`postgres://USER:PASSWORD@HOST:5432/DATABASE`',
+    default: 'none; the database is a SQLite file in the data folder',
+    why: 'PostgreSQL database of one registry process. The password can also be in PGPASSWORD. See [Keep the database in PostgreSQL](operate-postgres.md).',
   },
   blobUrl: {
     name: 'KRMHUB_BLOB_URL',
@@ -263,6 +273,11 @@ export function readConfig(
   if (!isLogLevel(logLevel.value)) {
     problems.push(`${logLevel.from}: "${logLevel.value}" is not one of ${LOG_LEVELS.join(', ')}`);
   }
+  const databaseUrl = given('databaseUrl');
+  if (databaseUrl !== undefined && !isPostgresUrl(databaseUrl.value)) {
+    // It may have a password.
+    problems.push(`${databaseUrl.from}: not a URL as postgres://USER@HOST:5432/DATABASE`);
+  }
   const s3Credentials = s3CredentialsOf(env);
   const blobUrl = given('blobUrl');
   let blobPlace: S3Place | undefined;
@@ -335,6 +350,7 @@ export function readConfig(
     catalogRestoreDays: Number(restoreDays.value),
     ...limits,
     blobRedirect: redirect.value === 'true',
+    ...(databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.value }),
     ...(blobPlace === undefined ? {} : { blobPlace }),
     ...(s3Credentials === undefined ? {} : { s3Credentials }),
     ...(trustedRoot === undefined ? {} : { trustedRoot: trustedRoot.value }),

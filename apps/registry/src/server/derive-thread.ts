@@ -13,8 +13,8 @@ import { handleCalls } from '../isolation/handle-calls.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
 import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
+import { openThreadStore } from '../store/open-store.js';
 import { intactFirst } from '../store/release-files.js';
-import { openSecondSqliteStore } from '../store/sqlite/store.js';
 import { PINNED_STATE } from '../web/badge/pinned-state.js';
 import { FUNCTION_CARD } from '../web/card/card-document.js';
 import { SNAPSHOT_COMPARISON } from '../web/catalog/read-comparison.js';
@@ -47,7 +47,7 @@ const { database, blobSource, profilesFolder, config } = workerData as DeriveThr
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const openPart = await blobsOfThread(blobSource);
-const store = openSecondSqliteStore(database);
+const store = await openThreadStore(database);
 const deps: DeriveDeps = {
   store,
   blobs: intactFirst(store, openPart('blobs')),

@@ -29,10 +29,10 @@ import { configuredRoot } from '../signatures/trusted-root.js';
 import { openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
+import { databasePlace } from '../store/database-place.js';
+import { openStore } from '../store/open-store.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
-import { type SearchThreads, searchThreads } from '../store/sqlite/search/search-threads.js';
-import { openSqliteStore } from '../store/sqlite/store.js';
 import { openTakedownRecord } from '../takedown/record.js';
 import { finishPendingTakedowns } from '../takedown/takedown.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
@@ -84,10 +84,10 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
   if (config.sourceCredentials !== undefined) await readCredentialsFile(config.sourceCredentials);
   const paths = await prepareDataFolder(config.dataFolder);
-  const database = await openSqliteStore(paths.database);
-  const threads = inThread === undefined ? searchThreads(paths.database, log) : undefined;
-  const searching = threads === undefined ? database : withSearchThreads(database, threads);
-  const store = options.wrapStore?.(searching) ?? searching;
+  const database = await databasePlace(paths, config.databaseUrl);
+  const threads = inThread === undefined;
+  const opened = await openStore(database, { searchIndex: paths.searchIndex, threads, log });
+  const store = options.wrapStore?.(opened.store) ?? opened.store;
   const turns = new Turns();
   const { planner = new Planner({ turns }) } = options;
   const wrapped = async (folder: string, blobs: Promise<BlobStore>): Promise<BlobStore> =>
@@ -118,7 +118,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       inThread === undefined
         ? deriverThread(
             {
-              database: paths.database,
+              database,
               blobSource: {
                 folders: { blobs: paths.blobs, artifacts: paths.artifacts },
                 ...(config.blobPlace === undefined ? {} : { blobPlace: config.blobPlace }),
@@ -164,13 +164,16 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const building = {
       log,
       metrics,
-      onSnapshot: (snapshot: SnapshotRecord) => newestSnapshots.put(snapshot),
+      onSnapshot: (snapshot: SnapshotRecord) => {
+        newestSnapshots.put(snapshot);
+        opened.searchSoon?.();
+      },
     };
     const snapshotBuilder =
       inThread === undefined
         ? startSnapshotBuilderThread({
             ...building,
-            database: paths.database,
+            database,
             keyFolder: paths.keys,
             snapshotValidDays: config.snapshotValidDays,
           })
@@ -190,7 +193,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       inThread === undefined
         ? refresherThread({
             ...syncing,
-            database: paths.database,
+            database,
             copiesFolder: paths.copies,
             fetchingFolder: paths.fetching,
             ...(trustedRoot === undefined ? {} : { trustedRoot }),
@@ -266,7 +269,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       config,
       paths,
       /** Starts the threads that the first searches would wait for. */
-      startSearchThreads: () => threads?.start(),
+      startSearchThreads: () => opened.startSearch(),
       /** Stops everything; the stores last. */
       close: () => stopping.stop(),
     };
@@ -291,17 +294,4 @@ class Stopping {
   async stop(): Promise<void> {
     for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop()) await stop();
   }
-}
-
-/** Returns the store with searches in worker threads. */
-function withSearchThreads(store: RegistryStore, threads: SearchThreads): RegistryStore {
-  return {
-    ...store,
-    search: threads.search,
-    nearFunctions: threads.nearFunctions,
-    close: async () => {
-      await threads.close();
-      await store.close();
-    },
-  };
 }

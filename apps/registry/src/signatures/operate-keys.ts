@@ -58,8 +58,8 @@ export async function rotateRegistryKey(
 }
 
 async function registryIn(dataFolder: string): Promise<{ folder: string; owner: Owner }> {
-  const { database, keys } = dataPaths(dataFolder);
-  const owner = await stat(database).catch(() => undefined);
+  const { database, databaseRecord, keys } = dataPaths(dataFolder);
+  const owner = await stat(database).catch(() => stat(databaseRecord).catch(() => undefined));
   if (owner !== undefined) return { folder: keys, owner };
   throw new KrmhubError('unavailable', `no registry found: ${database} is missing`, {
     hint: 'Set the data folder of a registry with --data or KRMHUB_DATA.',

@@ -6,6 +6,10 @@ import { makeFolder } from '@krmhub/sources/make-folder';
 /** Paths in the data folder. The registry stores nothing outside of it. */
 export interface DataPaths {
   database: string;
+  /** Says that the database is not in this folder. */
+  databaseRecord: string;
+  /** Search index of a database that is not in this folder. It can be deleted. */
+  searchIndex: string;
   /** Published definitions and READMEs. */
   blobs: string;
   /**
@@ -33,6 +37,8 @@ export interface DataPaths {
 export function dataPaths(folder: string): DataPaths {
   return {
     database: path.join(folder, 'registry.db'),
+    databaseRecord: path.join(folder, 'database.json'),
+    searchIndex: path.join(folder, 'search.db'),
     blobs: path.join(folder, 'blobs'),
     profiles: path.join(folder, 'forms'),
     artifacts: path.join(folder, 'artifacts'),

@@ -5,7 +5,7 @@ import { handleCalls, notify } from '../isolation/handle-calls.js';
 import { RwLock } from '../isolation/rw-lock.js';
 import { configuredRoot } from '../signatures/trusted-root.js';
 import { blobsIn } from '../store/blobs/folder.js';
-import { openSecondSqliteStore } from '../store/sqlite/store.js';
+import { openThreadStore } from '../store/open-store.js';
 import { Refresher } from './refresher.js';
 import type { RefreshNotice, RefreshThreadInput } from './refresher-thread.js';
 import { sourceFetcher } from './source-fetcher.js';
@@ -19,7 +19,7 @@ const { database, copiesFolder, fetchingFolder, trustedRoot, settings, logLevel 
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const notifyParent = (notice: RefreshNotice): void => notify(notice);
-const store = openSecondSqliteStore(database);
+const store = await openThreadStore(database);
 const log = pino({ level: logLevel, base: null }, { write: (line: string) => notifyParent({ log: line }) });
 const refresher = new Refresher({
   store,

@@ -41,7 +41,7 @@ function start() {
     process: false,
   });
   refresher = refresherThread({
-    database: path.join(folder, 'registry.db'),
+    database: { file: path.join(folder, 'registry.db') },
     copiesFolder: path.join(folder, 'copies'),
     fetchingFolder: path.join(folder, 'fetching'),
     settings: { sourceAddresses: ['127.0.0.1'] },

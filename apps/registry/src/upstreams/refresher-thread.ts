@@ -4,11 +4,12 @@ import { startWorker } from '../isolation/start-worker.js';
 import { Thread } from '../isolation/thread.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
+import type { DatabasePlace } from '../store/database-place.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import type { FetchSettings } from './source-fetcher.js';
 
 export interface RefreshThreadInput {
-  database: string;
+  database: DatabasePlace;
   copiesFolder: string;
   /** Folder of running fetches. */
   fetchingFolder: string;

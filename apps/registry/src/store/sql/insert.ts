@@ -14,15 +14,22 @@ export function inserter<Table extends SQLiteTable>(
   const columns = Object.entries(getTableColumns(table)) as [string, SQLiteColumn][];
   const [keyName, key] = columns.find(([, { primary }]) => primary)!;
   const others = columns.filter(([name]) => name !== keyName);
-  const insert = (inserted: typeof columns) => {
-    const names = inserted.map(([, { name }]) => `"${name}"`).join(', ');
-    const places = inserted.map(([name]) => `:${name}`).join(', ');
-    return text<{ id: number }>(
-      `INSERT INTO "${getTableName(table)}" (${names}) VALUES (${places}) RETURNING "${key.name}" AS id`,
-    );
+  const insert = (inserted: typeof columns, newKey?: string) => {
+    const names = inserted.map(([, { name }]) => `"${name}"`);
+    const places = inserted.map(([name]) => `:${name}`);
+    if (newKey !== undefined) {
+      names.push(`"${key.name}"`);
+      places.push(newKey);
+    }
+    return `INSERT INTO "${getTableName(table)}" (${names.join(', ')}) VALUES (${places.join(', ')})
+      RETURNING "${key.name}" AS id`;
   };
-  const withKey = insert(columns);
-  const withoutKey = insert(others);
+  const withKey = text<{ id: number }>(insert(columns));
+  const withoutKey = text<{ id: number }>({
+    sqlite: insert(others),
+    // As SQLite does: work that fails leaves no gap. No other writer adds a row meanwhile.
+    postgres: insert(others, `(SELECT coalesce(max("${key.name}"), 0) + 1 FROM "${getTableName(table)}")`),
+  });
   return function* (row) {
     const hasKey = (row as Record<string, unknown>)[keyName] !== undefined;
     const values: Record<string, unknown> = {};

@@ -1,0 +1,58 @@
+import type { Log } from '../log.js';
+import type { DatabasePlace } from './database-place.js';
+import type { OpenedStore } from './opened-store.js';
+import type { RegistryStore } from './registry-store.js';
+import { type SearchThreads, searchThreads } from './sqlite/search/search-threads.js';
+import { openSecondSqliteStore, openSqliteStore } from './sqlite/store.js';
+
+/** Connections to PostgreSQL of each thread that is not the main one. */
+const THREAD_CONNECTIONS = 3;
+
+export interface OpenStoreOptions {
+  /** Path of the search index of a database that is not SQLite. */
+  searchIndex: string;
+  /** Whether threads search. */
+  threads: boolean;
+  log: Log;
+}
+
+/** What other threads use: the main thread searches. */
+export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'descriptions'>;
+
+/**
+ * Opens the database and migrates it. Rejects with `unavailable` if another process uses it, it cannot be used, or a
+ * newer program migrated it; `storage-full` if the disk is full.
+ */
+export async function openStore(place: DatabasePlace, options: OpenStoreOptions): Promise<OpenedStore> {
+  const { searchIndex, threads, log } = options;
+  if ('url' in place) {
+    const { openFollowedStore } = await import('./postgres/followed-store.js');
+    return openFollowedStore(place.url, { file: searchIndex, threads, log });
+  }
+  const store = await openSqliteStore(place.file);
+  if (!threads) return { store, startSearch: () => undefined };
+  const searching = searchThreads(place.file, log);
+  return { store: withSearchThreads(store, searching), startSearch: () => searching.start() };
+}
+
+/** Opens a database that the main thread of this process has opened. */
+export async function openThreadStore(place: DatabasePlace): Promise<ThreadStore> {
+  if ('file' in place) return openSecondSqliteStore(place.file);
+  const { openPostgresStore } = await import('./postgres/store.js');
+  const { store } = openPostgresStore(place.url, THREAD_CONNECTIONS);
+  // The index of the main thread follows the database.
+  return { ...store, synchronizeSearch: async () => true };
+}
+
+/** Returns the store with searches in worker threads. */
+function withSearchThreads(store: RegistryStore, threads: SearchThreads): RegistryStore {
+  return {
+    ...store,
+    search: threads.search,
+    nearFunctions: threads.nearFunctions,
+    close: async () => {
+      await threads.close();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { KrmhubError } from '@krmhub/schema';
+import pg from 'pg';
+import { isPostgresUrl } from './url.js';
+
+/** Milliseconds for which opening a connection, or a free one of the pool, is waited for. */
+const CONNECT_MS = 10_000;
+/** Milliseconds for which a statement waits for locks: a write waits for the writes of other processes. */
+const LOCK_MS = 30_000;
+/** Milliseconds after which the server ends a statement. */
+const STATEMENT_MS = 120_000;
+/** Milliseconds after which a server that does not answer counts as unreachable. */
+const ANSWER_MS = STATEMENT_MS + 10_000;
+/** Milliseconds after which the server ends a transaction whose process sends nothing. */
+const IDLE_TRANSACTION_MS = 60_000;
+/** Milliseconds after which an unused connection is closed. */
+const IDLE_MS = 60_000;
+/** Connections of the main thread. */
+const MAX_CONNECTIONS = 10;
+
+/** Opens a pool of connections, which connects at the first statement. Throws `usage` if the URL is wrong. */
+export function openPool(url: string, connections = MAX_CONNECTIONS): pg.Pool {
+  const pool = new pg.Pool({
+    ...clientConfig(url),
+    max: connections,
+    // BEGIN and the first statement of a read are sent together.
+    pipeline: true,
+    lock_timeout: LOCK_MS,
+    statement_timeout: STATEMENT_MS,
+    query_timeout: ANSWER_MS,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+    idleTimeoutMillis: IDLE_MS,
+  });
+  // A connection that breaks while it is unused has left the pool; one that is used fails the next statement.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
+/** Returns the configuration of a connection without limits on its statements. */
+export function clientConfig(url: string): pg.ClientConfig {
+  if (!isPostgresUrl(url)) {
+    throw new KrmhubError('usage', 'the URL of the database is not valid', {
+      hint: 'Use a URL as postgres://USER@HOST:5432/DATABASE.',
+    });
+  }
+  return {
+    connectionString: url,
+    application_name: 'krmhub',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    types: valueTypes(),
+  };
+}
+
+/** Values as SQLite returns them: 64-bit integers, sums, and comparisons are numbers. None is above 2^53. */
+function valueTypes(): pg.TypeOverrides {
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(pg.types.builtins.INT8, Number);
+  types.setTypeParser(pg.types.builtins.NUMERIC, Number);
+  types.setTypeParser(pg.types.builtins.BOOL, (value) => Number(value === 't'));
+  return types;
+}

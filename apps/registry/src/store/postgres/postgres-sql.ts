@@ -1,0 +1,104 @@
+import { setImmediate } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Sql } from '../sql/sql.js';
+import type { Work } from '../sql/statement.js';
+import { Session } from './session.js';
+
+/**
+ * Writers of all processes wait for each other, so that work sees what it would see in SQLite: no other writer beside
+ * it. Migrations take the same lock.
+ */
+export const TAKE_WRITE_LOCK = `SELECT pg_advisory_xact_lock(${0x6b726d})`;
+/** Writes of one transaction. */
+const MAX_WRITES_TOGETHER = 8;
+const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+interface PendingWrite {
+  work: () => Work<unknown>;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Runs work in PostgreSQL. */
+export function postgresSql(pool: pg.Pool): Sql {
+  return {
+    read: (work) => read(pool, work()),
+    write: writeTogether(pool),
+    // The server syncs its log before others see what a transaction wrote.
+    durable: async () => undefined,
+  };
+}
+
+/** A read of one statement waits once for the server: BEGIN is sent with the statement, and nobody waits for COMMIT. */
+async function read<Result>(pool: pg.Pool, work: Work<Result>): Promise<Result> {
+  const step = work.next();
+  if (step.done) return step.value;
+  const { session, begun } = await Session.open(pool, async (opened) => {
+    const [began, first] = await Promise.allSettled([opened.query(BEGIN_READ), opened.call(step.value)]);
+    if (began.status === 'rejected') throw began.reason;
+    if (first.status === 'rejected') throw first.reason;
+    return { rows: first.value };
+  });
+  try {
+    const result = await session.run(work, begun);
+    session.commit().catch(() => session.rollBack());
+    return result;
+  } catch (error) {
+    await session.rollBack();
+    throw error;
+  }
+}
+
+function writeTogether(pool: pg.Pool): Sql['write'] {
+  const pending: PendingWrite[] = [];
+  let running = false;
+  const runAll = async (): Promise<void> => {
+    running = true;
+    while (pending.length > 0) {
+      const writes = pending.splice(0, MAX_WRITES_TOGETHER);
+      try {
+        for (const settle of await transaction(pool, writes)) settle();
+      } catch (error) {
+        for (const { reject } of writes) reject(error);
+      }
+      await setImmediate();
+    }
+    running = false;
+  };
+  return (work) =>
+    new Promise((resolve, reject) => {
+      pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
+      // Callers that are ready now run first and join the transaction.
+      if (!running) globalThis.setImmediate(() => running || void runAll());
+    });
+}
+
+/** Returns what settles each of the writes once the transaction is stored. */
+async function transaction(pool: pg.Pool, writes: readonly PendingWrite[]): Promise<(() => void)[]> {
+  const alone = writes.length === 1;
+  const begin = `BEGIN; ${TAKE_WRITE_LOCK}`;
+  const { session } = await Session.open(pool, (opened) =>
+    opened.query(alone ? begin : `${begin}; SAVEPOINT work`),
+  );
+  const settled: (() => void)[] = [];
+  try {
+    for (const [at, { work, resolve, reject }] of writes.entries()) {
+      let end = 'RELEASE SAVEPOINT work';
+      try {
+        const result = await session.run(work());
+        settled.push(() => resolve(result));
+      } catch (error) {
+        if (alone || session.isBroken) throw error;
+        settled.push(() => reject(error));
+        end = 'ROLLBACK TO SAVEPOINT work; RELEASE SAVEPOINT work';
+      }
+      if (alone) await session.commit();
+      else if (at === writes.length - 1) await session.commit(`${end}; COMMIT`);
+      else await session.query(`${end}; SAVEPOINT work`);
+    }
+    return settled;
+  } catch (error) {
+    await session.rollBack();
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The database: PostgreSQL 14 or later. Work is the same as in SQLite; search is an index file of each process, which
+ * follows the database.
+ */
+
+import pg from 'pg';
+import type { RegistryStore } from '../registry-store.js';
+import { manifestStore } from '../sqlite/artifacts/artifacts.js';
+import { missingArtifacts } from '../sqlite/artifacts/store-artifacts.js';
+import { eventRows } from '../sqlite/events/events.js';
+import { functionRows } from '../sqlite/functions/functions.js';
+import { policyRows } from '../sqlite/functions/policies.js';
+import { DELETE_UNUSED_FILES } from '../sqlite/functions/release-files.js';
+import { followedIndex } from '../sqlite/search/follow/followed-index.js';
+import { catalogRows } from '../sqlite/snapshots/catalogs.js';
+import { profileRows } from '../sqlite/snapshots/profiles.js';
+import { DELETE_UNUSED_SEGMENTS } from '../sqlite/snapshots/segments.js';
+import { servedEntries } from '../sqlite/snapshots/served-entries.js';
+import { sourceRows } from '../sqlite/sources/sources.js';
+import { takedownRows } from '../sqlite/takedowns/takedowns.js';
+import { tokenRows } from '../sqlite/tokens/tokens.js';
+import { translatePostgresError } from './errors.js';
+import { clientConfig, openPool } from './pool.js';
+import { postgresSql } from './postgres-sql.js';
+import { Session } from './session.js';
+
+/** Everything but search, and the database for it. */
+export type RecordStore = Omit<
+  RegistryStore,
+  'search' | 'nearFunctions' | 'descriptions' | 'synchronizeSearch'
+>;
+
+/** What no row names any more. A rejected or interrupted build leaves unused entries. */
+const ERASE = [
+  `DELETE FROM entry WHERE NOT EXISTS (SELECT 1 FROM catalog_function WHERE catalog_function.entry = entry.digest)
+     AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE upstream_entry.definition = entry.digest)`,
+  DELETE_UNUSED_SEGMENTS,
+  DELETE_UNUSED_FILES,
+  'VACUUM',
+];
+
+/** Opens a migrated database. `connections` is the limit for this thread. */
+export function openPostgresStore(url: string, connections?: number) {
+  const pool = openPool(url, connections);
+  const sql = postgresSql(pool);
+  const store: RecordStore = {
+    ...functionRows(sql, followedIndex),
+    servedEntries: servedEntries(sql),
+    ...eventRows(sql),
+    ...catalogRows(sql, followedIndex),
+    ...sourceRows(sql),
+    ...profileRows(sql),
+    ...takedownRows(sql, { search: followedIndex, erase: () => erase(url) }),
+    ...tokenRows(sql),
+    ...policyRows(sql),
+    ...manifestStore(sql),
+    ...missingArtifacts(sql),
+    durable: () => sql.durable(),
+    check: () => check(pool),
+    close: () => pool.end(),
+  };
+  return { store, sql };
+}
+
+/** A number of a transaction is written to the server's log, also if nothing else is. */
+async function check(pool: pg.Pool): Promise<void> {
+  const { session } = await Session.open(pool, (opened) =>
+    opened.query('BEGIN READ WRITE; SELECT pg_current_xact_id()'),
+  );
+  await session.commit().catch(async (error) => {
+    await session.rollBack();
+    throw error;
+  });
+}
+
+/** The space of deleted rows is used again; the server's files may have their bytes until then. */
+async function erase(url: string): Promise<void> {
+  // It takes longer than the statements of a pool may.
+  const client = new pg.Client(clientConfig(url));
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    for (const statement of ERASE) await client.query(statement);
+  } catch (error) {
+    throw translatePostgresError(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
+import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from './postgres.js';
+
+/** Tables of SQLite's full-text search, whose index is a file in each data folder, and those that list migrations. */
+const OTHERS = /^(?:function_text|sqlite_|__drizzle|migration$)/;
+
+describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server?.stop());
+
+  it('are applied once, though processes start together', async () => {
+    const url = await server.createDatabase();
+    await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
+    await migratePostgres(url);
+    expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
+      { migrations: 1 },
+    ]);
+  });
+
+  it('make the tables, columns, keys, and indexes of SQLite', async () => {
+    const url = await server.createDatabase();
+    await migratePostgres(url);
+    const inSqlite = sqliteSchema();
+    expect(inSqlite.length).toBeGreaterThan(150);
+    expect(await postgresSchema(url)).toEqual(inSqlite);
+  });
+
+  it('refuse a database that is newer, or of another program', async () => {
+    const newer = await server.createDatabase();
+    await migratePostgres(newer);
+    await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
+    await expect(migratePostgres(newer)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the database is newer than this version of krmhub: 1 of 2 migrations are unknown',
+    });
+    const foreign = await server.createDatabase();
+    await query(foreign, 'CREATE TABLE event (id int)');
+    await expect(migratePostgres(foreign)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the database has tables of another program: relation "event" already exists',
+    });
+    expect(await query(foreign, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([
+      { tablename: 'event' },
+    ]);
+  });
+
+  it('refuse an encoding that cannot have all text', async () => {
+    const url = await server.createDatabase('ENCODING SQL_ASCII TEMPLATE template0');
+    await expect(migratePostgres(url)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the database has the encoding SQL_ASCII, not UTF8',
+    });
+  });
+});
+
+const TYPES: Readonly<Record<string, string>> = { integer: 'bigint', blob: 'bytea' };
+
+function sqliteSchema(): string[] {
+  const { client, close } = openConnection(':memory:');
+  const lines: string[] = [];
+  const rows = <Row>(text: string, ...values: unknown[]) => client.prepare(text).all(...values) as Row[];
+  const tables = rows<{ name: string }>(`SELECT name FROM sqlite_schema WHERE type = 'table'`);
+  for (const { name: table } of tables.filter(({ name }) => !OTHERS.test(name))) {
+    const columns = rows<{ name: string; type: string; notnull: number; pk: number }>(
+      'SELECT * FROM pragma_table_info(?)',
+      table,
+    );
+    for (const { name, type, notnull } of columns) {
+      const kind = TYPES[type.toLowerCase()] ?? type.toLowerCase();
+      lines.push(`${table}.${name} ${kind}${notnull ? ' not null' : ''}`);
+    }
+    const keys = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+    lines.push(`${table} key ${keys.map(({ name }) => name).join(' ')}`);
+    const indexes = rows<{ name: string; unique: number; origin: string; partial: number }>(
+      'SELECT * FROM pragma_index_list(?)',
+      table,
+    );
+    for (const { name, unique, origin, partial } of indexes) {
+      if (origin === 'c')
+        lines.push(`${table} index ${name}${unique ? ' unique' : ''}${partial ? ' partial' : ''}`);
+    }
+    const references = rows<{ table: string }>(
+      'SELECT DISTINCT id, "table" FROM pragma_foreign_key_list(?)',
+      table,
+    );
+    for (const { table: other } of references) lines.push(`${table} references ${other}`);
+  }
+  close();
+  return lines.sort();
+}
+
+async function postgresSchema(url: string): Promise<string[]> {
+  const rows = await query<{ table: string; line: string }>(
+    url,
+    `SELECT table_name AS "table", table_name || '.' || column_name || ' ' || data_type ||
+        CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END AS line
+      FROM information_schema.columns WHERE table_schema = 'public'
+    UNION ALL
+    SELECT relname, relname || ' key ' || (
+        SELECT string_agg(attname, ' ' ORDER BY place) FROM unnest(indkey) WITH ORDINALITY AS k(number, place)
+          JOIN pg_attribute ON attrelid = indrelid AND attnum = number)
+      FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+      WHERE indisprimary AND relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT t.relname, t.relname || ' index ' || i.relname || CASE WHEN indisunique THEN ' unique' ELSE '' END ||
+        CASE WHEN indpred IS NULL THEN '' ELSE ' partial' END
+      FROM pg_index JOIN pg_class t ON t.oid = indrelid JOIN pg_class i ON i.oid = indexrelid
+      WHERE NOT indisprimary AND t.relnamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT conrelid::regclass::text, conrelid::regclass || ' references ' || confrelid::regclass
+      FROM pg_constraint WHERE contype = 'f'`,
+  );
+  return rows
+    .filter(({ table }) => !OTHERS.test(table))
+    .map(({ line }) => line.replaceAll('"', ''))
+    .sort();
+}

@@ -1,0 +1,121 @@
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import pg from 'pg';
+import { killAtEnd, outputOf, spawn } from '../processes.js';
+
+/** A PostgreSQL server of a test file, on a socket in a temporary folder. */
+export interface PostgresServer {
+  /** Folder of its socket. */
+  folder: string;
+  urlOf(database: string): string;
+  /** Creates an empty database, and returns its URL; `options` are of CREATE DATABASE. */
+  createDatabase(options?: string): Promise<string>;
+  /** Ends all connections, as a server that crashes. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const VERSIONS = '/usr/lib/postgresql';
+
+/** Why tests with PostgreSQL cannot run here; undefined if they can. */
+export const postgresMissing: string | undefined =
+  programs() === undefined ? `PostgreSQL is not installed in ${VERSIONS}` : undefined;
+
+/** The folder of the newest installed server. */
+function programs(): string | undefined {
+  if (!existsSync(VERSIONS)) return undefined;
+  const versions = readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a));
+  return versions
+    .map((version) => path.join(VERSIONS, version, 'bin'))
+    .find((bin) => existsSync(`${bin}/initdb`));
+}
+
+/** Starts a server, which ends with this process, even if it is killed. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = programs()!;
+  const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-pg-'));
+  const user = serverUser();
+  if (user !== undefined) chownSync(folder, user.uid, user.gid);
+  chmodSync(folder, 0o700);
+  const as = user === undefined ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+  const data = path.join(folder, 'data');
+  const initdb = ['-D', data, '-U', 'krmhub', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  outputOf('setpriv', [...as, `${bin}/initdb`, ...initdb], { cwd: folder });
+
+  const start = async () => {
+    const settings = {
+      listen_addresses: '',
+      unix_socket_directories: folder,
+      fsync: 'off',
+      max_connections: '50',
+    };
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    // SIGQUIT ends the server at once, and it removes its shared memory.
+    const server = spawn('setpriv', ['--pdeathsig=QUIT', ...as, `${bin}/postgres`, '-D', data, ...options], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+    });
+    killAtEnd(server, () => server.kill('SIGQUIT'));
+    const ended = new Promise<void>((resolve) => server.once('close', () => resolve()));
+    let log = '';
+    const ready = new Promise<void>((resolve) => {
+      createInterface(server.stderr!).on('line', (line) => {
+        log += `${line}\n`;
+        if (line.includes('ready to accept connections')) resolve();
+      });
+    });
+    await Promise.race([
+      ready,
+      ended.then(() => {
+        throw new Error(`the server ended:\n${log}`);
+      }),
+    ]);
+    return async () => {
+      server.kill('SIGQUIT');
+      await ended;
+    };
+  };
+
+  let end = await start();
+  let databases = 0;
+  const urlOf = (database: string) => `postgres://krmhub@/${database}?host=${encodeURIComponent(folder)}`;
+  return {
+    folder,
+    urlOf,
+    async createDatabase(options = '') {
+      databases += 1;
+      const name = `krmhub${databases}`;
+      await query(urlOf('postgres'), `CREATE DATABASE ${name} ${options}`);
+      return urlOf(name);
+    },
+    async restart() {
+      await end();
+      end = await start();
+    },
+    async stop() {
+      await end();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The server refuses to run as root; the package of Debian creates a user for it. */
+function serverUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (option: string) => Number(outputOf('id', [option, 'postgres']));
+  return { uid: id('-u'), gid: id('-g') };
+}

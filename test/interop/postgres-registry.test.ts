@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PostgresServer, postgresMissing, startPostgres } from '../contracts/postgres.js';
+import { definition, GROUP, releasePath } from '../faults/workload.js';
+import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+/** A registry in its own process that keeps its database in PostgreSQL. */
+describe.skipIf(postgresMissing)('a registry with its database in PostgreSQL (needs PostgreSQL)', () => {
+  const { folder, remove } = temporaryFolder();
+  let server: PostgresServer;
+  const running = new Set<RunningRegistry>();
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => {
+    for (const registry of running) await registry.stop();
+    await server?.stop();
+    remove();
+  });
+
+  async function start(name: string, url: string): Promise<RunningRegistry> {
+    const registry = await startRegistry(path.join(folder, name), { KRMHUB_DATABASE_URL: url });
+    running.add(registry);
+    return registry;
+  }
+  async function stop(registry: RunningRegistry): Promise<void> {
+    running.delete(registry);
+    expect(await registry.stop()).toBe(0);
+  }
+  const ask = (registry: RunningRegistry, target: string, init: RequestInit = {}) =>
+    fetch(registry.url + target, {
+      ...init,
+      headers: { authorization: `Bearer ${registry.token}`, ...init.headers },
+    });
+  const publish = (registry: RunningRegistry, kind: string, release: string) =>
+    ask(registry, `${releasePath({ kind, release })}?wait=true`, {
+      method: 'PUT',
+      body: definition(kind, release),
+      headers: { 'content-type': 'application/yaml' },
+    });
+
+  it('publishes, searches, serves catalogs and pages, and has all of it after a restart', async () => {
+    const url = await server.createDatabase();
+    let registry = await start('flow', url);
+    for (const release of ['1.0.0', '1.1.0']) {
+      expect((await publish(registry, 'Flow', release)).status).toBe(201);
+    }
+    const state = async () => {
+      const get = async (target: string) => {
+        const response = await ask(registry, target);
+        expect([target, response.status]).toEqual([target, 200]);
+        return response.text();
+      };
+      expect(await get('/readyz')).toContain('"status":"ok"');
+      expect(await get(`/functions/${GROUP}/Flow`)).toContain('Flow');
+      return Promise.all([
+        get('/catalogs/default/catalog.yaml'),
+        get('/functions?q=flow'),
+        get(`${releasePath({ kind: 'Flow', release: '1.0.0' })}/definition.yaml`),
+      ]);
+    };
+    const before = await state();
+    expect(before[0]).toContain('kind: Flow');
+    expect(before[1]).toContain(`/functions/${GROUP}/Flow`);
+    await stop(registry);
+    registry = await start('flow', url);
+    expect(await state()).toEqual(before);
+
+    const second = await krmhub(['serve', '--port', '0', '--data', path.join(folder, 'second')], {
+      env: { KRMHUB_DATABASE_URL: url },
+    });
+    expect([second.code, second.stderr]).toEqual([
+      5,
+      expect.stringContaining('another process uses the database'),
+    ]);
+
+    // All connections break, and the registry opens others.
+    await server.restart();
+    await expect.poll(async () => (await ask(registry, '/readyz')).status, { timeout: 120_000 }).toBe(200);
+    expect((await publish(registry, 'Flow', '1.2.0')).status).toBe(201);
+    expect(await (await ask(registry, '/functions?q=flow')).text()).toContain('1.2.0');
+    await stop(registry);
+  });
+
+  it('does not start with another database than before', async () => {
+    const url = await server.createDatabase();
+    await stop(await start('moved', url));
+    const refused = async (name: string, env: Record<string, string>) => {
+      const args = ['serve', '--port', '0', '--data', path.join(folder, name)];
+      const { code, stderr } = await krmhub(args, { env });
+      return [code, stderr] as const;
+    };
+    expect(await refused('moved', {})).toEqual([
+      5,
+      expect.stringContaining('the database of this registry is in PostgreSQL'),
+    ]);
+    const moved = ['--data', path.join(folder, 'moved')];
+    for (const args of [['fsck'], ['backup', '--out', path.join(folder, 'backup')]]) {
+      const { code, stderr } = await krmhub([...args, ...moved]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('is in PostgreSQL')]);
+    }
+    expect(await krmhub(['key', 'list', ...moved])).toMatchObject({ code: 0 });
+    await stop(await startRegistry(path.join(folder, 'sqlite')));
+    expect(await refused('sqlite', { KRMHUB_DATABASE_URL: url })).toEqual([
+      5,
+      expect.stringMatching(/the database of this registry is .*registry\.db, not in PostgreSQL/),
+    ]);
+  });
+
+  it('never prints the password', async () => {
+    for (const url of ['postgres://u:s3cret@127.0.0.1:1/krmhub', 'postgres://u:s3cret@:x/', 's3cret']) {
+      const data = path.join(folder, 'secret');
+      const { code, stdout, stderr } = await krmhub(['serve', '--port', '0', '--data', data], {
+        env: { KRMHUB_DATABASE_URL: url },
+      });
+      expect(code).toBeGreaterThan(0);
+      expect(stdout + stderr).not.toContain('s3cret');
+    }
+    expect(readFileSync(path.join(folder, 'moved/database.json'), 'utf8')).toBe('{"database":"postgres"}\n');
+  });
+});
