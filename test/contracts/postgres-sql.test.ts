@@ -60,18 +60,23 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
   });
   let writing: Promise<void>;
 
-  it('writes one after the other, also with other processes', async () => {
-    const others = [sql, open(), open()];
-    const increment = (one: Sql) =>
-      one.write(function* () {
-        const before = yield* sumWork();
-        yield* add.run({ value: 1 });
-        return before;
-      });
-    const seen = await Promise.all(Array.from({ length: 90 }, (_, at) => increment(others[at % 3]!)));
-    expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: 90 }, (_, at) => at));
-    expect(await sum()).toBe(90);
-  });
+  it.each(['read committed', 'serializable'])(
+    'writes one after the other, also with other processes, if the default is %s',
+    async (isolation) => {
+      const level = isolation.replace(' ', '\\ ');
+      const options = encodeURIComponent(`-c default_transaction_isolation=${level}`);
+      const others = Array.from({ length: 3 }, () => open(`${url}&options=${options}`));
+      const increment = (one: Sql) =>
+        one.write(function* () {
+          const before = yield* sumWork();
+          yield* add.run({ value: 1 });
+          return before;
+        });
+      const seen = await Promise.all(Array.from({ length: 90 }, (_, at) => increment(others[at % 3]!)));
+      expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: 90 }, (_, at) => at));
+      expect(await sum()).toBe(90);
+    },
+  );
 
   it('stores nothing of work that fails, and all of the work that shared its transaction', async () => {
     const results = await Promise.allSettled(

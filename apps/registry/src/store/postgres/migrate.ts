@@ -4,7 +4,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import pg from 'pg';
 import { translatePostgresError } from './errors.js';
 import { clientConfig } from './pool.js';
-import { TAKE_WRITE_LOCK } from './postgres-sql.js';
+import { BEGIN_WRITE } from './postgres-sql.js';
 
 /** At the root of the repository: the same relative path from dist and from src. */
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/postgres', import.meta.url));
@@ -23,7 +23,7 @@ export async function migratePostgres(url: string): Promise<void> {
   try {
     await client.connect();
     await refuseUnknownServer(client);
-    await client.query(`BEGIN; ${TAKE_WRITE_LOCK}`);
+    await client.query(BEGIN_WRITE);
     await client.query(
       'CREATE TABLE IF NOT EXISTS "migration" ("hash" text PRIMARY KEY, "applied_at" timestamptz NOT NULL)',
     );

@@ -9,6 +9,8 @@ import { Session } from './session.js';
  * it. Migrations take the same lock.
  */
 export const TAKE_WRITE_LOCK = `SELECT pg_advisory_xact_lock(${0x6b726d})`;
+/** Whatever the default of the database is: at a higher level, work would see the state before it had the lock. */
+export const BEGIN_WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; ${TAKE_WRITE_LOCK}`;
 /** Writes of one transaction. */
 const MAX_WRITES_TOGETHER = 8;
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
@@ -76,9 +78,8 @@ function writeTogether(pool: pg.Pool): Sql['write'] {
 /** Returns what settles each of the writes once the transaction is stored. */
 async function transaction(pool: pg.Pool, writes: readonly PendingWrite[]): Promise<(() => void)[]> {
   const alone = writes.length === 1;
-  const begin = `BEGIN; ${TAKE_WRITE_LOCK}`;
   const { session } = await Session.open(pool, (opened) =>
-    opened.query(alone ? begin : `${begin}; SAVEPOINT work`),
+    opened.query(alone ? BEGIN_WRITE : `${BEGIN_WRITE}; SAVEPOINT work`),
   );
   const settled: (() => void)[] = [];
   try {
