@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../apps/registry/src/store/open-store.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
-import { type PostgresServer, postgresMissing, startPostgres } from './postgres.js';
+import { openPostgresStore } from '../../apps/registry/src/store/postgres/store.js';
+import { text } from '../../apps/registry/src/store/sql/statement.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from './postgres.js';
 import { registryStoreContract } from './registry-store.js';
 
 describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
@@ -15,6 +17,40 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
     await migratePostgres(await server.createDatabase());
   });
   afterAll(() => server?.stop());
+
+  it('deletes what is unused after a takedown, but not what a write begins to use', async () => {
+    const url = await server.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
+    await query(
+      url,
+      `INSERT INTO entry (digest, yaml, json) VALUES ('stored', '', ''), ('unused', '', '');
+       INSERT INTO catalog (name, recipe, applied_at, applied_by, applied_event, through_event)
+       VALUES ('one', '', '', '', 0, 0);
+       INSERT INTO takedown (id, group_name, kind, kind_folded, release, digest, at, by, reason, revision, finished)
+       VALUES (1, 'example.com', 'One', 'one', '1.0.0', 'sha256:0', '', '', '', 1, 0)`,
+    );
+    const state = text<{ waiting: number; entries: number }>(
+      `SELECT pg_sleep(0.01), (SELECT count(*) FROM pg_locks WHERE NOT granted) AS waiting,
+         (SELECT count(*) FROM entry) AS entries`,
+    );
+    const use = text<never>(
+      `INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
+       VALUES ('one', 'example.com', 'One', 1, 'stored', '{}')`,
+    );
+    const { store, sql } = openPostgresStore(url);
+    let finished: Promise<void> | undefined;
+    await sql.write(function* () {
+      finished = store.finishTakedowns();
+      for (;;) {
+        const { waiting, entries } = (yield* state.first())!;
+        if (waiting > 0 || entries < 2) break;
+      }
+      yield* use.run();
+    });
+    await finished;
+    expect(await query(url, 'SELECT digest FROM entry')).toEqual([{ digest: 'stored' }]);
+    expect(await store.unfinishedTakedowns()).toBeUndefined();
+    await store.close();
+  });
 
   registryStoreContract('PostgreSQL', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));

@@ -21,7 +21,7 @@ import { takedownRows } from '../sqlite/takedowns/takedowns.js';
 import { tokenRows } from '../sqlite/tokens/tokens.js';
 import { translatePostgresError } from './errors.js';
 import { clientConfig, openPool } from './pool.js';
-import { postgresSql } from './postgres-sql.js';
+import { BEGIN_WRITE, postgresSql } from './postgres-sql.js';
 import { Session } from './session.js';
 
 /** Everything but search, and the database for it. */
@@ -36,7 +36,6 @@ const ERASE = [
      AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE upstream_entry.definition = entry.digest)`,
   DELETE_UNUSED_SEGMENTS,
   DELETE_UNUSED_FILES,
-  'VACUUM',
 ];
 
 /** Opens a migrated database. `connections` is the limit for this thread. */
@@ -73,14 +72,20 @@ async function check(pool: pg.Pool): Promise<void> {
   });
 }
 
-/** The space of deleted rows is used again; the server's files may have their bytes until then. */
+/**
+ * Deletes while nobody writes: a sync that has found an entry stored would lose it. The space of deleted rows is used again;
+ * the server's files may have their bytes until then.
+ */
 async function erase(url: string): Promise<void> {
   // It takes longer than the statements of a pool may.
   const client = new pg.Client(clientConfig(url));
   client.on('error', () => undefined);
   try {
     await client.connect();
+    await client.query(BEGIN_WRITE);
     for (const statement of ERASE) await client.query(statement);
+    await client.query('COMMIT');
+    await client.query('VACUUM');
   } catch (error) {
     throw translatePostgresError(error);
   } finally {
