@@ -1,6 +1,8 @@
 import { inspect } from 'node:util';
 import pg from 'pg';
+import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { holdDatabase } from '../../apps/registry/src/store/postgres/owner.js';
 import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { postgresSql, TAKE_WRITE_LOCK } from '../../apps/registry/src/store/postgres/postgres-sql.js';
 import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
@@ -206,10 +208,18 @@ describe.skipIf(postgresMissing)('work in PostgreSQL', () => {
       () => 'postgres://krmhub:s3cret@127.0.0.1:1/krmhub',
       'cannot reach the database server',
     ],
+    [
+      'a missing certificate',
+      () => 'postgres://krmhub:s3cret@127.0.0.1:1/krmhub?sslrootcert=/nowhere/ca.pem',
+      "open '/nowhere/ca.pem'",
+    ],
   ])('reports %s', async (_, change, message) => {
-    const error = await sum(open(change(url))).catch((reason) => reason);
-    expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining(message) });
-    expect(inspect(error, { depth: 9 })).not.toContain('s3cret');
+    const log = pino({ level: 'silent' });
+    for (const use of [() => sum(open(change(url))), () => holdDatabase(change(url), log)]) {
+      const error = await use().catch((reason) => reason);
+      expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining(message) });
+      expect(inspect(error, { depth: 9 })).not.toContain('s3cret');
+    }
   });
 
   it.each([

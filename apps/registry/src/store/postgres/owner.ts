@@ -45,9 +45,10 @@ export async function holdDatabase(url: string, log: Log): Promise<{ release(): 
 }
 
 async function lock(url: string): Promise<pg.Client> {
-  const client = new pg.Client(clientConfig(url));
-  client.on('error', () => undefined);
+  let client: pg.Client | undefined;
   try {
+    client = new pg.Client(clientConfig(url));
+    client.on('error', () => undefined);
     await client.connect();
     const { rows } = await client.query<{ locked: boolean }>(
       `SELECT pg_try_advisory_lock(${OWNER_LOCK}) AS locked`,
@@ -57,7 +58,7 @@ async function lock(url: string): Promise<pg.Client> {
       hint: 'Stop that process, or use another database.',
     });
   } catch (error) {
-    await client.end().catch(() => undefined);
+    await client?.end().catch(() => undefined);
     throw translatePostgresError(error);
   }
 }

@@ -25,7 +25,7 @@ export class Session {
     begin: (session: Session) => Promise<Result>,
   ): Promise<{ session: Session; begun: Result }> {
     for (let replaced = 0; ; replaced += 1) {
-      const session = new Session(await pool.connect().catch(rethrow));
+      const session = new Session(await connect(pool));
       try {
         return { session, begun: await begin(session) };
       } catch (error) {
@@ -95,6 +95,11 @@ export class Session {
   }
 }
 
-function rethrow(error: unknown): never {
-  throw translatePostgresError(error);
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    // Throws at once if a file of the URL cannot be read.
+    return await pool.connect();
+  } catch (error) {
+    throw translatePostgresError(error);
+  }
 }
