@@ -226,7 +226,8 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
     await record.durable();
     await sql.write(() => written(next.step, next.names));
     this.#hasWritten = true;
-    if (!quick) await this.#report(next.step, progress.event === undefined, progress.fill !== undefined);
+    if (!quick || progress.event === undefined)
+      await this.#report(next.step, progress.event === undefined, progress.fill !== undefined);
     return true;
   }
 
