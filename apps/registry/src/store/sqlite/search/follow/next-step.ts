@@ -49,9 +49,10 @@ export function* nextStep(input: StepInput): Work<Step | 'rebuild' | undefined> 
     return { names: [], progress: { ...progress, event: state.event, mark, fill: FIRST } };
   }
   if (!(yield* followsRecord(input, progress.event, state))) return 'rebuild';
+  // Names are read without deleted catalogs, so these are marked first: a catalog that returns is read again.
   const step =
-    (yield* eventStep(progress, progress.event, state)) ??
     removalStep(input, state) ??
+    (yield* eventStep(progress, progress.event, state)) ??
     (yield* smallStep(progress, state));
   if (step !== undefined || quick) return step;
   return (yield* fillStep(progress)) ?? (yield* largeStep(progress, state));
@@ -100,7 +101,8 @@ function* smallStep({ catalogs }: Progress, { serials }: RecordState): Work<Step
     if (serial >= newest || target !== undefined) continue;
     const changed = yield* changedFunctions({ catalog: name, searched: serial, newest }, FEW + 1);
     if (changed.length > FEW) continue;
-    return { names: folded(changed), catalog: { name, progress: { serial: newest, deleted: false } } };
+    const progress = { serial: newest, deleted: false };
+    return { names: folded(changed), catalog: { name, progress }, ...whenNew(catalogs.has(name)) };
   }
   return undefined;
 }
@@ -124,9 +126,14 @@ function* largeStep({ catalogs }: Progress, { serials }: RecordState): Work<Step
       page.length < STEP
         ? { serial: target, deleted: false }
         : { serial, deleted: false, target, after: nameOf(page.at(-1)!) };
-    return { names: folded(page), catalog: { name, progress } };
+    return { names: folded(page), catalog: { name, progress }, ...whenNew(catalogs.has(name)) };
   }
   return undefined;
+}
+
+/** Names that were read before their catalog have its entries already, which searches did not count. */
+function whenNew(isKnown: boolean): Pick<Step, 'everything'> {
+  return isKnown ? {} : { everything: true };
 }
 
 function nameOf({ group, kind }: FunctionName): FunctionName {
