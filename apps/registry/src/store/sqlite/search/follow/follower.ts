@@ -79,8 +79,8 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
   #catchingUp: Promise<void> = Promise.resolve();
   #nextCatchUp: Promise<void> | undefined;
   readonly #closing = new AbortController();
-  /** Whether a step was written since the index was opened. */
-  #hasWritten = false;
+  /** Whether a new file has replaced a damaged one, and has nothing yet. */
+  #isReplacement = false;
 
   /** Opens the index, or creates it. Rejects with `unavailable` if another process uses the file. */
   constructor(options: FollowerOptions) {
@@ -225,7 +225,7 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
     // After a power cut, the registry could have other events with these numbers.
     await record.durable();
     await sql.write(() => written(next.step, next.names));
-    this.#hasWritten = true;
+    this.#isReplacement = false;
     if (!quick || progress.event === undefined)
       await this.#report(next.step, progress.event === undefined, progress.fill !== undefined);
     return true;
@@ -262,7 +262,7 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
 
   /** Throws the error again if the next file is damaged too. */
   async #replaceDamaged(error: unknown): Promise<void> {
-    if (!this.#hasWritten) throw error;
+    if (this.#isReplacement) throw error;
     await this.#rebuild('it is damaged');
   }
 
@@ -273,7 +273,7 @@ export class SearchFollower implements SearchStore, Pick<FunctionStore, 'nearFun
     await this.#opened.close();
     deleteIndexFile(file);
     this.#isVerified = false;
-    this.#hasWritten = false;
+    this.#isReplacement = true;
     this.#opened = this.#open();
     this.synchronizeSearch().catch((error: unknown) =>
       log.error({ err: error, file }, 'cannot build the search index'),
