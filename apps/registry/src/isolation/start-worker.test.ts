@@ -22,7 +22,7 @@ it('gives a preloaded thread its input, once', async () => {
   registry = await openTestRegistry({ start: false });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
   const { database, keys: keyFolder } = dataPaths(registry.folder);
-  const input = { database, keyFolder, snapshotValidDays: 30, logLevel: 'silent' };
+  const input = { database: { file: database }, keyFolder, snapshotValidDays: 30, logLevel: 'silent' };
   preloadWorker('snapshot-thread');
   preloadWorker('snapshot-thread');
   const ids: number[] = [];
