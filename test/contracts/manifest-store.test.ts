@@ -1,20 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Digest } from '@krmhub/schema';
-import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { manifestStoreContract } from './manifest-store.js';
-import { AT } from './sample-records.js';
-
-async function takeDownBytes(store: RegistryStore, digest: Digest): Promise<void> {
-  const name = { group: 'example.com', kind: 'Bad' };
-  await store.commitTakedown({
-    ...name,
-    expectedRevision: 0,
-    takedowns: [{ ...name, release: '1.0.0', digest, at: AT, by: 'root', reason: 'malware' }],
-  });
-}
+import { takeDownBytes } from './sample-records.js';
 
 manifestStoreContract('SQLite in a file', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));

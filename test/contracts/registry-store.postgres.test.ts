@@ -7,8 +7,10 @@ import { openStore } from '../../apps/registry/src/store/open-store.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPostgresStore } from '../../apps/registry/src/store/postgres/store.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
+import { manifestStoreContract } from './manifest-store.js';
 import { type PostgresServer, postgresMissing, query, startPostgres } from './postgres.js';
 import { registryStoreContract } from './registry-store.js';
+import { takeDownBytes } from './sample-records.js';
 
 describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
   let server: PostgresServer;
@@ -52,7 +54,7 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
     await store.close();
   });
 
-  registryStoreContract('PostgreSQL', async () => {
+  const open = async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
     const url = await server.createDatabase('TEMPLATE krmhub1 STRATEGY FILE_COPY');
     const options = {
@@ -75,5 +77,10 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
         await rm(folder, { recursive: true, force: true });
       },
     };
+  };
+  registryStoreContract('PostgreSQL', open);
+  manifestStoreContract('PostgreSQL', async () => {
+    const { store, ...harness } = await open();
+    return { ...harness, store, takeDown: (digest) => takeDownBytes(store, digest) };
   });
 });

@@ -12,7 +12,8 @@ import {
   type Signer,
   type SnapshotStore,
 } from '@krmhub/catalog';
-import { type FunctionDefinition, type FunctionVersion, sha256 } from '@krmhub/schema';
+import { type Digest, type FunctionDefinition, type FunctionVersion, sha256 } from '@krmhub/schema';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 
 export const AT = '2030-01-02T03:04:05.678Z';
 
@@ -145,5 +146,15 @@ export function applySample(
     at: AT,
     by: 'admin',
     event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
+  });
+}
+
+/** Takes down a release with these bytes. */
+export async function takeDownBytes(store: RegistryStore, digest: Digest): Promise<void> {
+  const name = { group: 'example.com', kind: 'Bad' };
+  await store.commitTakedown({
+    ...name,
+    expectedRevision: 0,
+    takedowns: [{ ...name, release: '1.0.0', digest, at: AT, by: 'root', reason: 'malware' }],
   });
 }
