@@ -7,7 +7,7 @@ import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { postgresSql, TAKE_WRITE_LOCK } from '../../apps/registry/src/store/postgres/postgres-sql.js';
 import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from './postgres.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
 
 const total = text<{ total: number }>('SELECT coalesce(sum(value), 0) AS total FROM one');
 const add = text<never>('INSERT INTO one (value) VALUES (:value)');

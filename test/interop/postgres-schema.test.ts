@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from './postgres.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
 
 /** Tables of SQLite's full-text search, whose index is a file in each data folder, and those that list migrations. */
 const OTHERS = /^(?:function_text|sqlite_|__drizzle|migration$)/;

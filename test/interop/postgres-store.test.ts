@@ -7,10 +7,10 @@ import { openStore } from '../../apps/registry/src/store/open-store.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPostgresStore } from '../../apps/registry/src/store/postgres/store.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
-import { manifestStoreContract } from './manifest-store.js';
-import { type PostgresServer, postgresMissing, query, startPostgres } from './postgres.js';
-import { registryStoreContract } from './registry-store.js';
-import { takeDownBytes } from './sample-records.js';
+import { manifestStoreContract } from '../contracts/manifest-store.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { registryStoreContract } from '../contracts/registry-store.js';
+import { takeDownBytes } from '../contracts/sample-records.js';
 
 describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
   let server: PostgresServer;
