@@ -29,7 +29,7 @@ import { FACETS, type Facet, type SearchColumns, searchColumns } from './columns
 import { type TextHits, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
 import { FINDABLE, PUBLISHED_AT, REPLACEMENT } from './rows.js';
-import { type Filters, firstBy, scan } from './scan.js';
+import { countFacet, type Filters, firstBy, scan } from './scan.js';
 import { spelling } from './spelling.js';
 
 const MAX_LIMIT = 100;
@@ -89,8 +89,20 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   );
   const originsOf = upstreamEntryRows(connection);
 
-  /** First pages without a query: many clients start there, and they count all functions. Valid for one state. */
-  let cached = { state: 0, pages: new Map<string, SearchPage>() };
+  /**
+   * First pages without a query, and counts of a facet over all functions: many clients start there. Valid for one
+   * state.
+   */
+  let cached = {
+    state: 0,
+    pages: new Map<string, SearchPage>(),
+    facets: new Map<Facet, SearchPage['facets'][Facet]>(),
+  };
+  const countsOfAll = (columns: SearchColumns) => (facet: Facet) => {
+    const known = cached.facets.get(facet) ?? countFacet(columns, columns.order, facet);
+    cached.facets.set(facet, known);
+    return known;
+  };
 
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
     const filters: Filters = {};
@@ -143,14 +155,21 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const columns = currentColumns();
     const everything =
       isUnfiltered(query) && among === undefined ? `${query.sort} ${query.limit}` : undefined;
-    if (cached.state !== columns.state) cached = { state: columns.state, pages: new Map() };
+    if (cached.state !== columns.state)
+      cached = { state: columns.state, pages: new Map(), facets: new Map() };
     const known = everything === undefined ? undefined : cached.pages.get(everything);
     if (known !== undefined) return known;
     // Ranked weights are never 0, so the previous page shows whether weights were used, whatever was published since.
     const weighed = isRanked(query) ? after && after[2] !== 0 : false;
     const text = words && findText(words, weighed);
     const order = resultOrder(query, columns, text);
-    const { hits, facets } = scan(columns, among ?? text?.ids ?? columns.order, filtersOf(query, columns));
+    const some = among ?? text?.ids;
+    const { hits, facets } = scan(
+      columns,
+      some ?? columns.order,
+      filtersOf(query, columns),
+      some === undefined ? countsOfAll(columns) : undefined,
+    );
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
     const rankedText = isRanked(query) ? text : undefined;
     const ids = readPage(hits, limit + 1, { columns, order, text: rankedText, after });
