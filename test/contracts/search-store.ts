@@ -181,6 +181,26 @@ export function searchContract(store: () => RegistryStore): void {
       expect((await search()).facets.tag).toHaveLength(20);
     });
 
+    it('counts the facet of a single filter for all functions, also after a change', async () => {
+      const licenses = async () => (await search({ license: ['MIT'] })).facets.license;
+      const before = [
+        { value: 'Apache-2.0', count: 11 },
+        { value: 'MIT', count: 2 },
+      ];
+      expect([await licenses(), await licenses()]).toEqual([before, before]);
+      await store().commitFunction(changeOf({ kind: 'Licensed', licenses: ['ISC'] }));
+      expect(await licenses()).toEqual([...before, { value: 'ISC', count: 1 }]);
+      // Of the functions that a text finds, or that pass another filter, only.
+      const some = await search({ license: ['MIT'], tag: ['validator'] });
+      expect(some.facets.license).toEqual([
+        { value: 'Apache-2.0', count: 2 },
+        { value: 'MIT', count: 1 },
+      ]);
+      expect((await search({ license: ['ISC'], text: 'licensed' })).facets.license).toEqual([
+        { value: 'ISC', count: 1 },
+      ]);
+    });
+
     it('follows changes', async () => {
       const { items, facets } = await search();
       const yanked = changeOf(
