@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Sql } from '../sql/sql.js';
 import type { Work } from '../sql/statement.js';
+import { type PendingWrite, writeQueue } from '../sql/write-queue.js';
 import { Session } from './session.js';
 
 /**
@@ -15,17 +15,13 @@ export const BEGIN_WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; ${TAKE_WRITE_L
 const MAX_WRITES_TOGETHER = 8;
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-interface PendingWrite {
-  work: () => Work<unknown>;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
-
 /** Runs work in PostgreSQL. */
 export function postgresSql(pool: pg.Pool): Sql {
   return {
     read: (work) => read(pool, work()),
-    write: writeTogether(pool),
+    write: writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
+      transaction(pool, writes),
+    ) as Sql['write'],
     // The server syncs its log before others see what a transaction wrote.
     durable: async () => undefined,
   };
@@ -51,32 +47,11 @@ async function read<Result>(pool: pg.Pool, work: Work<Result>): Promise<Result> 
   }
 }
 
-function writeTogether(pool: pg.Pool): Sql['write'] {
-  const pending: PendingWrite[] = [];
-  let running = false;
-  const runAll = async (): Promise<void> => {
-    running = true;
-    while (pending.length > 0) {
-      const writes = pending.splice(0, MAX_WRITES_TOGETHER);
-      try {
-        for (const settle of await transaction(pool, writes)) settle();
-      } catch (error) {
-        for (const { reject } of writes) reject(error);
-      }
-      await setImmediate();
-    }
-    running = false;
-  };
-  return (work) =>
-    new Promise((resolve, reject) => {
-      pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
-      // Callers that are ready now run first and join the transaction.
-      if (!running) globalThis.setImmediate(() => running || void runAll());
-    });
-}
-
 /** Returns what settles each of the writes once the transaction is stored. */
-async function transaction(pool: pg.Pool, writes: readonly PendingWrite[]): Promise<(() => void)[]> {
+async function transaction(
+  pool: pg.Pool,
+  writes: readonly PendingWrite<Work<unknown>>[],
+): Promise<(() => void)[]> {
   const alone = writes.length === 1;
   const { session } = await Session.open(pool, (opened) =>
     opened.query(alone ? BEGIN_WRITE : `${BEGIN_WRITE}; SAVEPOINT work`),

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { imageRepositories, type RuntimeFacts, runtimeFacts } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
@@ -7,6 +7,7 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { type PendingWrite, writeQueue } from '../sql/write-queue.js';
 import { Database } from './driver.js';
 import { attempt, isBusy, translateSqliteError } from './errors.js';
 import { LogSync } from './log-sync.js';
@@ -169,19 +170,10 @@ function readTransactions(client: BetterSqlite3.Database): Connection['read'] {
   return <Result>(work: () => Result) => attempt(() => transaction.deferred(work) as Result);
 }
 
-interface PendingWrite {
-  work: () => unknown;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-}
-
 /** Runs writes in one transaction, each in its own savepoint, so that one can fail without the others. */
 function writeTogether(client: BetterSqlite3.Database, log: LogSync | undefined): Connection['write'] {
-  const pending: PendingWrite[] = [];
-  let running = false;
-
   const savepoint = client.transaction((work: () => unknown) => work());
-  const transaction = client.transaction((writes: readonly PendingWrite[]) =>
+  const transaction = client.transaction((writes: readonly PendingWrite<unknown>[]) =>
     writes.map(({ work, resolve, reject }) => {
       try {
         const result = savepoint(work);
@@ -194,33 +186,16 @@ function writeTogether(client: BetterSqlite3.Database, log: LogSync | undefined)
     }),
   );
 
-  const run = async (): Promise<void> => {
-    running = true;
-    while (pending.length > 0) {
-      const writes = pending.splice(0, MAX_WRITES_TOGETHER);
-      try {
-        await log?.recover();
-        const { settled, synced } = await whenFree(WRITE_PATIENCE_MS, () => ({
-          settled: transaction.immediate(writes),
-          // At once: a read after the commit must find a sync to wait for.
-          synced: log?.sync(),
-        }));
-        await synced;
-        for (const settle of settled) settle();
-      } catch (error) {
-        for (const { reject } of writes) reject(error);
-      }
-      await setImmediate();
-    }
-    running = false;
-  };
-
-  return (work) =>
-    new Promise((resolve, reject) => {
-      pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
-      // Callers that are ready now run first and join the transaction.
-      if (!running) globalThis.setImmediate(() => running || void run());
-    });
+  return writeQueue<unknown>(MAX_WRITES_TOGETHER, async (writes) => {
+    await log?.recover();
+    const { settled, synced } = await whenFree(WRITE_PATIENCE_MS, () => ({
+      settled: transaction.immediate(writes),
+      // At once: a read after the commit must find a sync to wait for.
+      synced: log?.sync(),
+    }));
+    await synced;
+    return settled;
+  }) as Connection['write'];
 }
 
 /** Runs database work, and retries while the database is locked. Rejects with `unavailable` after the time. */
