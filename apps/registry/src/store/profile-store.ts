@@ -23,8 +23,8 @@ export interface ProfileStore {
   /** Returns the profile of a snapshot, by the digest of the snapshot's catalog.yaml. */
   storedProfile(snapshot: Digest, profile: Profile): Promise<StoredProfile | undefined>;
   /**
-   * The blobs of the profile and its report must be recorded before. Removes the ones it replaces, and returns the blobs
-   * that no other profile uses.
+   * The blobs of the profile and its report must be recorded before. Removes the ones it replaces, and returns the
+   * blobs that no other profile uses.
    */
   recordProfile(profile: StoredProfile): Promise<Digest[]>;
   /** Removes the profiles of these snapshots. Returns the blobs that no other profile uses. */

@@ -28,8 +28,8 @@ export function rowsFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' |
 }
 
 /**
- * As `rowsFirst`, and an intact blob of an older version is read in place of a damaged row. Only `rowsFirst` finds such a
- * row.
+ * As `rowsFirst`, and an intact blob of an older version is read in place of a damaged row. Only `rowsFirst` finds such
+ * a row.
  */
 export function intactFirst<Blobs extends Partial<Pick<BlobStore, 'get' | 'read' | 'open'>>>(
   { fileBytes }: Pick<RegistryStore, 'fileBytes'>,

@@ -28,8 +28,8 @@ const UNAVAILABLE = /^(?:08|25P0|40|53|55|57|58|F0|XX)/;
 
 /**
  * Translates an error of the driver to KrmhubError, if the caller of the store cannot solve it: `storage-full`,
- * `unavailable`, or `invalid-request` for text that PostgreSQL cannot store. Returns others unchanged, such as a duplicate
- * key. The driver's messages never have the password.
+ * `unavailable`, or `invalid-request` for text that PostgreSQL cannot store. Returns others unchanged, such as a
+ * duplicate key. The driver's messages never have the password.
  */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof KrmhubError) return error;

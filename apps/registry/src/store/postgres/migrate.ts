@@ -13,8 +13,8 @@ const MIN_VERSION = 140_000;
 
 /**
  * Applies the missing migrations in one transaction. Of processes that start together, one applies them, and the
- * others wait. Rejects with `unavailable` if the server cannot be reached, or the database is not one that this version of
- * krmhub can use; nothing is changed then.
+ * others wait. Rejects with `unavailable` if the server cannot be reached, or the database is not one that this version
+ * of krmhub can use; nothing is changed then.
  */
 export async function migratePostgres(url: string): Promise<void> {
   // A migration of a large table takes longer than the statements of a pool may.

@@ -1,6 +1,6 @@
 /**
- * Returns SQL of SQLite with the placeholders of PostgreSQL: `?` by order, and `:name`, whose names are appended to `names` in the order
- * of their numbers. Texts in quotes and casts stay.
+ * Returns SQL of SQLite with the placeholders of PostgreSQL: `?` by order, and `:name`, whose names are appended to
+ * `names` in the order of their numbers. Texts in quotes and casts stay.
  */
 export function numbered(source: string, names: string[] = []): string {
   let count = 0;

@@ -17,8 +17,8 @@ export class Session {
   }
 
   /**
-   * Returns a connection, and what `begin` returns on it. Connections that broke since they were used, as all do when the server
-   * restarts, are replaced.
+   * Returns a connection, and what `begin` returns on it. Connections that broke since they were used, as all do when
+   * the server restarts, are replaced.
    */
   static async open<Result>(
     pool: pg.Pool,

@@ -73,8 +73,8 @@ async function check(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * Deletes while nobody writes: a sync that has found an entry stored would lose it. The space of deleted rows is used again;
- * the server's files may have their bytes until then.
+ * Deletes while nobody writes: a sync that has found an entry stored would lose it. The space of deleted rows is used
+ * again; the server's files may have their bytes until then.
  */
 async function erase(url: string): Promise<void> {
   // It takes longer than the statements of a pool may.

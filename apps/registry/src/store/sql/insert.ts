@@ -1,12 +1,11 @@
 import { getTableColumns, getTableName, type InferInsertModel } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
-import type { Work } from './statement.js';
-import { text } from './statement.js';
+import { text, type Work } from './statement.js';
 
 /**
- * Returns work that inserts a row of a table with a number as its key, and returns the key, which is a new one if the row has none. The
- * SQL is made once: `db.insert` makes it for every row, which takes longer than the insertion. A missing value is the default of
- * its column, or null.
+ * Returns work that inserts a row of a table with a number as its key, and returns the key, which is a new one if the
+ * row has none. The SQL is made once: `db.insert` makes it for every row, which takes longer than the insertion. A
+ * missing value is the default of its column, or null.
  */
 export function inserter<Table extends SQLiteTable>(
   table: Table,

@@ -1,8 +1,9 @@
 import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
 
 /**
- * Work of one transaction, independent of the database: a generator that yields its statements one after the other, and is continued
- * with their rows. SQLite runs it at once, so that it blocks its thread as short as a plain function; PostgreSQL waits for each row.
+ * Work of one transaction, independent of the database: a generator that yields its statements one after the other, and
+ * is continued with their rows. SQLite runs it at once, so that it blocks its thread as short as a plain function;
+ * PostgreSQL waits for each row.
  */
 export type Work<Result> = Generator<StatementCall, Result, unknown>;
 
@@ -16,7 +17,10 @@ export interface StatementCall {
   readonly values: Values;
 }
 
-/** Makes queries for both databases: drizzle in SQLite's dialect, which PostgreSQL understands as far as the store uses it. */
+/**
+ * Makes queries for both databases: drizzle in SQLite's dialect, which PostgreSQL understands as far as the store uses
+ * it.
+ */
 export type Builder = Pick<
   BetterSQLite3Database,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete'
@@ -34,8 +38,8 @@ export type Source<Row> =
   | { readonly sqlite: string; readonly postgres: string };
 
 /**
- * A statement whose methods are work. Each connection prepares it at its first use: a store has some 200 of them, of which most
- * connections use few. Make it once, not in every call.
+ * A statement whose methods are work. Each connection prepares it at its first use: a store has some 200 of them, of
+ * which most connections use few. Make it once, not in every call.
  */
 export class Statement<Row = unknown> {
   readonly source: Source<Row>;

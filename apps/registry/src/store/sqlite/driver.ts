@@ -13,8 +13,8 @@ export function driverFor(nodeVersion: string): { name: string; version: 12 | 13
 }
 
 /**
- * Loads the driver. A checkout has both versions under two names; a user who installed krmhub with npm installs one of them
- * beside it, under its own name. Throws `unsupported` if there is none, or the wrong one.
+ * Loads the driver. A checkout has both versions under two names; a user who installed krmhub with npm installs one of
+ * them beside it, under its own name. Throws `unsupported` if there is none, or the wrong one.
  */
 export function loadDriver(require: NodeJS.Require, nodeVersion: string): typeof BetterSqlite3 {
   const { name, version } = driverFor(nodeVersion);

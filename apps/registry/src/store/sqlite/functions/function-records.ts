@@ -56,7 +56,10 @@ function* readRecord({ id, group, kind, revision }: FunctionRow): Work<FunctionR
   };
 }
 
-/** Returns the records of functions. A function can have thousands of releases, and every read of one of its pages needs them all. */
+/**
+ * Returns the records of functions. A function can have thousands of releases, and every read of one of its pages needs
+ * them all.
+ */
 export function functionRecords(): FunctionRecords {
   const cache = new LRUCache<string, FunctionRecord>({
     maxSize: SERVER_LIMITS.maxCachedReleases,

@@ -16,7 +16,10 @@ const entries = text<{ entry: Digest }>({
 });
 const entryJson = text<{ json: string }>('SELECT json FROM entry WHERE digest = :entry');
 
-/** Returns the entry that search displays for a name; undefined for a function of this registry, and for an unknown name. */
+/**
+ * Returns the entry that search displays for a name; undefined for a function of this registry, and for an unknown
+ * name.
+ */
 export function* upstreamEntry(group: string, kindFolded: string): Work<Digest | undefined> {
   if ((yield* ours.first({ group, kindFolded })) !== undefined) return undefined;
   return (yield* entries.first({ group, kindFolded }))?.entry;
