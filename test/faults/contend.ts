@@ -5,18 +5,8 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { driverFor } from '../../apps/registry/src/store/sqlite/driver.js';
 import { root } from '../running.js';
 import type { ServerUnderFault } from './server.js';
+import { whileUnavailable } from './verify.js';
 import { definition, type Ledger, publish, releasePath, work } from './workload.js';
-
-/** Attempts to read the first snapshot, and milliseconds between two. */
-const ATTEMPTS = 2_400;
-const BETWEEN_ATTEMPTS_MS = 50;
-
-async function untilServed(read: () => Promise<number>): Promise<void> {
-  for (let attempt = 1; (await read()) !== 200; attempt++) {
-    if (attempt === ATTEMPTS) throw new Error('the first snapshot is not built');
-    await setTimeout(BETWEEN_ATTEMPTS_MS);
-  }
-}
 
 /** Another program locks the database: writes get 503, reads continue, and afterwards writes do too. */
 export async function lockedDatabase(
@@ -34,8 +24,8 @@ export async function lockedDatabase(
     return answer.status;
   };
   try {
-    // A new registry answers with 503 until the first snapshot is built.
-    await untilServed(read);
+    const { status: first } = await whileUnavailable(async () => ({ status: await read() }));
+    if (first !== 200) throw new Error(`the catalog responds with ${first} before the lock`);
     other.exec('BEGIN EXCLUSIVE');
     const writing = Promise.all(
       Array.from({ length: 4 }, (_, at) =>

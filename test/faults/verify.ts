@@ -79,7 +79,9 @@ export async function lossesOverHttp(
     if (newest !== undefined && !catalog.text.includes(`registry.example.com/faults:v${newest.release}`)) {
       losses.push(`the catalog lacks ${kind}@${newest.release}`);
     }
-    const found = await searched(() => get(`/api/v1/functions?tag=${kind.toLowerCase()}&catalog=default`));
+    const found = await whileUnavailable(() =>
+      get(`/api/v1/functions?tag=${kind.toLowerCase()}&catalog=default`),
+    );
     const { total } = JSON.parse(found.text) as { total?: number };
     if (newest !== undefined && total !== 1)
       losses.push(
@@ -89,12 +91,15 @@ export async function lossesOverHttp(
   return losses;
 }
 
-/** Attempts of a search, and milliseconds between two. */
-const ATTEMPTS = 100;
+/** Attempts of a request, and milliseconds between two. */
+const ATTEMPTS = 1_200;
 const BETWEEN_ATTEMPTS_MS = 100;
 
-/** A search thread that met the fault starts again after a second; until then, searches respond with 503. */
-async function searched<Response extends { status: number }>(
+/**
+ * Repeats a request while it gets 503: before the first snapshot of a new registry, and for a second after a search
+ * thread met a fault.
+ */
+export async function whileUnavailable<Response extends { status: number }>(
   get: () => Promise<Response>,
 ): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
