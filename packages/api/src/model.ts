@@ -285,7 +285,7 @@ export const RegistryKeyList = z
 
 export const Health = z.object({ status: z.literal('ok') }).openapi('Health');
 
-export const READINESS_CHECKS = ['store', 'blobs', 'catalogs'] as const;
+export const READINESS_CHECKS = ['store', 'blobs', 'catalogs', 'shutdown'] as const;
 export const Readiness = z
   .object({
     status: z.enum(['ok', 'failing']),

@@ -25,6 +25,7 @@ const DEFAULTS = {
   untaggedDays: 0,
   snapshotValidDays: 30,
   catalogRestoreDays: 30,
+  shutdownDelaySeconds: 0,
   blobCacheBytes: 1_073_741_824,
   blobRedirect: false,
   sourceAddresses: [],
@@ -151,6 +152,15 @@ describe('readConfig', () => {
     expect(message).toContain('"10.0.0.0/33", "proxy.example", "10.0.0/8", "1.2.3.4/": not an address');
     expect(message).toContain('KRMHUB_REQUESTS_PER_MINUTE: "-1"');
     expect(message).toContain('KRMHUB_FAILED_LOGINS_PER_MINUTE: "1e3"');
+  });
+
+  it('reads how long a registry that stops serves requests', () => {
+    expect(readConfig({ KRMHUB_SHUTDOWN_DELAY_SECONDS: '300' }).shutdownDelaySeconds).toBe(300);
+    for (const seconds of ['301', '-1', '1.5', '5s']) {
+      expect(problemsOf({ KRMHUB_SHUTDOWN_DELAY_SECONDS: seconds })).toContain(
+        `KRMHUB_SHUTDOWN_DELAY_SECONDS: "${seconds}"`,
+      );
+    }
   });
 
   it('reads the validity of snapshot signatures', () => {

@@ -44,6 +44,8 @@ export interface Config {
   snapshotValidDays: number;
   /** How long a deleted catalog can be restored. */
   catalogRestoreDays: number;
+  /** How long a registry that stops serves requests, while it is not ready. */
+  shutdownDelaySeconds: number;
   /** Addresses and CIDR ranges, beyond public ones, from which recipes may fetch catalogs. */
   sourceAddresses: readonly string[];
   /** Folder of `file:` sources; absent if they are refused. */
@@ -170,6 +172,12 @@ export const SETTINGS = {
     unit: 'days after the deletion, 0 to 3650',
     default: String(DEFAULT_RESTORE_DAYS),
     why: 'How long an administrator can restore a deleted catalog. Then the registry deletes its data. A later change of this setting applies only to later deletions. The name stays reserved.',
+  },
+  shutdownDelaySeconds: {
+    name: 'KRMHUB_SHUTDOWN_DELAY_SECONDS',
+    unit: 'seconds, 0 to 300',
+    default: '0',
+    why: 'How long the registry continues to serve requests after SIGTERM. During this time, `/readyz` fails, and responses close their connection. Set it to the time that a load balancer in front of several processes needs to notice that.',
   },
   sourceAddresses: {
     name: 'KRMHUB_SOURCE_ADDRESSES',
@@ -324,6 +332,10 @@ export function readConfig(
   if (!/^\d{1,4}$/.test(restoreDays.value) || !isBetween(Number(restoreDays.value), 0, 3_650)) {
     problems.push(`${restoreDays.from}: "${restoreDays.value}" is not a number of days from 0 to 3650`);
   }
+  const shutdownDelay = text('shutdownDelaySeconds');
+  if (!/^\d{1,3}$/.test(shutdownDelay.value) || !isBetween(Number(shutdownDelay.value), 0, 300)) {
+    problems.push(`${shutdownDelay.from}: "${shutdownDelay.value}" is not a number of seconds from 0 to 300`);
+  }
   const limits = {
     requestsPerMinute: count('requestsPerMinute'),
     writesPerMinute: count('writesPerMinute'),
@@ -348,6 +360,7 @@ export function readConfig(
     sourceAddresses,
     snapshotValidDays: Number(validDays.value),
     catalogRestoreDays: Number(restoreDays.value),
+    shutdownDelaySeconds: Number(shutdownDelay.value),
     ...limits,
     blobRedirect: redirect.value === 'true',
     ...(databaseUrl === undefined ? {} : { databaseUrl: databaseUrl.value }),

@@ -231,6 +231,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       () => renewal.stop(),
     );
     await renewal.renew({ thorough: true });
+    const shutdown = { begun: false };
     if (inThread?.start) {
       if (snapshotBuilder instanceof SnapshotBuilder) snapshotBuilder.start();
       if (refresher instanceof Refresher) refresher.start();
@@ -265,7 +266,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       log,
       requestLog: new RequestLog({ log, clock, onDrop: () => metrics.logLineDropped() }),
       metrics,
-      readiness: readinessChecks({ store, blobs, artifacts, snapshotBuilder, log }),
+      shutdown,
+      readiness: readinessChecks({ store, blobs, artifacts, snapshotBuilder, log, shutdown }),
       config,
       paths,
       /** Starts the threads that the first searches would wait for. */

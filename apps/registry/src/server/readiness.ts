@@ -10,11 +10,23 @@ interface ReadinessDeps {
   artifacts: Pick<BlobStore, 'check'>;
   snapshotBuilder: Pick<CatalogBuilder, 'status'>;
   log: Log;
+  /** Whether the registry stops; it still serves requests, and a load balancer has to send them elsewhere. */
+  shutdown: { begun: boolean };
 }
 
 /** Returns a readiness check. Its result is reused for SERVER_LIMITS.readinessMilliseconds. */
 export function readinessChecks(deps: ReadinessDeps): () => Promise<Readiness> {
-  return reused(() => checkReadiness(deps));
+  const check = reused(() => checkReadiness(deps));
+  return async () => {
+    const readiness = await check();
+    if (!deps.shutdown.begun) return readiness;
+    const shutdown = {
+      name: 'shutdown',
+      status: 'failing',
+      detail: 'the registry is shutting down',
+    } as const;
+    return { status: 'failing', checks: [...readiness.checks, shutdown] };
+  };
 }
 
 async function checkReadiness({

@@ -186,6 +186,29 @@ describe('a running registry', () => {
     expect((await publish()).status).toBe(200);
   });
 
+  it('serves requests for a delay when it stops, but is not ready and keeps no connections', async () => {
+    await registry.close();
+    const config = readConfig(
+      { KRMHUB_SHUTDOWN_DELAY_SECONDS: '5' },
+      { port: String(port), data: path.join(folder, 'data') },
+    );
+    registry = await startRegistry({ config, log: pino({ level: 'silent' }) });
+    const before = await fetch(`${registry.url}/readyz`);
+    expect([before.status, before.headers.get('connection')]).toEqual([200, 'keep-alive']);
+    const closed = registry.close();
+    const during = await fetch(`${registry.url}/readyz`);
+    expect([during.status, during.headers.get('connection')]).toEqual([503, 'close']);
+    expect(await during.json()).toMatchObject({
+      status: 'failing',
+      checks: expect.arrayContaining([expect.objectContaining({ name: 'shutdown', status: 'failing' })]),
+    });
+    const catalog = await fetch(`${registry.url}/catalogs/default/catalog.yaml`);
+    expect([catalog.status, catalog.headers.get('connection')]).toEqual([200, 'close']);
+    await closed;
+    await expect(fetch(registry.url)).rejects.toThrow();
+    await start();
+  });
+
   it('reports why it cannot listen or use a folder', async () => {
     const log = pino({ level: 'silent' });
     const taken = readConfig({}, { port: String(port), data: path.join(folder, 'other') });

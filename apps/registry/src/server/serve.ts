@@ -38,8 +38,8 @@ export interface RunningRegistry {
   /** Why no admin token is usable, in words that follow "this file"; undefined if one is. */
   adminTokenProblem: string | undefined;
   /**
-   * Finishes requests in flight, within SERVER_LIMITS.shutdownMilliseconds, then closes the stores. It waits for a
-   * running build; ending the process earlier would lose no data.
+   * Serves requests for the configured delay, finishes those in flight, within SERVER_LIMITS.shutdownMilliseconds, then
+   * closes the stores. It waits for a running build; ending the process earlier would lose no data.
    */
   close(): Promise<void>;
 }
@@ -96,7 +96,8 @@ export async function startRegistry(
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is shutting down');
-      await drain(SERVER_LIMITS.shutdownMilliseconds);
+      registry.shutdown.begun = true;
+      await drain(SERVER_LIMITS.shutdownMilliseconds, config.shutdownDelaySeconds * 1_000);
       await registry.close();
       log.info('registry stopped');
     };

@@ -26,6 +26,7 @@ const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
   store: 'The database is writable',
   blobs: 'The blob folder is writable',
   catalogs: 'Catalog builds succeed',
+  shutdown: 'The registry continues to run',
 };
 
 export function OverviewPage({
