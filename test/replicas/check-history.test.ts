@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { checkHistory } from './check-history.js';
+import { History, type Operation, type Recorded } from './history.js';
+
+/** `at` is the call and the response; one after the other without it. */
+function history(...steps: [Operation, { at?: [number, number]; process?: string }?][]): Recorded[] {
+  return steps.map(([operation, { at, process = 'a' } = {}], index) => ({
+    ...operation,
+    process,
+    called: at?.[0] ?? 2 * index,
+    returned: at?.[1] ?? 2 * index + 1,
+  }));
+}
+
+const publish = (digest: string, outcome: 'done' | 'same' | 'exists' | 'unknown'): Operation => ({
+  do: 'publish',
+  release: 'Fn@1.0.0',
+  digest,
+  outcome,
+});
+const read = (digest?: string, yanked?: boolean): Operation => ({
+  do: 'read',
+  release: 'Fn@1.0.0',
+  ...(digest === undefined ? {} : { digest }),
+  ...(yanked === undefined ? {} : { yanked }),
+});
+const yank = (outcome: 'done' | 'unknown'): Operation => ({ do: 'yank', release: 'Fn@1.0.0', outcome });
+const use = (accepted: boolean): Operation => ({ do: 'use', token: 't', accepted });
+const revoke = (outcome: 'done' | 'unknown'): Operation => ({ do: 'revoke', token: 't', outcome });
+const newest = (serial: number, digest = `d${serial}`): Operation => ({
+  do: 'catalog',
+  catalog: 'default',
+  serial,
+  digest,
+  newest: true,
+});
+const b = { process: 'b' };
+
+describe('a history that one process could have given', () => {
+  it.each<[string, Recorded[]]>([
+    ['nothing', []],
+    [
+      'a publish that every process has',
+      history([read()], [publish('x', 'done')], [read('x')], [read('x'), b]),
+    ],
+    ['the same publish again', history([publish('x', 'done')], [publish('x', 'same'), b])],
+    ['another one, rejected', history([publish('x', 'done')], [publish('y', 'exists'), b], [read('x')])],
+    ['a read during a publish that misses it', history([publish('x', 'done'), { at: [0, 9] }], [read()])],
+    [
+      'a read during a publish that finds it',
+      history([publish('x', 'done'), { at: [0, 9] }], [read('x'), { at: [1, 2] }]),
+    ],
+    ['an unknown publish that did not happen', history([publish('x', 'unknown')], [read()], [read()])],
+    ['one that did', history([publish('x', 'unknown')], [read('x')], [read('x'), b])],
+    ['one that happens later', history([publish('x', 'unknown')], [read()], [read('x')])],
+    [
+      'a rejected one after two unknown ones',
+      history(
+        [publish('x', 'unknown')],
+        [publish('y', 'unknown')],
+        [publish('x', 'exists')],
+        [publish('y', 'same')],
+      ),
+    ],
+    ['a repeated publish after an unknown one', history([publish('x', 'unknown')], [publish('x', 'same')])],
+    [
+      'an unknown publish beside one that succeeded',
+      history([publish('y', 'unknown')], [publish('x', 'done')], [read('x')]),
+    ],
+    [
+      'a yank',
+      history([publish('x', 'done')], [read('x', false)], [yank('done')], [read('x', true)], [yank('done')]),
+    ],
+    [
+      'an unknown yank that happens later',
+      history([publish('x', 'done')], [yank('unknown')], [read('x', false)], [read('x', true)]),
+    ],
+    ['a revoked token', history([use(true)], [revoke('done')], [use(false), b])],
+    ['a token that an unknown request revoked', history([revoke('unknown')], [use(true)], [use(false), b])],
+    [
+      'snapshots, some of them late in one process',
+      history([newest(1)], [newest(3)], [newest(2), b], [newest(3), b], [newest(3)]),
+    ],
+    [
+      'two reads at once, of which the later one was faster',
+      history([newest(1), { at: [0, 9] }], [newest(2), { at: [1, 2] }]),
+    ],
+  ])('%s', (_name, given) => {
+    expect(checkHistory(given)).toEqual([]);
+  });
+});
+
+describe('a history that it could not have given', () => {
+  it.each<[string, Recorded[], string]>([
+    ['a lost publish', history([publish('x', 'done')], [read()]), 'later it was not'],
+    ['one that another process misses', history([publish('x', 'done')], [read(), b]), 'later it was not'],
+    [
+      'an unknown publish that was seen and is lost',
+      history([publish('x', 'unknown')], [read('x')], [read()]),
+      'later it was not',
+    ],
+    [
+      'one that was refused as existing and is missing',
+      history([publish('x', 'unknown')], [publish('y', 'exists')], [read()]),
+      'later it was not',
+    ],
+    [
+      'two contents of two publishes',
+      history([publish('x', 'done')], [publish('y', 'done'), b]),
+      'created 2 times',
+    ],
+    [
+      'a release that was created twice',
+      history([publish('x', 'done')], [publish('x', 'done'), b]),
+      'created 2 times',
+    ],
+    [
+      'two contents of two reads',
+      history([publish('x', 'done')], [read('x')], [read('y'), b]),
+      'two contents',
+    ],
+    [
+      'the content of a publish that was not the first',
+      history([publish('x', 'done')], [publish('y', 'same')]),
+      'two contents',
+    ],
+    ['content from nowhere', history([read('x')]), 'nobody did it'],
+    ['content before its publish', history([read('x')], [publish('x', 'done')]), 'before anybody did it'],
+    ['a rejection for no reason', history([publish('x', 'exists')]), 'refused'],
+    [
+      'a rejection of the bytes that are stored',
+      history([publish('x', 'done')], [publish('x', 'exists')]),
+      'refused',
+    ],
+    ['a lost yank', history([yank('done')], [{ ...read(undefined, false) }]), 'yanked, and later it was not'],
+    ['a yank by nobody', history([read(undefined, true)]), 'nobody did it'],
+    ['a token that works again', history([revoke('done')], [use(true), b]), 'later it was not'],
+    ['a token that nobody revoked', history([use(true)], [use(false), b]), 'nobody did it'],
+    ['a serial with two contents', history([newest(1, 'x')], [newest(1, 'y'), b]), 'two contents'],
+    ['an older snapshot than before', history([newest(2)], [newest(1)]), 'goes back'],
+  ])('%s', (_name, given, text) => {
+    const found = checkHistory(given);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(text);
+  });
+});
+
+it('records the order of calls and responses', async () => {
+  const recorded = new History();
+  let release!: () => void;
+  const slow = recorded.record('a', async () => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    return publish('x', 'done');
+  });
+  await recorded.record('b', async () => read());
+  await recorded.record('b', async () => undefined);
+  release();
+  await slow;
+  expect(recorded.operations.map(({ do: name, called, returned }) => [name, called, returned])).toEqual([
+    ['read', 1, 2],
+    ['publish', 0, 5],
+  ]);
+  expect(checkHistory(recorded.operations)).toEqual([]);
+});
