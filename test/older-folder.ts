@@ -51,7 +51,9 @@ export async function makeOlderFolder(folder: string, snapshots: number): Promis
     .prepare<[], { digest: Digest; bytes: Buffer }>('SELECT digest, bytes FROM release_file')
     .all();
   for (const { digest, bytes } of rows) writeBlob(dataPaths(folder).blobs, digest, inflateRawSync(bytes));
-  client.exec('DROP TABLE release_file');
+  client.exec(
+    'DROP TABLE release_file; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
+  );
   client.prepare('DELETE FROM __drizzle_migrations WHERE created_at >= ?').run(SEGMENTS_MIGRATION);
   const add = client.prepare('INSERT OR IGNORE INTO form (digest, coding, blob) VALUES (?, ?, ?)');
   for (const { digest, coding, bytes } of files) {

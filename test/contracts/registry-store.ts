@@ -8,6 +8,7 @@ import { profileContract } from './profile-store.js';
 import { searchContract } from './search-store.js';
 import { searchPagesContract } from './search-store-pages.js';
 import { upstreamContract } from './search-store-upstream.js';
+import { sessionContract } from './session-store.js';
 import { catalogContract } from './snapshot-store.js';
 import { catalogEntriesContract } from './snapshot-store-entries.js';
 import { segmentContract } from './snapshot-store-segments.js';
@@ -40,6 +41,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     catalogEntriesContract(() => harness.store);
     segmentContract(() => harness.store);
     tokenContract(() => harness.store);
+    sessionContract(() => harness.store);
     profileContract(() => harness.store);
     lifecycleContract(() => harness);
     takedownContract(() => harness);

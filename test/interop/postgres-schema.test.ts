@@ -18,7 +18,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await Promise.all(Array.from({ length: 8 }, () => migratePostgres(url)));
     await migratePostgres(url);
     expect(await query(url, 'SELECT count(*)::int AS migrations FROM migration')).toEqual([
-      { migrations: 1 },
+      { migrations: 2 },
     ]);
   });
 
@@ -36,7 +36,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await query(newer, `INSERT INTO migration VALUES ('of later', now())`);
     await expect(migratePostgres(newer)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the database is newer than this version of krmhub: 1 of 2 migrations are unknown',
+      message: 'the database is newer than this version of krmhub: 1 of 3 migrations are unknown',
     });
     const foreign = await server.createDatabase();
     await query(foreign, 'CREATE TABLE event (id int)');

@@ -1,4 +1,7 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryKey } from '../signatures/key-files.js';
+import type { RegistryKeys } from '../signatures/registry-keys.js';
 
 /** What the bearer of a token of `/v2/token` may do. Reading needs no token. */
 export interface AccessClaims {
@@ -11,31 +14,58 @@ export interface AccessClaims {
 }
 
 /**
- * Issues short-lived tokens for clients of OCI registries, which support no other kind. Nothing is stored:
- * the tokens are signed with a key that lives as long as the process. After a restart, clients request new
- * ones.
+ * Issues short-lived tokens for clients of OCI registries, which support no other kind. Nothing is stored: they are
+ * signed with a secret that follows from the registry key, which all processes of a registry have and its database
+ * does not, so that a copy of the database is not enough to make one.
  */
 export class AccessTokens {
-  readonly #key = randomBytes(32);
+  readonly #keys: Pick<RegistryKeys, 'all' | 'signing'>;
+  /** By the fingerprint of the registry key. */
+  readonly #secrets = new Map<string, Buffer>();
 
-  issue(claims: AccessClaims): string {
+  constructor(keys: Pick<RegistryKeys, 'all' | 'signing'>) {
+    this.#keys = keys;
+  }
+
+  async issue(claims: AccessClaims): Promise<string> {
     const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
-    return `${payload}.${this.#sign(payload).toString('base64url')}`;
+    const signature = this.#sign(payload, await this.#keys.signing());
+    return `${payload}.${signature.toString('base64url')}`;
   }
 
   /** Returns undefined if the token has a wrong signature or has expired. */
-  read(token: string, nowMilliseconds: number): AccessClaims | undefined {
+  async read(token: string, nowMilliseconds: number): Promise<AccessClaims | undefined> {
     const [payload = '', signature = '', more] = token.split('.');
     const given = Buffer.from(signature, 'base64url');
-    const expected = this.#sign(payload);
-    if (more !== undefined || given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      return undefined;
-    }
+    const keys = keysAround(await this.#keys.all(), nowMilliseconds);
+    const isSigned = keys.some((key) => {
+      const expected = this.#sign(payload, key);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
+    if (more !== undefined || !isSigned) return undefined;
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as AccessClaims;
     return claims.expires * 1000 > nowMilliseconds ? claims : undefined;
   }
 
-  #sign(payload: string): Buffer {
-    return createHmac('sha256', this.#key).update(payload).digest();
+  #sign(payload: string, { publicKey, privateKey }: RegistryKey): Buffer {
+    let secret = this.#secrets.get(publicKey.fingerprint);
+    if (secret === undefined) {
+      const bytes = privateKey.export({ type: 'pkcs8', format: 'der' });
+      secret = Buffer.from(hkdfSync('sha256', bytes, '', 'krmhub access tokens', 32));
+      this.#secrets.set(publicKey.fingerprint, secret);
+    }
+    return createHmac('sha256', secret).update(payload).digest();
   }
+}
+
+/**
+ * Returns the keys that may have signed a token that has not expired: also a key that was replaced a moment ago, and
+ * the next one, as the clock of another process may be ahead. At least one of them, as `signingKey` does.
+ */
+function keysAround(keys: readonly RegistryKey[], now: number): readonly RegistryKey[] {
+  const milliseconds = SERVER_LIMITS.accessTokenSeconds * 1000;
+  const startsBefore = (time: number) => (key: RegistryKey) => Date.parse(key.validFrom) <= time;
+  const newest = keys.findIndex(startsBefore(now + milliseconds));
+  const oldest = keys.findIndex(startsBefore(now - milliseconds));
+  return keys.slice(newest === -1 ? -1 : newest, oldest === -1 ? undefined : oldest + 1);
 }

@@ -7,6 +7,7 @@ import { hashSecret, isTokenSecret, tokenProblem } from '../auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
 import type { PublicAddress } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryKeys } from '../signatures/registry-keys.js';
 import { AccessTokens } from './access-token.js';
 
 export type Action = 'push' | 'delete';
@@ -17,13 +18,19 @@ const SERVICE = 'krmhub';
 /** Host and port as a client may name them. The registry never copies anything else into a response. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
 
+export interface AccessDeps extends Authority {
+  keys: Pick<RegistryKeys, 'all' | 'signing'>;
+  config: PublicAddress;
+}
+
 /** Decides who may change a repository. Reading is public and ignores credentials. */
 export class RepositoryAccess {
-  readonly #authority: Authority & { config: PublicAddress };
-  readonly #tokens = new AccessTokens();
+  readonly #authority: AccessDeps;
+  readonly #tokens: AccessTokens;
 
-  constructor(authority: Authority & { config: PublicAddress }) {
+  constructor(authority: AccessDeps) {
     this.#authority = authority;
+    this.#tokens = new AccessTokens(authority.keys);
   }
 
   /**
@@ -36,7 +43,7 @@ export class RepositoryAccess {
     if (credentials === 'malformed')
       throw this.#challenge(c, 'invalid Authorization header: expected Basic or Bearer');
     if ('secret' in credentials) await this.#bySecret(c, credentials.secret);
-    else if (this.#tokens.read(credentials.token, this.#now()) === undefined) {
+    else if ((await this.#tokens.read(credentials.token, this.#now())) === undefined) {
       throw this.#challenge(c, 'the access token is invalid or has expired', { error: 'invalid_token' });
     }
   }
@@ -58,7 +65,7 @@ export class RepositoryAccess {
       return [{ repository, actions: granted }];
     });
     const seconds = SERVER_LIMITS.accessTokenSeconds;
-    const issued = this.#tokens.issue({
+    const issued = await this.#tokens.issue({
       ...(token === undefined ? {} : { hash: token.hash }),
       access,
       expires: Math.floor(this.#now() / 1000) + seconds,
@@ -102,7 +109,7 @@ export class RepositoryAccess {
         ? isTokenSecret(credentials.secret)
           ? hashSecret(credentials.secret)
           : undefined
-        : this.#tokens.read(credentials.token, this.#now())?.hash;
+        : (await this.#tokens.read(credentials.token, this.#now()))?.hash;
     const record = hash === undefined ? undefined : await this.#authority.store.tokenByHash(hash);
     if (record === undefined) return false;
     const usable = tokenProblem(record, new Date(this.#now()).toISOString()) === undefined;
@@ -114,7 +121,7 @@ export class RepositoryAccess {
     text: string,
     { repository, action, scope }: { repository: string; action: Action; scope: string },
   ): Promise<TokenRecord> {
-    const claims = this.#tokens.read(text, this.#now());
+    const claims = await this.#tokens.read(text, this.#now());
     if (claims === undefined) {
       throw this.#challenge(c, 'the access token is invalid or has expired', {
         scope,

@@ -6,7 +6,7 @@ import type { PublicAddress } from '../http/public-address.js';
 import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import type { AttachDeps } from '../publish/attach-bundle.js';
 import type { PublishDeps } from '../publish/publish-release.js';
-import type { RepositoryAccess } from './access.js';
+import type { AccessDeps, RepositoryAccess } from './access.js';
 import type { Collector } from './collector.js';
 import type { Uploads } from './uploads.js';
 
@@ -14,6 +14,7 @@ import type { Uploads } from './uploads.js';
 export type OciRegistryDeps = PublishDeps &
   AttachDeps &
   StoredBlobDeps &
+  Omit<AccessDeps, 'store'> &
   Authority & {
     store: ManifestStore &
       Pick<FunctionStore, 'function' | 'takedowns'> &

@@ -11,6 +11,8 @@ import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import type { ProfileStore } from './profile-store.js';
+import type { SessionStore } from './session-store.js';
+import type { SettingStore } from './setting-store.js';
 
 /** Everything that the registry stores, except the bytes of blobs. Consumers name only the ports that they need. */
 export interface RegistryStore
@@ -23,6 +25,8 @@ export interface RegistryStore
     SourceStore,
     TokenStore,
     ProfileStore,
+    SessionStore,
+    SettingStore,
     ManifestStore {
   /**
    * Returns the exact bytes of a definition or a README that is a row; undefined for others. Rejects with `internal` if

@@ -18,6 +18,8 @@ import { DELETE_UNUSED_SEGMENTS } from '../sqlite/snapshots/segments.js';
 import { servedEntries } from '../sqlite/snapshots/served-entries.js';
 import { sourceRows } from '../sqlite/sources/sources.js';
 import { takedownRows } from '../sqlite/takedowns/takedowns.js';
+import { sessionRows } from '../sqlite/tokens/sessions.js';
+import { settingRows } from '../sqlite/tokens/settings.js';
 import { tokenRows } from '../sqlite/tokens/tokens.js';
 import { translatePostgresError } from './errors.js';
 import { clientConfig, openPool } from './pool.js';
@@ -51,6 +53,8 @@ export function openPostgresStore(url: string, connections?: number) {
     ...profileRows(sql),
     ...takedownRows(sql, { search: followedIndex, erase: () => erase(url) }),
     ...tokenRows(sql),
+    ...sessionRows(sql),
+    ...settingRows(sql),
     ...policyRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),

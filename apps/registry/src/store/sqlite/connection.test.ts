@@ -14,6 +14,7 @@ import * as artifacts from './schema/artifacts.js';
 import * as releaseFiles from './schema/release-files.js';
 import * as catalogs from './schema/schema.js';
 import * as segments from './schema/segments.js';
+import * as sessions from './schema/sessions.js';
 import * as sources from './schema/sources.js';
 import * as upstream from './schema/upstream-functions.js';
 import { openDatabaseState } from './state.js';
@@ -42,6 +43,7 @@ describe('migrations', () => {
     const tables = Object.values({
       ...catalogs,
       ...releaseFiles,
+      ...sessions,
       ...artifacts,
       ...segments,
       ...sources,
@@ -111,6 +113,7 @@ describe('migrations', () => {
     client.exec('ALTER TABLE catalog DROP COLUMN deleted');
     client.exec('ALTER TABLE snapshot DROP COLUMN documents');
     client.exec('DROP TABLE catalog_segment; DROP TABLE segment; DROP TABLE release_file');
+    client.exec('DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting');
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');

@@ -20,6 +20,8 @@ import { servedEntries } from './snapshots/served-entries.js';
 import { sourceRows } from './sources/sources.js';
 import { erase } from './takedowns/erase.js';
 import { takedownRows } from './takedowns/takedowns.js';
+import { sessionRows } from './tokens/sessions.js';
+import { settingRows } from './tokens/settings.js';
 import { tokenRows } from './tokens/tokens.js';
 
 /**
@@ -50,6 +52,8 @@ export function createStore(connection: Connection): RegistryStore {
     ...profileRows(sql),
     ...takedownRows(sql, { search, erase: () => erase(connection) }),
     ...tokenRows(sql),
+    ...sessionRows(sql),
+    ...settingRows(sql),
     ...policyRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),

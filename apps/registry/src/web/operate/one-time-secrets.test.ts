@@ -1,39 +1,68 @@
 import type { CreatedToken } from '@krmhub/api/model';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { RegistryStore } from '../../store/registry-store.js';
+import { openSqliteStore } from '../../store/sqlite/store.js';
 import { OneTimeSecrets } from './one-time-secrets.js';
-import type { Session } from './sessions.js';
+import { Sessions } from './sessions.js';
 
+const NOW = Date.parse('2030-01-01T00:00:00Z');
 const { maxSecretsOfSession, secretMilliseconds } = SERVER_LIMITS;
-const session = () => ({}) as Session;
 const token = (id: string) => ({ id, secret: `secret of ${id}` }) as unknown as CreatedToken;
 
 describe('the secret of a new token', () => {
-  it('is taken once, and only by its session', () => {
-    const secrets = new OneTimeSecrets();
-    const own = session();
-    secrets.put(own, token('a'), 0);
-    expect(secrets.take(session(), 'a', 1)).toBeUndefined();
-    expect(secrets.take(own, 'b', 1)).toBeUndefined();
-    expect(secrets.take(own, 'a', 1)).toEqual(token('a'));
-    expect(secrets.take(own, 'a', 1)).toBeUndefined();
+  let store: RegistryStore;
+  let secrets: OneTimeSecrets;
+  beforeAll(async () => {
+    store = await openSqliteStore(':memory:');
+  });
+  beforeEach(() => {
+    secrets = new OneTimeSecrets(store);
+  });
+  afterAll(() => store.close());
+  const session = () => new Sessions(store).begin({}, 'token', NOW);
+
+  it('is taken once, and only by its session', async () => {
+    const own = await session();
+    await secrets.put(own, token('a'), NOW);
+    expect(await secrets.take(await session(), 'a', NOW + 1)).toBeUndefined();
+    expect(await secrets.take(own, 'b', NOW + 1)).toBeUndefined();
+    expect(await secrets.take(own, 'a', NOW + 1)).toEqual(token('a'));
+    expect(await secrets.take(own, 'a', NOW + 1)).toBeUndefined();
   });
 
-  it('is forgotten after secretMilliseconds', () => {
-    const secrets = new OneTimeSecrets();
-    const own = session();
-    for (const id of ['a', 'b']) secrets.put(own, token(id), 1_000);
-    expect(secrets.take(own, 'a', 999 + secretMilliseconds)).toEqual(token('a'));
-    expect(secrets.take(own, 'b', 1_000 + secretMilliseconds)).toBeUndefined();
+  it('is not stored in a form that anybody without the cookie can read', async () => {
+    const own = await session();
+    const stored: unknown[] = [];
+    const seen = new OneTimeSecrets({
+      putSecret: async (...given) => {
+        stored.push(given);
+        await store.putSecret(...given);
+      },
+      takeSecret: (place) => store.takeSecret(place),
+    });
+    await seen.put(own, token('a'), NOW);
+    for (const secret of ['secret of a', own.id]) expect(JSON.stringify(stored)).not.toContain(secret);
+    await expect(seen.take({ ...own, id: `${own.id}x` }, 'a', NOW)).resolves.toBeUndefined();
+    const [[place, { sealed, ...rest }, limits]] = stored as [Parameters<RegistryStore['putSecret']>];
+    await store.takeSecret(place);
+    await store.putSecret(place, { sealed: `A${sealed.slice(1)}B`, ...rest }, limits);
+    await expect(seen.take(own, 'a', NOW)).rejects.toThrow();
   });
 
-  it('waits with at most maxSecretsOfSession others: the oldest goes', () => {
-    const secrets = new OneTimeSecrets();
-    const own = session();
-    for (let id = 0; id <= maxSecretsOfSession; id++) secrets.put(own, token(`${id}`), 0);
-    expect(secrets.take(own, '0', 1)).toBeUndefined();
+  it('is forgotten after secretMilliseconds', async () => {
+    const own = await session();
+    for (const id of ['a', 'b']) await secrets.put(own, token(id), NOW);
+    expect(await secrets.take(own, 'a', NOW + secretMilliseconds - 1)).toEqual(token('a'));
+    expect(await secrets.take(own, 'b', NOW + secretMilliseconds)).toBeUndefined();
+  });
+
+  it('waits with at most maxSecretsOfSession others: the oldest goes', async () => {
+    const own = await session();
+    for (let id = 0; id <= maxSecretsOfSession; id++) await secrets.put(own, token(`${id}`), NOW);
+    expect(await secrets.take(own, '0', NOW + 1)).toBeUndefined();
     for (let id = 1; id <= maxSecretsOfSession; id++) {
-      expect(secrets.take(own, `${id}`, 1)).toEqual(token(`${id}`));
+      expect(await secrets.take(own, `${id}`, NOW + 1)).toEqual(token(`${id}`));
     }
   });
 });

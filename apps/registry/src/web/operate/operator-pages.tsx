@@ -1,13 +1,12 @@
 import type { Authority } from '../../auth/authorize.js';
 import type { Site } from '../site.js';
 /**
- * Operator pages under `/operate`. A session is a row in memory and a random number in a cookie; the row has the hash
- * of both cookie and token, and no rights. Each request checks the token as the API does, so a revocation ends the
+ * Operator pages under `/operate`. A session is a row of the database and a random number in a cookie; the row has the
+ * hash of both cookie and token, and no rights. Each request checks the token as the API does, so a revocation ends the
  * session at once.
  *
- * Sessions are not signed texts, because signing out could not end those. There is one process and a limit
- * (`maxSessions`), and after a restart users sign in again. Only these pages read the cookie, and they never read
- * `Authorization`. A form must come from our own origin and carry the key of its session; the sign-in form, which has
+ * Sessions are not signed texts, because signing out could not end those. Their number has a limit (`maxSessions`).
+ * Only these pages read the cookie, and they never read `Authorization`. A form must come from our own origin and carry the key of its session; the sign-in form, which has
  * no session yet, relies on the origin. Responses are private: `no-store`, no other origin, and uncompressed, because
  * they contain secrets.
  */
@@ -19,6 +18,7 @@ import { authenticateHash, authenticateSecret, refuseLacking } from '../../auth/
 import { hashSecret } from '../../auth/tokens.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import type { EndpointInput } from '../../http/endpoint.js';
+import type { SessionStore } from '../../store/session-store.js';
 import { signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import { ForbiddenPage } from './forbidden-page.js';
@@ -52,6 +52,7 @@ interface ActionOptions<Form extends z.ZodObject> {
 }
 
 export interface OperatorPagesDeps extends Authority {
+  store: Authority['store'] & SessionStore;
   site: Site;
 }
 
@@ -59,12 +60,13 @@ export interface OperatorPagesDeps extends Authority {
 export class OperatorPages {
   readonly #app: RegistryApp;
   readonly #deps: OperatorPagesDeps;
-  readonly #sessions = new Sessions();
+  readonly #sessions: Sessions;
   readonly #cookie: SessionCookie;
 
   constructor(app: RegistryApp, deps: OperatorPagesDeps) {
     this.#app = app;
     this.#deps = deps;
+    this.#sessions = new Sessions(deps.store);
     this.#cookie = sessionCookie(deps.site);
   }
 
@@ -116,7 +118,7 @@ export class OperatorPages {
   async operator(c: RegistryContext): Promise<Operator | undefined> {
     const id = this.#cookie.read(c);
     if (id === undefined) return undefined;
-    const session = this.#sessions.find(id, this.#now());
+    const session = await this.#sessions.find(id, this.#now());
     if (session === undefined) {
       this.#cookie.clear(c);
       return undefined;
@@ -125,7 +127,7 @@ export class OperatorPages {
       return { session, token: await authenticateHash(c, this.#deps, session.tokenHash, HINT) };
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
-      this.#sessions.end(id);
+      await this.#sessions.end(id);
       this.#cookie.clear(c);
       return undefined;
     }
@@ -134,20 +136,19 @@ export class OperatorPages {
   /** Starts a session. Rejects as `authenticateSecret` does. */
   async signIn(c: RegistryContext, secret: string): Promise<void> {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
-    this.#end(c);
+    await this.#end(c);
     const now = this.#now();
-    const { id, session } = this.#sessions.begin(token, hashSecret(secret), now);
-    this.#cookie.set(c, id, session, now);
+    this.#cookie.set(c, await this.#sessions.begin(token, hashSecret(secret), now), now);
   }
 
-  signOut(c: RegistryContext): void {
-    this.#end(c);
+  async signOut(c: RegistryContext): Promise<void> {
+    await this.#end(c);
     this.#cookie.clear(c);
   }
 
-  #end(c: RegistryContext): void {
+  async #end(c: RegistryContext): Promise<void> {
     const id = this.#cookie.read(c);
-    if (id !== undefined) this.#sessions.end(id);
+    if (id !== undefined) await this.#sessions.end(id);
   }
 
   #toSignIn(c: RegistryContext): Response {

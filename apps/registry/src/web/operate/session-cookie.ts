@@ -9,7 +9,7 @@ const NAME = 'krmhub-session';
 /** The cookie with the ID of a session. */
 export interface SessionCookie {
   read(c: RegistryContext): string | undefined;
-  set(c: RegistryContext, id: string, session: Session, now: number): void;
+  set(c: RegistryContext, session: Session, now: number): void;
   clear(c: RegistryContext): void;
 }
 
@@ -31,7 +31,7 @@ export function sessionCookie(site: Site): SessionCookie {
   } as const;
   return {
     read: (c) => getCookie(c, name),
-    set: (c, id, { expires }, now) =>
+    set: (c, { id, expires }, now) =>
       setCookie(c, name, id, {
         ...attributes,
         secure: secure || (url === undefined && isSentByHttps(c)),

@@ -1,38 +1,58 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { RegistryStore } from '../../store/registry-store.js';
+import { openSqliteStore } from '../../store/sqlite/store.js';
 import { Sessions } from './sessions.js';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');
 
 describe('sessions', () => {
-  it('are limited per token; the oldest ends first', () => {
-    const sessions = new Sessions();
-    const other = sessions.begin({}, 'other', NOW);
-    const all = Array.from(
-      { length: SERVER_LIMITS.maxSessionsOfToken + 3 },
-      () => sessions.begin({}, 'one', NOW).id,
-    );
-    const alive = all.filter((id) => sessions.find(id, NOW) !== undefined);
-    expect(alive).toEqual(all.slice(3));
-    expect(sessions.find(other.id, NOW)).toBeDefined();
+  let store: RegistryStore;
+  let sessions: Sessions;
+  beforeEach(async () => {
+    store = await openSqliteStore(':memory:');
+    sessions = new Sessions(store);
   });
+  afterEach(() => store.close());
 
-  it('are limited in total', () => {
-    const sessions = new Sessions();
-    const first = sessions.begin({}, 'first', NOW);
-    for (let index = 1; index < SERVER_LIMITS.maxSessions; index++) sessions.begin({}, `token ${index}`, NOW);
-    expect(sessions.find(first.id, NOW)).toBeDefined();
-    sessions.begin({}, 'last', NOW);
-    expect(sessions.size).toBe(SERVER_LIMITS.maxSessions);
-    expect(sessions.find(first.id, NOW)).toBeUndefined();
-  });
+  const aliveOf = async (ids: readonly string[]) => {
+    const found = await Promise.all(ids.map((id) => sessions.find(id, NOW)));
+    return ids.filter((_, at) => found[at] !== undefined);
+  };
 
-  it('make room for others when they expire', () => {
-    const sessions = new Sessions();
-    for (let index = 0; index < 50; index++) {
-      sessions.begin({ expiresAt: new Date(NOW + 1_000).toISOString() }, `token ${index}`, NOW);
+  it('are limited per token; the oldest ends first', async () => {
+    const other = await sessions.begin({}, 'other', NOW);
+    const all: string[] = [];
+    for (let index = 0; index < SERVER_LIMITS.maxSessionsOfToken + 3; index++) {
+      all.push((await sessions.begin({}, 'one', NOW)).id);
     }
-    sessions.begin({}, 'later', NOW + 1_000);
-    expect(sessions.size).toBe(1);
+    expect(await aliveOf(all)).toEqual(all.slice(3));
+    expect(await sessions.find(other.id, NOW)).toEqual(other);
+  });
+
+  it('are limited in total', async () => {
+    const ids = await Promise.all(
+      Array.from({ length: SERVER_LIMITS.maxSessions }, async (_, index) => {
+        return (await sessions.begin({}, `token ${index}`, NOW)).id;
+      }),
+    );
+    expect(await aliveOf(ids)).toEqual(ids);
+    const last = await sessions.begin({}, 'last', NOW);
+    expect(await aliveOf([...ids, last.id])).toEqual([...ids.slice(1), last.id]);
+  });
+
+  it('expire', async () => {
+    const expiresAt = new Date(NOW + 1_000).toISOString();
+    const { id } = await sessions.begin({ expiresAt }, 'token', NOW);
+    expect(await sessions.find(id, NOW + 999)).toBeDefined();
+    expect(await sessions.find(id, NOW + 1_000)).toBeUndefined();
+  });
+
+  it('are the same in all processes, until one of them ends them', async () => {
+    const other = new Sessions(store);
+    const session = await sessions.begin({}, 'token', NOW);
+    expect(await other.find(session.id, NOW)).toEqual(session);
+    await other.end(session.id);
+    expect(await sessions.find(session.id, NOW)).toBeUndefined();
   });
 });

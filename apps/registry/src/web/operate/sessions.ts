@@ -1,9 +1,12 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { TokenRecord } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { SessionStore } from '../../store/session-store.js';
 
 /** A session on the pages of operators. */
 export interface Session {
+  /** Random; the cookie. Everything else that is secret follows from it. */
+  readonly id: string;
   /** Hash of the token's secret, with which each request looks up the token. */
   readonly tokenHash: string;
   /** Key in the forms of this session, which no other page knows. */
@@ -13,71 +16,52 @@ export interface Session {
 }
 
 /**
- * Sessions in memory. Signing out ends a session at once, and a restart ends all. The ID is random and contains no
- * data, so a cookie has nothing to read, forge or use as another kind of token. Only the hash of the ID is stored.
+ * Sessions in the database, so that every process of a registry has them, and signing out ends one at once. The ID is
+ * random and contains no data, so a cookie has nothing to read, forge or use as another kind of token. Only its hash
+ * is stored.
  */
 export class Sessions {
-  /** By the hash of the ID, oldest first. */
-  readonly #sessions = new Map<string, Session>();
+  readonly #store: SessionStore;
 
-  /** Starts a session and returns its ID, which cannot be shown again. */
-  begin(
-    token: Pick<TokenRecord, 'expiresAt'>,
-    tokenHash: string,
-    now: number,
-  ): { id: string; session: Session } {
-    this.#evictOldest(tokenHash, now);
+  constructor(store: SessionStore) {
+    this.#store = store;
+  }
+
+  /** Starts a session. Its ID cannot be shown again. */
+  async begin(token: Pick<TokenRecord, 'expiresAt'>, tokenHash: string, now: number): Promise<Session> {
     const id = randomBytes(32).toString('base64url');
-    const session: Session = {
-      tokenHash,
-      formKey: randomBytes(32).toString('base64url'),
-      expires: Math.min(
-        now + SERVER_LIMITS.sessionMilliseconds,
-        token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(token.expiresAt),
-      ),
-    };
-    this.#sessions.set(keyOf(id), session);
-    return { id, session };
+    const expires = Math.min(
+      now + SERVER_LIMITS.sessionMilliseconds,
+      token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(token.expiresAt),
+    );
+    const { maxSessions: max, maxSessionsOfToken: maxOfToken } = SERVER_LIMITS;
+    const record = { hash: sessionHash(id), tokenHash, expiresAt: new Date(expires).toISOString() };
+    await this.#store.beginSession(record, { now: new Date(now).toISOString(), maxOfToken, max });
+    return sessionOf(id, tokenHash, expires);
   }
 
   /** Returns undefined if no session has this ID, or it has expired. */
-  find(id: string, now: number): Session | undefined {
-    const session = this.#sessions.get(keyOf(id));
-    if (session !== undefined && session.expires <= now) {
-      this.end(id);
-      return undefined;
-    }
-    return session;
+  async find(id: string, now: number): Promise<Session | undefined> {
+    const record = await this.#store.session(sessionHash(id));
+    if (record === undefined || Date.parse(record.expiresAt) <= now) return undefined;
+    return sessionOf(id, record.tokenHash, Date.parse(record.expiresAt));
   }
 
-  end(id: string): void {
-    this.#sessions.delete(keyOf(id));
+  async end(id: string): Promise<void> {
+    await this.#store.endSession(sessionHash(id));
   }
+}
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
-  #evictOldest(tokenHash: string, now: number): void {
-    const ofToken: string[] = [];
-    for (const [key, session] of this.#sessions) {
-      if (session.expires <= now) this.#sessions.delete(key);
-      else if (session.tokenHash === tokenHash) ofToken.push(key);
-    }
-    for (const key of ofToken.slice(0, Math.max(ofToken.length + 1 - SERVER_LIMITS.maxSessionsOfToken, 0))) {
-      this.#sessions.delete(key);
-    }
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size >= SERVER_LIMITS.maxSessions && oldest !== undefined)
-      this.#sessions.delete(oldest);
-  }
+function sessionOf(id: string, tokenHash: string, expires: number): Session {
+  return { id, tokenHash, formKey: createHmac('sha256', id).update('form').digest('base64url'), expires };
 }
 
 /** Reports whether a form belongs to the session. */
 export function belongsToSession({ formKey }: Session, given: string): boolean {
-  return timingSafeEqual(Buffer.from(keyOf(formKey)), Buffer.from(keyOf(given)));
+  return timingSafeEqual(Buffer.from(sessionHash(formKey)), Buffer.from(sessionHash(given)));
 }
 
-function keyOf(id: string): string {
+/** Returns what the database knows of a session's ID. */
+export function sessionHash(id: string): string {
   return createHash('sha256').update(id).digest('hex');
 }

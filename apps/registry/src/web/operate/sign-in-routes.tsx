@@ -63,7 +63,7 @@ export function signInRoutes(app: RegistryApp, { site }: { site: Site }, pages: 
   });
 
   pages.action(SIGN_IN_ROUTES.signOut, { form: z.object({}) }, async (c) => {
-    pages.signOut(c);
+    await pages.signOut(c);
     return c.redirect(site.at(SIGN_IN), 303);
   });
 }

@@ -6,6 +6,7 @@ import type { TokenDeps } from '../../auth/issue-token.js';
 import { issueToken, revokeToken } from '../../auth/issue-token.js';
 import { tokenProblem } from '../../auth/tokens.js';
 import { tokenDetail } from '../../http/presentation.js';
+import type { SessionStore } from '../../store/session-store.js';
 import { createdTokenPath, NEW_TOKEN, TOKENS } from '../addresses.js';
 import type { Site } from '../site.js';
 import type { FieldProblems } from './field.js';
@@ -68,13 +69,14 @@ export const TOKEN_PAGE_ROUTES = {
 } as const;
 
 export interface TokenPageDeps extends TokenDeps {
+  store: TokenDeps['store'] & SessionStore;
   site: Site;
 }
 
 export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void {
   const { store, clock, site } = deps;
   const needs = CHANGES;
-  const secrets = new OneTimeSecrets();
+  const secrets = new OneTimeSecrets(store);
 
   const shown = (token: TokenRecord): TokenWithState => ({
     ...tokenDetail(token),
@@ -102,7 +104,7 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     if ('problems' in result) return newToken(typed, result.problems);
     try {
       const { token, secret } = await issueToken(deps, result.wanted, operator.token.name);
-      secrets.put(operator.session, { ...tokenDetail(token), token: secret }, clock().getTime());
+      await secrets.put(operator.session, { ...tokenDetail(token), token: secret }, clock().getTime());
       return c.redirect(site.at(createdTokenPath(token)), 303);
     } catch (error) {
       return newToken(typed, refusedField(error));
@@ -112,7 +114,9 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
   pages.page(TOKEN_PAGE_ROUTES.createdTokenPage, { needs }, async (c, { params }, operator) => {
     // HEAD shows nothing, so it takes nothing.
     const token =
-      c.req.method === 'HEAD' ? undefined : secrets.take(operator.session, params.id, clock().getTime());
+      c.req.method === 'HEAD'
+        ? undefined
+        : await secrets.take(operator.session, params.id, clock().getTime());
     return {
       head: { title: 'Token', path: NEW_TOKEN },
       body: token === undefined ? <SecretGonePage /> : <CreatedTokenPage token={token} />,
