@@ -1,14 +1,14 @@
 import type { BlobStore } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
-import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
+import type { BytesLock } from '../processes/processes.js';
 
 interface Deps {
   store: Pick<ManifestStore, 'findUnreferencedFiles'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
   /** Held for reading while a file is stored, until its row is there; `held` for a caller that has it for writing. */
-  bytesLock: Pick<RwLock, 'write'> | 'held';
+  bytesLock: Pick<BytesLock, 'write'> | 'held';
 }
 
 /** Deletes every file of artifacts that no repository has; gives how many. */

@@ -2,11 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import type { SnapshotStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import type { BytesLock } from '../processes/processes.js';
 import type { ProfileDocuments } from './profiles/profile-documents.js';
-import { type ExclusiveDeps, runExclusive } from './run-exclusive.js';
 import type { CatalogDocuments } from './segments/catalog-documents.js';
 
-export interface CatalogPurgeDeps extends ExclusiveDeps {
+export interface CatalogPurgeDeps {
+  bytesLock: Pick<BytesLock, 'exclusively'>;
   store: Pick<SnapshotStore, 'catalogsToPurge' | 'startPurge' | 'purgeRows' | 'collectEntries'>;
   documents: Pick<CatalogDocuments, 'clear'>;
   profileDocuments: Pick<ProfileDocuments, 'deleteUnused'>;
@@ -32,7 +33,7 @@ export class CatalogPurge {
 
   /** Purges now, and then at intervals until `stop`. */
   start(): void {
-    if (this.#stopped) return;
+    this.#stopped = false;
     this.#running = this.run()
       .catch((error: unknown) => this.#deps.log.error({ err: error }, 'cannot purge deleted catalogs'))
       .finally(() => {
@@ -59,7 +60,7 @@ export class CatalogPurge {
     const purged: string[] = [];
     if (marked.length > 0) {
       documents.clear();
-      await runExclusive(this.#deps, () => profileDocuments.deleteUnused());
+      await this.#deps.bytesLock.exclusively(() => profileDocuments.deleteUnused());
     }
     for (const catalog of marked) {
       if (!(await this.#untilFalse(() => store.purgeRows(catalog, at)))) break;

@@ -1,9 +1,9 @@
 import { type CatalogTombstone, RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { BytesLock } from '../processes/processes.js';
 import { deletedError, findCatalog } from '../store/find-record.js';
 import { DEFAULT_CATALOG } from './apply-recipe.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
-import { type ExclusiveDeps, runExclusive } from './run-exclusive.js';
 
 /**
  * Deletes catalogs, and restores them within a period. A deleted catalog is in no response: its addresses answer 410
@@ -11,7 +11,8 @@ import { type ExclusiveDeps, runExclusive } from './run-exclusive.js';
  * is over, so that a restore has all of them; then `CatalogPurge` deletes them. Its name stays reserved, because
  * consumers may still trust it.
  */
-export interface DeleteCatalogDeps extends ExclusiveDeps {
+export interface DeleteCatalogDeps {
+  bytesLock: Pick<BytesLock, 'exclusively'>;
   store: Pick<SnapshotStore, 'catalog' | 'catalogs' | 'deletedCatalog' | 'deleteCatalog' | 'restoreCatalog'>;
   newestSnapshots: Pick<NewestSnapshots, 'clear'>;
   clock: () => Date;
@@ -45,7 +46,7 @@ export async function deleteCatalog(
   const deletion = { at, by, reason, restorableUntil };
   const event = { type: 'catalog.deleted' as const, at, by, catalog: name, reason };
   // A snapshot that was built just before must not be announced after the deletion.
-  return runExclusive(deps, async () => {
+  return deps.bytesLock.exclusively(async () => {
     try {
       await store.deleteCatalog({ name, deletion, event });
       newestSnapshots.clear();

@@ -3,16 +3,16 @@ import type { BlobStore } from '@krmhub/catalog';
 import type { BlobPosition, ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { deleteFilesUnnamed, deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
-import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import type { BytesLock } from '../processes/processes.js';
 import type { Uploads } from './uploads.js';
 
 interface CollectorDeps {
   store: Pick<ManifestStore, 'deleteUntaggedManifests' | 'deleteUnreferencedBlobs' | 'findUnreferencedFiles'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
   uploads: Pick<Uploads, 'expire'>;
-  bytesLock: RwLock;
+  bytesLock: BytesLock;
   clock: () => Date;
   log: Log;
   config: {
@@ -45,6 +45,7 @@ export class Collector {
 
   /** Collects at intervals until `stop`. */
   start(): void {
+    this.#stopped = false;
     this.#schedule(SERVER_LIMITS.collectFirstMilliseconds);
   }
 

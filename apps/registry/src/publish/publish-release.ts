@@ -1,9 +1,9 @@
 import type { BlobStore, FunctionStore, PolicyStore } from '@krmhub/catalog';
 import type { Artifact, ArtifactStore } from '../artifacts/artifact-store.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
-import type { RwLock } from '../isolation/rw-lock.js';
 import type { Turns } from '../isolation/turns.js';
 import type { Metrics } from '../metrics.js';
+import type { BytesLock } from '../processes/processes.js';
 import type { Planner } from './planner.js';
 import type { SigningTrust } from './signing-trust.js';
 /**
@@ -55,7 +55,7 @@ export interface PublishDeps {
   trust: SigningTrust;
   turns: Pick<Turns, 'run'>;
   /** Locked for reading while bytes are stored and their rows are not. */
-  bytesLock: Pick<RwLock, 'read'>;
+  bytesLock: Pick<BytesLock, 'read'>;
   snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
   metrics: Pick<Metrics, 'publish'>;
   clock: () => Date;

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
 import { RequestLog } from '../auth/request-log.js';
 import { CatalogPurge } from '../catalogs/catalog-purge.js';
+import { LedBuilder } from '../catalogs/led-builder.js';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
@@ -36,6 +37,7 @@ import { intactFirst } from '../store/release-files.js';
 import { openTakedownRecord } from '../takedown/record.js';
 import { finishPendingTakedowns } from '../takedown/takedown.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
+import { LedRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { refresherThread } from '../upstreams/refresher-thread.js';
 import { sourceFetcher } from '../upstreams/source-fetcher.js';
@@ -88,6 +90,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const threads = inThread === undefined;
   const opened = await openStore(database, { searchIndex: paths.searchIndex, threads, log });
   const store = options.wrapStore?.(opened.store) ?? opened.store;
+  const { processes } = opened;
+  const { bytesLock } = processes;
   const turns = new Turns();
   const { planner = new Planner({ turns }) } = options;
   const wrapped = async (folder: string, blobs: Promise<BlobStore>): Promise<BlobStore> =>
@@ -136,7 +140,6 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     stopping.add(closeDeriver);
     const derived = new DerivedDocuments(derive);
     const newestSnapshots = new NewestSnapshots(store);
-    const bytesLock = new RwLock();
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     const signing = { keys, clock, validDays: config.snapshotValidDays };
@@ -147,20 +150,6 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       derive,
       signing: { store, signing },
     });
-    // An older version stored all documents as files. A killed process may leave segments and profiles.
-    await profileDocuments.deleteUnused();
-    await store.deleteUnusedSegments();
-    await finishPendingTakedowns({
-      store,
-      blobs,
-      artifacts,
-      documents,
-      profileDocuments,
-      newestSnapshots,
-      bytesLock,
-      takedownRecord,
-      log,
-    });
     const building = {
       log,
       metrics,
@@ -169,16 +158,28 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         opened.searchSoon?.();
       },
     };
-    const snapshotBuilder =
-      inThread === undefined
-        ? startSnapshotBuilderThread({
-            ...building,
-            database,
-            keyFolder: paths.keys,
-            snapshotValidDays: config.snapshotValidDays,
-          })
-        : new SnapshotBuilder({ ...building, store, hasher: new DocumentHasher(store), signing, clock });
-    stopping.add(() => snapshotBuilder.stop());
+    const startInThread: (() => void)[] = [];
+    const snapshotBuilder = new LedBuilder(() => {
+      if (inThread === undefined) {
+        const { snapshotValidDays } = config;
+        return startSnapshotBuilderThread({
+          ...building,
+          database,
+          keyFolder: paths.keys,
+          snapshotValidDays,
+        });
+      }
+      const builder = new SnapshotBuilder({
+        ...building,
+        store,
+        hasher: new DocumentHasher(store),
+        signing,
+        clock,
+      });
+      if (inThread.start) startInThread.push(() => builder.start());
+      return builder;
+    });
+    processes.pauses(snapshotBuilder);
     const copies = await openBlobs(paths.copies);
     // Partial downloads of an earlier process are useless.
     await rm(paths.fetching, { recursive: true, force: true });
@@ -189,53 +190,74 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       ...(sourceCredentials === undefined ? {} : { sourceCredentials }),
     };
     const syncing = { log, metrics, onChange: () => snapshotBuilder.wake() };
-    const refresher =
-      inThread === undefined
-        ? refresherThread({
-            ...syncing,
-            database,
-            copiesFolder: paths.copies,
-            fetchingFolder: paths.fetching,
-            ...(trustedRoot === undefined ? {} : { trustedRoot }),
-            settings,
-          })
-        : new Refresher({
-            ...syncing,
-            store,
-            copies,
-            copiesLock: new RwLock(),
-            fetcher: sourceFetcher(settings, { temporaryFolder: paths.fetching, log }),
-            reader: new UpstreamReader(),
-            root: trust.root,
-            clock,
-            random: inThread.random,
-          });
-    stopping.add(() => refresher.stop());
+    const refresher = new LedRefresher(() => {
+      if (inThread === undefined) {
+        return refresherThread({
+          ...syncing,
+          database,
+          copiesFolder: paths.copies,
+          fetchingFolder: paths.fetching,
+          ...(trustedRoot === undefined ? {} : { trustedRoot }),
+          settings,
+        });
+      }
+      const led = new Refresher({
+        ...syncing,
+        store,
+        copies,
+        copiesLock: new RwLock(),
+        fetcher: sourceFetcher(settings, { temporaryFolder: paths.fetching, log }),
+        reader: new UpstreamReader(),
+        root: trust.root,
+        clock,
+        random: inThread.random,
+      });
+      if (inThread.start) startInThread.push(() => led.start());
+      return led;
+    });
     const uploads = new Uploads({ blobs: artifacts, clock });
     const collector = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
-    await storeMissingArtifacts({ store, blobs, documents, log });
     const catalogPurge = new CatalogPurge({
       store,
       documents,
       profileDocuments,
       bytesLock,
-      snapshotBuilder,
       clock,
       log,
     });
     const renewal = new SignatureRenewal({ store, signing, metrics, log });
     stopping.add(
       () => uploads.close(),
-      () => collector.stop(),
-      () => catalogPurge.stop(),
-      () => renewal.stop(),
+      () => processes.stop(),
     );
-    await renewal.renew({ thorough: true });
     const shutdown = { begun: false };
-    if (inThread?.start) {
-      if (snapshotBuilder instanceof SnapshotBuilder) snapshotBuilder.start();
-      if (refresher instanceof Refresher) refresher.start();
-    }
+    await processes.onLead({
+      async start() {
+        // An older version stored all documents as files. A killed process may leave segments and profiles.
+        await bytesLock.write(() => profileDocuments.deleteUnused());
+        await store.deleteUnusedSegments();
+        await finishPendingTakedowns({
+          store,
+          blobs,
+          artifacts,
+          documents,
+          profileDocuments,
+          newestSnapshots,
+          bytesLock,
+          takedownRecord,
+          log,
+        });
+        await snapshotBuilder.lead();
+        refresher.lead();
+        await storeMissingArtifacts({ store, blobs, documents, log });
+        await renewal.renew({ thorough: true });
+        for (const start of startInThread.splice(0)) start();
+      },
+      async stop() {
+        await refresher.follow();
+        await snapshotBuilder.follow();
+      },
+    });
     return {
       store,
       blobs,
@@ -256,6 +278,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       turns,
       functionLocks: new KeyedMutex(),
       bytesLock,
+      processes,
       trust,
       keys,
       // An operator who has blobs in another store expects definitions there.

@@ -87,11 +87,18 @@ export async function startRegistry(
     await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
     registry.startSearchThreads();
-    collector.start();
-    catalogPurge.start();
-    renewal.start();
-    // Without sources, it still deletes the copies that a purged catalog left.
-    if ((await store.sources()).length > 0 || !(await isEmpty(registry.copies))) refresher.wake();
+    await registry.processes.onLead({
+      async start() {
+        collector.start();
+        catalogPurge.start();
+        renewal.start();
+        // Without sources, it still deletes the copies that a purged catalog left.
+        if ((await store.sources()).length > 0 || !(await isEmpty(registry.copies))) refresher.wake();
+      },
+      async stop() {
+        await Promise.all([collector.stop(), catalogPurge.stop(), renewal.stop()]);
+      },
+    });
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {

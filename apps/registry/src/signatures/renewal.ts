@@ -34,6 +34,7 @@ export class SignatureRenewal {
 
   /** Renews every minute, until it is stopped. */
   start(): void {
+    this.#stopped = false;
     this.#schedule();
   }
 

@@ -1,4 +1,5 @@
 import type { Log } from '../log.js';
+import { onlyProcess } from '../processes/only-process.js';
 import type { DatabasePlace } from './database-place.js';
 import type { OpenedStore } from './opened-store.js';
 import type { RegistryStore } from './registry-store.js';
@@ -30,9 +31,10 @@ export async function openStore(place: DatabasePlace, options: OpenStoreOptions)
     return openFollowedStore(place.url, { file: searchIndex, threads, log });
   }
   const store = await openSqliteStore(place.file);
-  if (!threads) return { store, startSearch: () => undefined };
+  const processes = onlyProcess();
+  if (!threads) return { store, processes, startSearch: () => undefined };
   const searching = searchThreads(place.file, log);
-  return { store: withSearchThreads(store, searching), startSearch: () => searching.start() };
+  return { store: withSearchThreads(store, searching), processes, startSearch: () => searching.start() };
 }
 
 /** Opens a database that the main thread of this process has opened. */

@@ -1,7 +1,9 @@
+import type { Processes } from '../processes/processes.js';
 import type { RegistryStore } from './registry-store.js';
 
 export interface OpenedStore {
   store: RegistryStore;
+  processes: Processes;
   /** Starts the threads that the first searches would wait for. */
   startSearch(): void;
   /** Includes changes in searches in the background; absent if the snapshot builder does so. */

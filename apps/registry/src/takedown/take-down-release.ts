@@ -10,10 +10,10 @@ import { findRelease } from '../store/find-record.js';
 import type { TakedownDeps } from './takedown.js';
 import { finishTakedowns, takeDown } from './takedown.js';
 
-export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store' | 'snapshotBuilder'> {
+export interface TakeDownReleaseDeps extends Omit<TakedownDeps, 'store'> {
   store: TakedownDeps['store'] & FindStore & Pick<SnapshotStore, 'catalog'> & Pick<EventStore, 'lastEvent'>;
   functionLocks: KeyedMutex;
-  snapshotBuilder: NonNullable<TakedownDeps['snapshotBuilder']> & Pick<CatalogBuilder, 'wake' | 'waitFor'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake' | 'waitFor'>;
   derived: Pick<DerivedDocuments, 'clear'>;
   clock: () => Date;
 }

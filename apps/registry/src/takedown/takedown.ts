@@ -25,13 +25,14 @@ import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
-import { type ExclusiveDeps, runExclusive } from '../catalogs/run-exclusive.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import type { BytesLock } from '../processes/processes.js';
 import { lacksSigners, type TakedownRecord } from './record.js';
 
-export interface TakedownDeps extends ExclusiveDeps {
+export interface TakedownDeps {
+  bytesLock: Pick<BytesLock, 'exclusively'>;
   store: FunctionStore & Pick<ManifestStore, 'findUnreferencedFiles'>;
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
@@ -61,7 +62,7 @@ export async function takeDown(
 ): Promise<TakenDown> {
   const { log } = deps;
   if (options.dryRun === true) return commit(deps, takedown, options);
-  return runExclusive(deps, async () => {
+  return deps.bytesLock.exclusively(async () => {
     const committed = await commit(deps, takedown, options);
     // Not `token`, which the log redacts.
     log.warn({ takedowns: committed.takedowns, tokenId: options.token }, 'release taken down');
@@ -75,7 +76,7 @@ export async function takeDown(
  * takedown and the next start try again.
  */
 export function finishTakedowns(deps: TakedownDeps): Promise<boolean> {
-  return attempt(deps, () => runExclusive(deps, () => erase(deps)));
+  return attempt(deps, () => deps.bytesLock.exclusively(() => erase(deps)));
 }
 
 export interface AppliedTakedowns {
@@ -96,7 +97,7 @@ export async function applyTakedowns(
 ): Promise<AppliedTakedowns> {
   const { store, log } = deps;
   const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
-  await runExclusive(deps, async () => {
+  await deps.bytesLock.exclusively(async () => {
     for (const takedown of takedowns) {
       const tombstones = await store.takedowns(takedown.group, takedown.kind);
       const tombstone = tombstones.find(({ release }) => release === takedown.release);

@@ -4,8 +4,8 @@ import type { Derive } from '../../derive/derivation.js';
 import { BytesCache } from '../../http/bytes-cache.js';
 import type { Coding } from '../../http/content-coding.js';
 import { KeyedMutex } from '../../isolation/keyed-mutex.js';
-import type { RwLock } from '../../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { BytesLock } from '../../processes/processes.js';
 import { isProfileSigned, type ProfileSigningDeps, signProfile } from '../../signatures/sign-profile.js';
 import { takenDownError } from '../../store/find-record.js';
 import type { ProfileStore, StoredProfile } from '../../store/profile-store.js';
@@ -25,7 +25,7 @@ export class ProfileDocuments {
   readonly #blobs: BlobStore;
   readonly #cache: BytesCache;
   readonly #maxBytesInMemory: number;
-  readonly #bytesLock: RwLock;
+  readonly #bytesLock: BytesLock;
   readonly #derive: Derive;
   readonly #maxOldBytes: number;
   readonly #signing: ProfileSigningDeps;
@@ -39,7 +39,7 @@ export class ProfileDocuments {
   constructor(deps: {
     store: SnapshotStore & ProfileStore;
     blobs: BlobStore;
-    bytesLock: RwLock;
+    bytesLock: BytesLock;
     derive: Derive;
     signing: ProfileSigningDeps;
     maxCacheBytes?: number;

@@ -1,4 +1,5 @@
 import type { Log } from '../../log.js';
+import { onlyProcess } from '../../processes/only-process.js';
 import type { OpenedStore } from '../opened-store.js';
 import { SearchFollower } from '../sqlite/search/follow/follower.js';
 import { searchThreads } from '../sqlite/search/search-threads.js';
@@ -25,6 +26,7 @@ export async function openFollowedStore(
     const searchSoon = background(() => follower.synchronizeSearch(closing.signal), log);
     searchSoon();
     return {
+      processes: onlyProcess(),
       searchSoon,
       store: {
         ...store,
