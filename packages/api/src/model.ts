@@ -285,13 +285,12 @@ export const RegistryKeyList = z
 
 export const Health = z.object({ status: z.literal('ok') }).openapi('Health');
 
-export const READINESS_CHECKS = ['store', 'blobs', 'catalogs', 'shutdown'] as const;
 export const Readiness = z
   .object({
     status: z.enum(['ok', 'failing']),
     checks: z.array(
       z.object({
-        name: z.enum(READINESS_CHECKS),
+        name: z.enum(parameters.READINESS_CHECKS),
         status: z.enum(['ok', 'failing']),
         detail: z.string().optional().openapi({ description: 'The reason, if the check fails' }),
       }),

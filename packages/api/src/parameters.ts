@@ -221,6 +221,16 @@ export const EventParameters = z.object({
   limit: limit(REQUEST_LIMITS.defaultEventLimit, REQUEST_LIMITS.maxEventLimit),
 });
 
+/** Names of the readiness checks. */
+export const READINESS_CHECKS = ['store', 'blobs', 'catalogs', 'shutdown'] as const;
+
+export const ReadinessParameters = z.object({
+  exclude: z
+    .array(z.enum(READINESS_CHECKS, `must be one of ${READINESS_CHECKS.join(', ')}`))
+    .optional()
+    .openapi({ description: 'Check that may fail. Can be repeated' }),
+});
+
 export const SnapshotParameters = z.object({
   limit: limit(REQUEST_LIMITS.defaultSnapshotLimit, REQUEST_LIMITS.maxSnapshotLimit),
 });

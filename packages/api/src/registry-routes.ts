@@ -172,6 +172,7 @@ export const REGISTRY_ROUTES = {
     operationId: 'readyz',
     tags: ['operations'],
     summary: 'Check whether the registry can read, write, and build catalogs',
+    request: { query: parameters.ReadinessParameters },
     responses: {
       200: json('The registry is ready', Readiness),
       503: json('The registry is not ready. See `checks`', Readiness),

@@ -35,9 +35,11 @@ export function operationRoutes(app: RegistryApp, deps: OperationDeps): void {
   const noStore = { 'Cache-Control': 'no-store' };
   serveRoute(app, ROUTES.healthz, (c) => c.json({ status: 'ok' }, 200, noStore));
 
-  serveRoute(app, ROUTES.readyz, async (c) => {
+  serveRoute(app, ROUTES.readyz, async (c, { query: { exclude = [] } }) => {
     const result = await deps.readiness();
-    return c.json(result, result.status === 'ok' ? 200 : 503, noStore);
+    const checks = result.checks.filter(({ name }) => !exclude.includes(name));
+    const status = checks.every((check) => check.status === 'ok') ? 'ok' : 'failing';
+    return c.json({ status, checks }, status === 'ok' ? 200 : 503, noStore);
   });
 
   serveRoute(app, ROUTES.metrics, async (c) =>

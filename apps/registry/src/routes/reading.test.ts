@@ -173,6 +173,11 @@ describe('operations', () => {
     expect(await (await registry.request('/healthz')).json()).toEqual({ status: 'ok' });
     const ready = await registry.request('/readyz');
     expect([ready.status, ((await ready.json()) as { status: string }).status]).toEqual([200, 'ok']);
+    expect(await (await registry.request('/readyz?exclude=store&exclude=blobs')).json()).toMatchObject({
+      status: 'ok',
+      checks: [{ name: 'catalogs' }],
+    });
+    expect((await problem('/readyz?exclude=etcd')).status).toBe(400);
     expect(await (await registry.request('/')).text()).toContain('/openapi.json');
     expect(await (await registry.request('/openapi.json')).json()).toHaveProperty('openapi', '3.1.0');
   });

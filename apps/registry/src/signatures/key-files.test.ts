@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,6 +9,8 @@ import { addKeyFile, keyFileNames, readKeyFiles } from './key-files.js';
 import { ensureRegistryKey, publishedKeys, RegistryKeys, signingKey } from './registry-keys.js';
 
 const NOW = new Date('2030-01-02T03:04:05.678Z');
+/** Only an administrator can, and not in every container. */
+const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0;
 const later = (milliseconds: number) => new Date(NOW.getTime() + milliseconds);
 
 let parent: string;
@@ -90,6 +92,18 @@ describe('key files', () => {
       code: 'unavailable',
       message: expect.stringContaining('is writable by other accounts'),
     });
+  });
+
+  it.skipIf(!canMount)('are read from a folder that Kubernetes mounts, which nobody can write', async () => {
+    const { publicKey } = await addKeyFile(folder, NOW);
+    await chmod(folder, 0o1777);
+    execFileSync('mount', ['--bind', folder, folder]);
+    try {
+      execFileSync('mount', ['-o', 'remount,ro,bind', folder]);
+      expect((await readKeyFiles(folder)).map((key) => key.publicKey)).toEqual([publicKey]);
+    } finally {
+      execFileSync('umount', [folder]);
+    }
   });
 
   it('are rejected if a name does not match its key', async () => {

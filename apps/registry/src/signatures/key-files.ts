@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
-import { chown, readdir, readFile, stat } from 'node:fs/promises';
+import { access, chown, constants, readdir, readFile, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -34,7 +34,8 @@ export async function readKeyFiles(folder: string): Promise<RegistryKey[]> {
 export async function keyFileNames(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder);
-    if (platform() !== 'win32' && ((await stat(folder)).mode & 0o002) !== 0) {
+    const open = platform() !== 'win32' && ((await stat(folder)).mode & 0o002) !== 0;
+    if (open && !(await isReadOnly(folder))) {
       throw new KrmhubError('unavailable', `the key folder ${folder} is writable by other accounts`, {
         hint: `Check the owner of its files, then run: chmod 700 ${folder}`,
       });
@@ -45,6 +46,14 @@ export async function keyFileNames(folder: string): Promise<string[]> {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw refused(`cannot read the key folder ${folder}`, cause);
   }
+}
+
+/** A Secret that Kubernetes mounts is a folder with all permissions, on a file system that nobody can write. */
+async function isReadOnly(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'EROFS',
+  );
 }
 
 /** Account that must be able to read a file. */
