@@ -54,22 +54,43 @@ async function refuseUnknownServer(client: pg.Client): Promise<void> {
   }
 }
 
+/** Rejects with `unavailable` unless the database has the migrations of this version, and no others. */
+export async function requireMigrated(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ found: number }>(
+    `SELECT to_regclass('migration') IS NOT NULL AS found`,
+  );
+  const missing = rows[0]?.found ? (await missingMigrations(client)).length : undefined;
+  if (missing === 0) return;
+  throw new KrmhubError(
+    'unavailable',
+    missing === undefined ? 'no registry found in the database' : 'the database is not migrated yet',
+    {
+      hint:
+        missing === undefined
+          ? 'Set the database of a registry with --database-url or KRMHUB_DATABASE_URL.'
+          : 'Nothing was changed. Start this version of krmhub once with the database.',
+    },
+  );
+}
+
 async function applyMissing(client: pg.Client): Promise<void> {
+  for (const { sql, hash } of await missingMigrations(client)) {
+    await client.query(sql.join('')).catch(refuseForeignTables);
+    await client.query('INSERT INTO "migration" VALUES ($1, now())', [hash]);
+  }
+}
+
+async function missingMigrations(client: pg.Client) {
   const { rows } = await client.query<{ hash: string }>('SELECT "hash" FROM "migration"');
   const applied = new Set(rows.map(({ hash }) => hash));
   const known = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
   const missing = known.filter(({ hash }) => !applied.delete(hash));
-  if (applied.size > 0) {
-    throw new KrmhubError(
-      'unavailable',
-      `the database is newer than this version of krmhub: ${applied.size} of ${rows.length} migrations are unknown`,
-      { hint: 'Nothing was changed. Use the version of krmhub that last served it, or a later version.' },
-    );
-  }
-  for (const { sql, hash } of missing) {
-    await client.query(sql.join('')).catch(refuseForeignTables);
-    await client.query('INSERT INTO "migration" VALUES ($1, now())', [hash]);
-  }
+  if (applied.size === 0) return missing;
+  throw new KrmhubError(
+    'unavailable',
+    `the database is newer than this version of krmhub: ${applied.size} of ${rows.length} migrations are unknown`,
+    { hint: 'Nothing was changed. Use the version of krmhub that last served it, or a later version.' },
+  );
 }
 
 /** Rejects a database that another program uses. */

@@ -1,0 +1,92 @@
+import type { SearchDocument } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import type pg from 'pg';
+import { translatePostgresError } from '../postgres/errors.js';
+import { BEGIN_WRITE } from '../postgres/postgres-sql.js';
+import type { Connection } from '../sqlite/connection.js';
+import { translateSqliteError } from '../sqlite/errors.js';
+import { writeText } from '../sqlite/search/rows.js';
+import { synchronizeSearch } from '../sqlite/search/synchronize.js';
+import { copyRows, type RowReader } from './copy-rows.js';
+import { continueSequences, postgresWriter } from './postgres-rows.js';
+import { sqliteWriter } from './sqlite-rows.js';
+import { COPIED_TABLES, type CopiedTable } from './tables.js';
+
+export interface FillOptions {
+  tables?: readonly CopiedTable[];
+  progress?: (line: string) => Promise<void>;
+  /** Runs after the rows are verified, before they are stored. */
+  beforeCommit?: () => Promise<void>;
+}
+
+/**
+ * Copies all rows to a migrated SQLite database without rows, in one transaction, and verifies them. Then it makes the
+ * search index.
+ */
+export async function fillSqlite(
+  { client, sql }: Pick<Connection, 'client' | 'sql'>,
+  from: RowReader,
+  { tables = COPIED_TABLES, progress = async () => undefined, beforeCommit }: FillOptions = {},
+): Promise<void> {
+  try {
+    client.exec('BEGIN IMMEDIATE');
+    const used = tables.find(
+      ({ name }) => client.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get() !== undefined,
+    );
+    if (used !== undefined) throw notEmpty(client.name, used);
+    await copyRows(from, sqliteWriter(client), tables, progress);
+    await progress('Indexing the functions for search');
+    const functions = client.prepare<[number], SearchRow>(
+      `SELECT id, group_name AS "group", kind, tags, description, publisher FROM function
+       WHERE id > ? ORDER BY id LIMIT 500`,
+    );
+    for (let rows = functions.all(0); rows.length > 0; rows = functions.all(rows.at(-1)!.id)) {
+      for (const row of rows) sql.run(writeText(row.id, { ...row, tags: JSON.parse(row.tags) }, true));
+    }
+    await beforeCommit?.();
+    client.exec('COMMIT');
+  } catch (error) {
+    if (client.inTransaction) client.exec('ROLLBACK');
+    throw translateSqliteError(error);
+  }
+  await synchronizeSearch(sql)();
+}
+
+type SearchRow = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publisher'> & {
+  id: number;
+  tags: string;
+};
+
+/** Copies all rows to a migrated PostgreSQL database without rows, in one transaction, and verifies them. */
+export async function fillPostgres(
+  client: pg.Client,
+  from: RowReader,
+  { tables = COPIED_TABLES, progress = async () => undefined, beforeCommit }: FillOptions = {},
+): Promise<void> {
+  try {
+    await client.query(BEGIN_WRITE);
+    for (const table of tables) {
+      const { rows } = await client.query(`SELECT 1 FROM "${table.name}" LIMIT 1`);
+      if (rows.length > 0) throw notEmpty(client.database ?? '', table);
+    }
+    await copyRows(from, postgresWriter(client), tables, progress);
+    await continueSequences(client);
+    await beforeCommit?.();
+    await client.query('COMMIT');
+    await progress('Collecting statistics for the planner of PostgreSQL');
+    await client.query('ANALYZE');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw translatePostgresError(error);
+  }
+}
+
+function notEmpty(database: string, { name }: CopiedTable): KrmhubError {
+  return new KrmhubError(
+    'usage',
+    `the database ${database} already contains a registry: its table ${name} has rows`,
+    {
+      hint: 'Nothing was changed. Use an empty database.',
+    },
+  );
+}

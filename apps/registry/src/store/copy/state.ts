@@ -1,0 +1,70 @@
+import type { Digest } from '@krmhub/schema';
+import pg from 'pg';
+import type { DatabasePlace } from '../database-place.js';
+import { translatePostgresError } from '../postgres/errors.js';
+import { requireMigrated } from '../postgres/migrate.js';
+import { clientConfig } from '../postgres/pool.js';
+import { openDatabaseState } from '../sqlite/state.js';
+import type { RowReader } from './copy-rows.js';
+import { FILE_PARTS, NAMED_FILES, type NamedFiles } from './named-files.js';
+import { postgresReader } from './postgres-rows.js';
+import { sqliteReader } from './sqlite-rows.js';
+
+/** A database in the state at which it was opened, regardless of later writes. */
+export interface RowState {
+  rows: RowReader;
+  namedFiles(): Promise<NamedFiles>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a database read-only, also while a registry runs. Rejects with `unavailable` if it cannot be read, or its
+ * tables are of another version.
+ */
+export async function openRowState(place: DatabasePlace): Promise<RowState> {
+  return 'file' in place ? sqliteState(place.file) : postgresState(place.url);
+}
+
+function sqliteState(file: string): RowState {
+  const { client, close } = openDatabaseState(file);
+  return {
+    rows: sqliteReader(client),
+    namedFiles: () =>
+      namedFiles(async (part) => client.prepare<[], Digest>(NAMED_FILES.sqlite[part]).pluck().all()),
+    close: async () => close(),
+  };
+}
+
+async function postgresState(url: string): Promise<RowState> {
+  let client: pg.Client | undefined;
+  try {
+    client = new pg.Client(clientConfig(url));
+    client.on('error', () => undefined);
+    await client.connect();
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await requireMigrated(client);
+  } catch (error) {
+    await client?.end().catch(() => undefined);
+    throw translatePostgresError(error);
+  }
+  const reading = client;
+  return {
+    rows: postgresReader(reading),
+    namedFiles: () =>
+      namedFiles(async (part) => {
+        const { rows } = await reading
+          .query<[Digest][]>({ text: NAMED_FILES.postgres[part], rowMode: 'array' })
+          .catch((error) => {
+            throw translatePostgresError(error);
+          });
+        return rows.map(([digest]) => digest as unknown as Digest);
+      }),
+    close: () => reading.end().catch(() => undefined),
+  };
+}
+
+async function namedFiles(digests: (part: keyof NamedFiles) => Promise<Digest[]>): Promise<NamedFiles> {
+  const named: NamedFiles = { blobs: [], artifacts: [], copies: [] };
+  for (const part of FILE_PARTS) named[part] = await digests(part);
+  return named;
+}

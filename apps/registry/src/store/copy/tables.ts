@@ -1,0 +1,76 @@
+import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
+import * as artifacts from '../sqlite/schema/artifacts.js';
+import { releaseFiles } from '../sqlite/schema/release-files.js';
+import * as schema from '../sqlite/schema/schema.js';
+import { catalogSegments, segments } from '../sqlite/schema/segments.js';
+import { catalogSources, unusedEntries, upstreamEntries } from '../sqlite/schema/sources.js';
+
+/** A table as both databases have it. */
+export interface CopiedTable {
+  name: string;
+  columns: readonly { name: string; type: 'integer' | 'text' | 'blob' }[];
+  /** Columns of its primary key: both databases order text by its bytes. */
+  key: readonly string[];
+}
+
+/** Columns that no copy has. Search of the copy starts with nothing. */
+const LEFT_OUT_COLUMNS = ['catalog.searched_serial'];
+
+/** Tables of a registry, each after those that it refers to. */
+export const COPIED_TABLES: readonly CopiedTable[] = [
+  schema.functions,
+  schema.releases,
+  schema.releaseBundles,
+  releaseFiles,
+  schema.events,
+  schema.policies,
+  schema.takedowns,
+  schema.tokens,
+  schema.catalogs,
+  schema.snapshots,
+  schema.snapshotSignatures,
+  schema.entries,
+  schema.catalogFunctions,
+  segments,
+  catalogSegments,
+  catalogSources,
+  upstreamEntries,
+  unusedEntries,
+  artifacts.repositories,
+  artifacts.repositoryBlobs,
+  artifacts.manifests,
+  artifacts.pushers,
+  artifacts.references,
+  artifacts.tags,
+].map(copiedTable);
+
+/** Rows of the files in the folder of profiles. A registry writes both again on request. */
+export const PROFILE_TABLES: readonly CopiedTable[] = [schema.profileBlobs, schema.profiles].map(copiedTable);
+
+const SEARCH = 'search: the copy has its own, made from the functions and catalogs';
+const MIGRATIONS = 'list of the migrations of this database';
+
+/** Tables that no copy has, each with the reason. */
+export const LEFT_OUT_TABLES: Readonly<Record<string, string>> = {
+  upstream_function: SEARCH,
+  upstream_change: SEARCH,
+  function_text: SEARCH,
+  function_text_words: SEARCH,
+  migration: MIGRATIONS,
+  __drizzle_migrations: MIGRATIONS,
+};
+
+function copiedTable(table: SQLiteTable): CopiedTable {
+  const { name, columns, primaryKeys } = getTableConfig(table);
+  const key = primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary);
+  return {
+    name,
+    columns: columns
+      .filter((column) => !LEFT_OUT_COLUMNS.includes(`${name}.${column.name}`))
+      .map((column) => ({
+        name: column.name,
+        type: column.getSQLType() as CopiedTable['columns'][number]['type'],
+      })),
+    key: key.map((column) => column.name),
+  };
+}

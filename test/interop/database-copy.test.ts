@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fillPostgres, fillSqlite } from '../../apps/registry/src/store/copy/fill.js';
+import { openRowState } from '../../apps/registry/src/store/copy/state.js';
+import {
+  COPIED_TABLES,
+  type CopiedTable,
+  LEFT_OUT_TABLES,
+  PROFILE_TABLES,
+} from '../../apps/registry/src/store/copy/tables.js';
+import { withClient } from '../../apps/registry/src/store/postgres/client.js';
+import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
+import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
+import { Random } from '../../packages/catalog/src/testing/random.js';
+import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { RandomRegistry } from '../contracts/random-registry.js';
+
+const ALL = [...COPIED_TABLES, ...PROFILE_TABLES];
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-copy-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server?.stop());
+
+  const newDatabase = async () => {
+    const url = await server.createDatabase();
+    await migratePostgres(url);
+    return url;
+  };
+  const toPostgres = async (file: string, url: string, tables: readonly CopiedTable[] = ALL) => {
+    const state = await openRowState({ file });
+    try {
+      await withClient(url, (client) => fillPostgres(client, state.rows, { tables }));
+    } finally {
+      await state.close();
+    }
+  };
+  const toSqlite = async (url: string, file: string) => {
+    const state = await openRowState({ url });
+    const connection = openConnection(file);
+    try {
+      await fillSqlite(connection, state.rows, { tables: ALL });
+    } finally {
+      connection.close();
+      await state.close();
+    }
+  };
+
+  it('have every table, but for those with a reason', async () => {
+    const url = await newDatabase();
+    const inPostgres = await query<{ name: string }>(
+      url,
+      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`,
+    );
+    const { client, close } = openConnection(':memory:');
+    const inSqlite = client
+      .prepare<[], { name: string }>(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'function_text_*'`,
+      )
+      .all();
+    close();
+    const known = [...ALL.map(({ name }) => name), ...Object.keys(LEFT_OUT_TABLES)];
+    const unknown = [...inPostgres, ...inSqlite]
+      .map(({ name }) => name)
+      .filter((name) => !known.includes(name));
+    expect(unknown).toEqual([]);
+  });
+
+  it('have every value of every table, in both directions', async () => {
+    const file = path.join(folder, 'values.db');
+    const { client, close } = openConnection(file);
+    for (const table of ALL) addRows(client, table);
+    close();
+    const url = await newDatabase();
+    await toPostgres(file, url);
+    const back = path.join(folder, 'values-back.db');
+    await toSqlite(url, back);
+    for (const table of ALL) {
+      const rows = rowsOf(back, table);
+      expect([table.name, rows]).toEqual([table.name, rowsOf(file, table)]);
+      expect(rows.length).toBeGreaterThan(0);
+    }
+    // A row without a key follows the copied ones.
+    expect(
+      await query(url, `SELECT nextval(pg_get_serial_sequence('event', 'sequence'))::int AS next`),
+    ).toEqual([{ next: 3 }]);
+  });
+
+  it('find what the registry finds', async () => {
+    const file = path.join(folder, 'searched.db');
+    const store = await openSqliteStore(file);
+    const random = new RandomRegistry(store, new Random(7));
+    for (let change = 0; change < 60; change++) await random.change();
+    await store.synchronizeSearch();
+    const url = await newDatabase();
+    await toPostgres(file, url);
+    const back = path.join(folder, 'searched-back.db');
+    await toSqlite(url, back);
+    const copy = await openSqliteStore(back);
+    for (const text of [undefined, 'number', 'setlabels fruit', 'many4']) {
+      const wanted = { limit: 100, sort: 'name', ...(text === undefined ? {} : { text }) } as const;
+      const found = await copy.search(wanted);
+      expect([text, found]).toEqual([text, await store.search(wanted)]);
+      expect(found.total).toBeGreaterThan(0);
+    }
+    await copy.close();
+    await store.close();
+  });
+
+  it('are of one moment, whatever is written meanwhile', async () => {
+    const url = await newDatabase();
+    await query(url, EVENT);
+    const state = await openRowState({ url });
+    await query(url, EVENT);
+    const connection = openConnection(':memory:');
+    await fillSqlite(connection, state.rows);
+    expect(connection.client.prepare('SELECT count(*) AS count FROM event').get()).toEqual({ count: 1 });
+    connection.close();
+    await state.close();
+  });
+
+  it('are compared with the original, and a wrong one is not stored', async () => {
+    const file = path.join(folder, 'compared.db');
+    const { client, close } = openConnection(file);
+    client.exec(EVENT);
+    close();
+    const url = await newDatabase();
+    await query(
+      url,
+      `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.at = 'later'; RETURN NEW; END $$;
+       CREATE TRIGGER damage BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION damage()`,
+    );
+    await expect(toPostgres(file, url)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/^the copy of the table event is not the same: 1 rows, sha256:/),
+    });
+    expect(await query(url, 'SELECT count(*)::int AS count FROM event')).toEqual([{ count: 0 }]);
+  });
+
+  it('replace nothing', async () => {
+    const file = path.join(folder, 'used.db');
+    const { client, close } = openConnection(file);
+    client.exec(EVENT);
+    close();
+    const url = await newDatabase();
+    await query(url, EVENT);
+    await expect(toPostgres(file, url)).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('already contains a registry: its table event has rows'),
+    });
+    await expect(toSqlite(url, file)).rejects.toMatchObject({ code: 'usage' });
+  });
+
+  it('say which table has text that PostgreSQL cannot store', async () => {
+    const file = path.join(folder, 'zero.db');
+    const { client, close } = openConnection(file);
+    client.prepare(EVENT.replace("'nobody'", '?')).run('a\0b');
+    close();
+    await expect(toPostgres(file, await newDatabase())).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'cannot copy the table event: cannot store text with the character U+0000',
+    });
+  });
+});
+
+const EVENT = `INSERT INTO event (type, at, "by") VALUES ('release.published', '2030-01-01T00:00:00.000Z', 'nobody')`;
+
+type Client = ReturnType<typeof openConnection>['client'];
+
+/** Adds rows whose values are equal where one table refers to another. */
+function addRows(client: Client, { name, columns }: CopiedTable): void {
+  const optional = new Set(
+    (client.pragma(`table_info("${name}")`) as { name: string; notnull: number; pk: number }[])
+      .filter(({ notnull, pk }) => notnull === 0 && pk === 0)
+      .map((column) => column.name),
+  );
+  for (const number of name === 'policy' ? [1] : [1, 2]) {
+    const values = columns.map(({ name: column, type }) => {
+      if (number === 2 && optional.has(column)) return null;
+      if (type === 'integer') return number;
+      // JSON, as indexes of PostgreSQL read it.
+      return type === 'blob'
+        ? Buffer.from([0, 255, number])
+        : column === 'tags'
+          ? '[]'
+          : `"é\u{1f34c} ${number}"`;
+    });
+    const names = columns.map((column) => `"${column.name}"`).join(', ');
+    client
+      .prepare(`INSERT INTO "${name}" (${names}) VALUES (${values.map(() => '?').join(', ')})`)
+      .run(...values);
+  }
+}
+
+function rowsOf(file: string, { name, columns, key }: CopiedTable): unknown[] {
+  const { client, close } = openConnection(file);
+  const names = columns.map((column) => `"${column.name}"`).join(', ');
+  const rows = client.prepare(`SELECT ${names} FROM "${name}" ORDER BY ${key.join(', ')}`).all();
+  close();
+  return rows;
+}
