@@ -35,6 +35,10 @@ const SKIPPED: Record<string, string> = {
     'needs a bucket of Amazon S3; test/interop/s3-document.test.ts has an S3 server',
   'krmhub serve --database-url postgres://krmhub@db.example.com/krmhub':
     'needs PostgreSQL; test/interop/postgres-document.test.ts has a server',
+  'krmhub fsck --database-url postgres://krmhub@db.example.com/krmhub':
+    'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
+  'krmhub restore backups/sunday --database-url postgres://krmhub@db.example.com/new':
+    'needs PostgreSQL; test/interop/postgres-backup.test.ts has a server',
   'krmhub serve --host 0.0.0.0': 'would open a port of the test machine to its network',
 };
 

@@ -26,7 +26,7 @@ describe.skipIf(postgresMissing)('the page about PostgreSQL (needs PostgreSQL)',
     const port = await freePort();
     const local = (text: string) =>
       text
-        .replaceAll('postgres://krmhub@db.example.com/krmhub', `'${server.urlOf('krmhub')}'`)
+        .replace(/postgres:\/\/krmhub@db\.example\.com\/(\w+)/g, (_, name) => `'${server.urlOf(name)}'`)
         .replaceAll('localhost:8080', `localhost:${port}`);
     const script = [
       // The programs that the page leaves running end with the session.

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { BackupOptions } from '../operate/back-up-registry.js';
-import { withDataFolder, withOutput } from './options.js';
+import { withDatabase, withOutput } from './options.js';
 
 export function registerBackup(program: Command, io: Io): void {
-  withOutput(withDataFolder(program.command('backup')))
+  withOutput(withDatabase(program.command('backup')))
     .summary('Back up a registry.')
     .description('Back up a registry and verify the copy. The registry can keep serving.')
     .requiredOption('--out <folder>', 'Folder to create for the backup. Required.')
@@ -14,6 +14,7 @@ export function registerBackup(program: Command, io: Io): void {
 The backup contains every release that was published before it started. The
 folder appears only after the copy is verified. The backup contains the admin
 token if it is still in the data folder: protect the backup like the registry.
+A backup of a registry in PostgreSQL has the same format as any other.
 
 Examples:
   krmhub backup --out backups/monday

@@ -125,6 +125,14 @@ export function withDataFolder(command: Command): Command {
   return command.option('--data <folder>', 'Data folder of the registry. Default: KRMHUB_DATA, else ./data.');
 }
 
+/** For commands of operators: where the registry is. */
+export function withDatabase(command: Command): Command {
+  return withDataFolder(command).option(
+    '--database-url <url>',
+    'PostgreSQL database. Default: KRMHUB_DATABASE_URL, else SQLite in the data folder.',
+  );
+}
+
 export function withPlainHttp(command: Command): Command {
   return command.option(
     '--plain-http <host>',

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { RestoreOptions } from '../operate/restore-registry.js';
-import { withDataFolder, withOutput } from './options.js';
+import { withDatabase, withOutput } from './options.js';
 
 export function registerRestore(program: Command, io: Io): void {
-  withOutput(withDataFolder(program.command('restore')))
+  withOutput(withDatabase(program.command('restore')))
     .summary('Restore a backup.')
     .description('Verify a backup, and create a data folder from it.')
     .argument('<backup>', 'Folder from `krmhub backup`.')
@@ -24,7 +24,8 @@ folder, or with a saved revocation feed.
 Examples:
   krmhub restore backups/sunday --data restored
   krmhub restore backups/sunday --data restored --takedowns data/takedowns.jsonl
-  krmhub restore backups/sunday --data restored && krmhub fsck --data restored`,
+  krmhub restore backups/sunday --data restored && krmhub fsck --data restored
+  krmhub restore backups/sunday --database-url postgres://krmhub@db.example.com/new`,
     )
     .action(async (backup: string, options: RestoreOptions) => {
       const { restoreFromBackup } = await import('../operate/restore-registry.js');

@@ -9,6 +9,7 @@ import { resolveStorage } from './data-folder.js';
 
 export interface BackupOptions {
   data?: string;
+  databaseUrl?: string;
   out: string;
   output: OutputFormat;
 }
@@ -16,15 +17,14 @@ export interface BackupOptions {
 /** Copies a data folder and verifies the copy. A signal stops it and removes what was copied. */
 export async function backUpRegistry(io: Io, options: BackupOptions): Promise<void> {
   const out = path.resolve(io.cwd, options.out);
-  const { dataFolder, blobs } = await resolveStorage(io, options);
+  const storage = await resolveStorage(io, options);
   const progress = new Progress(io);
   let stopped = false;
   void io.waitForStop().then(() => {
     stopped = true;
   });
   const manifest = await backupRegistry({
-    ...blobs,
-    dataFolder,
+    ...storage,
     out,
     now: io.now(),
     progress: async (line) => {

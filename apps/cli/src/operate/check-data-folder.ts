@@ -16,12 +16,12 @@ interface Finding {
 /** Checks a data folder, prints every problem and sets the exit code. */
 export async function checkDataFolder(
   io: Io,
-  options: { data?: string; output: OutputFormat },
+  options: { data?: string; databaseUrl?: string; output: OutputFormat },
 ): Promise<void> {
-  const { dataFolder, blobs } = await resolveStorage(io, options);
+  const { dataFolder, ...places } = await resolveStorage(io, options);
   const progress = new Progress(io);
   const result = await checkRegistry(dataFolder, {
-    ...blobs,
+    ...places,
     startedAt: io.now(),
     progress: (line) => progress.show(line),
   }).finally(() => progress.clear());

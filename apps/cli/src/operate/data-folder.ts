@@ -15,27 +15,36 @@ export async function resolveDataFolder(io: Io, option: string | undefined): Pro
   return (await resolveStorage(io, { data: option })).dataFolder;
 }
 
-/** The data folder of a command, and the S3-compatible store of its blobs. */
-export interface Storage {
+/** Where a registry is: its data folder, its database in PostgreSQL, and the S3-compatible store of its blobs. */
+export interface Storage extends Pick<Config, 'databaseUrl' | 'blobPlace' | 's3Credentials'> {
   /** Absolute path. */
   dataFolder: string;
-  blobs: Pick<Config, 'blobPlace' | 's3Credentials'>;
 }
 
-/** As `resolveDataFolder`, with the store of the blobs: `--blob-url`, else KRMHUB_BLOB_URL. */
-export async function resolveStorage(
-  io: Io,
-  { data, blobUrl }: { data?: string | undefined; blobUrl?: string | undefined },
-): Promise<Storage> {
+export interface StorageOptions {
+  data?: string | undefined;
+  databaseUrl?: string | undefined;
+  blobUrl?: string | undefined;
+}
+
+/**
+ * As `resolveDataFolder`, with the database and the store of the blobs: `--database-url` and `--blob-url`, else
+ * KRMHUB_DATABASE_URL and KRMHUB_BLOB_URL.
+ */
+export async function resolveStorage(io: Io, options: StorageOptions): Promise<Storage> {
   keepFilesPrivate(io);
   const { loadConfig } = await import('@krmhub/registry/operate');
-  const given = { ...(data === undefined ? {} : { data }), ...(blobUrl === undefined ? {} : { blobUrl }) };
-  const { dataFolder, blobPlace, s3Credentials } = await loadConfig(io.env, given, io.cwd);
+  const { data, databaseUrl: database, blobUrl } = options;
+  const given = {
+    ...(data === undefined ? {} : { data }),
+    ...(database === undefined ? {} : { databaseUrl: database }),
+    ...(blobUrl === undefined ? {} : { blobUrl }),
+  };
+  const { dataFolder, databaseUrl, blobPlace, s3Credentials } = await loadConfig(io.env, given, io.cwd);
   return {
     dataFolder: path.resolve(io.cwd, dataFolder),
-    blobs: {
-      ...(blobPlace === undefined ? {} : { blobPlace }),
-      ...(s3Credentials === undefined ? {} : { s3Credentials }),
-    },
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+    ...(blobPlace === undefined ? {} : { blobPlace }),
+    ...(s3Credentials === undefined ? {} : { s3Credentials }),
   };
 }

@@ -10,6 +10,7 @@ import { resolveStorage } from './data-folder.js';
 
 export interface RestoreOptions {
   data?: string;
+  databaseUrl?: string;
   blobUrl?: string;
   takedowns?: string;
   output: OutputFormat;
@@ -17,14 +18,14 @@ export interface RestoreOptions {
 
 /** Creates a data folder from a backup, after verifying the backup. */
 export async function restoreFromBackup(io: Io, backup: string, options: RestoreOptions): Promise<void> {
-  const { dataFolder, blobs } = await resolveStorage(io, options);
+  const storage = await resolveStorage(io, options);
+  const { dataFolder } = storage;
   const { takedowns: file } = options;
   const takedowns = file === undefined ? [] : parseTakedowns(await readTakedowns(io, file), file);
   const progress = new Progress(io);
   const manifest = await restoreRegistry({
-    ...blobs,
+    ...storage,
     backup: path.resolve(io.cwd, backup),
-    dataFolder,
     takedowns,
     now: io.now(),
     progress: (line) => progress.show(line),

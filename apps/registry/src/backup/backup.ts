@@ -9,17 +9,20 @@ import { keyFileNames } from '../signatures/key-files.js';
 import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { type BlobReader, readBlobFolder } from '../store/blobs/reader.js';
+import { copyToFile } from '../store/copy/copy-to-file.js';
+import { FILE_PARTS, NAMED_FILES, type NamedFiles } from '../store/copy/named-files.js';
 import { type DataPaths, dataPaths } from '../store/data-folder.js';
-import { refusePostgres } from '../store/database-place.js';
+import { knownPlace } from '../store/database-place.js';
 import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
-import { COPIES } from '../store/sqlite/sources/source-rows.js';
 import { openDatabaseState } from '../store/sqlite/state.js';
 import { copyBlob, fileDigest, fileErrors, readFileBytes, writeFile } from './files.js';
 import { type Manifest, manifestFile } from './manifest.js';
 
 export interface BackupInput extends Pick<BlobSettings, 's3Credentials'> {
   dataFolder: string;
+  /** Absent for SQLite in the data folder. */
+  databaseUrl?: string;
   /** New folder. It exists only once the backup is complete. */
   out: string;
   now: Date;
@@ -58,11 +61,13 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   const progress = input.progress ?? (async () => undefined);
   const from = dataPaths(input.dataFolder);
   const to = dataPaths(folder);
-  refusePostgres(from);
+  const place = knownPlace(from, input.databaseUrl);
   await progress('Copying the database');
-  const named = await copyDatabase(from, to);
+  if ('url' in place) await copyToFile(place.url, to.database, { progress });
+  else await copyFile(place.file, to.database);
+  const named = await namedFiles(to.database);
   const readerOf = await openBlobReaders(from, input);
-  for (const part of ['blobs', 'artifacts', 'copies'] as const) {
+  for (const part of FILE_PARTS) {
     const source = part === 'copies' ? readBlobFolder(from.copies) : readerOf(part);
     await copyBlobs(source, to[part], named[part], progress);
   }
@@ -101,35 +106,29 @@ export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void>
   await fileErrors(to.keys, () => syncFolder(to.keys));
 }
 
-/** Files that the rows of a copy name. */
-type NamedFiles = Record<'blobs' | 'artifacts' | 'copies', Digest[]>;
-
-/** Returns the digests that the copy's rows name. Profiles are not copied: they are written again on request. */
-async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles> {
-  const state = openDatabaseState(from.database);
+async function copyFile(from: string, to: string): Promise<void> {
+  const state = openDatabaseState(from);
   try {
     // Within the read transaction, so that concurrent publishes do not restart it.
-    await state.client.backup(to.database).catch((error: unknown) => {
+    await state.client.backup(to).catch((error: unknown) => {
       throw translateSqliteError(error);
     });
   } finally {
     state.close();
   }
+}
+
+/** Returns the digests that the copy's rows name. Profiles are not copied: they are written again on request. */
+function namedFiles(file: string): Promise<NamedFiles> {
   return attempt(() => {
-    const copy = new Database(to.database);
+    const copy = new Database(file);
     try {
       // A single file can be read on a read-only disk.
       copy.pragma('journal_mode = DELETE');
       copy.exec('DELETE FROM form; DELETE FROM profile_form');
-      const digests = (sql: string) => copy.prepare<[], Digest>(sql).pluck().all();
-      return {
-        blobs: digests(
-          `SELECT digest FROM release UNION SELECT readme FROM release WHERE readme IS NOT NULL
-           EXCEPT SELECT digest FROM release_file`,
-        ),
-        artifacts: digests("SELECT DISTINCT file FROM oci_blob WHERE place = 'artifacts'"),
-        copies: digests(COPIES),
-      };
+      const digests = (part: keyof NamedFiles) =>
+        copy.prepare<[], Digest>(NAMED_FILES.sqlite[part]).pluck().all();
+      return { blobs: digests('blobs'), artifacts: digests('artifacts'), copies: digests('copies') };
     } finally {
       copy.close();
     }

@@ -6,7 +6,12 @@ import { checkRegistry } from '../check/check.js';
 import { type BlobSettings, openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
+import { fillPostgres, refuseRows } from '../store/copy/fill.js';
+import { openRowState } from '../store/copy/state.js';
 import { type DataPaths, dataPaths, prepareDataFolder } from '../store/data-folder.js';
+import { recordPostgres } from '../store/database-place.js';
+import { withClient } from '../store/postgres/client.js';
+import { migratePostgres } from '../store/postgres/migrate.js';
 import { openConnection } from '../store/sqlite/connection.js';
 import { restoreTakedowns } from '../takedown/restore.js';
 import { copyRecords } from './backup.js';
@@ -18,6 +23,8 @@ export interface RestoreInput extends Pick<BlobSettings, 'blobPlace' | 's3Creden
   backup: string;
   /** Folder without a registry. */
   dataFolder: string;
+  /** Database in PostgreSQL without a registry; absent for SQLite in the data folder. */
+  databaseUrl?: string;
   /** Takedowns that the backup may lack. They are applied when the registry starts. */
   takedowns: readonly Takedown[];
   now: Date;
@@ -34,6 +41,7 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
   const { backup, dataFolder } = input;
   const manifest = await readManifest(backup);
   await refuseRegistry(dataFolder);
+  if (input.databaseUrl !== undefined) await prepareDatabase(input.databaseUrl);
   const target = await prepareDataFolder(dataFolder);
   const openPart = await openBlobStores(target, input);
   // A fixed name, so that a restore replaces what a killed one left.
@@ -51,7 +59,7 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
     });
     // An interrupted restore continues: blobs that are stored already are only compared.
     if (input.blobPlace !== undefined) await storeBlobs(input, staged, openPart);
-    const parts = input.blobPlace === undefined ? (['blobs', 'artifacts', ...RECORDS] as const) : RECORDS;
+    const parts = partsOf(input);
     await fileErrors(dataFolder, async () => {
       for (const part of parts) {
         await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
@@ -61,6 +69,7 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
         await syncFolder(dataFolder);
       }
     });
+    if (input.databaseUrl !== undefined) await storeRows(input, input.databaseUrl, staged, target);
     return { ...manifest, notice };
   } finally {
     await rm(staging, { recursive: true, force: true }).catch(() => undefined);
@@ -68,7 +77,34 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
 }
 
 /** What stays in the data folder; the database comes last. */
-const RECORDS = ['copies', 'takedowns', 'adminToken', 'keys', 'database'] as const;
+function partsOf({ blobPlace, databaseUrl }: RestoreInput) {
+  return [
+    ...(blobPlace === undefined ? (['blobs', 'artifacts'] as const) : []),
+    ...(['copies', 'takedowns', 'adminToken', 'keys'] as const),
+    ...(databaseUrl === undefined ? (['database'] as const) : []),
+  ];
+}
+
+/** Makes the tables. Rejects with `usage` if the database has a registry. */
+async function prepareDatabase(url: string): Promise<void> {
+  await migratePostgres(url);
+  await withClient(url, refuseRows);
+}
+
+async function storeRows(
+  { progress = async () => undefined }: RestoreInput,
+  url: string,
+  from: DataPaths,
+  to: DataPaths,
+): Promise<void> {
+  const state = await openRowState({ file: from.database });
+  try {
+    await recordPostgres(to);
+    await withClient(url, (client) => fillPostgres(client, state.rows, { progress }));
+  } finally {
+    await state.close();
+  }
+}
 
 /** Stores checked blobs in an S3-compatible store. */
 async function storeBlobs(

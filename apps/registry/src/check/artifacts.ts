@@ -9,6 +9,7 @@ import {
   requiredDigests,
 } from '@krmhub/oci';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import { text } from '../store/sql/statement.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 /** Rows per read. */
@@ -34,7 +35,7 @@ export const checkArtifactBlobs: Check = async function* (input) {
   ) {
     for (const row of rows) {
       const problem = await problemOfBlob(input, row, files);
-      if (problem !== undefined && isThereNow(input, row)) {
+      if (problem !== undefined && (await isThereNow(input, row))) {
         yield damage(`${row.repository}@${row.digest}`, problem, FROM_BACKUP);
       }
     }
@@ -43,13 +44,11 @@ export const checkArtifactBlobs: Check = async function* (input) {
   }
 };
 
+const blobOf = text('SELECT 1 AS found FROM oci_blob WHERE repository = :repository AND digest = :digest');
+
 /** Reports whether the row still exists. It may have been deleted meanwhile. */
-function isThereNow({ now }: CheckInput, { repository, digest }: BlobRow): boolean {
-  return now(
-    (client) =>
-      client.prepare('SELECT 1 FROM oci_blob WHERE repository = ? AND digest = ?').get(repository, digest) !==
-      undefined,
-  );
+async function isThereNow({ now }: CheckInput, { repository, digest }: BlobRow): Promise<boolean> {
+  return (await now(() => blobOf.first({ repository, digest }))) !== undefined;
 }
 
 async function problemOfBlob(

@@ -7,11 +7,11 @@ import { KrmhubError } from '@krmhub/schema';
 import { type BlobSettings, openBlobReaders } from '../store/blobs/blob-stores.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { dataPaths } from '../store/data-folder.js';
-import { refusePostgres } from '../store/database-place.js';
+import { knownPlace } from '../store/database-place.js';
 import { rowsFirst } from '../store/release-files.js';
 import { isDamaged, translateSqliteError } from '../store/sqlite/errors.js';
-import { openDatabaseState } from '../store/sqlite/state.js';
 import { checkArtifactBlobs, checkManifests } from './artifacts.js';
+import { openCheckedState } from './checked-state.js';
 import { checkDatabase } from './database.js';
 import { checkEvents } from './events.js';
 import { type Check, type CheckInput, damage, type Finding, FROM_BACKUP } from './finding.js';
@@ -58,21 +58,23 @@ export interface CheckResult {
   findings: Finding[];
 }
 
+export interface CheckOptions extends Pick<BlobSettings, 's3Credentials'> {
+  /** Absent for SQLite in the data folder. */
+  databaseUrl?: string;
+  startedAt: Date;
+  progress?: (line: string) => Promise<void>;
+}
+
 /**
  * Checks everything in a data folder, also while a registry serves it, and changes nothing. Reports every problem.
  * Rejects with `unavailable` if the database cannot be read at all.
  */
-export async function checkRegistry(
-  dataFolder: string,
-  options: { startedAt: Date; progress?: (line: string) => Promise<void> } & Pick<
-    BlobSettings,
-    's3Credentials'
-  >,
-): Promise<CheckResult> {
+export async function checkRegistry(dataFolder: string, options: CheckOptions): Promise<CheckResult> {
+  const { progress = async () => undefined } = options;
   const paths = dataPaths(dataFolder);
-  refusePostgres(paths);
+  const place = knownPlace(paths, options.databaseUrl);
   const readerOf = await openBlobReaders(paths, options);
-  const state = openDatabaseState(paths.database);
+  const state = await openCheckedState(place, progress);
   try {
     const input: CheckInput = {
       ...state,
@@ -83,8 +85,7 @@ export async function checkRegistry(
       keyFolder: paths.keys,
       takedownRecord: paths.takedowns,
       startedAt: options.startedAt,
-      now: (read) => readNow(paths.database, read),
-      progress: options.progress ?? (async () => undefined),
+      progress,
     };
     const findings: Finding[] = [];
     for (const [name, check] of Object.entries(CHECKS)) {
@@ -93,16 +94,7 @@ export async function checkRegistry(
     const healthy = findings.every(({ severity }) => severity !== 'damage');
     return { healthy: healthy, counts: countRecords(input), findings };
   } finally {
-    state.close();
-  }
-}
-
-function readNow<Result>(database: string, read: (client: CheckInput['client']) => Result): Result {
-  const { client, close } = openDatabaseState(database);
-  try {
-    return read(client);
-  } finally {
-    close();
+    await state.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { BlobReader } from '../store/blobs/reader.js';
+import type { Sql } from '../store/sql/sql.js';
 import type { DatabaseState } from '../store/sqlite/state.js';
 
 /** A problem or note about a data folder. */
@@ -15,7 +16,7 @@ export interface Finding {
 }
 
 /** Input of checks: one state of the database, and the current folders. */
-export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
+export interface CheckInput extends Pick<DatabaseState, 'store' | 'client' | 'read'> {
   /** Definitions and READMEs. */
   blobs: BlobReader;
   /** Profiles of snapshots. */
@@ -31,7 +32,7 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   /** When the check started. */
   startedAt: Date;
   /** Reads the current database: work that was in flight when `client` was opened may be done. */
-  now<Result>(read: (client: DatabaseState['client']) => Result): Result;
+  now: Sql['read'];
   /** Reports progress. */
   progress(line: string): Promise<void>;
 }

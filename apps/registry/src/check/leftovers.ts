@@ -1,4 +1,5 @@
 import type { BlobReader, StoredFile } from '../store/blobs/reader.js';
+import { text } from '../store/sql/statement.js';
 import { IS_UNUSED_FILE } from '../store/sqlite/functions/release-files.js';
 import { COPIES } from '../store/sqlite/sources/source-rows.js';
 import { type Check, type CheckInput, information } from './finding.js';
@@ -56,22 +57,20 @@ async function* unusedRows({ client }: CheckInput) {
     yield information('registry.db', `${count} stored files that no release uses: ${bytes} bytes`);
 }
 
+const ofNoSnapshot = text<{ digest: string; blob: string }>(
+  `SELECT digest, blob FROM form WHERE digest NOT IN (
+     SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
+);
+
 async function* unusedProfiles(input: CheckInput) {
-  const ofNoSnapshot = (client: CheckInput['client']) =>
-    client
-      .prepare<[], { digest: string; blob: string }>(
-        `SELECT digest, blob FROM form WHERE digest NOT IN (
-           SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
-      )
-      .all();
-  const before = ofNoSnapshot(input.client);
+  const before = await input.read(() => ofNoSnapshot.all());
   if (before.length === 0) return;
   // A profile is stored before its row. It is new, or has a row or is deleted by now.
   const inFlight = new Set<string>();
   for await (const { digest, written } of input.profiles.blobs()) {
     if (isInFlight(input, written)) inFlight.add(digest);
   }
-  const still = new Set(input.now(ofNoSnapshot).map(({ digest }) => digest));
+  const still = new Set((await input.now(() => ofNoSnapshot.all())).map(({ digest }) => digest));
   const left = before.filter(({ digest, blob }) => !inFlight.has(blob) && still.has(digest));
   const count = new Set(left.map(({ digest }) => digest)).size;
   if (count > 0) yield information('forms', `${count} stored profiles belong to no snapshot`);

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import type { Coding } from '../http/content-coding.js';
+import { text } from '../store/sql/statement.js';
 import { type Check, type CheckInput, damage, information } from './finding.js';
 
 const decode: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {
@@ -33,11 +34,10 @@ export const checkProfiles: Check = async function* (input) {
   }
   if (missing.length === 0) return;
   // The registry deletes profiles of old snapshots.
-  const lost = input.now((client) => {
-    const isNamed = client
-      .prepare<[Digest], 0 | 1>('SELECT EXISTS (SELECT 1 FROM form WHERE blob = ?)')
-      .pluck();
-    return missing.filter((blob) => isNamed.get(blob) === 1).length;
+  const lost = await input.now(function* () {
+    let named = 0;
+    for (const blob of missing) if ((yield* profileWith.first({ blob })) !== undefined) named += 1;
+    return named;
   });
   if (lost > 0) {
     yield information(
@@ -46,6 +46,8 @@ export const checkProfiles: Check = async function* (input) {
     );
   }
 };
+
+const profileWith = text('SELECT 1 AS found FROM form WHERE blob = :blob LIMIT 1');
 
 async function blobState(
   { profiles }: CheckInput,

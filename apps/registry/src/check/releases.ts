@@ -1,4 +1,5 @@
 import { type Digest, KrmhubError } from '@krmhub/schema';
+import { text } from '../store/sql/statement.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
 interface ReleaseRow {
@@ -24,12 +25,12 @@ export const checkReleases: Check = async function* (input) {
   for (let rows = page.all(0, PAGE); rows.length > 0; rows = page.all(rows.at(-1)!.id, PAGE)) {
     for (const { id, name, digest, size, readme } of rows) {
       const definition = await problemOf(input, digest, size);
-      if (definition !== undefined && !isThereNow(input, id)) continue;
+      if (definition !== undefined && !(await isThereNow(input, id))) continue;
       if (definition !== undefined) yield damage(name, `its definition ${definition}`, FROM_BACKUP);
       if (readme === null) continue;
       if (!readmes.has(readme)) readmes.set(readme, await problemOf(input, readme));
       const problem = readmes.get(readme);
-      if (problem !== undefined && isThereNow(input, id))
+      if (problem !== undefined && (await isThereNow(input, id)))
         yield damage(name, `its README ${problem}`, FROM_BACKUP);
     }
     checked += rows.length;
@@ -37,9 +38,11 @@ export const checkReleases: Check = async function* (input) {
   }
 };
 
+const releaseOf = text('SELECT 1 AS found FROM release WHERE id = :id');
+
 /** Reports whether the release still exists. It may have been taken down meanwhile. */
-function isThereNow({ now }: CheckInput, id: number): boolean {
-  return now((client) => client.prepare('SELECT 1 FROM release WHERE id = ?').get(id) !== undefined);
+async function isThereNow({ now }: CheckInput, id: number): Promise<boolean> {
+  return (await now(() => releaseOf.first({ id }))) !== undefined;
 }
 
 async function problemOf({ blobs }: CheckInput, digest: Digest, size?: number): Promise<string | undefined> {

@@ -4,13 +4,14 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
+import { text } from '../store/sql/statement.js';
 import { type Check, damage, FROM_BACKUP, information } from './finding.js';
 
 /** The second kind differs only in its head, which is not stored. */
 const RENDITIONS = ['catalog.yaml', 'catalog.json'] as const;
 
 /** Checks that the segments of each newest snapshot have its documents, and that every segment is in a catalog. */
-export const checkSegments: Check = async function* ({ store, client, now, progress }) {
+export const checkSegments: Check = async function* ({ store, read, now, progress }) {
   const documents = new CatalogDocuments({ store, maxCacheBytes: 0 });
   for (const { name, newest } of await store.catalogs()) {
     // The next start compresses a snapshot of an older version.
@@ -23,14 +24,16 @@ export const checkSegments: Check = async function* ({ store, client, now, progr
     }
     await progress(`segments of catalog ${name} checked`);
   }
-  const unused = 'SELECT count(*) FROM segment WHERE digest NOT IN (SELECT segment FROM catalog_segment)';
-  const count = (of: typeof client) => of.prepare<[], number>(unused).pluck().get()!;
   // A running build stores segments before it names them.
-  if (count(client) === 0) return;
-  const left = now(count);
+  if ((await read(() => unused.first()))!.count === 0) return;
+  const left = (await now(() => unused.first()))!.count;
   if (left > 0)
     yield information('segments', `${left} segments that no catalog has, which the next start removes`);
 };
+
+const unused = text<{ count: number }>(
+  'SELECT count(*) AS count FROM segment WHERE digest NOT IN (SELECT segment FROM catalog_segment)',
+);
 
 async function digestOfGzip(
   documents: CatalogDocuments,

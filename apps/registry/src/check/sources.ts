@@ -1,6 +1,8 @@
 import type { Recipe, SourceRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
+import { text } from '../store/sql/statement.js';
+import { COPIES, COPIES_POSTGRES } from '../store/sqlite/sources/source-rows.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
 const AGAIN = 'The registry fetches it again at the next sync.';
@@ -42,7 +44,7 @@ export const checkSources: Check = async function* (input) {
       yield damage(subject, message, FROM_BACKUP);
     }
     const problem = copy === undefined ? undefined : await problemOf(input, copy);
-    if (problem !== undefined && isNamedNow(input, copy!.digest)) {
+    if (problem !== undefined && (await isNamedNow(input, copy!.digest))) {
       yield damage(subject, `its copy ${problem}`, AGAIN);
     }
   }
@@ -65,10 +67,12 @@ async function problemOf({ copies }: CheckInput, { digest, size }: Copy): Promis
   }
 }
 
+const named = (copies: string) => `SELECT 1 AS found FROM (${copies}) AS copies WHERE digest = :digest`;
+const copyOf = text({ sqlite: named(COPIES), postgres: named(COPIES_POSTGRES) });
+
 /** Reports whether a source still uses the copy. It may have a newer one. */
-function isNamedNow({ now }: CheckInput, digest: Digest): boolean {
-  const named = `SELECT 1 FROM catalog_source WHERE copy ->> '$.digest' = ?`;
-  return now((client) => client.prepare(named).get(digest) !== undefined);
+async function isNamedNow({ now }: CheckInput, digest: Digest): Promise<boolean> {
+  return (await now(() => copyOf.first({ digest }))) !== undefined;
 }
 
 /** Checks that every upstream entry matches its rendered entry, its source, and the event that changed it. */

@@ -1,5 +1,7 @@
 import type { Digest } from '@krmhub/schema';
-import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
+import type { Sql } from '../store/sql/sql.js';
+import { text } from '../store/sql/statement.js';
+import { type Check, damage, FROM_BACKUP, information } from './finding.js';
 
 interface TakedownRow {
   name: string;
@@ -12,7 +14,7 @@ const AGAIN =
   'Start the registry to finish the takedown. If the problem remains, run `krmhub takedown` again.';
 
 /** Checks that releases after a takedown are gone: rows, files, and profiles of their snapshots. */
-export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
+export const checkTakedowns: Check = async function* ({ client, blobs, read, now }) {
   const remaining = client
     .prepare<[], string>(
       `SELECT function.group_name || '/' || function.kind || '@' || release.release
@@ -34,11 +36,11 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
       continue;
     }
     for (const blob of readme === null ? [digest] : [digest, readme]) {
-      if (isNamed(client, blob)) continue;
+      if (await isNamed(read, blob)) continue;
       // The bytes may be damaged, but they exist.
       const bytes = await blobs.get(blob).catch(() => new Uint8Array());
       // A publisher may have published the same bytes meanwhile.
-      if (bytes !== undefined && !now((latest) => isNamed(latest, blob)))
+      if (bytes !== undefined && !(await isNamed(now, blob)))
         yield damage(name, `it was taken down, but its file ${blob} still exists`, AGAIN);
     }
   }
@@ -55,11 +57,8 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     yield damage(`profile ${form}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
 };
 
-function isNamed(client: CheckInput['client'], digest: Digest): boolean {
-  const named = client
-    .prepare<{ digest: Digest }, 0 | 1>(
-      'SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest OR readme = :digest)',
-    )
-    .pluck();
-  return named.get({ digest }) === 1;
+const releaseWith = text('SELECT 1 AS found FROM release WHERE digest = :digest OR readme = :digest LIMIT 1');
+
+async function isNamed(read: Sql['read'], digest: Digest): Promise<boolean> {
+  return (await read(() => releaseWith.first({ digest }))) !== undefined;
 }

@@ -11,6 +11,21 @@ export type DatabasePlace = { file: string } | { url: string };
  * database in another place: it would start empty.
  */
 export async function databasePlace(paths: DataPaths, url: string | undefined): Promise<DatabasePlace> {
+  const place = knownPlace(paths, url);
+  if ('url' in place) await recordPostgres(paths);
+  return place;
+}
+
+/** Notes in a data folder that its database is in PostgreSQL. */
+export async function recordPostgres(paths: Pick<DataPaths, 'databaseRecord'>): Promise<void> {
+  await writeFile(paths.databaseRecord, `${JSON.stringify({ database: 'postgres' })}\n`);
+}
+
+/** As `databasePlace`, without a change to the data folder. */
+export function knownPlace(
+  paths: Pick<DataPaths, 'database' | 'databaseRecord'>,
+  url: string | undefined,
+): DatabasePlace {
   if (url === undefined) {
     refusePostgres(paths);
     return { file: paths.database };
@@ -20,14 +35,12 @@ export async function databasePlace(paths: DataPaths, url: string | undefined): 
       hint: 'Use another data folder, or remove --database-url and KRMHUB_DATABASE_URL.',
     });
   }
-  await writeFile(paths.databaseRecord, `${JSON.stringify({ database: 'postgres' })}\n`);
   return { url };
 }
 
-/** Throws `usage` if the database of a data folder is in PostgreSQL. */
-export function refusePostgres(paths: Pick<DataPaths, 'databaseRecord'>): void {
+function refusePostgres(paths: Pick<DataPaths, 'databaseRecord'>): void {
   if (!existsSync(paths.databaseRecord)) return;
   throw new KrmhubError('usage', 'the database of this registry is in PostgreSQL', {
-    hint: 'Serve it with --database-url or KRMHUB_DATABASE_URL, and back it up with the tools of PostgreSQL.',
+    hint: 'Set its URL with --database-url or KRMHUB_DATABASE_URL.',
   });
 }

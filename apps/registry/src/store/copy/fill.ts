@@ -65,10 +65,7 @@ export async function fillPostgres(
 ): Promise<void> {
   try {
     await client.query(BEGIN_WRITE);
-    for (const table of tables) {
-      const { rows } = await client.query(`SELECT 1 FROM "${table.name}" LIMIT 1`);
-      if (rows.length > 0) throw notEmpty(client.database ?? '', table);
-    }
+    await refuseRows(client);
     await copyRows(from, postgresWriter(client), tables, progress);
     await continueSequences(client);
     await beforeCommit?.();
@@ -78,6 +75,14 @@ export async function fillPostgres(
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     throw translatePostgresError(error);
+  }
+}
+
+/** Rejects with `usage` if a database has a registry. */
+export async function refuseRows(client: pg.Client): Promise<void> {
+  for (const table of COPIED_TABLES) {
+    const { rows } = await client.query(`SELECT 1 FROM "${table.name}" LIMIT 1`);
+    if (rows.length > 0) throw notEmpty(client.database ?? '', table);
   }
 }
 

@@ -48,6 +48,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
 export const PROFILE_TABLES: readonly CopiedTable[] = [schema.profileBlobs, schema.profiles].map(copiedTable);
 
 const SEARCH = 'search: the copy has its own, made from the functions and catalogs';
+const SESSION = 'sessions of the operator pages: operators sign in to the copy';
 const MIGRATIONS = 'list of the migrations of this database';
 
 /** Tables that no copy has, each with the reason. */
@@ -56,6 +57,9 @@ export const LEFT_OUT_TABLES: Readonly<Record<string, string>> = {
   upstream_change: SEARCH,
   function_text: SEARCH,
   function_text_words: SEARCH,
+  setting: 'places of the blobs and keys: the copy has its own',
+  operator_session: SESSION,
+  one_time_secret: SESSION,
   migration: MIGRATIONS,
   __drizzle_migrations: MIGRATIONS,
 };

@@ -5,6 +5,7 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import type { RegistryStore } from '../registry-store.js';
+import type { Sql } from '../sql/sql.js';
 import {
   BUSY_TIMEOUT_MS,
   type Connection,
@@ -25,6 +26,8 @@ export interface DatabaseState {
   store: Pick<RegistryStore, keyof FunctionRows | keyof EventStore | keyof CatalogRows | keyof SourceStore>;
   /** Client within one read transaction; only `temp` can have new tables. */
   client: BetterSqlite3.Database;
+  /** Runs work in it. */
+  read: Sql['read'];
   close(): void;
 }
 
@@ -74,6 +77,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
       ...sourceRows(connection.sql),
     },
     client,
+    read: connection.sql.read,
     close: () => client.close(),
   };
 }

@@ -1,0 +1,162 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { sha256 } from '@krmhub/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { definition, GROUP, releasePath } from '../faults/workload.js';
+import { krmhubHere } from '../run-here.js';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs PostgreSQL)', () => {
+  const { folder, remove } = temporaryFolder();
+  const at = (name: string) => path.join(folder, name);
+  let server: PostgresServer;
+  const running = new Set<RunningRegistry>();
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => {
+    for (const registry of running) await registry.stop();
+    await server?.stop();
+    remove();
+  });
+
+  const start = async (data: string, url?: string) => {
+    const registry = await startRegistry(data, url === undefined ? {} : { KRMHUB_DATABASE_URL: url });
+    running.add(registry);
+    return registry;
+  };
+  const stop = async (registry: RunningRegistry) => {
+    running.delete(registry);
+    expect(await registry.stop()).toBe(0);
+  };
+  const ask = (registry: RunningRegistry, target: string, init: RequestInit = {}) =>
+    fetch(registry.url + target, {
+      ...init,
+      headers: { authorization: `Bearer ${registry.token}`, ...init.headers },
+    });
+  const publish = async (registry: RunningRegistry, kind: string) => {
+    const { status } = await ask(registry, `${releasePath({ kind, release: '1.0.0' })}?wait=true`, {
+      method: 'PUT',
+      body: definition(kind, '1.0.0'),
+      headers: { 'content-type': 'application/yaml' },
+    });
+    expect(status).toBe(201);
+  };
+  const blob = Buffer.alloc(300_000, 'blob');
+  const fill = async (registry: RunningRegistry) => {
+    for (const kind of ['Kept', 'Secret']) await publish(registry, kind);
+    const pushed = await ask(registry, `/v2/team/tools/blobs/uploads/?digest=${sha256(blob)}`, {
+      method: 'POST',
+      body: new Uint8Array(blob),
+    });
+    expect(pushed.status).toBe(201);
+  };
+  const contentOf = async (registry: RunningRegistry) => {
+    const texts = [
+      '/catalogs/default/catalog.yaml',
+      '/functions?q=kept',
+      `/v2/team/tools/blobs/${sha256(blob)}`,
+    ];
+    return Promise.all(texts.map(async (target) => (await ask(registry, target)).text()));
+  };
+  const run = async (args: string[]) => {
+    const { code, stderr, stdout } = await krmhubHere(args);
+    expect([args[0], code, stderr, stdout]).toEqual([args[0], 0, expect.any(String), expect.any(String)]);
+  };
+
+  it('are made while it runs, and restore to either database', async () => {
+    const url = await server.createDatabase();
+    const registry = await start(at('first'), url);
+    await fill(registry);
+    const before = await contentOf(registry);
+    await run(['backup', '--data', at('first'), '--database-url', url, '--out', at('backup')]);
+    await run(['fsck', '--data', at('backup')]);
+    expect(readdirSync(at('backup')).sort()).toEqual([
+      'admin.token',
+      'artifacts',
+      'backup.json',
+      'blobs',
+      'copies',
+      'keys',
+      'registry.db',
+    ]);
+    const gone = await krmhubHere(['takedown', `${GROUP}/Secret@1.0.0`, '--reason', 'leak', '--yes'], {
+      env: registry.env,
+    });
+    expect([gone.code, gone.stderr]).toEqual([0, expect.any(String)]);
+    await run(['fsck', '--data', at('first'), '--database-url', url]);
+    await stop(registry);
+
+    const restored = await server.createDatabase();
+    const target = ['--data', at('postgres'), '--database-url', restored];
+    const used = await krmhubHere(['restore', at('backup'), '--data', at('used'), '--database-url', url]);
+    expect([used.code, used.stderr]).toEqual([2, expect.stringContaining('already contains a registry')]);
+    await run(['restore', at('backup'), ...target]);
+    await run(['restore', at('backup'), '--data', at('sqlite')]);
+    expect(existsSync(at('postgres/registry.db'))).toBe(false);
+    await run(['fsck', ...target]);
+    for (const again of [await start(at('postgres'), restored), await start(at('sqlite'))]) {
+      expect(await contentOf(again)).toEqual(before);
+      await publish(again, 'Later');
+      await stop(again);
+    }
+    await run(['fsck', ...target]);
+
+    // The takedown after the backup is applied again.
+    const third = await server.createDatabase();
+    const takedowns = ['--takedowns', at('first/takedowns.jsonl')];
+    await run(['restore', at('backup'), '--data', at('third'), '--database-url', third, ...takedowns]);
+    const last = await start(at('third'), third);
+    const { status } = await ask(
+      last,
+      `${releasePath({ kind: 'Secret', release: '1.0.0' })}/definition.yaml`,
+    );
+    expect(status).toBe(410);
+    await stop(last);
+  });
+
+  it('can be made of SQLite, and restored to PostgreSQL', async () => {
+    const registry = await start(at('embedded'));
+    await fill(registry);
+    const before = await contentOf(registry);
+    await run(['backup', '--data', at('embedded'), '--out', at('embedded-backup')]);
+    await stop(registry);
+    const url = await server.createDatabase();
+    await run(['restore', at('embedded-backup'), '--data', at('moved'), '--database-url', url]);
+    const again = await start(at('moved'), url);
+    expect(await contentOf(again)).toEqual(before);
+    await stop(again);
+  });
+
+  it('are checked for the same damage', async () => {
+    const url = await server.createDatabase();
+    const registry = await start(at('damaged'), url);
+    await fill(registry);
+    await stop(registry);
+    await query(
+      url,
+      `UPDATE release SET size = size + 1 WHERE id = 1; DELETE FROM event WHERE sequence = 2;
+       UPDATE entry SET yaml = yaml || ' ' WHERE digest = (SELECT min(digest) FROM entry)`,
+    );
+    const args = ['fsck', '--data', at('damaged'), '--database-url', url, '-o', 'json'];
+    const { code, stdout } = await krmhubHere(args);
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; message: string }[] };
+    const found = new Set(findings.map(({ check }) => check));
+    expect([code, [...found]]).toEqual([
+      1,
+      expect.arrayContaining(['releases', 'events', 'entries', 'snapshots']),
+    ]);
+    const backup = await krmhubHere([
+      ...['backup', '--data', at('damaged'), '--database-url', url, '--out', at('none')],
+    ]);
+    expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('backup failed: the copy has')]);
+    expect(existsSync(at('none'))).toBe(false);
+  });
+
+  it('say where the database is, and whether it has a registry', async () => {
+    const empty = await server.createDatabase();
+    const { code, stderr } = await krmhubHere(['fsck', '--data', at('nothing'), '--database-url', empty]);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('no registry found in the database')]);
+  });
+});
