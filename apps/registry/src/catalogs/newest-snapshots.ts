@@ -1,6 +1,6 @@
 import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 
-/** The newest snapshot of each catalog in memory. The snapshot builder updates it. */
+/** The newest snapshot of each catalog in memory. The snapshot builder and events of other processes update it. */
 export class NewestSnapshots {
   readonly #store: Pick<SnapshotStore, 'catalog'>;
   readonly #newest = new Map<string, SnapshotRecord>();
@@ -22,16 +22,24 @@ export class NewestSnapshots {
     if (known !== undefined) return known;
     const changes = this.#changes;
     const newest = (await this.#store.catalog(catalog))?.newest;
-    // A withdrawn snapshot is not cached: a build replaces it in a moment.
-    const isCurrent = newest !== undefined && newest.withdrawn === undefined;
+    const isCurrent = newest !== undefined && isServedForLong(newest);
     if (isCurrent && this.#changes === changes) this.#newest.set(catalog, newest);
     return newest;
   }
 
-  /** Call it with every committed snapshot. */
+  /** Call it with every committed snapshot. Those that are older than a known one are ignored. */
   put(snapshot: SnapshotRecord): void {
+    if ((this.#newest.get(snapshot.catalog)?.serial ?? 0) > snapshot.serial) return;
     this.#changes += 1;
     this.#newest.set(snapshot.catalog, snapshot);
+  }
+
+  /** Call it after another process has committed this snapshot. */
+  async reload(catalog: string, serial: number): Promise<void> {
+    if ((this.#newest.get(catalog)?.serial ?? 0) >= serial) return;
+    const newest = (await this.#store.catalog(catalog))?.newest;
+    if (newest !== undefined && isServedForLong(newest)) this.put(newest);
+    else this.clear();
   }
 
   /** Call it after any other change of snapshots. */
@@ -39,4 +47,9 @@ export class NewestSnapshots {
     this.#changes += 1;
     this.#newest.clear();
   }
+}
+
+/** A build soon replaces a withdrawn snapshot, and gives one of an older version its segments. */
+function isServedForLong({ withdrawn, documents }: SnapshotRecord): boolean {
+  return withdrawn === undefined && documents !== undefined;
 }

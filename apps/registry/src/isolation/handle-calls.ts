@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { type Diagnostic, type ErrorCode, KrmhubError } from '@krmhub/schema';
+import { type SentError, sentError } from './sent-error.js';
 
 export interface Call {
   id: number;
@@ -10,15 +10,6 @@ export type CallResult = { id: number; result: unknown } | { id: number; error: 
 export interface Notice {
   notice: unknown;
 }
-/** An error between threads. A structured clone of a KrmhubError would lose its class. */
-export interface SentError {
-  code?: ErrorCode;
-  message: string;
-  hint?: string;
-  diagnostics: readonly Diagnostic[];
-  stack?: string;
-}
-
 /** Handles calls from the parent thread. */
 export function handleCalls(methods: Record<string, (input: never) => Promise<unknown>>): void {
   parentPort?.on('message', async ({ id, method, input }: Call) => {
@@ -37,13 +28,4 @@ export function handleCalls(methods: Record<string, (input: never) => Promise<un
 /** Sends the parent thread a message that is not a response. */
 export function notify(notice: unknown): void {
   parentPort?.postMessage({ notice } satisfies Notice);
-}
-
-function sentError(error: unknown): SentError {
-  if (error instanceof KrmhubError) {
-    const { code, message, hint, diagnostics } = error;
-    return { code, message, diagnostics, ...(hint === undefined ? {} : { hint }) };
-  }
-  const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return { message, diagnostics: [], ...(stack === undefined ? {} : { stack }) };
 }

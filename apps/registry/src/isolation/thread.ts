@@ -11,7 +11,8 @@ import type { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Call, CallResult, Notice, SentError } from './handle-calls.js';
+import type { Call, CallResult, Notice } from './handle-calls.js';
+import { receivedError } from './sent-error.js';
 
 interface Pending {
   resolve(result: unknown): void;
@@ -120,13 +121,4 @@ function stopped(): KrmhubError {
   return new KrmhubError('unavailable', 'this part of the registry is starting or stopping', {
     hint: 'Try again in a few seconds.',
   });
-}
-
-function receivedError({ code, message, hint, diagnostics, stack }: SentError): Error {
-  if (code !== undefined) {
-    return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), diagnostics });
-  }
-  const error = new Error(message);
-  if (stack !== undefined) error.stack = stack;
-  return error;
 }

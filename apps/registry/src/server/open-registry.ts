@@ -7,6 +7,7 @@ import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
 import { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import { DocumentHasher } from '../catalogs/segments/document-hasher.js';
+import { builderMethods, sharedBuilder } from '../catalogs/shared-builder.js';
 import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
 import { startSnapshotBuilderThread } from '../catalogs/snapshot-builder-thread.js';
 import { deriveHere } from '../derive/derivation.js';
@@ -21,6 +22,8 @@ import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
 import { Uploads } from '../oci/uploads.js';
+import { Following } from '../processes/following.js';
+import { LEADER_HERE } from '../processes/leader.js';
 import { Planner } from '../publish/planner.js';
 import { SigningTrust } from '../publish/signing-trust.js';
 import { ensureDefaultCatalog } from '../routes/catalogs.js';
@@ -40,8 +43,10 @@ import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { LedRefresher } from '../upstreams/led-refresher.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { refresherThread } from '../upstreams/refresher-thread.js';
+import { refresherMethods, sharedRefresher } from '../upstreams/shared-refresher.js';
 import { sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
+import { eventApplier } from './apply-events.js';
 import type { Config } from './config.js';
 import { createMetrics } from './metrics.js';
 import { readinessChecks } from './readiness.js';
@@ -103,6 +108,11 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     () => planner.close(),
   );
   try {
+    let isBuilding = false;
+    const { shared } = opened;
+    // Nothing of the database is in memory yet.
+    const following = shared && (await Following.open({ shared, store, leads: () => isBuilding, log }));
+    const leader = following ?? LEADER_HERE;
     await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
     const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
@@ -159,7 +169,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       },
     };
     const startInThread: (() => void)[] = [];
-    const snapshotBuilder = new LedBuilder(() => {
+    const ledBuilder = new LedBuilder(() => {
       if (inThread === undefined) {
         const { snapshotValidDays } = config;
         return startSnapshotBuilderThread({
@@ -179,7 +189,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       if (inThread.start) startInThread.push(() => builder.start());
       return builder;
     });
-    processes.pauses(snapshotBuilder);
+    processes.pauses(ledBuilder);
+    const snapshotBuilder = sharedBuilder(ledBuilder, leader);
     const copies = await openBlobs(paths.copies);
     // Partial downloads of an earlier process are useless.
     await rm(paths.fetching, { recursive: true, force: true });
@@ -190,7 +201,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       ...(sourceCredentials === undefined ? {} : { sourceCredentials }),
     };
     const syncing = { log, metrics, onChange: () => snapshotBuilder.wake() };
-    const refresher = new LedRefresher(() => {
+    const ledRefresher = new LedRefresher(() => {
       if (inThread === undefined) {
         return refresherThread({
           ...syncing,
@@ -215,6 +226,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       if (inThread.start) startInThread.push(() => led.start());
       return led;
     });
+    const refresher = sharedRefresher(ledRefresher, leader);
     const uploads = new Uploads({ blobs: artifacts, clock });
     const collector = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
     const catalogPurge = new CatalogPurge({
@@ -230,6 +242,34 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       () => uploads.close(),
       () => processes.stop(),
     );
+    if (following !== undefined) {
+      const { searchSoon } = opened;
+      const caches = {
+        store,
+        blobs,
+        artifacts,
+        trust,
+        newestSnapshots,
+        documents,
+        derived,
+        profileDocuments,
+      };
+      following.start(
+        eventApplier({
+          ...caches,
+          bytesLock,
+          snapshotBuilder,
+          refresher,
+          log,
+          ...(searchSoon && { searchSoon }),
+        }),
+        {
+          methods: { ...builderMethods(ledBuilder), ...refresherMethods(ledRefresher) },
+          status: () => ledBuilder.status(),
+        },
+      );
+      stopping.add(() => following.stop());
+    }
     const shutdown = { begun: false };
     await processes.onLead({
       async start() {
@@ -247,15 +287,17 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
           takedownRecord,
           log,
         });
-        await snapshotBuilder.lead();
-        refresher.lead();
+        await ledBuilder.lead();
+        ledRefresher.lead();
+        isBuilding = true;
         await storeMissingArtifacts({ store, blobs, documents, log });
         await renewal.renew({ thorough: true });
         for (const start of startInThread.splice(0)) start();
       },
       async stop() {
-        await refresher.follow();
-        await snapshotBuilder.follow();
+        isBuilding = false;
+        await ledRefresher.follow();
+        await ledBuilder.follow();
       },
     });
     return {

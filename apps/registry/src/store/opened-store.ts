@@ -1,4 +1,5 @@
 import type { Processes } from '../processes/processes.js';
+import type { SharedDatabase } from '../processes/shared-database.js';
 import type { RegistryStore } from './registry-store.js';
 
 export interface OpenedStore {
@@ -8,4 +9,6 @@ export interface OpenedStore {
   startSearch(): void;
   /** Includes changes in searches in the background; absent if the snapshot builder does so. */
   searchSoon?(): void;
+  /** Absent if only one process can use the database. */
+  shared?: SharedDatabase;
 }

@@ -28,6 +28,10 @@ export interface BlobStore {
   check(): Promise<void>;
   /** Returns a URL from which clients can read a blob for some minutes. Absent if they read it from the registry. */
   locate?(digest: Digest): Promise<string>;
+  /**
+   * Deletes the copies on this machine, of which another process may have deleted the blobs. Absent if there are none.
+   */
+  deleteCopies?(): Promise<void>;
 }
 
 /** An open blob, which stays readable until it is closed. */

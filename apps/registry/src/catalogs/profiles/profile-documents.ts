@@ -104,6 +104,11 @@ export class ProfileDocuments {
     for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
   }
 
+  /** Forgets all bytes in memory. */
+  clear(): void {
+    this.#cache.clear();
+  }
+
   /** Concurrent callers share the work. */
   async #make(snapshot: SnapshotRecord, profile: Profile): Promise<StoredProfile> {
     const name = `${snapshot.digests['catalog.yaml']} ${profile}`;

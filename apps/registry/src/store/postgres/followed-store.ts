@@ -3,6 +3,8 @@ import { onlyProcess } from '../../processes/only-process.js';
 import type { OpenedStore } from '../opened-store.js';
 import { SearchFollower } from '../sqlite/search/follow/follower.js';
 import { searchThreads } from '../sqlite/search/search-threads.js';
+import { leaderCallRows } from './leader-calls.js';
+import { Listener } from './listener.js';
 import { migratePostgres } from './migrate.js';
 import { holdDatabase } from './owner.js';
 import { openPostgresStore } from './store.js';
@@ -16,7 +18,7 @@ export async function openFollowedStore(
   const owner = await holdDatabase(url, log);
   try {
     await migratePostgres(url);
-    const { store, sql } = openPostgresStore(url);
+    const { store, sql, pool } = openPostgresStore(url);
     const follower = new SearchFollower({
       record: sql,
       file,
@@ -28,6 +30,10 @@ export async function openFollowedStore(
     return {
       processes: onlyProcess(),
       searchSoon,
+      shared: {
+        listen: (onNotice) => new Listener(url, { log, onNotice }),
+        calls: leaderCallRows(pool),
+      },
       store: {
         ...store,
         search: (query) => follower.search(query),

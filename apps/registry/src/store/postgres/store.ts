@@ -62,7 +62,7 @@ export function openPostgresStore(url: string, connections?: number) {
     check: () => check(pool),
     close: () => pool.end(),
   };
-  return { store, sql };
+  return { store, sql, pool };
 }
 
 /** A number of a transaction is written to the server's log, also if nothing else is. */

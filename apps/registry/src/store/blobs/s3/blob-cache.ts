@@ -118,6 +118,15 @@ export class BlobCache {
     await rm(path.join(this.folder, name), { force: true });
   }
 
+  /** Deletes all copies of one area. */
+  async deleteAll(area: string): Promise<void> {
+    for (const name of await readdir(this.folder)) {
+      if (!name.startsWith(nameOf(area, ''))) continue;
+      this.#forget(name);
+      await rm(path.join(this.folder, name), { force: true });
+    }
+  }
+
   async #openChecked(
     name: string,
     digest: Digest,
@@ -166,7 +175,7 @@ export class BlobCache {
   }
 }
 
-function nameOf(area: string, digest: Digest): string {
+function nameOf(area: string, digest: Digest | ''): string {
   return `${area}-${digest.slice('sha256:'.length)}`;
 }
 

@@ -116,6 +116,10 @@ export function s3Blobs(options: S3BlobsOptions): BlobStore {
     read: (digest) => translated(() => readS3Blob(options, digest)),
     open: (digest) => translated(() => openBlob(digest)),
     delete: (digest) => translated(() => deleteBlob(digest)),
+    deleteCopies: async () => {
+      for (const fetch of fetching.values()) fetch.isDeleted = true;
+      await cache.deleteAll(area);
+    },
     list: async function* () {
       for await (const { digest } of listArea(options)) yield digest;
     },

@@ -1,0 +1,28 @@
+import { type Diagnostic, type ErrorCode, KrmhubError } from '@krmhub/schema';
+
+/** An error between threads or processes. A structured clone of a KrmhubError would lose its class. */
+export interface SentError {
+  code?: ErrorCode;
+  message: string;
+  hint?: string;
+  diagnostics: readonly Diagnostic[];
+  stack?: string;
+}
+
+export function sentError(error: unknown): SentError {
+  if (error instanceof KrmhubError) {
+    const { code, message, hint, diagnostics } = error;
+    return { code, message, diagnostics, ...(hint === undefined ? {} : { hint }) };
+  }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  return { message, diagnostics: [], ...(stack === undefined ? {} : { stack }) };
+}
+
+export function receivedError({ code, message, hint, diagnostics, stack }: SentError): Error {
+  if (code !== undefined) {
+    return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), diagnostics });
+  }
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}

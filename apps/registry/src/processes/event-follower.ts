@@ -1,0 +1,47 @@
+import type { Event, EventStore } from '@krmhub/catalog';
+
+/** Events of one read. */
+const PAGE = 500;
+/** New events after which reading them takes longer than reading again what a process has in memory. */
+const MAX_FOLLOWED = 10_000;
+
+export interface EventFollowerDeps {
+  store: Pick<EventStore, 'events' | 'lastEvent'>;
+  /**
+   * Brings what this process has in memory up to date. Undefined if any event may be among the new ones. After a
+   * failure, it is called again with the same events.
+   */
+  apply(events: readonly Event[] | undefined): Promise<void>;
+}
+
+/**
+ * Follows the event log, to which all processes of a database append. One writer at a time commits, so an event is
+ * never committed after one with a higher sequence.
+ */
+export class EventFollower {
+  readonly #deps: EventFollowerDeps;
+  #last: number;
+
+  /** Follows the events after `last`. */
+  constructor(deps: EventFollowerDeps, last: number) {
+    this.#deps = deps;
+    this.#last = last;
+  }
+
+  /** Applies the events that were committed before the call. */
+  async follow(): Promise<void> {
+    const { store, apply } = this.#deps;
+    const newest = await store.lastEvent();
+    // A database that was restored from a dump has fewer.
+    if (newest < this.#last || newest - this.#last > MAX_FOLLOWED) {
+      await apply(undefined);
+      this.#last = newest;
+    }
+    while (this.#last < newest) {
+      const events = await store.events(this.#last, PAGE);
+      if (events.length === 0) return;
+      await apply(events);
+      this.#last = events.at(-1)!.sequence;
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { KrmhubError } from '@krmhub/schema';
+import { expect, it, vi } from 'vitest';
+import { LeaderCalls, type Led } from './leader-calls.js';
+import type { CallOutcome, CallRows, LeaderCall } from './shared-database.js';
+
+/** The rows of a database, of which tests can lose some. */
+function memoryRows() {
+  const calls = new Map<string, { call: LeaderCall; outcome?: CallOutcome }>();
+  let status: unknown;
+  const rows: CallRows = {
+    add: async (call) => void calls.set(call.id, { call }),
+    open: async () => [...calls.values()].filter(({ outcome }) => !outcome).map(({ call }) => call),
+    settle: async (id, outcome) => {
+      const row = calls.get(id);
+      // As another process reads it.
+      if (row !== undefined) row.outcome = JSON.parse(JSON.stringify(outcome)) as CallOutcome;
+    },
+    outcomes: async (ids) =>
+      ids.flatMap((id) => (calls.has(id) ? [{ id, outcome: calls.get(id)!.outcome }] : [])),
+    delete: async (ids) => {
+      for (const id of ids) calls.delete(id);
+    },
+    deleteOld: async () => undefined,
+    putStatus: async (put) => {
+      status = put;
+    },
+    status: async () => (status === undefined ? undefined : { status, age: 0 }),
+  };
+  return { rows, calls };
+}
+
+const led = (methods: Led['methods'], status: unknown = {}): Led => ({ methods, status: () => status });
+
+it('calls the leader, and rejects with its errors', async () => {
+  const { rows, calls } = memoryRows();
+  const [leader, other] = [new LeaderCalls(rows), new LeaderCalls(rows)];
+  const work = led(
+    {
+      double: async ({ value }: { value: number }) => value * 2,
+      fail: async () => {
+        throw new KrmhubError('not-found', 'source a/b not found', { hint: 'List them.' });
+      },
+    },
+    { caughtUp: true },
+  );
+  const doubled = other.call('double', { value: 21 }, 60_000);
+  const failed = other.call('fail', {}, 60_000);
+  failed.catch(() => undefined);
+  await vi.waitFor(() => expect(calls.size).toBe(2));
+  await leader.look(work);
+  await vi.waitFor(() => expect([...calls.values()].every(({ outcome }) => outcome)).toBe(true));
+  await other.look(undefined);
+  expect(await doubled).toBe(42);
+  await expect(failed).rejects.toMatchObject({
+    code: 'not-found',
+    message: 'source a/b not found',
+    hint: 'List them.',
+  });
+  expect(other.status?.status).toEqual({ caughtUp: true });
+  await vi.waitFor(() => expect(calls.size).toBe(0));
+});
+
+it('has a new leader answer what the one before it left', async () => {
+  const { rows, calls } = memoryRows();
+  const [first, second, other] = [new LeaderCalls(rows), new LeaderCalls(rows), new LeaderCalls(rows)];
+  let end: (result: string) => void = () => undefined;
+  const result = other.call('work', {}, 60_000);
+  await vi.waitFor(() => expect(calls.size).toBe(1));
+  const slow = led({
+    work: () =>
+      new Promise<string>((resolve) => {
+        end = resolve;
+      }),
+  });
+  await first.look(slow);
+  // The first one does not lead any more when its work ends.
+  await first.look(undefined);
+  end('of the first');
+  await second.look(led({ work: async () => 'of the second' }));
+  await vi.waitFor(() => expect([...calls.values()].every(({ outcome }) => outcome)).toBe(true));
+  await other.look(undefined);
+  expect(await result).toBe('of the second');
+});
+
+it('rejects a call that nobody answers, that was lost, or whose process stops', async () => {
+  const { rows, calls } = memoryRows();
+  const other = new LeaderCalls(rows);
+  const unanswered = { code: 'unavailable', message: expect.stringContaining('no process of this registry') };
+  await expect(other.call('work', {}, 1)).rejects.toMatchObject(unanswered);
+  const lost = other.call('work', {}, 60_000);
+  lost.catch(() => undefined);
+  await vi.waitFor(() => expect(calls.size).toBe(1));
+  calls.clear();
+  await other.look(undefined);
+  await expect(lost).rejects.toMatchObject(unanswered);
+  const stopped = other.call('work', {}, 60_000);
+  stopped.catch(() => undefined);
+  await vi.waitFor(() => expect(calls.size).toBe(1));
+  other.close();
+  await expect(stopped).rejects.toMatchObject(unanswered);
+});

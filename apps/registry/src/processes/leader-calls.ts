@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { KrmhubError } from '@krmhub/schema';
+import { receivedError, sentError } from '../isolation/sent-error.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { CallOutcome, CallRows, LeaderCall } from './shared-database.js';
+
+export type CallMethods = Record<string, (input: never) => Promise<unknown>>;
+
+/** What the leader does. */
+export interface Led {
+  methods: CallMethods;
+  /** What other processes show of its work. */
+  status(): unknown;
+}
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Milliseconds between two writes of a status that has not changed. */
+const STATUS_MS = 2_000;
+/** Milliseconds after which no caller waits for a call: calls wait less than that. */
+const OLD_MS = 600_000;
+/** Milliseconds between two deletions of old calls. */
+const SWEEP_MS = 60_000;
+
+/**
+ * Calls to the process that leads, as to a thread: a row has the method and its input, and the leader writes the outcome
+ * into it. A new leader answers the calls that the one before it left: all methods can run twice.
+ */
+export class LeaderCalls {
+  readonly #rows: CallRows;
+  /** Calls of this process. */
+  readonly #pending = new Map<string, Pending>();
+  /** Calls of all processes that this one, as the leader, answers now. */
+  readonly #answering = new Set<string>();
+  #led: Led | undefined;
+  #written: { text: string; at: number } | undefined;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  #known: { status: unknown; at: number } | undefined;
+
+  constructor(rows: CallRows) {
+    this.#rows = rows;
+  }
+
+  /** The status of the leader, and when it was read by `performance.now()`. Undefined if it was never read. */
+  get status(): { status: unknown; at: number } | undefined {
+    return this.#known;
+  }
+
+  /** Rejects as the leader does, and with `unavailable` if none answers in this time. */
+  async call(method: string, input: unknown, milliseconds: number): Promise<unknown> {
+    if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {
+      throw new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
+        hint: 'Try again in a few seconds.',
+      });
+    }
+    const id = randomUUID();
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await this.#rows.add({ id, method, input });
+      return await new Promise<unknown>((resolve, reject) => {
+        this.#pending.set(id, { resolve, reject });
+        timer = setTimeout(() => reject(unanswered()), milliseconds);
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#pending.delete(id);
+      // The leader deletes what is left.
+      this.#rows.delete([id]).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Looks for outcomes of calls, and for calls to answer if this process leads. Call it often: after notifications, and
+   * every while.
+   */
+  async look(led: Led | undefined): Promise<void> {
+    if (led !== this.#led) this.#written = undefined;
+    this.#led = led;
+    await this.#settle();
+    if (led === undefined) {
+      const found = await this.#rows.status();
+      if (found !== undefined) this.#known = { status: found.status, at: performance.now() - found.age };
+      return;
+    }
+    await this.#writeStatus(led);
+    for (const call of await this.#rows.open()) void this.#answer(led, call);
+  }
+
+  /** Rejects all calls of this process. */
+  close(): void {
+    for (const { reject } of this.#pending.values()) reject(unanswered());
+  }
+
+  async #settle(): Promise<void> {
+    const ids = [...this.#pending.keys()];
+    if (ids.length === 0) return;
+    const found = new Map((await this.#rows.outcomes(ids)).map(({ id, outcome }) => [id, outcome]));
+    for (const id of ids) {
+      const outcome = found.get(id);
+      if (!found.has(id)) this.#pending.get(id)?.reject(unanswered());
+      else if (outcome === undefined) continue;
+      else if ('error' in outcome) this.#pending.get(id)?.reject(receivedError(outcome.error));
+      else this.#pending.get(id)?.resolve(outcome.result);
+    }
+  }
+
+  async #writeStatus(led: Led): Promise<void> {
+    const status = led.status();
+    const text = JSON.stringify(status);
+    const now = performance.now();
+    if (this.#written?.text !== text || now - this.#written.at >= STATUS_MS) {
+      await this.#rows.putStatus(status);
+      this.#written = { text, at: now };
+    }
+    if (now - this.#sweptAt < SWEEP_MS) return;
+    this.#sweptAt = now;
+    await this.#rows.deleteOld(OLD_MS);
+  }
+
+  async #answer(led: Led, { id, method, input }: LeaderCall): Promise<void> {
+    if (this.#answering.has(id)) return;
+    this.#answering.add(id);
+    try {
+      const outcome = await outcomeOf(led.methods[method], method, input);
+      // Another process may lead by now; it answers the call again.
+      if (this.#led === led) await this.#rows.settle(id, outcome);
+    } catch {
+      // The server cannot be reached. The next look answers the call again.
+    } finally {
+      this.#answering.delete(id);
+    }
+  }
+}
+
+async function outcomeOf(
+  work: CallMethods[string] | undefined,
+  method: string,
+  input: unknown,
+): Promise<CallOutcome> {
+  try {
+    if (work === undefined) throw new Error(`the leader has no method ${method}`);
+    return { result: (await work(input as never)) ?? null };
+  } catch (error) {
+    return { error: sentError(error) };
+  }
+}
+
+function unanswered(): KrmhubError {
+  return new KrmhubError('unavailable', 'no process of this registry builds catalogs and syncs sources now', {
+    hint: 'Try again in a few seconds.',
+  });
+}

@@ -1,0 +1,32 @@
+import type { SentError } from '../isolation/sent-error.js';
+
+/** How the processes of one database reach each other. */
+export interface SharedDatabase {
+  /** Calls `onNotice` soon after another process has written something for all; it can be missed. */
+  listen(onNotice: () => void): { close(): Promise<void> };
+  calls: CallRows;
+}
+
+export interface LeaderCall {
+  id: string;
+  method: string;
+  input: unknown;
+}
+
+export type CallOutcome = { result: unknown } | { error: SentError };
+
+/** The calls of all processes in their database, and what the leader says of itself. A crash of the server may lose them. */
+export interface CallRows {
+  add(call: LeaderCall): Promise<void>;
+  /** Returns the calls without an outcome. */
+  open(): Promise<LeaderCall[]>;
+  settle(id: string, outcome: CallOutcome): Promise<void>;
+  /** Returns what is known of calls; those that were lost are missing. */
+  outcomes(ids: readonly string[]): Promise<{ id: string; outcome: CallOutcome | undefined }[]>;
+  delete(ids: readonly string[]): Promise<void>;
+  /** Deletes calls that are older: nobody waits for them any more. */
+  deleteOld(milliseconds: number): Promise<void>;
+  putStatus(status: unknown): Promise<void>;
+  /** Returns the status that was put last, and how long ago in milliseconds by the clock of the database. */
+  status(): Promise<{ status: unknown; age: number } | undefined>;
+}

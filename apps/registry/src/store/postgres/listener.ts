@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Log } from '../../log.js';
+import { clientConfig } from './pool.js';
+
+/** The channel of all notifications. They say that there is something to read, not what. */
+export const CHANNEL = 'krmhub';
+/** Milliseconds until the first attempt to connect again; each further one takes twice as long. */
+const MIN_RETRY_MS = 250;
+const MAX_RETRY_MS = 5_000;
+/** Milliseconds between two checks that the server still answers. */
+const CHECK_MS = 10_000;
+/** Milliseconds after which a server that does not answer a check counts as unreachable. */
+const ANSWER_MS = 5_000;
+
+/**
+ * A connection that hears the notifications of a database, and is opened again if it breaks. Some can be missed
+ * meanwhile, so whoever uses it also polls.
+ */
+export class Listener {
+  readonly #url: string;
+  readonly #log: Log;
+  readonly #onNotice: () => void;
+  readonly #closing = new AbortController();
+  readonly #running: Promise<void>;
+
+  /** `onNotice` is called for notifications, and once for those that may have been missed before a connection. */
+  constructor(url: string, { log, onNotice }: { log: Log; onNotice: () => void }) {
+    this.#url = url;
+    this.#log = log;
+    this.#onNotice = onNotice;
+    this.#running = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#closing.signal.aborted) {
+      try {
+        await this.#listen(() => {
+          failures = 0;
+        });
+      } catch (error) {
+        // The operations of the registry report a server that cannot be reached.
+        const level = failures === 0 ? 'warn' : 'debug';
+        if (!this.#closing.signal.aborted)
+          this.#log[level]({ err: error }, 'the connection for notifications of the database has ended');
+      }
+      const delay = Math.min(MIN_RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS);
+      failures += 1;
+      await this.#sleep(delay);
+    }
+  }
+
+  /** Listens until the connection breaks. */
+  async #listen(onConnected: () => void): Promise<void> {
+    const client = new pg.Client({ ...clientConfig(this.#url), query_timeout: ANSWER_MS });
+    const ended = new AbortController();
+    const { signal } = this.#closing;
+    const end = () => ended.abort();
+    client.on('error', end);
+    client.once('end', end);
+    signal.addEventListener('abort', end);
+    try {
+      await client.connect();
+      client.on('notification', () => this.#onNotice());
+      await client.query(`LISTEN ${CHANNEL}`);
+      onConnected();
+      this.#onNotice();
+      while (!ended.signal.aborted) {
+        await sleep(CHECK_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+        if (!ended.signal.aborted) await client.query('SELECT 1');
+      }
+      if (!signal.aborted) throw new Error('the server closed the connection');
+    } finally {
+      signal.removeEventListener('abort', end);
+      await Promise.race([client.end().catch(() => undefined), sleep(ANSWER_MS, undefined, { ref: false })]);
+    }
+  }
+
+  async #sleep(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+}
